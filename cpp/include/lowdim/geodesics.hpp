@@ -1,0 +1,187 @@
+// Shortest paths on a sparse graph from many sources.
+//
+// kLanes nearby sources search together: the tentative distances of a node to all of them fill
+// one vector, and an arc is relaxed for all of them by one addition and one minimum. Nearby
+// sources see the graph in nearly the same order, so a node rarely has to be visited again.
+// A label-correcting search ends in the unique fixed point d(v) = min_u fl(d(u) + w(u, v)), the
+// very number that Dijkstra's algorithm finds, whatever the order of visits.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "lowdim/kernels.hpp"
+#include "lowdim/parallel.hpp"
+
+namespace lowdim {
+
+template <class T>
+struct Graph {
+    int64_t n;
+    const int64_t* indptr;
+    const int32_t* indices;
+    const T* weights;
+};
+
+// Sources in groups of kLanes neighbours: each group is grown breadth-first around the first
+// source not yet in a group, giving up after a bounded walk. Returns the order of the sources.
+template <class T>
+std::vector<int32_t> group_sources(const Graph<T>& graph, const int32_t* sources,
+                                   int64_t n_sources) {
+    // at_node[first[v] ... first[v] + count[v]): the positions in `sources` of node v still open.
+    std::vector<int32_t> count(size_t(graph.n), 0);
+    std::vector<int64_t> first(size_t(graph.n) + 1, 0);
+    for (int64_t s = 0; s < n_sources; ++s) ++first[size_t(sources[s]) + 1];
+    for (int64_t v = 0; v < graph.n; ++v) first[size_t(v) + 1] += first[size_t(v)];
+    std::vector<int32_t> at_node(static_cast<size_t>(n_sources));
+    for (int64_t s = 0; s < n_sources; ++s) {
+        const auto v = size_t(sources[s]);
+        at_node[size_t(first[v] + count[v]++)] = int32_t(s);
+    }
+    const int64_t walk_limit = 64 * kLanes * std::max<int64_t>(1, graph.n / std::max<int64_t>(1, n_sources));
+    std::vector<int32_t> order, queue, seen(size_t(graph.n), -1);
+    order.reserve(size_t(n_sources));
+    int32_t walk = 0;
+    for (int64_t s = 0; s < n_sources; ++s) {
+        if (count[size_t(sources[s])] == 0) continue;
+        const size_t group_end = (order.size() / kLanes + 1) * kLanes;
+        queue.assign(1, sources[s]);
+        seen[size_t(sources[s])] = walk;
+        for (size_t head = 0; head < queue.size() && int64_t(head) < walk_limit; ++head) {
+            const auto v = size_t(queue[head]);
+            while (count[v] > 0 && order.size() < group_end)
+                order.push_back(at_node[size_t(first[v] + --count[v])]);
+            if (order.size() == group_end) break;
+            for (int64_t e = graph.indptr[v]; e < graph.indptr[v + 1]; ++e) {
+                const int32_t w = graph.indices[e];
+                if (seen[size_t(w)] != walk) {
+                    seen[size_t(w)] = walk;
+                    queue.push_back(w);
+                }
+            }
+        }
+        if (count[size_t(sources[s])] > 0) --s;  // the same node again: more copies than lanes
+        ++walk;
+    }
+    return order;
+}
+
+// A queue of nodes by tentative distance, in buckets of equal width used round and round.
+template <class T>
+class BucketQueue {
+  public:
+    BucketQueue(int64_t n, double width, double longest_arc)
+        : width_(width),
+          buckets_(size_t(longest_arc / width) + 3),
+          place_(size_t(n), kNowhere) {}
+
+    void push(int32_t node, T key) {
+        // Visiting early or late costs a second visit, never the result: clamp to the ring.
+        const int64_t last = current_ + int64_t(buckets_.size()) - 1;
+        const int64_t bucket = std::clamp(int64_t(double(key) / width_), current_, last);
+        if (place_[size_t(node)] <= bucket) return;  // already waiting there or earlier
+        place_[size_t(node)] = bucket;
+        buckets_[size_t(bucket) % buckets_.size()].push_back(node);
+        ++waiting_;
+    }
+
+    // The next node, or -1 when none is left.
+    int32_t pop() {
+        while (waiting_ > 0) {
+            auto& bucket = buckets_[size_t(current_) % buckets_.size()];
+            if (bucket.empty()) {
+                ++current_;
+                continue;
+            }
+            const int32_t node = bucket.back();
+            bucket.pop_back();
+            --waiting_;
+            if (place_[size_t(node)] != current_) continue;  // it moved to an earlier bucket
+            place_[size_t(node)] = kNowhere;
+            return node;
+        }
+        current_ = 0;
+        return -1;
+    }
+
+  private:
+    static constexpr int64_t kNowhere = std::numeric_limits<int64_t>::max();
+    double width_;
+    std::vector<std::vector<int32_t>> buckets_;
+    std::vector<int64_t> place_;
+    int64_t current_ = 0, waiting_ = 0;
+};
+
+// out[s, v] = length of the shortest path from sources[s] to v; infinity where there is none.
+template <class T>
+void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sources,
+                    int n_threads, T* out) {
+    constexpr T kInf = std::numeric_limits<T>::infinity();
+    const int64_t n = graph.n, n_arcs = graph.indptr[n];
+    double total = 0, longest = 0;
+    int64_t most_arcs = 0;
+    for (int64_t e = 0; e < n_arcs; ++e) {
+        total += double(graph.weights[e]);
+        longest = std::max(longest, double(graph.weights[e]));
+    }
+    for (int64_t v = 0; v < n; ++v)
+        most_arcs = std::max(most_arcs, graph.indptr[v + 1] - graph.indptr[v]);
+    const double mean = n_arcs > 0 ? total / double(n_arcs) : 1;
+    const double width = longest > 0 ? std::max(mean, longest / 65536) : 1;
+    const std::vector<int32_t> order = group_sources(graph, sources, n_sources);
+    const Kernels<T>& kernel = kernels<T>();
+
+    struct Workspace {
+        std::vector<T> lanes, shortest;
+        std::vector<int32_t> shortened;
+        BucketQueue<T> queue;
+    };
+    const size_t workers = size_t(std::max(n_threads, 1));
+    std::vector<Workspace> workspaces(
+        workers, {{}, std::vector<T>(size_t(most_arcs)), std::vector<int32_t>(size_t(most_arcs)),
+                  BucketQueue<T>(n, width, longest)});
+    parallel_ranges(n_sources, kLanes, n_threads, [&](int64_t begin, int64_t end, int thread) {
+        Workspace& work = workspaces[size_t(thread)];
+        work.lanes.assign(size_t(n) * kLanes, kInf);
+        for (int64_t s = begin; s < end; ++s) {
+            const int32_t source = sources[order[size_t(s)]];
+            work.lanes[size_t(source) * kLanes + size_t(s - begin)] = 0;
+            work.queue.push(source, 0);
+        }
+        for (int32_t u; (u = work.queue.pop()) >= 0;) {
+            const int64_t arc = graph.indptr[u];
+            const int count = kernel.relax(work.lanes.data(), u, graph.indices + arc,
+                                           graph.weights + arc, int(graph.indptr[u + 1] - arc),
+                                           work.shortened.data(), work.shortest.data());
+            for (int c = 0; c < count; ++c)
+                work.queue.push(work.shortened[size_t(c)], work.shortest[size_t(c)]);
+        }
+        for (int64_t s = begin; s < end; ++s) {
+            T* row = out + int64_t(order[size_t(s)]) * n;
+            for (int64_t v = 0; v < n; ++v)
+                row[v] = work.lanes[size_t(v) * kLanes + size_t(s - begin)];
+        }
+    });
+}
+
+// All pairs on a dense matrix of arc lengths (infinity: no arc), in place.
+template <class T>
+void floyd_warshall(T* lengths, int64_t n, int n_threads) {
+    for (int64_t k = 0; k < n; ++k) {
+        const T* through = lengths + k * n;
+        parallel_ranges(n, std::max<int64_t>(1, 65536 / std::max<int64_t>(n, 1)), n_threads,
+                        [&](int64_t begin, int64_t end, int) {
+                            for (int64_t i = begin; i < end; ++i) {
+                                T* row = lengths + i * n;
+                                const T to_k = row[k];
+                                if (i == k || to_k == std::numeric_limits<T>::infinity()) continue;
+                                for (int64_t j = 0; j < n; ++j)
+                                    row[j] = std::min(row[j], to_k + through[j]);
+                            }
+                        });
+    }
+}
+
+}  // namespace lowdim

@@ -1,0 +1,116 @@
+// Sparse graphs in CSR form: making a directed neighbour graph undirected.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "lowdim/parallel.hpp"
+
+namespace lowdim {
+
+enum class Symmetry { kUnion, kMutual, kMean, kHalfSum };
+
+template <class T>
+struct Csr {
+    std::vector<int64_t> indptr;
+    std::vector<int32_t> indices;
+    std::vector<T> data;
+};
+
+// The transpose, its rows sorted by column (a counting sort visits rows in order).
+template <class T>
+Csr<T> transpose(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data) {
+    Csr<T> t;
+    t.indptr.assign(size_t(n) + 1, 0);
+    t.indices.resize(size_t(indptr[n]));
+    t.data.resize(size_t(indptr[n]));
+    for (int64_t e = 0; e < indptr[n]; ++e) ++t.indptr[size_t(indices[e]) + 1];
+    for (int64_t i = 0; i < n; ++i) t.indptr[size_t(i) + 1] += t.indptr[size_t(i)];
+    std::vector<int64_t> at(t.indptr.begin(), t.indptr.end() - 1);
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
+            const int64_t place = at[size_t(indices[e])]++;
+            t.indices[size_t(place)] = int32_t(i);
+            t.data[size_t(place)] = data[e];
+        }
+    return t;
+}
+
+// Combine a graph with its transpose. An edge known from one side only is kept as it is (union,
+// mean), halved (half-sum, (A + A^T) / 2) or dropped (mutual); one known from both sides gets
+// the smaller value (union, mutual) or the average (mean, half-sum). Stored zeros are edges.
+template <class T>
+Csr<T> symmetrize(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data,
+                  Symmetry how, int n_threads) {
+    const Csr<T> columns = transpose(n, indptr, indices, data);
+    const Csr<T> rows = transpose(n, columns.indptr.data(), columns.indices.data(),
+                                  columns.data.data());  // the input again, its rows sorted
+    auto merge = [&](int64_t i, auto&& emit) {
+        int64_t a = rows.indptr[size_t(i)], b = columns.indptr[size_t(i)];
+        const int64_t a_end = rows.indptr[size_t(i) + 1], b_end = columns.indptr[size_t(i) + 1];
+        while (a < a_end || b < b_end) {
+            const int32_t ja = a < a_end ? rows.indices[size_t(a)] : INT32_MAX;
+            const int32_t jb = b < b_end ? columns.indices[size_t(b)] : INT32_MAX;
+            if (ja == jb) {
+                const T va = rows.data[size_t(a++)], vb = columns.data[size_t(b++)];
+                const bool average = how == Symmetry::kMean || how == Symmetry::kHalfSum;
+                emit(ja, average ? (va + vb) / 2 : (va < vb ? va : vb));
+            } else {
+                const bool left = ja < jb;
+                const T v = left ? rows.data[size_t(a)] : columns.data[size_t(b)];
+                left ? ++a : ++b;
+                if (how == Symmetry::kMutual) continue;
+                emit(left ? ja : jb, how == Symmetry::kHalfSum ? v / 2 : v);
+            }
+        }
+    };
+    Csr<T> out;
+    out.indptr.assign(size_t(n) + 1, 0);
+    parallel_ranges(n, 4096, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i)
+            merge(i, [&](int32_t, T) { ++out.indptr[size_t(i) + 1]; });
+    });
+    for (int64_t i = 0; i < n; ++i) out.indptr[size_t(i) + 1] += out.indptr[size_t(i)];
+    out.indices.resize(size_t(out.indptr[size_t(n)]));
+    out.data.resize(size_t(out.indptr[size_t(n)]));
+    parallel_ranges(n, 4096, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i) {
+            size_t place = size_t(out.indptr[size_t(i)]);
+            merge(i, [&](int32_t j, T v) {
+                out.indices[place] = j;
+                out.data[place++] = v;
+            });
+        }
+    });
+    return out;
+}
+
+// Breadth-first levels from a node at the rim of the first component: how many there are and how
+// many nodes the widest holds. Wide levels mean wide separators, hence costly factorisations.
+inline std::pair<int64_t, int64_t> level_structure(int64_t n, const int64_t* indptr,
+                                                   const int32_t* indices) {
+    std::vector<int32_t> queue;
+    std::vector<char> seen;
+    int64_t depth = 0, widest = 0;
+    int32_t root = 0;
+    for (int sweep = 0; sweep < 2 && n > 0; ++sweep) {
+        seen.assign(size_t(n), 0);
+        queue.assign(1, root);
+        seen[size_t(root)] = 1;
+        depth = widest = 0;
+        for (size_t begin = 0; begin < queue.size();) {
+            const size_t end = queue.size();
+            widest = std::max(widest, int64_t(end - begin));
+            ++depth;
+            for (; begin < end; ++begin)
+                for (int64_t e = indptr[queue[begin]]; e < indptr[queue[begin] + 1]; ++e)
+                    if (!seen[size_t(indices[e])]) {
+                        seen[size_t(indices[e])] = 1;
+                        queue.push_back(indices[e]);
+                    }
+        }
+        root = queue.back();
+    }
+    return {depth, widest};
+}
+
+}  // namespace lowdim

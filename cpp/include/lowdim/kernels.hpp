@@ -1,0 +1,62 @@
+// The innermost loops, compiled once per instruction set and reached through a table of function
+// pointers. Nothing here allocates, throws, or includes a C++ standard header: an inline function
+// of the standard library compiled for AVX-512 must not become the one copy the linker keeps.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace lowdim {
+
+// Sources that one geodesic search carries along together; one AVX-512 register of float.
+inline constexpr int kLanes = 16;
+
+// The k best candidates of a row so far: a binary heap with the worst on top, ordered by
+// (value, id), so that the outcome does not depend on the order in which candidates arrive.
+template <class T>
+struct Heap {
+    T* values;
+    int32_t* ids;
+    int k;
+};
+
+// A rectangle of pairwise scores: score(i, j) = scale * tile[i * stride + j] + offset.
+template <class T>
+struct Tile {
+    const T* data;
+    size_t stride;
+    int rows, cols;
+    int32_t first_row, first_col;  // the objects' numbers
+    T scale;
+};
+
+template <class T>
+struct Kernels {
+    // Offer every score of the tile to the heaps of its rows (offset[j] added), self excluded.
+    void (*offer_to_rows)(const Tile<T>&, const T* offset, int row_begin, int row_end, Heap<T>);
+    // The same tile read the other way: offer to the heaps of its columns (offset[i] added).
+    void (*offer_to_columns)(const Tile<T>&, const T* offset, int col_begin, int col_end, Heap<T>,
+                             T* bounds);
+    T (*squared_distance)(const T*, const T*, size_t);
+    T (*dot)(const T*, const T*, size_t);
+    // Relax all arcs of u for kLanes sources at once; returns how many targets got shorter and
+    // writes which, each with the least of its shortened distances.
+    int (*relax)(T* lanes, int32_t u, const int32_t* targets, const T* weights, int n_arcs,
+                 int32_t* shortened, T* shortest);
+    // y[i, :] = sum_j a[i, j] x[j, :] for rows [begin, end) of a CSR matrix, row-major panels.
+    void (*spmm)(const int64_t* indptr, const int32_t* indices, const T* data, const T* x, T* y,
+                 int64_t begin, int64_t end, int width);
+    // y[i, :] = sum_j a[i, j]^2 x[j, :]: products with squared distances that are never stored.
+    void (*squared_matmul)(const T* a, int64_t n_cols, const T* x, T* y, int64_t begin,
+                           int64_t end, int width);
+    // Guttman transform of rows [begin, end); returns their share of the raw stress.
+    double (*guttman)(const T* dissimilarities, const T* x, T* out, int64_t n, int dim,
+                      int64_t begin, int64_t end);
+};
+
+// The table in use: the widest instruction set this machine has, or the one that the environment
+// variable LOWDIM_ISA names (portable, avx2, avx512).
+template <class T>
+const Kernels<T>& kernels();
+const char* isa_name();
+
+}  // namespace lowdim

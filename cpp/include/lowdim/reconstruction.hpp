@@ -1,0 +1,82 @@
+// Barycentric weights: each point as the affine combination of its neighbours nearest to it.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "lowdim/kernels.hpp"
+#include "lowdim/parallel.hpp"
+
+namespace lowdim {
+
+// Solve the symmetric positive definite k x k system a w = 1 in place; false if not definite.
+inline bool solve_ones(std::vector<double>& a, int k, double* w) {
+    for (int j = 0; j < k; ++j) {
+        for (int i = j; i < k; ++i) {
+            double sum = a[size_t(i * k + j)];
+            for (int l = 0; l < j; ++l) sum -= a[size_t(i * k + l)] * a[size_t(j * k + l)];
+            if (i > j)
+                a[size_t(i * k + j)] = sum / a[size_t(j * k + j)];
+            else if (sum > 0)
+                a[size_t(j * k + j)] = std::sqrt(sum);
+            else
+                return false;
+        }
+    }
+    for (int i = 0; i < k; ++i) {
+        double sum = 1;
+        for (int l = 0; l < i; ++l) sum -= a[size_t(i * k + l)] * w[l];
+        w[i] = sum / a[size_t(i * k + i)];
+    }
+    for (int i = k - 1; i >= 0; --i) {
+        double sum = w[i];
+        for (int l = i + 1; l < k; ++l) sum -= a[size_t(l * k + i)] * w[l];
+        w[i] = sum / a[size_t(i * k + i)];
+    }
+    return true;
+}
+
+// weights[i, :] minimises |x_i - sum_j w_j y_{ij}|^2 subject to sum_j w_j = 1, the local Gram
+// matrix regularised by reg times its trace (reg itself where the trace is zero).
+template <class T>
+void barycentric_weights(const T* x, const T* y, int64_t n, int64_t dim, const int32_t* neighbors,
+                         int k, double reg, int n_threads, T* weights) {
+    const Kernels<T>& kernel = kernels<T>();
+    parallel_ranges(n, 256, n_threads, [&](int64_t begin, int64_t end, int) {
+        std::vector<T> offsets(size_t(k) * size_t(dim));
+        std::vector<double> gram(size_t(k) * size_t(k));
+        std::vector<double> w(static_cast<size_t>(k));
+        for (int64_t i = begin; i < end; ++i) {
+            for (int a = 0; a < k; ++a) {
+                const T* neighbor = y + int64_t(neighbors[i * k + a]) * dim;
+                for (int64_t c = 0; c < dim; ++c)
+                    offsets[size_t(a * dim + c)] = x[i * dim + c] - neighbor[c];
+            }
+            double trace = 0;
+            auto fill = [&] {
+                trace = 0;
+                for (int a = 0; a < k; ++a)
+                    for (int b = 0; b <= a; ++b) {
+                        const double g = double(kernel.dot(&offsets[size_t(a * dim)],
+                                                           &offsets[size_t(b * dim)], size_t(dim)));
+                        gram[size_t(a * k + b)] = gram[size_t(b * k + a)] = g;
+                        if (a == b) trace += g;
+                    }
+            };
+            bool solved = false;  // a ridge too small for a singular system is raised until it holds
+            for (double ridge = reg; !solved && ridge < 1e3; ridge = std::max(ridge * 10, 1e-12)) {
+                fill();
+                const double shift = trace > 0 ? ridge * trace : std::max(ridge, 1e-12);
+                for (int a = 0; a < k; ++a) gram[size_t(a * k + a)] += shift;
+                solved = solve_ones(gram, k, w.data());
+            }
+            if (!solved) std::fill(w.begin(), w.end(), 1.0);
+            double sum = 0;
+            for (int a = 0; a < k; ++a) sum += w[size_t(a)];
+            for (int a = 0; a < k; ++a) weights[i * k + a] = T(w[size_t(a)] / sum);
+        }
+    });
+}
+
+}  // namespace lowdim

@@ -1,0 +1,2 @@
+#define LOWDIM_ISA avx2
+#include "kernels.inc"

@@ -1,0 +1,2 @@
+#define LOWDIM_ISA avx512
+#include "kernels.inc"

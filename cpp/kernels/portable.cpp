@@ -1,0 +1,2 @@
+#define LOWDIM_ISA portable
+#include "kernels.inc"

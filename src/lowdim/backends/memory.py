@@ -1,0 +1,42 @@
+"""Large allocations are announced, and refused with an alternative rather than attempted."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+logger = logging.getLogger("lowdim")
+
+_WORTH_SAYING = 256 * 1024**2
+
+
+def available_bytes() -> int | None:
+    """Memory that a process can still take, or None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    if sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def readable(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:.1f} MB"
+
+
+def claim(n_bytes: int, what: str, instead: str) -> None:
+    """Say what a large array will take, or raise MemoryError when there is not that much."""
+    if n_bytes < _WORTH_SAYING:
+        return
+    available = available_bytes()
+    if available is not None and n_bytes > available:
+        raise MemoryError(
+            f"{what} needs {readable(n_bytes)}, but only {readable(available)} of memory is free. "
+            f"{instead}"
+        )
+    logger.info("%s takes %s", what, readable(n_bytes))

@@ -1,0 +1,165 @@
+"""The compiled core, and BLAS in tiles over plain threads.
+
+The only importer of the extension. Work is cut into chunks that depend on the data alone and
+BLAS is held to one thread inside a chunk, so results are the same bits for any `n_jobs`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lowdim import _native
+from lowdim.checks import Array, integer
+
+Item = TypeVar("Item")
+
+ROWS = 256  # rows of a dense block handled at once
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads to use: all cores (or LOWDIM_NUM_THREADS) for None, joblib's reading of the rest."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if n_jobs is None:
+        return max(1, int(os.environ.get("LOWDIM_NUM_THREADS", cores or 1)))
+    n_jobs = integer(n_jobs, "n_jobs", -(10**6))
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: give a number of threads, or -1 or None for all.")
+    return n_jobs if n_jobs > 0 else max(1, (cores or 1) + 1 + n_jobs)
+
+
+@contextmanager
+def blas_on_one_thread() -> Iterator[None]:
+    """Hold BLAS to one thread: the parallelism is ours, and sums keep their order."""
+    from threadpoolctl import ThreadpoolController
+
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
+        yield
+
+
+def run(work: Callable[[Item], Any], items: Iterable[Item], n_jobs: int | None) -> list[Any]:
+    """Call `work` on every item, in threads; results in the order of the items."""
+    items = list(items)
+    threads = min(n_threads(n_jobs), len(items))
+    with blas_on_one_thread():
+        if threads <= 1:
+            return [work(item) for item in items]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(work, items))
+
+
+def blocks(n: int, size: int = ROWS) -> list[slice]:
+    """[0, n) in consecutive slices of the given size."""
+    return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
+
+
+def matmul(A: Array, V: Array, n_jobs: int | None) -> Array:
+    """A @ V by blocks of rows."""
+    out = np.empty((A.shape[0], *V.shape[1:]), dtype=np.result_type(A, V))
+    run(lambda rows: np.matmul(A[rows], V, out=out[rows]), blocks(A.shape[0], 512), n_jobs)
+    return out
+
+
+def squared_matmul(D: Array, V: Array, n_jobs: int | None) -> Array:
+    """(D * D) @ V without the matrix of squares."""
+    V = np.ascontiguousarray(V, dtype=D.dtype)
+    out = np.empty((D.shape[0], V.shape[1]), dtype=D.dtype)
+    _native.squared_matmul(D, V, out, n_threads(n_jobs))
+    return out
+
+
+def spmm(A: Any, V: Array, n_jobs: int | None) -> Array:
+    """A @ V for a CSR matrix and a few dense columns."""
+    V = np.ascontiguousarray(V, dtype=A.dtype)
+    out = np.empty((A.shape[0], V.shape[1]), dtype=A.dtype)
+    indptr, indices = csr_indices(A)
+    _native.spmm(indptr, indices, A.data, V, out, n_threads(n_jobs))
+    return out
+
+
+def csr_indices(A: Any) -> tuple[Array, Array]:
+    """The index arrays of a CSR matrix in the types of the core: int64 and int32."""
+    return A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)
+
+
+def offer(
+    tile: Array,
+    offset: Array,
+    first: tuple[int, int],
+    scale: float,
+    values: Array,
+    ids: Array,
+    *,
+    columns: bool = False,
+) -> None:
+    """Offer scores `scale * tile + offset` to the heaps of the tile's rows, or of its columns."""
+    kernel = _native.offer_to_columns if columns else _native.offer_to_rows
+    kernel(tile, offset, first[0], first[1], scale, values, ids, 1)
+
+
+def rerank(
+    queries: Array, points: Array, candidates: Array, k: int, cosine: bool, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """The k nearest of each row's candidates by exact distance, ordered by (distance, index)."""
+    ids = np.empty((len(queries), k), dtype=np.int32)
+    distances = np.empty((len(queries), k), dtype=queries.dtype)
+    _native.rerank(queries, points, candidates, cosine, ids, distances, n_threads(n_jobs))
+    return ids, distances
+
+
+def symmetrize(
+    indptr: Array, indices: Array, data: Array, how: str, n_jobs: int | None
+) -> tuple[Array, Array, Array]:
+    """A graph combined with its transpose: "union", "mutual", "mean" or "half-sum"."""
+    parts: tuple[Array, Array, Array] = _native.symmetrize(
+        indptr, indices, data, how, n_threads(n_jobs)
+    )
+    return parts
+
+
+def shortest_paths(
+    indptr: Array, indices: Array, weights: Array, sources: Array, n_jobs: int | None
+) -> Array:
+    """Lengths of shortest paths from each source to every node."""
+    out = np.empty((len(sources), len(indptr) - 1), dtype=weights.dtype)
+    _native.shortest_paths(indptr, indices, weights, sources, out, n_threads(n_jobs))
+    return out
+
+
+def floyd_warshall(lengths: Array, n_jobs: int | None) -> None:
+    """All shortest paths of a dense matrix of arc lengths, in place."""
+    _native.floyd_warshall(lengths, n_threads(n_jobs))
+
+
+def level_structure(indptr: Array, indices: Array) -> tuple[int, int]:
+    """Number of breadth-first levels from a peripheral node, and the width of the widest."""
+    depth, widest = _native.level_structure(indptr, indices)
+    return int(depth), int(widest)
+
+
+def barycentric_weights(
+    X: Array, points: Array, neighbors: Array, reg: float, n_jobs: int | None
+) -> Array:
+    """Affine weights that rebuild each row of X from its neighbours among the points."""
+    weights = np.empty(neighbors.shape, dtype=X.dtype)
+    _native.barycentric_weights(X, points, neighbors, reg, weights, n_threads(n_jobs))
+    return weights
+
+
+def guttman(dissimilarities: Array, X: Array, n_jobs: int | None) -> tuple[Array, float]:
+    """The Guttman transform B(X)X / n and the raw stress at X, in one pass over the pairs."""
+    out = np.empty_like(X)
+    stress = _native.guttman(
+        dissimilarities, np.ascontiguousarray(X.T), out, n_threads(n_jobs)
+    )
+    return out, float(stress)
+
+
+def isa() -> str:
+    """The instruction set in use."""
+    return str(_native.isa())

@@ -1,0 +1,104 @@
+"""Checks of what comes in. Every message names the argument, what was found and what to do."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_EXACT_IN_FLOAT32 = ("b1", "i1", "u1", "i2", "u2", "f2")
+
+
+def float_dtype(dtype: Any) -> np.dtype[Any]:
+    """float32 for float32 and for the small types it holds exactly, float64 for all others."""
+    dtype = np.dtype(dtype)
+    small = dtype == np.float32 or dtype.str[1:] in _EXACT_IN_FLOAT32
+    return np.dtype(np.float32 if small else np.float64)
+
+
+def vectors(
+    X: Any,
+    *,
+    name: str = "X",
+    sparse: bool = False,
+    allow_nan: bool = False,
+    min_samples: int = 1,
+    copy: bool = False,
+) -> Any:
+    """One object a row: a C-contiguous float array (or CSR matrix), finite unless allowed."""
+    from sklearn.utils.validation import check_array
+
+    given = getattr(X, "dtype", None)
+    dtype = float_dtype(given) if isinstance(given, np.dtype) else "numeric"
+    X = check_array(
+        X,
+        accept_sparse="csr" if sparse else False,
+        dtype=dtype,
+        order="C",
+        copy=copy,
+        ensure_all_finite=False,
+        ensure_min_samples=min_samples,
+        input_name=name,
+    )
+    if X.dtype.kind != "f" or X.dtype.itemsize not in (4, 8):
+        X = X.astype(float_dtype(X.dtype))
+    values = X.data if hasattr(X, "tocsr") else X
+    if not allow_nan:
+        finite(values if values is X else values[None, :], name)
+    elif np.isinf(values).any():
+        row, column = np.argwhere(np.isinf(values))[0]
+        raise ValueError(
+            f"{name} contains infinity at [{row}, {column}]. Mark missing values as NaN."
+        )
+    return X
+
+
+def finite(values: Array, name: str) -> None:
+    """Raise unless all entries are finite, naming the first that is not."""
+    if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+        return
+    where = np.argwhere(~np.isfinite(values))
+    place = ", ".join(map(str, where[0]))
+    kind = "NaN" if np.isnan(values[tuple(where[0])]) else "infinity"
+    raise ValueError(
+        f"Input {name} contains {kind} at [{place}] ({len(where)} non-finite entries in all). "
+        "Remove or impute them; metric='nan_euclidean' and metric='gower' accept NaN."
+    )
+
+
+def integer(value: Any, name: str, low: int, high: int | None = None, why_high: str = "") -> int:
+    """An integer in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}.")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value}.")
+    if high is not None and value > high:
+        raise ValueError(f"{name} must be at most {high}{why_high}, got {value}.")
+    return int(value)
+
+
+def real(
+    value: Any, name: str, low: float = -np.inf, high: float = np.inf, *, open_low: bool = False
+) -> float:
+    """A number in [low, high], or in (low, high]."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}.")
+    number = float(value)
+    if not low <= number <= high or (open_low and number == low):
+        bracket = "(" if open_low else "["
+        raise ValueError(f"{name} must lie in {bracket}{low:g}, {high:g}], got {value!r}.")
+    return number
+
+
+def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
+    """One of the options."""
+    options = list(options)
+    if not any(value is option or value == option for option in options):
+        listed = ", ".join(map(repr, options))
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+    return value

@@ -1,0 +1,308 @@
+"""Distances between objects of any kind, and the checks a matrix of dissimilarities must pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import memory, native
+from lowdim.checks import Array
+
+ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
+NAN_AWARE = ("nan_euclidean", "gower")
+TILE = 512
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A distance with everything fixed that it takes from the training data.
+
+    `prepare` turns what the user gives into rows (an array, a CSR matrix, or an array of
+    arbitrary objects); `block` measures rows against rows.
+    """
+
+    name: str
+    block: Callable[[Any, Any], Array]
+    prepare: Callable[..., Any]
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def euclidean(self) -> bool:
+        return self.name == "euclidean"
+
+
+def metric_names() -> list[str]:
+    """Every metric that can be given by name."""
+    from scipy.spatial.distance import _METRICS
+
+    return sorted({*_METRICS, *ALIASES, *NAN_AWARE, "haversine"} - {"jensenshannon_"})
+
+
+def resolve_metric(
+    metric: str | Callable[[Any, Any], float], params: dict[str, Any] | None, X: Any
+) -> tuple[Metric, Any]:
+    """The metric, with what it needs of the data X fixed, and the rows of X it works on."""
+    params = dict(params or {})
+    if callable(metric):
+        found = Metric("callable", _callable_block(metric, params), _objects, params)
+        return found, found.prepare(X)
+    name, params = _canonical(metric, params)
+    if name == "gower":
+        return _gower(X)
+    if name == "nan_euclidean":
+        from sklearn.metrics import nan_euclidean_distances
+
+        found = Metric(name, nan_euclidean_distances, _vectors_with_nan, params)
+        rows = found.prepare(X)
+        return found, rows
+    rows = _vectors(X)
+    if name == "haversine":
+        from sklearn.metrics.pairwise import haversine_distances
+
+        return Metric(name, haversine_distances, _vectors, params), rows
+    if name == "seuclidean" and "V" not in params:
+        params["V"] = np.var(_dense(rows), axis=0, ddof=1, dtype=np.float64)
+    if name == "mahalanobis" and "VI" not in params:
+        covariance = np.atleast_2d(np.cov(_dense(rows), rowvar=False))
+        params["VI"] = np.linalg.pinv(covariance, hermitian=True)
+    return Metric(name, _scipy_block(name, params), _vectors, params), rows
+
+
+def _canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """One name for each distance: Minkowski with p = 2 is Euclidean, and so on."""
+    from scipy.spatial.distance import _METRICS
+
+    if metric not in metric_names():
+        raise ValueError(
+            f"metric must be one of {', '.join(metric_names())}, 'precomputed' or a callable; "
+            f"got {metric!r}."
+        )
+    name = ALIASES.get(metric) or (_METRICS[metric].canonical_name if metric in _METRICS else metric)
+    if name == "minkowski" and "w" not in params:
+        p = checks.real(params.get("p", 2), "p", 0, open_low=True)
+        special = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p)
+        if special:
+            return special, {}
+    return str(name), params
+
+
+def _vectors(X: Any, name: str = "X", copy: bool = False) -> Any:
+    return checks.vectors(X, name=name, sparse=True, copy=copy)
+
+
+def _vectors_with_nan(X: Any, name: str = "X", copy: bool = False) -> Any:
+    return checks.vectors(X, name=name, allow_nan=True, copy=copy)
+
+
+def _objects(X: Any, name: str = "X", copy: bool = False) -> Any:
+    """Vectors where X is a numeric table, else an array of arbitrary objects, one an entry."""
+    if hasattr(X, "shape") and len(X.shape) == 2:
+        kind = np.dtype(getattr(X, "dtype", object)).kind
+        if kind in "fiub" or hasattr(X, "tocsr"):
+            return checks.vectors(X, name=name, copy=copy)
+    try:
+        table = np.asarray(X, dtype=np.float64)
+    except (ValueError, TypeError):
+        table = None
+    if table is not None and table.ndim == 2:
+        return checks.vectors(table, name=name)
+    items = list(X)
+    if not items:
+        raise ValueError(f"{name} holds no objects: 0 sample(s) while a minimum of 1 is required.")
+    rows = np.empty(len(items), dtype=object)
+    rows[:] = items
+    return rows
+
+
+def _dense(rows: Any) -> Array:
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+
+
+def _scipy_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
+    from scipy.spatial.distance import cdist
+
+    def block(A: Any, B: Any) -> Array:
+        found = cdist(_dense(A), _dense(B), name, **params)
+        if name == "cosine":  # the angle to a zero vector is undefined: count it as a right angle
+            np.nan_to_num(found, copy=False, nan=1.0)
+        return np.asarray(found)
+
+    return block
+
+
+def _callable_block(
+    function: Callable[..., float], params: dict[str, Any]
+) -> Callable[[Any, Any], Array]:
+    def block(A: Any, B: Any) -> Array:
+        out = np.empty((len(A), len(B)))
+        for i, a in enumerate(A):
+            for j, b in enumerate(B):
+                out[i, j] = function(a, b, **params)
+        return out
+
+    return block
+
+
+def _gower(X: Any) -> tuple[Metric, Any]:
+    """Gower's distance: the mean over the columns both rows have of |a - b| / range, or [a != b]."""
+    columns = _columns(X)
+    categories: list[dict[Any, int] | None] = []
+    for values in columns:
+        numeric = _as_numbers(values)
+        if numeric is None:
+            present = [v for v in values if not _missing(v)]
+            categories.append({v: code for code, v in enumerate(dict.fromkeys(present))})
+        else:
+            categories.append(None)
+
+    def prepare(data: Any, name: str = "X", copy: bool = False) -> Array:
+        given = _columns(data)
+        if len(given) != len(categories):
+            raise ValueError(
+                f"{name} has {len(given)} features, but {len(categories)} were seen in fit."
+            )
+        coded = np.full((len(given[0]) if given else 0, len(given)), np.nan)
+        for c, (values, codes) in enumerate(zip(given, categories, strict=True)):
+            if codes is None:
+                numbers = _as_numbers(values)
+                if numbers is None:
+                    raise ValueError(f"{name}, column {c}: numbers in fit, but not here.")
+                coded[:, c] = numbers
+            else:  # a category not seen before differs from all that were
+                coded[:, c] = [np.nan if _missing(v) else codes.get(v, -1) for v in values]
+        if np.isinf(coded).any():
+            row, column = np.argwhere(np.isinf(coded))[0]
+            raise ValueError(f"{name} contains infinity at [{row}, {column}].")
+        return coded
+
+    rows = prepare(X)
+    if rows.shape[0] == 0:
+        raise ValueError("X holds no objects: 0 sample(s) while a minimum of 1 is required.")
+    with np.errstate(invalid="ignore"):
+        low = np.where(np.isnan(rows), np.inf, rows).min(axis=0)
+        high = np.where(np.isnan(rows), -np.inf, rows).max(axis=0)
+    span = np.where(high > low, high - low, 1.0)
+    nominal = np.array([codes is not None for codes in categories])
+
+    def block(A: Array, B: Array) -> Array:
+        total = np.zeros((len(A), len(B)))
+        count = np.zeros((len(A), len(B)))
+        for c in range(A.shape[1]):
+            difference = np.abs(A[:, c, None] - B[None, :, c])
+            known = ~np.isnan(difference)
+            part = difference > 0 if nominal[c] else np.minimum(difference / span[c], 1.0)
+            total += np.where(known, part, 0.0)
+            count += known
+        if (count == 0).any():
+            i, j = np.argwhere(count == 0)[0]
+            raise ValueError(
+                f"gower: rows {i} and {j} of a block have no column that both know. "
+                "Remove rows that are mostly missing."
+            )
+        return np.asarray(total / count)
+
+    return Metric("gower", block, prepare), rows
+
+
+def _columns(X: Any) -> list[Array]:
+    """The columns of a table of mixed types."""
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        return [np.asarray(X.iloc[:, c], dtype=object) for c in range(X.shape[1])]
+    table = np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        raise ValueError(f"X must be a table of rows and columns, got {table.ndim} dimension(s).")
+    return [table[:, c] for c in range(table.shape[1])]
+
+
+def _as_numbers(values: Array) -> Array | None:
+    if any(isinstance(v, str) for v in values):
+        return None
+    try:
+        return np.array([np.nan if _missing(v) else float(v) for v in values])
+    except (TypeError, ValueError):
+        return None
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value != value or type(value).__name__ == "NAType"
+
+
+def distance_matrix(rows: Any, metric: Metric, n_jobs: int | None = None) -> Array:
+    """All pairwise distances, each pair measured once; n x n."""
+    n = rows.shape[0]
+    dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
+    memory.claim(
+        n * n * dtype.itemsize,
+        f"The matrix of distances between {n} objects",
+        "Use n_landmarks=, or a method that works on a neighbour graph.",
+    )
+    D = np.empty((n, n), dtype=dtype)
+
+    def fill(pair: tuple[slice, slice]) -> None:
+        I, J = pair
+        block = metric.block(rows[I], rows[J])
+        D[I, J] = block
+        if I != J:
+            D[J, I] = block.T
+
+    tiles = native.blocks(n, TILE)
+    native.run(fill, combinations_with_replacement(tiles, 2), n_jobs)
+    np.fill_diagonal(D, 0)
+    if metric.name == "callable":  # the built-in metrics keep their promises
+        np.maximum(D, D.T, out=D)
+        check_dissimilarities(D, "the matrix of metric(a, b)")
+    return D
+
+
+def cross_distances(A: Any, B: Any, metric: Metric, n_jobs: int | None = None) -> Array:
+    """Distances between the rows of A and the rows of B."""
+    dtype = B.dtype if B.dtype.kind == "f" else np.dtype(np.float64)
+    D = np.empty((A.shape[0], B.shape[0]), dtype=dtype)
+
+    def fill(rows: slice) -> None:
+        D[rows] = metric.block(A[rows], B)
+
+    native.run(fill, native.blocks(A.shape[0], TILE), n_jobs)
+    return D
+
+
+def check_square(D: Any, name: str = "X") -> Array:
+    """A square array of finite numbers."""
+    shape = np.shape(D)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(
+            f"{name}: array must be 2-dimensional and square, got shape {shape}. With "
+            "metric='precomputed' each row holds one object's dissimilarities to all objects."
+        )
+    return np.asarray(checks.vectors(D, name=name))
+
+
+def check_dissimilarities(D: Any, name: str = "X") -> Array:
+    """A matrix of dissimilarities: square, finite, symmetric, zero on the diagonal, not negative."""
+    D = check_square(D, name)
+    slack = (1e-5 if D.dtype == np.float32 else 1e-9) * max(float(np.abs(D).max()), 1e-300)
+    for rows in native.blocks(len(D), TILE):
+        gap = np.abs(D[rows] - D[:, rows].T)
+        if gap.max() > slack:
+            i, j = np.argwhere(gap > slack)[0]
+            i += rows.start
+            raise ValueError(
+                f"{name}: Array must be symmetric, but [{i}, {j}] is {D[i, j]:g} and [{j}, {i}] "
+                f"is {D[j, i]:g}. Average the two, (D + D.T) / 2, if the difference is noise."
+            )
+    diagonal = np.abs(np.diagonal(D))
+    if diagonal.max() > slack:
+        i = int(np.argmax(diagonal > slack))
+        raise ValueError(
+            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
+            f"[{i}, {i}] is {D[i, i]:g}. If these are similarities, convert them first."
+        )
+    if D.min() < 0:
+        i, j = np.argwhere(D < 0)[0]
+        raise ValueError(f"{name}: dissimilarities must not be negative, [{i}, {j}] is {D[i, j]:g}.")
+    return D

@@ -1,0 +1,228 @@
+"""Neighbour graphs as values: who is near whom, from which data, in how many pieces."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import native
+from lowdim.checks import Array
+
+SYMMETRIES = ("union", "mutual", "mean")
+
+
+def fingerprint(rows: Any) -> str:
+    """A short digest of a data set: shape, type and up to a thousand rows spread over it."""
+    digest = hashlib.blake2b(digest_size=8)
+    digest.update(repr((rows.shape, str(rows.dtype))).encode())
+    sample = rows[:: max(1, rows.shape[0] // 1000)]
+    if hasattr(sample, "tocsr"):
+        digest.update(sample.indices.tobytes() + sample.data.tobytes())
+    elif rows.dtype == object:
+        digest.update(repr(list(sample)).encode())
+    else:
+        digest.update(np.ascontiguousarray(sample).tobytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborGraph:
+    """Each object's neighbours, nearest first, itself excluded.
+
+    A k-nearest-neighbour graph holds `indices` and `distances` of shape (n, k). A radius graph
+    holds flat arrays and `indptr`: the neighbours of i are `indices[indptr[i]:indptr[i + 1]]`.
+    `bridges` are the extra pairs that `join` added between components.
+    """
+
+    indices: Array
+    distances: Array
+    metric: str
+    fingerprint: str = ""
+    indptr: Array | None = None
+    bridges: Array | None = None
+    bridge_lengths: Array | None = None
+
+    @property
+    def n_objects(self) -> int:
+        return len(self.indices) if self.indptr is None else len(self.indptr) - 1
+
+    @property
+    def n_neighbors(self) -> int | None:
+        """k, or None for a radius graph."""
+        return int(self.indices.shape[1]) if self.indptr is None else None
+
+    def __repr__(self) -> str:
+        size = f"k={self.n_neighbors}" if self.indptr is None else f"{len(self.indices)} arcs"
+        return f"NeighborGraph({self.n_objects} objects, {size}, metric={self.metric!r})"
+
+    def csr(self) -> Any:
+        """The directed graph as a SciPy CSR matrix of distances; stored zeros are edges too."""
+        from scipy.sparse import csr_array
+
+        n = self.n_objects
+        indptr = self.indptr
+        if indptr is None:
+            indptr = np.arange(n + 1, dtype=np.int64) * self.indices.shape[1]
+        parts = (self.distances.ravel(), self.indices.ravel(), indptr)
+        return csr_array(parts, shape=(n, n))
+
+    def adjacency(self, symmetry: str = "union", n_jobs: int | None = None) -> Any:
+        """The undirected graph as a CSR matrix of distances, bridges included.
+
+        "union" keeps a pair if either is a neighbour of the other, "mutual" if both are; "mean"
+        keeps what "union" keeps and averages the two distances where both are known.
+        """
+        checks.choice(symmetry, "symmetry", SYMMETRIES)
+        undirected = symmetrize(self.csr(), symmetry, n_jobs)
+        if self.bridges is None or self.bridge_lengths is None or not len(self.bridges):
+            return undirected
+        return add_edges(undirected, self.bridges, self.bridge_lengths, n_jobs)
+
+    def components(self, symmetry: str = "union") -> tuple[int, Array]:
+        """Number of connected components and each object's component."""
+        return components(self.adjacency(symmetry))
+
+    def take(self, k: int) -> NeighborGraph:
+        """The graph of the k nearest neighbours among those known."""
+        if self.indptr is not None:
+            raise ValueError("take(k): a radius graph has no fixed number of neighbours.")
+        known = self.indices.shape[1]
+        checks.integer(k, "n_neighbors", 1, known, " (the neighbours that the given graph knows)")
+        if k == known:
+            return self
+        cut = np.ascontiguousarray
+        return replace(self, indices=cut(self.indices[:, :k]), distances=cut(self.distances[:, :k]))
+
+    def join(self, nearest_outside: NearestOutside, symmetry: str = "union") -> NeighborGraph:
+        """Add the shortest bridges that make the graph connected (see `bridge`)."""
+        count, labels = self.components(symmetry)
+        if count == 1:
+            return self
+        bridges, lengths = bridge(labels, nearest_outside)
+        return replace(self, bridges=bridges, bridge_lengths=lengths.astype(self.distances.dtype))
+
+    def neighbor_lists(self) -> Array:
+        """(n, k) neighbours with a bridge in the place of its end points' farthest neighbour."""
+        if self.indptr is not None:
+            raise ValueError("neighbor_lists: a radius graph has lists of different lengths.")
+        if self.bridges is None:
+            return self.indices
+        lists = self.indices.copy()
+        place = np.full(self.n_objects, lists.shape[1] - 1)
+        for a, b in np.concatenate([self.bridges, self.bridges[:, ::-1]]):
+            lists[a, place[a]] = b
+            place[a] = max(place[a] - 1, 0)
+        return lists
+
+    def subset(self, rows: Array) -> NeighborGraph:
+        """The graph among some objects, as a graph of lists of different lengths."""
+        from scipy.sparse import csr_array
+
+        part = csr_array(self.csr()[rows][:, rows])
+        indptr, indices = native.csr_indices(part)
+        return NeighborGraph(indices, part.data, self.metric, "", indptr)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the graph to a `.npz` file: arrays and a line of JSON, nothing executable."""
+        header = json.dumps({"lowdim_graph": 1, "metric": self.metric, "data": self.fingerprint})
+        arrays = {
+            name: value
+            for name in ("indices", "distances", "indptr", "bridges", "bridge_lengths")
+            if (value := getattr(self, name)) is not None
+        }
+        with open(path, "wb") as file:
+            np.savez(file, header=np.array(header), **arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> NeighborGraph:
+        """Read a graph written by `save`."""
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        if "header" not in arrays:
+            raise ValueError(f"{path} is not a neighbour graph written by NeighborGraph.save.")
+        header = json.loads(str(arrays.pop("header")))
+        if header.get("lowdim_graph") != 1:
+            raise ValueError(f"{path} has graph format {header.get('lowdim_graph')}, known is 1.")
+        return cls(metric=header["metric"], fingerprint=header["data"], **arrays)
+
+
+NearestOutside = Callable[[Array, Array], tuple[Array, Array, Array]]
+"""(rows, labels) -> for each given row, the row itself, its nearest object with another label,
+and their distance."""
+
+
+def symmetrize(graph: Any, how: str, n_jobs: int | None = None) -> Any:
+    """A CSR graph combined with its transpose; see the core's `symmetrize` for the modes."""
+    from scipy.sparse import csr_array
+
+    indptr, indices = native.csr_indices(graph)
+    indptr, indices, data = native.symmetrize(indptr, indices, graph.data, how, n_jobs)
+    return csr_array((data, indices, indptr), shape=graph.shape)
+
+
+def add_edges(graph: Any, pairs: Array, lengths: Array, n_jobs: int | None = None) -> Any:
+    """An undirected graph with more undirected edges."""
+    from scipy.sparse import csr_array
+
+    counts = np.diff(graph.indptr) + np.bincount(pairs[:, 0], minlength=graph.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    place = np.repeat(indptr[:-1] - graph.indptr[:-1], np.diff(graph.indptr))
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    data = np.empty(indptr[-1], dtype=graph.dtype)
+    old = place + np.arange(len(graph.indices))
+    indices[old], data[old] = graph.indices, graph.data
+    new = np.ones(indptr[-1], dtype=bool)
+    new[old] = False
+    order = np.argsort(pairs[:, 0], kind="stable")
+    indices[new], data[new] = pairs[order, 1], lengths[order]
+    return symmetrize(csr_array((data, indices, indptr), shape=graph.shape), "union", n_jobs)
+
+
+def components(graph: Any) -> tuple[int, Array]:
+    """Number of connected components of an undirected CSR graph and each node's component."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = np.ones(len(graph.data), dtype=np.int8)  # a distance of zero is a link as well
+    pattern = csr_array((links, graph.indices, graph.indptr), shape=graph.shape)
+    count, labels = connected_components(pattern, directed=False)
+    return int(count), labels
+
+
+def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array]:
+    """The shortest edges that connect all components (Boruvka's minimum spanning tree).
+
+    In each round every component but the largest is joined to its nearest other component.
+    """
+    labels = labels.copy()
+    pairs: list[Array] = []
+    lengths: list[Array] = []
+    while (count := labels.max() + 1) > 1:
+        largest = np.bincount(labels).argmax()
+        rows, others, distances = nearest_outside(np.flatnonzero(labels != largest), labels)
+        order = np.lexsort((others, rows, distances, labels[rows]))
+        first = np.unique(labels[rows][order], return_index=True)[1]
+        best = order[first]
+        ends = np.stack([rows[best], others[best]], axis=1)
+        ends = np.sort(ends, axis=1)
+        ends, index = np.unique(ends, axis=0, return_index=True)
+        pairs.append(ends)
+        lengths.append(distances[best][index])
+        labels = _merge(labels, count, ends)
+    return np.concatenate(pairs).astype(np.int64), np.concatenate(lengths)
+
+
+def _merge(labels: Array, count: int, ends: Array) -> Array:
+    from scipy.sparse import coo_array
+
+    links = coo_array(
+        (np.ones(len(ends)), (labels[ends[:, 0]], labels[ends[:, 1]])), shape=(count, count)
+    )
+    return np.asarray(components(links.tocsr())[1][labels])
