@@ -25,7 +25,7 @@ using In1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Out1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -159,21 +159,15 @@ void bind_for(nb::module_& m) {
         "lengths"_a.noconvert(), "n_threads"_a);
     m.def(
         "barycentric_weights",
-        [](In2<T> x, In2<T> y, In2<int32_t> neighbors, double reg, Out2<T> weights, int n_threads) {
-            expect(x.shape(1) == y.shape(1), "x and y must have equal width");
-            expect(neighbors.shape(0) == x.shape(0) && weights.shape(0) == x.shape(0) &&
-                       weights.shape(1) == neighbors.shape(1),
-                   "neighbors and weights must be (n, k)");
-            for (size_t i = 0; i < neighbors.size(); ++i)
-                expect(neighbors.data()[i] >= 0 && neighbors.data()[i] < int64_t(y.shape(0)),
-                       "neighbour out of range");
+        [](In3<T> grams, double reg, Out2<T> weights, int n_threads) {
+            expect(grams.shape(1) == grams.shape(2) && weights.shape(0) == grams.shape(0) &&
+                       weights.shape(1) == grams.shape(1),
+                   "grams must be (n, k, k) and weights (n, k)");
             nb::gil_scoped_release unlocked;
-            barycentric_weights<T>(x.data(), y.data(), int64_t(x.shape(0)), int64_t(x.shape(1)),
-                                   neighbors.data(), int(neighbors.shape(1)), reg, n_threads,
-                                   weights.data());
+            barycentric_weights<T>(grams.data(), int64_t(grams.shape(0)), int(grams.shape(1)), reg,
+                                   n_threads, weights.data());
         },
-        "x"_a.noconvert(), "y"_a.noconvert(), "neighbors"_a.noconvert(), "reg"_a,
-        "weights"_a.noconvert(), "n_threads"_a);
+        "grams"_a.noconvert(), "reg"_a, "weights"_a.noconvert(), "n_threads"_a);
     m.def(
         "spmm",
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In2<T> x, Out2<T> y,

@@ -1,1 +1,56 @@
-"""x"""
+"""lowdim: nonlinear dimensionality reduction and Euclidean embedding."""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lowdim.matrices.gram import is_euclidean as is_euclidean
+    from lowdim.methods.classical_mds import ClassicalMDS as ClassicalMDS
+    from lowdim.methods.diffusion_map import DiffusionMap as DiffusionMap
+    from lowdim.methods.isomap import Isomap as Isomap
+    from lowdim.methods.kernel_pca import KernelPCA as KernelPCA
+    from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
+    from lowdim.methods.locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
+    from lowdim.methods.pca import PCA as PCA
+    from lowdim.methods.spectral_clustering import SpectralClustering as SpectralClustering
+    from lowdim.persist import load as load
+    from lowdim.relations.geodesics import geodesics as geodesics
+    from lowdim.relations.graph import NeighborGraph as NeighborGraph
+    from lowdim.relations.neighbors import neighbors as neighbors
+    from lowdim.versions import show_versions as show_versions
+
+__version__ = "0.1.0"
+
+logging.getLogger("lowdim").addHandler(logging.NullHandler())
+
+_FUNCTIONS = {
+    "NeighborGraph": "relations.graph",
+    "geodesics": "relations.geodesics",
+    "is_euclidean": "matrices.gram",
+    "load": "persist",
+    "neighbors": "relations.neighbors",
+    "show_versions": "versions",
+}
+_PACKAGES = ("data", "plot")
+
+
+def _methods() -> dict[str, str]:
+    from lowdim.catalog import CATALOG
+
+    return {method.name: f"methods.{method.module}" for method in CATALOG}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"lowdim.{name}")
+    module = _FUNCTIONS.get(name) or _methods().get(name)
+    if module is None:
+        raise AttributeError(f"module 'lowdim' has no attribute {name!r}")
+    return getattr(import_module(f"lowdim.{module}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_FUNCTIONS, *_PACKAGES, *_methods()})

@@ -1,11 +1,11 @@
-// Barycentric weights: each point as the affine combination of its neighbours nearest to it.
+// Barycentric weights: each point as the affine combination of its neighbours nearest to it,
+// from the Gram matrix of the neighbours about the point.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
 namespace lowdim {
@@ -37,39 +37,24 @@ inline bool solve_ones(std::vector<double>& a, int k, double* w) {
     return true;
 }
 
-// weights[i, :] minimises |x_i - sum_j w_j y_{ij}|^2 subject to sum_j w_j = 1, the local Gram
-// matrix regularised by reg times its trace (reg itself where the trace is zero).
+// weights[i, :] solves G_i w = 1 scaled to sum 1, for the n Gram matrices G_i (k x k), each
+// regularised by reg times its trace (by reg itself where the trace is zero).
 template <class T>
-void barycentric_weights(const T* x, const T* y, int64_t n, int64_t dim, const int32_t* neighbors,
-                         int k, double reg, int n_threads, T* weights) {
-    const Kernels<T>& kernel = kernels<T>();
+void barycentric_weights(const T* grams, int64_t n, int k, double reg, int n_threads, T* weights) {
     parallel_ranges(n, 256, n_threads, [&](int64_t begin, int64_t end, int) {
-        std::vector<T> offsets(size_t(k) * size_t(dim));
-        std::vector<double> gram(size_t(k) * size_t(k));
+        std::vector<double> system(size_t(k) * size_t(k));
         std::vector<double> w(static_cast<size_t>(k));
         for (int64_t i = begin; i < end; ++i) {
-            for (int a = 0; a < k; ++a) {
-                const T* neighbor = y + int64_t(neighbors[i * k + a]) * dim;
-                for (int64_t c = 0; c < dim; ++c)
-                    offsets[size_t(a * dim + c)] = x[i * dim + c] - neighbor[c];
-            }
+            const T* gram = grams + i * k * k;
             double trace = 0;
-            auto fill = [&] {
-                trace = 0;
-                for (int a = 0; a < k; ++a)
-                    for (int b = 0; b <= a; ++b) {
-                        const double g = double(kernel.dot(&offsets[size_t(a * dim)],
-                                                           &offsets[size_t(b * dim)], size_t(dim)));
-                        gram[size_t(a * k + b)] = gram[size_t(b * k + a)] = g;
-                        if (a == b) trace += g;
-                    }
-            };
+            for (int a = 0; a < k; ++a) trace += double(gram[a * k + a]);
             bool solved = false;  // a ridge too small for a singular system is raised until it holds
             for (double ridge = reg; !solved && ridge < 1e3; ridge = std::max(ridge * 10, 1e-12)) {
-                fill();
                 const double shift = trace > 0 ? ridge * trace : std::max(ridge, 1e-12);
-                for (int a = 0; a < k; ++a) gram[size_t(a * k + a)] += shift;
-                solved = solve_ones(gram, k, w.data());
+                for (int a = 0; a < k; ++a)
+                    for (int b = 0; b < k; ++b)
+                        system[size_t(a * k + b)] = double(gram[a * k + b]) + (a == b ? shift : 0.0);
+                solved = solve_ones(system, k, w.data());
             }
             if (!solved) std::fill(w.begin(), w.end(), 1.0);
             double sum = 0;

@@ -7,9 +7,9 @@ BLAS is held to one thread inside a chunk, so results are the same bits for any 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,13 +33,36 @@ def n_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, (cores or 1) + 1 + n_jobs)
 
 
-@contextmanager
-def blas_on_one_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: the parallelism is ours, and sums keep their order."""
-    from threadpoolctl import ThreadpoolController
+class _BlasHold:
+    """Holds BLAS to one thread while anyone inside needs it; nested and concurrent use is free."""
 
-    with ThreadpoolController().limit(limits=1, user_api="blas"):
-        yield
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.depth = 0
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        from threadpoolctl import ThreadpoolController
+
+        with self.lock:
+            self.depth += 1
+            if self.depth == 1:
+                self.limit = ThreadpoolController().limit(limits=1, user_api="blas")
+                self.limit.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0:
+                self.limit.__exit__(*error)
+
+
+_hold = _BlasHold()
+
+
+def blas_on_one_thread() -> _BlasHold:
+    """A context in which the parallelism is ours alone, and sums keep their order."""
+    return _hold
 
 
 def run(work: Callable[[Item], Any], items: Iterable[Item], n_jobs: int | None) -> list[Any]:
@@ -142,12 +165,10 @@ def level_structure(indptr: Array, indices: Array) -> tuple[int, int]:
     return int(depth), int(widest)
 
 
-def barycentric_weights(
-    X: Array, points: Array, neighbors: Array, reg: float, n_jobs: int | None
-) -> Array:
-    """Affine weights that rebuild each row of X from its neighbours among the points."""
-    weights = np.empty(neighbors.shape, dtype=X.dtype)
-    _native.barycentric_weights(X, points, neighbors, reg, weights, n_threads(n_jobs))
+def barycentric_weights(grams: Array, reg: float, n_jobs: int | None) -> Array:
+    """Affine weights w with (G + reg tr(G) I) w proportional to 1, for each Gram matrix."""
+    weights = np.empty(grams.shape[:2], dtype=grams.dtype)
+    _native.barycentric_weights(grams, reg, weights, n_threads(n_jobs))
     return weights
 
 

@@ -122,9 +122,15 @@ class NeighborGraph:
         return lists
 
     def subset(self, rows: Array) -> NeighborGraph:
-        """The graph among some objects, as a graph of lists of different lengths."""
+        """The graph among some objects, without what leads out of them."""
         from scipy.sparse import csr_array
 
+        if self.indptr is None:
+            renamed = np.full(self.n_objects, -1, dtype=np.int32)
+            renamed[rows] = np.arange(len(rows), dtype=np.int32)
+            indices = renamed[self.indices[rows]]
+            if (indices >= 0).all():  # a whole component: every list stays complete
+                return NeighborGraph(indices, self.distances[rows], self.metric)
         part = csr_array(self.csr()[rows][:, rows])
         indptr, indices = native.csr_indices(part)
         return NeighborGraph(indices, part.data, self.metric, "", indptr)

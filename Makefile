@@ -1,0 +1,68 @@
+# The front door: `make help` lists what can be done. Everything is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+CPP := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
+SOURCES := $(filter-out cpp/tests/%,$(CPP))
+SYSTEM_CMAKE := $(shell command -v cmake 2>/dev/null)
+CMAKE := $(or $(SYSTEM_CMAKE),$(BIN)/cmake)
+SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
+BENCH_EXTRA := $(shell grep -Eo '^bench *=' pyproject.toml)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test lint format sanitize bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+venv: $(VENV)/.installed  ## make .venv with the package in it (PYTHON=python3.x to choose)
+
+demo: venv  ## embed example data with several methods and draw the pictures into demo/
+	@$(BIN)/lowdim demo --output demo
+	@echo "The pictures are in demo/"
+
+test: venv  ## run the test suite
+	@$(BIN)/python -m pytest -n 2 -q
+
+lint: $(VENV)/.lint  ## check style, types, layers and C++ formatting
+	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/clang-format --dry-run --Werror $(CPP)
+
+format: $(VENV)/.lint  ## format Python and C++ in place
+	@$(BIN)/ruff check -q --fix .
+	@$(BIN)/ruff format -q .
+	@$(BIN)/clang-format -i $(CPP)
+
+sanitize: $(CMAKE)  ## test the C++ kernels under ASan and UBSan (CXX=clang++ to choose)
+	@CXX="$(CXX)" $(CMAKE) -G "Unix Makefiles" -S . -B $(SANITIZE) -DLOWDIM_SANITIZE=ON >/dev/null
+	@$(CMAKE) --build $(SANITIZE) --parallel 2 >/dev/null
+	@for isa in portable avx2 avx512; do LOWDIM_ISA=$$isa $(SANITIZE)/lowdim_kernel_tests || exit 1; done
+
+bench: $(if $(BENCH_EXTRA),$(VENV)/.bench,venv)  ## compare with other libraries, as ratios in one run
+	@$(BIN)/python -m benchmarks
+
+clean:  ## remove everything that make made, .venv included
+	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "lowdim needs Python 3.11 or newer; choose one with PYTHON=python3.x")'
+	@$(PYTHON) -m venv $(VENV)
+
+# Python files are used where they stand; a new install is needed for what is compiled or declared.
+$(VENV)/.installed: pyproject.toml CMakeLists.txt $(SOURCES) | $(BIN)/python
+	@echo "Installing lowdim into $(VENV)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot,test]'
+	@touch $@
+
+# The package is there already: these add what its extras name, and compile nothing again.
+$(VENV)/.lint $(VENV)/.bench: $(VENV)/.installed
+	@$(BIN)/python -m pip install -q --disable-pip-version-check 'lowdim[$(patsubst .%,%,$(notdir $@))]'
+	@touch $@
+
+$(BIN)/cmake: | $(BIN)/python
+	@$(BIN)/python -m pip install -q --disable-pip-version-check cmake

@@ -1,0 +1,164 @@
+"""Run the benchmarks: `python -m benchmarks [NAME ...] [--quick] [--repeat R] [--data DIR]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from fnmatch import fnmatch
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from benchmarks.cases import CASES, HAS_UMAP, Case, Where
+from benchmarks.report import Row, Run, as_json, markdown
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "latest.json"
+QUICK = 20  # --quick divides the sizes by this
+TIMEOUT = 3600  # seconds for one run
+PACKAGES = ("python", "lowdim", "numpy", "scipy", "scikit-learn", "umap-learn")
+IMPORTS = [("lowdim", "lowdim"), ("sklearn", "sklearn.manifold"), ("umap", "umap")]
+COLD = """
+import json, time
+start = time.perf_counter()
+import {package}
+imported = time.perf_counter()
+from {module} import {name}
+print(json.dumps({{"import": imported - start, "class": time.perf_counter() - start}}))
+"""
+
+
+def main() -> int:
+    options = _options()
+    chosen = [case for case in CASES if any(fnmatch(case.name, name) for name in options.names)]
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as cache:
+        where = Where(options.data, Path(cache))
+        try:
+            for case in chosen:
+                n = case.size // QUICK if options.quick else case.size
+                rows.append(_row(case, n))
+                _run(case, rows[-1], where, options.repeat)
+        except KeyboardInterrupt:
+            _say("interrupted: reporting what is done")
+    imports = _imports(max(options.repeat, 3))
+    print(markdown(rows, imports, options.repeat, options.quick))
+    if options.save:
+        RESULTS.parent.mkdir(exist_ok=True)
+        found = as_json(rows, imports, _environment())
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return int(any(row.failed for row in rows))
+
+
+def _options() -> argparse.Namespace:
+    names = [case.name for case in CASES]
+    default = Path(os.environ.get("LOWDIM_DATA", ROOT.parent / "shared" / "data"))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="cases or patterns like 'lle-*'")
+    parser.add_argument("--quick", action="store_true", help=f"sizes divided by {QUICK}")
+    parser.add_argument("--repeat", type=int, default=3, metavar="R", help="runs of each side")
+    parser.add_argument("--data", type=Path, default=default, metavar="DIR", help="real data")
+    parser.add_argument("--save", action="store_true", help="write results/latest.json too")
+    options = parser.parse_args()
+    for name in options.names:
+        if not any(fnmatch(known, name) for known in names):
+            parser.error(f"no case is called {name!r}; there are {', '.join(names)}")
+    if options.repeat < 1:
+        parser.error(f"--repeat must be at least 1, got {options.repeat}")
+    options.names = options.names or names
+    options.data = options.data.resolve()
+    return options
+
+
+def _row(case: Case, n: int) -> Row:
+    if case.peer is None:
+        return Row(case.name, n, case.peer_note.format(n=n, square=n * n * 8 / 1e9))
+    found = _version(case.peer_package)
+    label = f"{case.peer_package} {found}" if found else f"{case.peer_package} (not installed)"
+    return Row(case.name, n, f"{label}, {case.peer_note}" if case.peer_note else label)
+
+
+def _run(case: Case, row: Row, where: Where, repeat: int) -> None:
+    """Peer, ours, peer, ours ...: what slows the machine for a while slows both."""
+    if case.needs_fashion and not where.fashion.exists():
+        row.skipped = f"{where.fashion.name} not found (see --data)"
+        return
+    if case.needs_graph:
+        _say(f"{case.name}: neighbour graph")
+        made = _worker(case, "graph", row.n, where)
+        if "error" in made:
+            row.ours = [made]
+            return
+    has_peer = case.peer is not None and bool(_version(case.peer_package))
+    sides = [("peer", row.peers), ("ours", row.ours)] if has_peer else [("ours", row.ours)]
+    for turn in range(repeat):
+        for side, runs in sides:
+            if runs and "error" in runs[-1]:
+                continue
+            runs.append(_worker(case, side, row.n, where))
+            told = runs[-1].get("error") or f"{runs[-1]['seconds']:.3g} s"
+            _say(f"{case.name}: {side} {turn + 1}/{repeat}: {told}")
+
+
+def _worker(case: Case, side: str, n: int, where: Where) -> Run:
+    arguments = [case.name, side, str(n), str(where.data), str(where.cache)]
+    return _python("-m", "benchmarks.worker", *arguments)
+
+
+def _python(*arguments: str) -> Run:
+    """Run Python anew and read the JSON on the last line of its output."""
+    command = [sys.executable, *arguments]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        return {"error": f"stopped after {TIMEOUT} s"}
+    if done.returncode < 0:
+        return {"error": f"killed by signal {-done.returncode}"}
+    lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
+    if done.returncode or not lines:
+        return {"error": lines[-1] if lines else f"exit status {done.returncode}"}
+    result: Run = json.loads(lines[-1])
+    return result
+
+
+def _imports(repeat: int) -> list[Run]:
+    """Seconds of a cold import, and of an import with access to a class."""
+    found = []
+    for package, module in IMPORTS[: 3 if HAS_UMAP else 2]:
+        code = COLD.format(
+            package=package, module=module, name="UMAP" if package == "umap" else "Isomap"
+        )
+        runs = [_python("-c", code) for _ in range(repeat)]
+        failed = [run for run in runs if "error" in run]
+        best = failed[0] if failed else {key: min(run[key] for run in runs) for key in runs[0]}
+        found.append({"package": package, **best})
+    return found
+
+
+def _environment() -> Run:
+    versions = {name: _version(name) for name in PACKAGES[1:]}
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        **{name: found for name, found in versions.items() if found},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

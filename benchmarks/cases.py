@@ -1,0 +1,262 @@
+"""The table of cases: data, our job, the peer's job on the same data, how to judge both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import quality
+from benchmarks.quality import Array, Data, Quality
+
+WARM_UP = 500  # objects in the small job that comes before the measured one
+HAS_UMAP = find_spec("umap") is not None
+
+Job = Callable[[Data], Any]
+
+
+@dataclass(frozen=True)
+class Where:
+    """Folders of the real data and of what is computed once and shared."""
+
+    data: Path
+    cache: Path
+
+    @property
+    def fashion(self) -> Path:
+        return self.data / "fashion-mnist.npz"
+
+    def graph(self, n: int) -> Path:
+        return self.cache / f"graph-{n}.npz"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the report. `peer_package` is the peer's name in its package index."""
+
+    name: str
+    size: int
+    data: Callable[[int, Where], Data]
+    ours: Job
+    quality: Callable[[Any, Data], Quality]
+    peer: Job | None
+    peer_package: str = "scikit-learn"
+    peer_note: str = ""
+
+    @property
+    def needs_fashion(self) -> bool:
+        return self.data in (fashion, fashion_graph)
+
+    @property
+    def needs_graph(self) -> bool:
+        return self.data is fashion_graph
+
+
+def swiss_roll(n: int, where: Where) -> Data:
+    """Points on the Swiss roll, their roll parameter t, and their place on the flat sheet."""
+    random = np.random.default_rng(0)
+    t = 1.5 * np.pi * (1 + 2 * random.random(n))
+    height = 21 * random.random(n)
+    X = np.stack([t * np.cos(t), height, t * np.sin(t)], axis=1)
+    arc = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
+    return {"X": X, "points": X, "t": t, "sheet": np.stack([arc, height], axis=1)}
+
+
+def swiss_distances(n: int, where: Where) -> Data:
+    from scipy.spatial.distance import cdist
+
+    data = swiss_roll(n, where)
+    return {**data, "X": cdist(data["points"], data["points"])}
+
+
+def fashion(n: int, where: Where) -> Data:
+    with np.load(where.fashion) as file:
+        return {"X": file["X"][:n].astype(np.float32), "y": file["y"][:n]}
+
+
+def fashion_graph(n: int, where: Where) -> Data:
+    """Images with a ready neighbour graph, and the matrix W of links that both sides decompose."""
+    import lowdim
+
+    graph = lowdim.NeighborGraph.load(where.graph(n))
+    W = graph.adjacency("union").astype(np.float64)
+    W.data[:] = 1
+    return {**fashion(n, where), "graph": graph, "W": W}
+
+
+def prepare_graph(n: int, where: Where) -> None:
+    """Compute the neighbour graph that `fashion_graph` reads."""
+    import lowdim
+
+    lowdim.neighbors(fashion(n, where)["X"], 15).save(where.graph(n))
+
+
+def fit(path: str, **parameters: Any) -> Job:
+    """A job that fits the named class to X."""
+    module, name = path.rsplit(".", 1)
+
+    def job(data: Data) -> Any:
+        return getattr(import_module(module), name)(**parameters).fit(data["X"])
+
+    return job
+
+
+def our_neighbors(data: Data) -> Array:
+    import lowdim
+
+    return np.asarray(lowdim.neighbors(data["X"], 15).indices)
+
+
+def peer_neighbors(data: Data) -> Array:
+    from sklearn.neighbors import NearestNeighbors
+
+    search = NearestNeighbors(n_neighbors=15, algorithm="brute", n_jobs=-1).fit(data["X"])
+    return np.asarray(search.kneighbors(return_distance=False))
+
+
+def our_laplacian(data: Data) -> Array:
+    import lowdim
+
+    model = lowdim.LaplacianEigenmaps(n_components=2, n_neighbors=15, weights="binary")
+    return np.asarray(model.fit(data["X"], graph=data["graph"]).embedding_)
+
+
+def peer_laplacian(data: Data) -> Array:
+    """umap-learn's spectral initialisation, or the call it makes where it is not installed."""
+    W, dim = data["W"], 2
+    n = W.shape[0]
+    if HAS_UMAP:
+        from umap.spectral import spectral_layout
+
+        return np.asarray(spectral_layout(data["X"], W, dim, np.random.RandomState(0)))
+    from scipy.sparse import dia_array, eye_array
+    from scipy.sparse.linalg import eigsh
+
+    root = dia_array((1 / np.sqrt(W.sum(axis=0))[None, :], [0]), shape=(n, n))
+    k = dim + 1
+    values, vectors = eigsh(
+        eye_array(n) - root @ W @ root,
+        k,
+        which="SM",
+        ncv=max(2 * k + 1, int(np.sqrt(n))),
+        tol=1e-4,
+        v0=np.ones(n),
+        maxiter=5 * n,
+    )
+    return np.asarray(vectors[:, np.argsort(values)[1:]])
+
+
+def our_landmark_isomap(data: Data) -> Any:
+    import lowdim
+
+    n_landmarks = min(1000, len(data["X"]) // 10)
+    return lowdim.Isomap(n_neighbors=15, n_landmarks=n_landmarks).fit(data["X"])
+
+
+def locally_linear(method: str) -> Case:
+    settings = {"n_neighbors": 12, "n_components": 2, "method": method}
+    return Case(
+        f"lle-{method}",
+        10_000,
+        swiss_roll,
+        fit("lowdim.LocallyLinearEmbedding", **settings),
+        quality.reconstruction,
+        fit("sklearn.manifold.LocallyLinearEmbedding", **settings, random_state=0, n_jobs=-1),
+    )
+
+
+def kernel_pca(name: str, judge: Callable[[Any, Data], Quality], **more: Any) -> Case:
+    settings = {"n_components": 2, "kernel": "rbf", "gamma": 0.01, **more}
+    return Case(
+        name,
+        10_000,
+        swiss_roll,
+        fit("lowdim.KernelPCA", **settings),
+        judge,
+        fit("sklearn.decomposition.KernelPCA", **settings, random_state=0, n_jobs=-1),
+    )
+
+
+CASES = [
+    Case(
+        "classical-mds",
+        5_000,
+        swiss_distances,
+        fit("lowdim.ClassicalMDS", metric="precomputed"),
+        quality.distances_kept,
+        fit("sklearn.manifold.ClassicalMDS", metric="precomputed"),
+    ),
+    Case(
+        "classical-mds-vectors",
+        5_000,
+        swiss_roll,
+        fit("lowdim.ClassicalMDS"),
+        quality.distances_kept,
+        fit("sklearn.manifold.ClassicalMDS"),
+    ),
+    Case(
+        "isomap",
+        10_000,
+        swiss_roll,
+        fit("lowdim.Isomap", n_neighbors=10, n_components=2),
+        quality.roll_unrolled,
+        fit("sklearn.manifold.Isomap", n_neighbors=10, n_components=2, n_jobs=-1),
+    ),
+    *map(locally_linear, ("standard", "modified", "hessian", "ltsa")),
+    Case(
+        "laplacian-swiss",
+        20_000,
+        swiss_roll,
+        fit("lowdim.LaplacianEigenmaps", n_components=2, n_neighbors=10),
+        quality.roll_ordered,
+        fit(
+            "sklearn.manifold.SpectralEmbedding",
+            affinity="nearest_neighbors",
+            n_neighbors=10,
+            random_state=0,
+            n_jobs=-1,
+        ),
+    ),
+    Case(
+        "laplacian-fashion",
+        70_000,
+        fashion_graph,
+        our_laplacian,
+        quality.eigenvector_residual,
+        peer_laplacian,
+        peer_package="umap-learn" if HAS_UMAP else "scipy",
+        peer_note="spectral_layout" if HAS_UMAP else "eigsh as umap-learn calls it",
+    ),
+    kernel_pca("kernel-pca", quality.eigenvalue_sum),
+    kernel_pca("kernel-pca-preimage", quality.preimages, fit_inverse_transform=True),
+    Case(
+        "pca",
+        70_000,
+        fashion,
+        fit("lowdim.PCA", n_components=50),
+        quality.explained_variance,
+        fit("sklearn.decomposition.PCA", n_components=50, random_state=0),
+    ),
+    Case(
+        "knn-exact",
+        70_000,
+        fashion,
+        our_neighbors,
+        quality.recall,
+        peer_neighbors,
+    ),
+    Case(
+        "isomap-landmarks",
+        70_000,
+        fashion,
+        our_landmark_isomap,
+        quality.label_accuracy,
+        None,
+        peer_note="none: all geodesics would take {n:,}² × 8 bytes = {square:.1f} GB",
+    ),
+]

@@ -1,0 +1,838 @@
+// Every kernel against the plainest code that computes the same thing, in float and double.
+// Inputs are small whole numbers wherever that makes the arithmetic, hence the answer, exact.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "lowdim/geodesics.hpp"
+#include "lowdim/graph.hpp"
+#include "lowdim/kernels.hpp"
+#include "lowdim/neighbors.hpp"
+#include "lowdim/parallel.hpp"
+#include "lowdim/reconstruction.hpp"
+
+using namespace lowdim;
+
+namespace {
+
+int passed = 0, failed = 0;
+
+void check(bool ok, const char* what) {
+    ++(ok ? passed : failed);
+    if (!ok) std::printf("FAILED: %s\n", what);
+}
+
+template <class T>
+constexpr T kInf = std::numeric_limits<T>::infinity();
+constexpr int32_t kNobody = std::numeric_limits<int32_t>::max();
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+    return a.size() == b.size() &&
+           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+// |a - b| within a few roundings of `scale`; equal infinities are close.
+template <class T>
+bool close(T a, double b, double scale = 1) {
+    const double slack = 200 * double(std::numeric_limits<T>::epsilon());
+    return double(a) == b || std::abs(double(a) - b) <= slack * std::max(scale, std::abs(b));
+}
+
+class Random {
+  public:
+    explicit Random(uint32_t seed) : engine_(seed) {}
+    int whole(int low, int high) {  // in [low, high]
+        return low + int(engine_() % uint32_t(high - low + 1));
+    }
+    double real() { return double(engine_()) / 4294967296.0; }  // in [0, 1)
+    template <class T>
+    std::vector<T> wholes(int64_t n, int low, int high) {
+        std::vector<T> values(static_cast<size_t>(n));
+        for (T& v : values) v = T(whole(low, high));
+        return values;
+    }
+    template <class T>
+    std::vector<T> reals(int64_t n) {
+        std::vector<T> values(static_cast<size_t>(n));
+        for (T& v : values) v = T(2 * real() - 1);
+        return values;
+    }
+
+  private:
+    std::mt19937 engine_;
+};
+
+// --- threads -------------------------------------------------------------------------------
+
+void test_parallel() {
+    for (int n_threads : {-1, 1, 3, 8})
+        for (int64_t n : {0, 1, 5, 64, 100}) {
+            std::vector<int> visits(size_t(n), 0);
+            parallel_ranges(n, 7, n_threads, [&](int64_t begin, int64_t end, int) {
+                for (int64_t i = begin; i < end; ++i) ++visits[size_t(i)];
+            });
+            check(std::all_of(visits.begin(), visits.end(), [](int v) { return v == 1; }),
+                  "parallel_ranges visits every item once");
+        }
+    for (int n_threads : {1, 3}) {
+        bool caught = false;
+        try {
+            parallel_chunks(20, n_threads, [](int64_t c, int) {
+                if (c == 11) throw std::runtime_error("eleven");
+            });
+        } catch (const std::runtime_error&) {
+            caught = true;
+        }
+        check(caught, "parallel_chunks passes an exception on");
+    }
+}
+
+// --- the k best of rows and columns --------------------------------------------------------
+
+template <class T>
+using Ranked = std::vector<std::pair<T, int32_t>>;
+
+template <class T>
+struct Heaps {
+    Heaps(int n, int k)
+        : values(size_t(n) * size_t(k), kInf<T>), ids(size_t(n) * size_t(k), kNobody), k_(k) {}
+    Heap<T> at(int first) { return {values.data() + first * k_, ids.data() + first * k_, k_}; }
+    Ranked<T> sorted(int i) const {
+        Ranked<T> found;
+        for (int c = i * k_; c < (i + 1) * k_; ++c)
+            found.emplace_back(values[size_t(c)], ids[size_t(c)]);
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+    std::vector<T> values;
+    std::vector<int32_t> ids;
+    int k_;
+};
+
+template <class T>
+Ranked<T> best(Ranked<T> all, int k) {
+    all.insert(all.end(), size_t(k), {kInf<T>, kNobody});
+    std::sort(all.begin(), all.end());
+    all.resize(size_t(k));
+    return all;
+}
+
+// All pairs of n objects from the tiles on and above the diagonal, as the library does it.
+template <class T>
+void test_offers_symmetric(int n, int side, int k, bool ties, bool backwards) {
+    Random random(uint32_t(n * 1000 + side * 10 + k));
+    std::vector<T> scores(size_t(n) * size_t(n));
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j <= i; ++j)
+            scores[size_t(i * n + j)] = scores[size_t(j * n + i)] =
+                ties ? T(random.whole(0, 3)) : T(random.real());
+    const std::vector<T> offset = random.wholes<T>(n, 0, 2);
+    Heaps<T> heaps(n, k);
+    std::vector<T> bounds(static_cast<size_t>(n));
+    std::vector<std::pair<int, int>> tiles;
+    for (int i = 0; i < n; i += side)
+        for (int j = i; j < n; j += side) tiles.emplace_back(i, j);
+    if (backwards) std::reverse(tiles.begin(), tiles.end());
+    for (auto [i, j] : tiles) {
+        const Tile<T> tile{scores.data() + size_t(i) * size_t(n) + j,
+                           size_t(n),
+                           std::min(side, n - i),
+                           std::min(side, n - j),
+                           i,
+                           j,
+                           T(-2)};
+        kernels<T>().offer_to_rows(tile, offset.data() + j, 0, tile.rows, heaps.at(i));
+        if (i != j)
+            kernels<T>().offer_to_columns(tile, offset.data() + i, 0, tile.cols, heaps.at(j),
+                                          bounds.data());
+    }
+    bool ok = true;
+    for (int i = 0; i < n; ++i) {
+        Ranked<T> all;
+        for (int j = 0; j < n; ++j)
+            if (j != i) all.emplace_back(T(-2) * scores[size_t(i * n + j)] + offset[size_t(j)], j);
+        ok = ok && heaps.sorted(i) == best(all, k);
+    }
+    check(ok, "offers by rows and columns find the k best of all pairs");
+}
+
+// One tile with padding and a diagonal running through it, offered by parts.
+template <class T>
+void test_offers_rectangle(int rows, int cols, int k) {
+    Random random(uint32_t(rows + 100 * cols + k));
+    const int stride = cols + 3, first_row = 40, first_col = 30;
+    const std::vector<T> data = random.wholes<T>(int64_t(rows) * stride, 0, 4);
+    const std::vector<T> by_col = random.wholes<T>(cols, 0, 2),
+                         by_row = random.wholes<T>(rows, 0, 2);
+    const Tile<T> tile{data.data(), size_t(stride), rows, cols, first_row, first_col, T(3)};
+    auto score = [&](int i, int j) { return T(3) * data[size_t(i * stride + j)]; };
+
+    Heaps<T> of_rows(rows, k), untouched(1, k);
+    const int skip = rows > 2 ? 1 : 0;  // the last row is not offered
+    kernels<T>().offer_to_rows(tile, by_col.data(), 0, rows / 2, of_rows.at(0));
+    kernels<T>().offer_to_rows(tile, by_col.data(), rows / 2, rows - skip, of_rows.at(0));
+    bool ok = skip == 0 || of_rows.sorted(rows - 1) == untouched.sorted(0);
+    for (int i = 0; i < rows - skip; ++i) {
+        Ranked<T> all;
+        for (int j = 0; j < cols; ++j)
+            if (first_col + j != first_row + i)
+                all.emplace_back(score(i, j) + by_col[size_t(j)], first_col + j);
+        ok = ok && of_rows.sorted(i) == best(all, k);
+    }
+    check(ok, "offer_to_rows on a padded tile, by parts");
+
+    Heaps<T> of_cols(cols, k);
+    std::vector<T> bounds(static_cast<size_t>(cols));
+    const int last = cols > 2 ? 1 : 0;
+    kernels<T>().offer_to_columns(tile, by_row.data(), 0, cols / 2, of_cols.at(0), bounds.data());
+    kernels<T>().offer_to_columns(tile, by_row.data(), cols / 2, cols - last, of_cols.at(0),
+                                  bounds.data());
+    ok = last == 0 || of_cols.sorted(cols - 1) == untouched.sorted(0);
+    for (int j = 0; j < cols - last; ++j) {
+        Ranked<T> all;
+        for (int i = 0; i < rows; ++i)
+            if (first_col + j != first_row + i)
+                all.emplace_back(score(i, j) + by_row[size_t(i)], first_row + i);
+        ok = ok && of_cols.sorted(j) == best(all, k);
+    }
+    check(ok, "offer_to_columns on a padded tile, by parts");
+}
+
+template <class T>
+void test_offers() {
+    for (int n : {1, 2, 33, 64, 131})
+        for (int side : {32, 50, 200})
+            for (int k : {1, 2, 7, 40})
+                for (bool ties : {true, false})
+                    for (bool backwards : {true, false})
+                        test_offers_symmetric<T>(n, side, k, ties, backwards);
+    for (int rows : {1, 5, 37, 64})
+        for (int cols : {1, 31, 32, 33, 90})
+            for (int k : {1, 5}) test_offers_rectangle<T>(rows, cols, k);
+}
+
+// --- inner products, and neighbours ranked anew --------------------------------------------
+
+template <class T>
+void test_products() {
+    Random random(1);
+    bool exact = true, near = true;
+    for (int n = 0; n <= 70; ++n) {
+        const std::vector<T> a = random.wholes<T>(n, -9, 9), b = random.wholes<T>(n, -9, 9);
+        const std::vector<T> x = random.reals<T>(n), y = random.reals<T>(n);
+        int dot = 0, squares = 0;
+        double real_dot = 0, real_squares = 0;
+        for (size_t i = 0; i < size_t(n); ++i) {
+            dot += int(a[i]) * int(b[i]);
+            squares += int(a[i] - b[i]) * int(a[i] - b[i]);
+            real_dot += double(x[i]) * double(y[i]);
+            real_squares += std::pow(double(x[i]) - double(y[i]), 2);
+        }
+        exact = exact && kernels<T>().dot(a.data(), b.data(), a.size()) == T(dot) &&
+                kernels<T>().squared_distance(a.data(), b.data(), a.size()) == T(squares);
+        near = near && close(kernels<T>().dot(x.data(), y.data(), x.size()), real_dot, n) &&
+               close(kernels<T>().squared_distance(x.data(), y.data(), x.size()), real_squares, n);
+    }
+    check(exact, "dot and squared_distance of whole numbers are exact");
+    check(near, "dot and squared_distance of real numbers");
+}
+
+template <class T>
+void test_rerank(bool cosine) {
+    Random random(cosine ? 2 : 3);
+    const int64_t n_points = 60, n_queries = 600, dim = 5;
+    std::vector<T> points = random.wholes<T>(n_points * dim, -2, 2);
+    std::vector<T> queries = random.wholes<T>(n_queries * dim, -2, 2);
+    if (cosine)  // unit vectors along the axes, and zero vectors: exact, and full of ties
+        for (auto* vectors : {&points, &queries}) {
+            std::fill(vectors->begin(), vectors->end(), T(0));
+            for (size_t row = 0; row < vectors->size(); row += size_t(dim)) {
+                const int axis = random.whole(0, int(dim));
+                if (axis < dim) (*vectors)[row + size_t(axis)] = T(2 * random.whole(0, 1) - 1);
+            }
+        }
+    for (int m : {1, 4, 20}) {
+        std::vector<int32_t> candidates;
+        for (int64_t q = 0; q < n_queries; ++q) {
+            std::vector<int32_t> all;
+            for (int32_t p = 0; p < n_points; ++p) all.push_back(p);
+            for (int c = 0; c < m; ++c) {  // no candidate twice, some missing
+                std::swap(all[size_t(c)], all[size_t(random.whole(c, int(n_points) - 1))]);
+                candidates.push_back(random.whole(0, 9) == 0 ? -1 : all[size_t(c)]);
+            }
+        }
+        for (int k = 1; k <= m; k += 3) {
+            std::vector<int32_t> ids(size_t(n_queries * k)), again(ids.size());
+            std::vector<T> distances(ids.size()), distances_again(ids.size());
+            rerank<T>(queries.data(), points.data(), n_queries, dim, candidates.data(), m, k,
+                      cosine, 1, ids.data(), distances.data());
+            rerank<T>(queries.data(), points.data(), n_queries, dim, candidates.data(), m, k,
+                      cosine, 3, again.data(), distances_again.data());
+            check(ids == again && same_bits(distances, distances_again),
+                  "rerank does not depend on the threads");
+            bool ok = true;
+            for (int64_t q = 0; q < n_queries; ++q) {
+                Ranked<T> all;
+                for (int c = 0; c < m; ++c) {
+                    const int32_t id = candidates[size_t(q * m + c)];
+                    T value = 0;
+                    for (int64_t d = 0; d < dim && id >= 0; ++d) {
+                        const T a = queries[size_t(q * dim + d)], b = points[size_t(id * dim + d)];
+                        value += cosine ? a * b : (a - b) * (a - b);
+                    }
+                    all.emplace_back(id < 0 ? kInf<T> : cosine ? 1 - value : std::sqrt(value), id);
+                }
+                std::sort(all.begin(), all.end());
+                for (int c = 0; c < k; ++c)
+                    ok = ok && ids[size_t(q * k + c)] == all[size_t(c)].second &&
+                         distances[size_t(q * k + c)] == all[size_t(c)].first;
+            }
+            check(ok, "rerank orders by (distance, id)");
+        }
+    }
+}
+
+// --- graphs --------------------------------------------------------------------------------
+
+template <class T>
+struct Arc {
+    int32_t from, to;
+    T length;
+};
+
+template <class T>
+Csr<T> from_arcs(int64_t n, const std::vector<Arc<T>>& arcs) {
+    Csr<T> csr;
+    csr.indptr.push_back(0);
+    for (int64_t i = 0; i < n; ++i) {
+        for (const Arc<T>& arc : arcs)
+            if (arc.from == i) {
+                csr.indices.push_back(arc.to);
+                csr.data.push_back(arc.length);
+            }
+        csr.indptr.push_back(int64_t(csr.indices.size()));
+    }
+    return csr;
+}
+
+template <class T>
+Graph<T> view(const Csr<T>& csr) {
+    return {int64_t(csr.indptr.size()) - 1, csr.indptr.data(), csr.indices.data(), csr.data.data()};
+}
+
+template <class T>
+void test_symmetrize() {
+    for (int n : {0, 1, 2, 30}) {
+        Random random(uint32_t(n) + 5);
+        std::vector<Arc<T>> arcs;
+        const size_t cells = size_t(n) * size_t(n);
+        std::vector<char> known(cells, 0);
+        std::vector<T> value(cells, T(0));
+        for (int trial = 0; trial < 5 * n; ++trial) {  // no arc twice, loops and zeros among them
+            const int i = random.whole(0, n - 1), j = random.whole(0, n - 1);
+            if (known[size_t(i * n + j)]) continue;
+            known[size_t(i * n + j)] = 1;
+            value[size_t(i * n + j)] = T(random.whole(0, 3));
+            arcs.push_back({i, j, value[size_t(i * n + j)]});
+        }
+        const Csr<T> csr = from_arcs(n, arcs);
+        const Csr<T> flipped =
+            transpose<T>(n, csr.indptr.data(), csr.indices.data(), csr.data.data());
+        bool ok = flipped.indices.size() == arcs.size();
+        for (int i = 0; i < n; ++i) {
+            size_t place = size_t(flipped.indptr[size_t(i)]);
+            for (int j = 0; j < n; ++j)
+                if (known[size_t(j * n + i)]) {
+                    ok = ok && flipped.indices[place] == j &&
+                         flipped.data[place] == value[size_t(j * n + i)];
+                    ++place;
+                }
+            ok = ok && place == size_t(flipped.indptr[size_t(i) + 1]);
+        }
+        check(ok, "transpose");
+
+        for (Symmetry how :
+             {Symmetry::kUnion, Symmetry::kMutual, Symmetry::kMean, Symmetry::kHalfSum}) {
+            const Csr<T> out =
+                symmetrize<T>(n, csr.indptr.data(), csr.indices.data(), csr.data.data(), how, 2);
+            Csr<T> naive;
+            naive.indptr.push_back(0);
+            for (int i = 0; i < n; ++i) {
+                for (int j = 0; j < n; ++j) {
+                    const bool there = known[size_t(i * n + j)], back = known[size_t(j * n + i)];
+                    if (how == Symmetry::kMutual ? !(there && back) : !(there || back)) continue;
+                    const T a = value[size_t(i * n + j)], b = value[size_t(j * n + i)];
+                    const T one = there ? a : b;
+                    T result = one;
+                    if (there && back)
+                        result = how == Symmetry::kUnion || how == Symmetry::kMutual
+                                     ? std::min(a, b)
+                                     : (a + b) / 2;
+                    else if (how == Symmetry::kHalfSum)
+                        result = one / 2;
+                    naive.indices.push_back(j);
+                    naive.data.push_back(result);
+                }
+                naive.indptr.push_back(int64_t(naive.indices.size()));
+            }
+            check(out.indptr == naive.indptr && out.indices == naive.indices &&
+                      same_bits(out.data, naive.data),
+                  "symmetrize");
+        }
+    }
+    Csr<T> ring;  // more rows than a chunk holds
+    const int32_t n = 9000;
+    Random random(6);
+    for (int32_t i = 0; i < n; ++i) {
+        ring.indptr.push_back(2 * i);
+        ring.indices.insert(ring.indices.end(), {(i + 17) % n, (i + 1) % n});
+        ring.data.insert(ring.data.end(), {T(random.real()), T(random.real())});
+    }
+    ring.indptr.push_back(2 * n);
+    const Graph<T> g = view(ring);
+    const Csr<T> one = symmetrize<T>(n, g.indptr, g.indices, g.weights, Symmetry::kMean, 1);
+    const Csr<T> three = symmetrize<T>(n, g.indptr, g.indices, g.weights, Symmetry::kMean, 3);
+    check(one.indices.size() == size_t(4 * n) && one.indptr == three.indptr &&
+              one.indices == three.indices && same_bits(one.data, three.data),
+          "symmetrize does not depend on the threads");
+}
+
+using Levels = std::pair<int64_t, int64_t>;
+
+Levels levels(int64_t n, const std::vector<std::pair<int32_t, int32_t>>& edges) {
+    std::vector<Arc<float>> arcs;
+    for (auto [a, b] : edges) {
+        arcs.push_back({a, b, 1});
+        arcs.push_back({b, a, 1});
+    }
+    const Csr<float> csr = from_arcs(n, arcs);
+    return level_structure(n, csr.indptr.data(), csr.indices.data());
+}
+
+void test_level_structure() {
+    std::vector<std::pair<int32_t, int32_t>> path, star, grid, complete;
+    for (int32_t i = 0; i < 9; ++i) path.emplace_back(i, i + 1);
+    for (int32_t i = 1; i < 10; ++i) star.emplace_back(0, i);
+    for (int32_t i = 0; i < 4; ++i)
+        for (int32_t j = 0; j < 7; ++j) {
+            if (i < 3) grid.emplace_back(i * 7 + j, i * 7 + j + 7);
+            if (j < 6) grid.emplace_back(i * 7 + j, i * 7 + j + 1);
+        }
+    for (int32_t i = 0; i < 6; ++i)
+        for (int32_t j = 0; j < i; ++j) complete.emplace_back(i, j);
+    check(levels(0, {}) == Levels(0, 0), "levels of nothing");
+    check(levels(1, {}) == Levels(1, 1), "levels of one node");
+    check(levels(10, path) == Levels(10, 1), "levels of a path");
+    check(levels(10, {{5, 4}, {4, 0}, {0, 1}, {1, 2}}) == Levels(5, 1),
+          "levels start at the rim of the first component and stay in it");
+    check(levels(10, star) == Levels(3, 8), "levels of a star");
+    check(levels(28, grid) == Levels(10, 4), "levels of a grid");
+    check(levels(6, complete) == Levels(2, 5), "levels of a complete graph");
+}
+
+// --- shortest paths ------------------------------------------------------------------------
+
+template <class T>
+std::vector<T> dense_lengths(const Graph<T>& g) {
+    std::vector<T> lengths(size_t(g.n * g.n), kInf<T>);
+    for (int64_t i = 0; i < g.n; ++i) {
+        for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
+            T& cell = lengths[size_t(i * g.n + g.indices[e])];
+            cell = std::min(cell, g.weights[e]);
+        }
+        lengths[size_t(i * g.n + i)] = 0;
+    }
+    return lengths;
+}
+
+template <class T>
+void naive_floyd_warshall(std::vector<T>& d, int64_t n) {
+    for (int64_t k = 0; k < n; ++k)
+        for (int64_t i = 0; i < n; ++i)
+            for (int64_t j = 0; j < n; ++j)
+                d[size_t(i * n + j)] =
+                    std::min(d[size_t(i * n + j)], d[size_t(i * n + k)] + d[size_t(k * n + j)]);
+}
+
+// Bellman and Ford: sums lengths from the source outwards, so it rounds as the kernel does.
+template <class T>
+std::vector<T> naive_paths(const Graph<T>& g, int32_t source) {
+    std::vector<T> d(size_t(g.n), kInf<T>);
+    d[size_t(source)] = 0;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int64_t u = 0; u < g.n; ++u)
+            for (int64_t e = g.indptr[u]; e < g.indptr[u + 1]; ++e) {
+                const T through = d[size_t(u)] + g.weights[e];
+                if (through < d[size_t(g.indices[e])]) {
+                    d[size_t(g.indices[e])] = through;
+                    changed = true;
+                }
+            }
+    }
+    return d;
+}
+
+template <class T>
+void test_paths(const Csr<T>& csr, const std::vector<int32_t>& sources, bool whole,
+                const char* what) {
+    const Graph<T> g = view(csr);
+    const auto n_sources = int64_t(sources.size());
+    std::vector<T> one(size_t(n_sources * g.n), T(-1)), three = one;
+    shortest_paths(g, sources.data(), n_sources, 1, one.data());
+    shortest_paths(g, sources.data(), n_sources, 3, three.data());
+    bool ok = same_bits(one, three);
+    std::vector<T> all = dense_lengths(g);
+    naive_floyd_warshall(all, g.n);
+    for (int64_t s = 0; s < n_sources; ++s) {
+        const std::vector<T> row(one.begin() + s * g.n, one.begin() + (s + 1) * g.n);
+        const int32_t source = sources[size_t(s)];
+        ok = ok && same_bits(row, naive_paths(g, source));
+        for (int64_t v = 0; v < g.n; ++v) {
+            const T expected = all[size_t(source * g.n + v)];
+            ok = ok && (row[size_t(v)] == expected ||
+                        (!whole && close(row[size_t(v)], double(expected), 1e-30)));
+        }
+    }
+    check(ok, what);
+}
+
+enum class Lengths { kWhole, kZero, kReal, kUneven };
+
+template <class T>
+Csr<T> random_graph(int n, int n_arcs, Lengths kind, bool directed, uint32_t seed) {
+    Random random(seed);
+    std::vector<Arc<T>> arcs;  // arcs may be there twice, and lead back to where they start
+    for (int a = 0; a < n_arcs; ++a) {
+        const int32_t i = random.whole(0, n - 1), j = random.whole(0, n - 1);
+        const double uneven = std::pow(10.0, 12 * random.real() - 6);
+        const T length = kind == Lengths::kWhole  ? T(random.whole(0, 9))
+                         : kind == Lengths::kReal ? T(random.real())
+                         : kind == Lengths::kZero ? T(0)
+                                                  : T(uneven);
+        arcs.push_back({i, j, length});
+        if (!directed) arcs.push_back({j, i, length});
+    }
+    return from_arcs(n, arcs);
+}
+
+template <class T>
+void test_shortest_paths() {
+    uint32_t seed = 10;
+    for (int n : {1, 2, 17, 60})
+        for (int degree : {0, 1, 2, 6})
+            for (Lengths kind : {Lengths::kWhole, Lengths::kZero, Lengths::kReal, Lengths::kUneven})
+                for (bool directed : {true, false}) {
+                    const Csr<T> csr = random_graph<T>(n, n * degree / 2, kind, directed, ++seed);
+                    std::vector<int32_t> sources(static_cast<size_t>(n));
+                    for (int32_t i = 0; i < n; ++i) sources[size_t(i)] = n - 1 - i;
+                    test_paths(csr, sources, kind == Lengths::kWhole || kind == Lengths::kZero,
+                               "shortest_paths from every node");
+                }
+    const Csr<T> csr = random_graph<T>(40, 80, Lengths::kReal, false, 7);
+    test_paths(csr, {}, false, "shortest_paths from nowhere");
+    test_paths(csr, {5}, false, "shortest_paths from one node");
+    test_paths(csr, std::vector<int32_t>(3 * kLanes + 2, 4), false,
+               "shortest_paths from one node many times");
+    std::vector<int32_t> mixed;
+    Random random(8);
+    for (int s = 0; s < 5 * kLanes + 3; ++s) mixed.push_back(random.whole(0, 11));
+    test_paths(csr, mixed, false, "shortest_paths from repeated nodes");
+    std::vector<Arc<T>> chain;  // one long path: many rounds of the ring of buckets
+    for (int32_t i = 0; i + 1 < 120; ++i) {
+        chain.push_back({i, i + 1, T(i % 3)});
+        chain.push_back({i + 1, i, T(i % 3)});
+    }
+    test_paths(from_arcs<T>(120, chain), {0, 119, 60}, true, "shortest_paths along a chain");
+}
+
+template <class T>
+void test_relax() {
+    Random random(20);
+    bool ok = true;
+    for (int trial = 0; trial < 50; ++trial) {
+        const int n = 6, n_arcs = random.whole(0, 8);
+        std::vector<T> lanes = random.wholes<T>(n * kLanes, 0, 9);
+        for (T& v : lanes)
+            if (random.whole(0, 4) == 0) v = kInf<T>;
+        const int32_t u = random.whole(0, n - 1);
+        std::vector<int32_t> targets, expected_ids;
+        std::vector<T> expected_lengths, naive = lanes;
+        const std::vector<T> weights = random.wholes<T>(n_arcs, 0, 5);
+        for (int e = 0; e < n_arcs; ++e) {
+            targets.push_back(random.whole(0, n - 1));
+            T least = kInf<T>;
+            for (int l = 0; l < kLanes; ++l) {
+                const T through = lanes[size_t(u * kLanes + l)] + weights[size_t(e)];
+                T& to = naive[size_t(targets.back() * kLanes + l)];
+                if (through < to) {
+                    to = through;
+                    least = std::min(least, through);
+                }
+            }
+            if (least < kInf<T>) {
+                expected_ids.push_back(targets.back());
+                expected_lengths.push_back(least);
+            }
+        }
+        std::vector<int32_t> shortened(static_cast<size_t>(n_arcs));
+        std::vector<T> shortest(static_cast<size_t>(n_arcs));
+        const int count = kernels<T>().relax(lanes.data(), u, targets.data(), weights.data(),
+                                             n_arcs, shortened.data(), shortest.data());
+        shortened.resize(size_t(count));
+        shortest.resize(size_t(count));
+        ok = ok && lanes == naive && shortened == expected_ids && shortest == expected_lengths;
+    }
+    check(ok, "relax");
+}
+
+template <class T>
+void test_floyd_warshall() {
+    for (int n : {0, 1, 2, 40, 300}) {  // 300: more rows than a chunk holds
+        const Csr<T> csr =
+            n == 0 ? from_arcs<T>(0, {}) : random_graph<T>(n, 3 * n / 2, Lengths::kWhole, true, 30);
+        std::vector<T> naive = dense_lengths(view(csr));
+        std::vector<T> one = naive, three = naive;
+        naive_floyd_warshall(naive, n);
+        floyd_warshall(one.data(), n, 1);
+        floyd_warshall(three.data(), n, 3);
+        check(one == naive && same_bits(one, three), "floyd_warshall");
+    }
+}
+
+// --- barycentric weights -------------------------------------------------------------------
+
+// Gaussian elimination with pivoting on (G + shift I) w = 1, w then scaled to sum to one.
+std::vector<double> naive_weights(std::vector<double> a, int k, double shift) {
+    std::vector<double> w(size_t(k), 1.0);
+    auto at = [&](int i, int j) -> double& { return a[size_t(i * k + j)]; };
+    for (int i = 0; i < k; ++i) at(i, i) += shift;
+    for (int c = 0; c < k; ++c) {
+        int pivot = c;
+        for (int i = c; i < k; ++i)
+            if (std::abs(at(i, c)) > std::abs(at(pivot, c))) pivot = i;
+        for (int j = 0; j < k; ++j) std::swap(at(c, j), at(pivot, j));
+        std::swap(w[size_t(c)], w[size_t(pivot)]);
+        for (int i = c + 1; i < k; ++i) {
+            const double factor = at(i, c) / at(c, c);
+            for (int j = c; j < k; ++j) at(i, j) -= factor * at(c, j);
+            w[size_t(i)] -= factor * w[size_t(c)];
+        }
+    }
+    double sum = 0;
+    for (int i = k - 1; i >= 0; --i) {
+        for (int j = i + 1; j < k; ++j) w[size_t(i)] -= at(i, j) * w[size_t(j)];
+        w[size_t(i)] /= at(i, i);
+        sum += w[size_t(i)];
+    }
+    for (double& v : w) v /= sum;
+    return w;
+}
+
+// The Gram matrix of the chosen points of y about one point x.
+template <class T>
+std::vector<T> gram_about(const T* x, const std::vector<T>& y, const std::vector<int32_t>& chosen,
+                          int dim) {
+    std::vector<T> gram;
+    for (int32_t a : chosen)
+        for (int32_t b : chosen) {
+            T sum = 0;
+            for (int c = 0; c < dim; ++c)
+                sum += (x[c] - y[size_t(a * dim + c)]) * (x[c] - y[size_t(b * dim + c)]);
+            gram.push_back(sum);
+        }
+    return gram;
+}
+
+template <class T>
+void test_barycentric_random(int k, int dim) {
+    Random random(uint32_t(100 * k + dim));
+    const int n = 600, n_points = 50;
+    const double reg = 1e-2;
+    const std::vector<T> x = random.wholes<T>(n * dim, -9, 9);
+    const std::vector<T> y = random.wholes<T>(n_points * dim, -9, 9);
+    std::vector<T> grams;
+    for (int i = 0; i < n; ++i) {
+        std::vector<int32_t> chosen(static_cast<size_t>(k));
+        for (int32_t& j : chosen) j = random.whole(0, n_points - 1);  // the same one twice, too
+        const std::vector<T> gram = gram_about(x.data() + i * dim, y, chosen, dim);
+        grams.insert(grams.end(), gram.begin(), gram.end());
+    }
+    std::vector<T> one(size_t(n) * size_t(k)), three(one.size());
+    barycentric_weights<T>(grams.data(), n, k, reg, 1, one.data());
+    barycentric_weights<T>(grams.data(), n, k, reg, 3, three.data());
+    check(same_bits(one, three), "barycentric_weights do not depend on the threads");
+    bool ok = true;
+    for (int i = 0; i < n; ++i) {
+        const auto first = grams.begin() + i * k * k;
+        const std::vector<double> gram(first, first + k * k);
+        double trace = 0;
+        for (int a = 0; a < k; ++a) trace += gram[size_t(a * k + a)];
+        const std::vector<double> naive = naive_weights(gram, k, trace > 0 ? reg * trace : reg);
+        for (int a = 0; a < k; ++a) ok = ok && close(one[size_t(i * k + a)], naive[size_t(a)]);
+    }
+    check(ok, "barycentric_weights");
+}
+
+template <class T>
+void test_barycentric_singular() {
+    const std::vector<T> y = {0, 0, 2, 2, 4, 4, 6, 6, 1, 1};  // points on a line
+    const std::vector<T> x = {1, 1};                          // equal to the last of them
+    auto weights = [&](const std::vector<int32_t>& chosen, double reg) {
+        std::vector<T> w(chosen.size());
+        const std::vector<T> gram = gram_about(x.data(), y, chosen, 2);
+        barycentric_weights<T>(gram.data(), 1, int(w.size()), reg, 1, w.data());
+        return w;
+    };
+    for (double reg : {0.0, 1e-14, 1e-3}) {
+        check(weights({4, 4, 4, 4}, reg) == std::vector<T>(4, T(0.25)),
+              "neighbours that all equal the point share it");
+        for (const std::vector<int32_t>& chosen :
+             {std::vector<int32_t>{0, 1, 2, 3}, std::vector<int32_t>{0, 0, 1, 1}}) {
+            const std::vector<T> w = weights(chosen, reg);
+            double sum = 0, place = 0;
+            for (size_t a = 0; a < w.size(); ++a) {
+                sum += double(w[a]);
+                place += double(w[a]) * double(y[size_t(2 * chosen[a])]);
+            }
+            check(std::abs(sum - 1) < 1e-5 && std::abs(place - 1) < 0.05,
+                  "weights of a singular neighbourhood sum to one and rebuild the point");
+        }
+    }
+    check(weights({3}, 1e-3) == std::vector<T>{1}, "a single neighbour has weight one");
+    std::vector<double> indefinite = {1, 2, 2, 1};
+    double w[2];
+    check(!solve_ones(indefinite, 2, w), "solve_ones refuses an indefinite matrix");
+}
+
+template <class T>
+void test_barycentric() {
+    for (int k : {1, 2, 5, 12})
+        for (int dim : {1, 3, 20}) test_barycentric_random<T>(k, dim);
+    test_barycentric_singular<T>();
+}
+
+// --- products with panels ------------------------------------------------------------------
+
+template <class T>
+void test_spmm(int width) {
+    const int n = 23;
+    const Csr<T> a = random_graph<T>(n, 40, Lengths::kWhole, true, uint32_t(40 + width));
+    Random random(uint32_t(width) + 20);
+    const std::vector<T> x = random.wholes<T>(n * width, -5, 5);
+    std::vector<T> y(size_t(n * width), T(-1)), naive(size_t(n * width), T(0));
+    for (int i = 0; i < n; ++i)
+        for (int64_t e = a.indptr[size_t(i)]; e < a.indptr[size_t(i) + 1]; ++e)
+            for (int c = 0; c < width; ++c)
+                naive[size_t(i * width + c)] +=
+                    a.data[size_t(e)] * x[size_t(a.indices[size_t(e)] * width + c)];
+    auto rows = [&](int begin, int end) {
+        kernels<T>().spmm(a.indptr.data(), a.indices.data(), a.data.data(), x.data(), y.data(),
+                          begin, end, width);
+    };
+    rows(0, 7);
+    check(std::all_of(y.begin() + 7 * width, y.end(), [](T v) { return v == -1; }),
+          "spmm writes its rows only");
+    rows(7, n);
+    check(y == naive, "spmm");
+}
+
+template <class T>
+void test_squared_matmul(int width) {
+    Random random(uint32_t(width) + 60);
+    for (int n_cols : {0, 1, 19}) {
+        const int n = 11;
+        const std::vector<T> a = random.wholes<T>(n * n_cols, 0, 6);
+        const std::vector<T> x = random.wholes<T>(n_cols * width, -5, 5);
+        std::vector<T> y(size_t(n * width), T(-1)), naive(size_t(n * width), T(0));
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < n_cols; ++j)
+                for (int c = 0; c < width; ++c) {
+                    const T v = a[size_t(i * n_cols + j)];
+                    naive[size_t(i * width + c)] += v * v * x[size_t(j * width + c)];
+                }
+        kernels<T>().squared_matmul(a.data(), n_cols, x.data(), y.data(), 0, 5, width);
+        check(std::all_of(y.begin() + 5 * width, y.end(), [](T v) { return v == -1; }),
+              "squared_matmul writes its rows only");
+        kernels<T>().squared_matmul(a.data(), n_cols, x.data(), y.data(), 5, n, width);
+        check(y == naive, "squared_matmul");
+    }
+}
+
+// --- the Guttman transform -----------------------------------------------------------------
+
+template <class T>
+void test_guttman(int n, int dim) {
+    Random random(uint32_t(n * 10 + dim));
+    std::vector<T> x = random.reals<T>(int64_t(n) * dim);  // x[c * n + i], as the kernel reads it
+    for (int c = 0; c < dim && n > 3; ++c) x[size_t(c * n + 3)] = x[size_t(c * n)];  // a duplicate
+    std::vector<T> delta(size_t(n) * size_t(n), T(0));
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < i; ++j)
+            delta[size_t(i * n + j)] = delta[size_t(j * n + i)] = T(random.real() + 0.1);
+    std::vector<T> out(size_t(n * dim), T(-1));
+    const int middle = n / 3;
+    double stress = kernels<T>().guttman(delta.data(), x.data(), out.data(), n, dim, 0, middle);
+    check(std::all_of(out.begin() + middle * dim, out.end(), [](T v) { return v == -1; }),
+          "guttman writes its rows only");
+    stress += kernels<T>().guttman(delta.data(), x.data(), out.data(), n, dim, middle, n);
+    double naive_stress = 0;
+    bool ok = true;
+    for (int i = 0; i < n; ++i) {
+        std::vector<double> row(size_t(dim), 0.0);
+        double size = 1;  // of the terms of the sum: near neighbours make them large
+        for (int j = 0; j < n; ++j) {
+            double squares = 0;
+            for (int c = 0; c < dim; ++c)
+                squares += std::pow(double(x[size_t(c * n + i)]) - double(x[size_t(c * n + j)]), 2);
+            const double d = std::sqrt(squares), target = double(delta[size_t(i * n + j)]);
+            naive_stress += (target - d) * (target - d);
+            size += target / n;
+            for (int c = 0; c < dim && d > 0; ++c)
+                row[size_t(c)] +=
+                    target / d * (double(x[size_t(c * n + i)]) - double(x[size_t(c * n + j)])) / n;
+        }
+        for (int c = 0; c < dim; ++c)
+            ok = ok && close(out[size_t(i * dim + c)], row[size_t(c)], size);
+    }
+    check(ok, "guttman");
+    check(close(T(stress), naive_stress), "guttman's stress");
+}
+
+template <class T>
+void test_all() {
+    test_offers<T>();
+    test_products<T>();
+    test_rerank<T>(false);
+    test_rerank<T>(true);
+    test_symmetrize<T>();
+    test_relax<T>();
+    test_shortest_paths<T>();
+    test_floyd_warshall<T>();
+    test_barycentric<T>();
+    for (int width = 1; width <= 17; ++width) {
+        test_spmm<T>(width);
+        test_squared_matmul<T>(width);
+    }
+    for (int n : {1, 2, 9, 256, 300})
+        for (int dim : {1, 2, 3, 7}) test_guttman<T>(n, dim);
+}
+
+}  // namespace
+
+int main() {
+    test_parallel();
+    test_level_structure();
+    test_all<float>();
+    test_all<double>();
+    std::printf("%s: %d passed, %d failed\n", isa_name(), passed, failed);
+    return failed == 0 ? 0 : 1;
+}

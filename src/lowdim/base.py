@@ -1,0 +1,414 @@
+"""The contract of every estimator, once: validation, tags, names, fit and transform.
+
+A method implements `_fit(rows)` (or `_fit_graph(rows, graph)`), which leaves `embedding_`, and
+`_transform(rows)`; where it has an inverse of its own, also `_inverse(Y)`. Everything else that a
+user may expect of an estimator is here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lowdim import checks, persist
+from lowdim.backends import native
+from lowdim.checks import Array
+from lowdim.extend.barycentric import decode
+from lowdim.relations.distances import (
+    NAN_AWARE,
+    Metric,
+    check_dissimilarities,
+    resolve_metric,
+)
+from lowdim.relations.graph import NeighborGraph, fingerprint
+from lowdim.relations.neighbors import (
+    check_k,
+    nearest_outside,
+    neighbor_graph,
+    precomputed_graph,
+    query,
+    smallest,
+    sparse_rows,
+)
+
+DISCONNECTED = ("join", "largest", "separate", "raise")
+
+
+class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Places objects in a low-dimensional Euclidean space."""
+
+    embedding_: Array
+
+    # --- the public contract -------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Compute `embedding_` from the objects X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix (n_samples, n_features), one object a row; or
+            dissimilarities (or kernels) where the estimator is told that they are precomputed.
+        y : ignored.
+        """
+        with native.blas_on_one_thread():
+            self._fit(self._objects(X, fitting=True))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit to X and return `embedding_`."""
+        return self.fit(X, y).embedding_
+
+    def transform(self, X: Any) -> Array:
+        """Coordinates of new objects; a row's answer does not depend on the other rows."""
+        check_is_fitted(self)
+        with native.blas_on_one_thread():
+            return self._transform(self._objects(X, fitting=False))
+
+    def inverse_transform(self, Y: Any) -> Array:
+        """Objects of the input space for given coordinates."""
+        check_is_fitted(self)
+        Y = checks.vectors(Y, name="Y")
+        if Y.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"Y has {Y.shape[1]} columns, but the map has {self._n_features_out} coordinates."
+            )
+        with native.blas_on_one_thread():
+            return self._inverse(Y)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the estimator to a file of arrays and JSON; `lowdim.load(path)` reads it."""
+        persist.save(self, path)
+
+    # --- what a method provides ------------------------------------------------------------
+
+    def _fit(self, rows: Any) -> None:
+        raise NotImplementedError
+
+    def _transform(self, rows: Any) -> Array:
+        raise NotImplementedError
+
+    def _inverse(self, Y: Array) -> Array:
+        """The general inverse: barycentric interpolation among the training vectors."""
+        vectors = self._training_vectors("inverse_transform")
+        placed = np.isfinite(self.embedding_).all(axis=1)
+        return decode(self.embedding_[placed], vectors[placed], Y, self._n_jobs)
+
+    # --- what methods use --------------------------------------------------------------------
+
+    @property
+    def _n_jobs(self) -> int | None:
+        return getattr(self, "n_jobs", None)
+
+    @property
+    def _precomputed(self) -> bool:
+        metric = getattr(self, "metric", None)
+        return isinstance(metric, str) and metric == "precomputed"
+
+    @property
+    def _metric(self) -> Metric:
+        """The metric with what it took from the training data; made anew after loading."""
+        if not hasattr(self, "_cached_metric"):
+            self._cached_metric = resolve_metric(*self._metric_choice(), self.X_fit_)[0]
+        return self._cached_metric
+
+    def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
+        params = dict(getattr(self, "metric_params", None) or {})
+        metric = getattr(self, "metric", "euclidean")
+        if isinstance(metric, str) and metric == "minkowski" and hasattr(self, "p"):
+            params.setdefault("p", self.p)
+        return metric, params
+
+    def _objects(self, X: Any, *, fitting: bool) -> Any:
+        """X as rows the metric can measure; in fit, remembers them as `X_fit_`."""
+        if self._precomputed:
+            return self._dissimilarities(X, fitting=fitting)
+        if not hasattr(self, "metric"):  # a method of vectors, such as PCA
+            rows = checks.vectors(X, sparse=True)
+            self._see(X if hasattr(X, "shape") else rows, "euclidean", fitting=fitting)
+            return self._enough(rows) if fitting else rows
+        if fitting:
+            metric, params = self._metric_choice()
+            self._see(X, metric, fitting=True)
+            self._cached_metric, rows = resolve_metric(metric, params, X)
+            self.X_fit_ = self._enough(rows)
+            return rows
+        self._see(X, self._metric.name, fitting=False)
+        rows = self._metric.prepare(X)
+        if rows.dtype.kind == "f" and self.X_fit_.dtype.kind == "f":
+            rows = rows.astype(self.X_fit_.dtype, copy=False)
+        return rows
+
+    def _enough(self, rows: Any) -> Any:
+        if rows.shape[0] < 2:
+            raise ValueError(f"X: n_samples = {rows.shape[0]}, but a map needs at least 2 objects.")
+        return rows
+
+    def _see(self, X: Any, metric: Any, *, fitting: bool) -> None:
+        """Record or compare the number and names of the features."""
+        if callable(metric) or metric == "callable":
+            if not (hasattr(X, "shape") and len(X.shape) == 2):
+                return
+        elif metric != "gower" and not hasattr(X, "shape"):
+            X = checks.vectors(X, sparse=True, allow_nan=metric in NAN_AWARE)
+        if hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] > 0:
+            validate_data(self, X, skip_check_array=True, reset=fitting)
+
+    def _dissimilarities(self, X: Any, *, fitting: bool) -> Any:
+        """Precomputed input: in fit square, in transform new objects against the training ones."""
+        if isinstance(X, NeighborGraph):
+            self.n_features_in_ = X.n_objects
+            return X
+        if fitting:
+            X = checks.vectors(X, sparse=True) if hasattr(X, "tocsr") else check_dissimilarities(X)
+            validate_data(self, X, skip_check_array=True, reset=True)
+            return self._enough(X)
+        X = checks.vectors(X, sparse=True)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        values = X.data if hasattr(X, "tocsr") else X
+        if values.size and values.min() < 0:
+            raise ValueError(f"X: dissimilarities must not be negative, found {values.min():g}.")
+        return X
+
+    def _training_vectors(self, what: str) -> Any:
+        rows = getattr(self, "X_fit_", None)
+        if rows is None or getattr(rows, "ndim", 2) != 2:
+            raise ValueError(
+                f"{what} needs the training vectors, but {type(self).__name__} was fitted on "
+                "dissimilarities or arbitrary objects, which have no input space to go back to. "
+                "Fit on vectors."
+            )
+        return rows
+
+    def _check_n_components(self, n: int) -> int:
+        return checks.integer(self.n_components, "n_components", 1, n - 1, " (one less than n_samples)")
+
+    # --- scikit-learn's protocols ---------------------------------------------------------
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        metric = getattr(self, "metric", None)
+        tags.input_tags.allow_nan = isinstance(metric, str) and metric in NAN_AWARE
+        tags.input_tags.sparse = hasattr(self, "metric") and not tags.input_tags.allow_nan
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {k: v for k, v in state.items() if not k.startswith("_cached")}
+
+
+class GraphEmbedder(Embedder):
+    """An embedder that sees its data as a neighbour graph.
+
+    The parameters `n_neighbors`, `radius` and `disconnected` mean the same in every such method,
+    and a ready `NeighborGraph` saves computing one: `fit(X, graph=graph)`.
+    """
+
+    graph_: NeighborGraph
+    _default_neighbors = 10  # where neither n_neighbors nor radius is given
+
+    def fit(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Self:
+        """Compute `embedding_` from the objects X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix (n_samples, n_features); with metric="precomputed"
+            a matrix of dissimilarities, a sparse graph of them, or a `NeighborGraph`.
+        y : ignored.
+        graph : the neighbour graph of X from `lowdim.neighbors`, with at least `n_neighbors`
+            neighbours, to be used instead of computing it.
+        """
+        for name in ("parts_", "part_rows_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        checks.choice(self.disconnected, "disconnected", DISCONNECTED)
+        with native.blas_on_one_thread():
+            rows = self._objects(X, fitting=True)
+            self._fit_connected(rows, self._neighbor_graph(rows, graph))
+        return self
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None
+    ) -> Array:
+        """Fit to X and return `embedding_`."""
+        return self.fit(X, y, graph=graph).embedding_
+
+    def transform(self, X: Any) -> Array:
+        """Coordinates of new objects; a row's answer does not depend on the other rows."""
+        check_is_fitted(self)
+        if not hasattr(self, "parts_"):
+            return super().transform(X)
+        with native.blas_on_one_thread():
+            return self._transform_parts(self._objects(X, fitting=False))
+
+    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
+        """Set `embedding_` from a connected graph of the rows."""
+        raise NotImplementedError
+
+    def _neighbor_graph(self, rows: Any, given: NeighborGraph | None) -> NeighborGraph:
+        k, radius = self.n_neighbors, self.radius
+        if k is not None and radius is not None:
+            raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
+        if isinstance(rows, NeighborGraph):
+            return rows if rows.n_neighbors is None or k is None else rows.take(k)
+        if given is not None:
+            return self._given_graph(rows, given)
+        if k is None and radius is None:
+            k = min(self._default_neighbors, rows.shape[0] - 1)
+        if self._precomputed:
+            return precomputed_graph(rows, k, radius)
+        if k is not None:
+            check_k(k, rows.shape[0])
+        return neighbor_graph(rows, self._metric, k, radius, self._n_jobs)
+
+    def _given_graph(self, rows: Any, graph: NeighborGraph) -> NeighborGraph:
+        if not isinstance(graph, NeighborGraph):
+            raise TypeError(
+                f"graph must be a NeighborGraph from lowdim.neighbors, got {type(graph).__name__}."
+            )
+        if graph.n_objects != rows.shape[0]:
+            raise ValueError(f"graph has {graph.n_objects} objects, but X has {rows.shape[0]}.")
+        if graph.fingerprint and graph.fingerprint != fingerprint(rows):
+            raise ValueError(
+                "graph was computed from other data than X (their fingerprints differ). Compute "
+                "it again with lowdim.neighbors(X, ...)."
+            )
+        if graph.n_neighbors is None or self.n_neighbors is None:
+            return graph
+        return graph.take(self.n_neighbors)
+
+    # --- the one policy for disconnected graphs ---------------------------------------------
+
+    @property
+    def _symmetry(self) -> str:
+        return str(getattr(self, "symmetry", "union"))
+
+    def _fit_connected(self, rows: Any, graph: NeighborGraph) -> None:
+        count, labels = graph.components(self._symmetry)
+        if count == 1:
+            self.graph_ = graph
+            self._fit_graph(rows, graph)
+            return
+        found = f"the number of connected components of the neighbors graph is {count} > 1"
+        if self.disconnected == "raise":
+            raise ValueError(
+                f"X: {found}. Raise n_neighbors or radius, or set disconnected='join', 'largest' "
+                "or 'separate'."
+            )
+        if self.disconnected == "join":
+            self.graph_ = self._joined(rows, graph, found)
+            self._fit_graph(rows, self.graph_)
+            return
+        self.graph_ = graph
+        sizes = np.bincount(labels)
+        kept = [int(sizes.argmax())] if self.disconnected == "largest" else range(count)
+        self._fit_parts(rows, graph, [np.flatnonzero(labels == label) for label in kept], found)
+
+    def _joined(self, rows: Any, graph: NeighborGraph, found: str) -> NeighborGraph:
+        if isinstance(rows, NeighborGraph) or (self._precomputed and hasattr(rows, "tocsr")):
+            raise RuntimeError(
+                f"X: {found}, and a precomputed sparse graph holds no distances to join them by. "
+                "Raise the number of neighbours, or set disconnected='largest' or 'separate'."
+            )
+        warnings.warn(
+            f"{found}: they were joined by their shortest bridges, so distances between components "
+            "are a guess. Raise n_neighbors or radius, or see the parameter disconnected.",
+            stacklevel=5,
+        )
+        if self._precomputed:
+            measure = Metric("precomputed", lambda A, B: A, lambda X: X)
+            return graph.join(nearest_outside(rows, measure, self._n_jobs), self._symmetry)
+        return graph.join(nearest_outside(rows, self._metric, self._n_jobs), self._symmetry)
+
+    def _fit_parts(
+        self, rows: Any, graph: NeighborGraph, members: list[Array], found: str
+    ) -> None:
+        """Embed components on their own, side by side; objects left out get NaN."""
+        least = self.n_components + 2
+        fitted = [own for own in members if len(own) >= least]
+        left = graph.n_objects - sum(map(len, fitted))
+        if not fitted:
+            raise ValueError(
+                f"X: {found}, none of them large enough to embed (at least {least} objects). "
+                "Raise n_neighbors or radius."
+            )
+        warnings.warn(
+            f"{found}: {len(fitted)} embedded on their own, {left} objects left out (their "
+            "coordinates are NaN).",
+            stacklevel=5,
+        )
+        self.parts_, self.part_rows_ = [], fitted
+        for own in fitted:
+            part = clone(self).set_params(disconnected="raise")
+            inside = graph.subset(own)
+            if self._precomputed:
+                dense = isinstance(rows, np.ndarray)
+                part.fit(rows[np.ix_(own, own)] if dense else inside, graph=None)
+            else:
+                part.fit(rows[own], graph=inside)
+            self.parts_.append(part)
+        pieces = _side_by_side([part.embedding_ for part in self.parts_])
+        self.embedding_ = np.full((graph.n_objects, pieces[0].shape[1]), np.nan, pieces[0].dtype)
+        for own, piece in zip(fitted, pieces, strict=True):
+            self.embedding_[own] = piece
+
+    def _transform_parts(self, rows: Any) -> Array:
+        """Each new object goes to the component of its nearest training object."""
+        members = np.concatenate(self.part_rows_)
+        owner = np.repeat(np.arange(len(self.parts_)), [len(own) for own in self.part_rows_])
+        if self._precomputed:
+            nearest = np.asarray(rows[:, members]).argmin(axis=1)
+        else:
+            nearest = query(self.X_fit_[members], rows, 1, self._metric, self._n_jobs)[0][:, 0]
+        out = np.empty((rows.shape[0], self.embedding_.shape[1]), self.embedding_.dtype)
+        for number, (own, part) in enumerate(zip(self.part_rows_, self.parts_, strict=True)):
+            asked = np.flatnonzero(owner[nearest] == number)
+            if len(asked):
+                given = rows[asked][:, own] if self._precomputed else rows[asked]
+                shift = self.embedding_[own[0]] - part.embedding_[0]
+                out[asked] = part._transform(given) + shift
+        return out
+
+    # --- what graph methods use for new objects -----------------------------------------------
+
+    def _new_neighbors(self, rows: Any, k: int | None = None) -> tuple[Array, Array]:
+        """Indices and distances of each new object's nearest training objects."""
+        k = k or self.graph_.n_neighbors or self._default_neighbors
+        if self._precomputed:
+            if hasattr(rows, "tocsr"):
+                indptr, indices, distances = sparse_rows(rows, k, None)
+                if (np.diff(indptr) < k).any():
+                    short = int(np.argmax(np.diff(indptr) < k))
+                    raise ValueError(
+                        f"X: row {short} stores {np.diff(indptr)[short]} distances, {k} are needed."
+                    )
+                return indices.reshape(-1, k), distances.reshape(-1, k)
+            return smallest(rows, min(k, rows.shape[1]))
+        return query(self.X_fit_, rows, min(k, self.X_fit_.shape[0]), self._metric, self._n_jobs)
+
+
+    def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
+        """Coordinates of new objects, those at distance zero from a training object its own."""
+        same = distances[:, 0] == 0
+        Y[same] = self.embedding_[nearest[same, 0]]
+        return Y
+
+
+def _side_by_side(pieces: list[Array]) -> list[Array]:
+    """Maps moved along the first axis so that they do not overlap."""
+    moved, edge = [], 0.0
+    for piece in pieces:
+        low, high = piece[:, 0].min(), piece[:, 0].max()
+        moved.append(piece + np.concatenate([[edge - low], np.zeros(piece.shape[1] - 1)]).astype(piece.dtype))
+        edge += float(high - low) * 1.1 + 1e-12
+    return moved

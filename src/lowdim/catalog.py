@@ -1,0 +1,114 @@
+"""The table of methods. An estimator that is not in it does not exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row: what a method is, keeps and costs, how it takes new points, and its paper."""
+
+    name: str
+    module: str
+    family: str
+    sentence: str
+    keeps: str
+    cost: str
+    extends: str
+    paper: str
+
+    def load(self) -> Any:
+        """The estimator class."""
+        return getattr(import_module(f"lowdim.methods.{self.module}"), self.name)
+
+
+CATALOG: tuple[Method, ...] = (
+    Method(
+        name="PCA",
+        module="pca",
+        family="spectral",
+        sentence="centre -> singular vectors",
+        keeps="variance; the best linear map",
+        cost="n d min(n, d)",
+        extends="linear map, linear inverse",
+        paper="Pearson 1901; Hotelling 1933; parallel analysis: Horn 1965",
+    ),
+    Method(
+        name="ClassicalMDS",
+        module="classical_mds",
+        family="spectral",
+        sentence="double-centre(D^2) -> top eigenvectors",
+        keeps="distances, the large ones first",
+        cost="n^2 per iteration, n^2 memory; n m with m landmarks; n d^2 for Euclidean vectors",
+        extends="Gower's formula; linear inverse for Euclidean vectors, else barycentric",
+        paper="Torgerson 1952; Gower 1966; landmarks: de Silva and Tenenbaum 2004",
+    ),
+    Method(
+        name="KernelPCA",
+        module="kernel_pca",
+        family="spectral",
+        sentence="centre(K) -> top eigenvectors",
+        keeps="variance in feature space",
+        cost="n^2 per iteration, n^2 memory",
+        extends="kernel projection; pre-images by fixed point or ridge regression",
+        paper="Schoelkopf, Smola and Mueller 1998; Mika et al. 1999; Bakir et al. 2004",
+    ),
+    Method(
+        name="Isomap",
+        module="isomap",
+        family="spectral",
+        sentence="k-NN -> geodesics -> classical (or stress) MDS",
+        keeps="geodesic distances along the data's manifold",
+        cost="n^2 log n time, n^2 memory; n m log n and n m with m landmarks",
+        extends="geodesics through the new point's neighbours, Gower's formula; barycentric inverse",
+        paper="Tenenbaum, de Silva and Langford 2000",
+    ),
+    Method(
+        name="LocallyLinearEmbedding",
+        module="locally_linear",
+        family="spectral",
+        sentence="k-NN -> reconstruction / alignment matrix -> bottom eigenvectors",
+        keeps="how each point is made of its neighbours",
+        cost="n k^3 and a sparse eigenproblem",
+        extends="barycentric weights both ways",
+        paper="Roweis and Saul 2000; Donoho and Grimes 2003; Zhang and Zha 2004; Zhang and Wang 2007",
+    ),
+    Method(
+        name="LaplacianEigenmaps",
+        module="laplacian_eigenmaps",
+        family="spectral",
+        sentence="graph -> heat weights -> bottom eigenvectors of (L, D) or (L, I)",
+        keeps="neighbours near each other; cluster structure",
+        cost="n k and a sparse eigenproblem",
+        extends="Nystroem's formula; barycentric inverse",
+        paper="Belkin and Niyogi 2003; Bengio et al. 2004",
+    ),
+    Method(
+        name="SpectralClustering",
+        module="spectral_clustering",
+        family="spectral",
+        sentence="Laplacian eigenmaps -> k-means",
+        keeps="clusters that the graph separates",
+        cost="as Laplacian eigenmaps",
+        extends="Nystroem's formula, nearest centre; barycentric inverse",
+        paper="Shi and Malik 2000; Ng, Jordan and Weiss 2002; von Luxburg 2007",
+    ),
+    Method(
+        name="DiffusionMap",
+        module="diffusion_map",
+        family="spectral",
+        sentence="graph -> heat weights, density removed -> top eigenvectors of the random walk",
+        keeps="diffusion distances: how easily a random walk joins two points",
+        cost="n k and a sparse eigenproblem",
+        extends="Nystroem's formula; barycentric inverse",
+        paper="Coifman and Lafon 2006",
+    ),
+)
+
+
+def find(name: str) -> Method | None:
+    """The row of a method, by its class name."""
+    return next((method for method in CATALOG if method.name == name), None)

@@ -1,0 +1,1 @@
+"""New points in, coordinates back: extensions shared by the methods."""

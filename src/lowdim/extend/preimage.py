@@ -1,0 +1,75 @@
+"""Pre-images of kernel PCA: input vectors whose images lie near given feature-space points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim.backends import native
+from lowdim.checks import Array
+from lowdim.matrices.kernels import Kernel, cross_kernel, gaussian, kernel_matrix
+from lowdim.solvers.linear import solve_positive
+
+MAX_ITER = 200
+
+
+def fixed_point_preimages(
+    Y: Array,
+    X: Array,
+    embedding: Array,
+    gammas: Array,
+    gamma: float,
+    *,
+    tol: float = 1e-6,
+    n_jobs: int | None = None,
+) -> Array:
+    """Pre-images under a Gaussian kernel by the iteration of Mika et al. (1999).
+
+    The feature-space point of coordinates y is sum_i c_i phi(x_i), and its pre-image solves
+    z = sum_i c_i k(z, x_i) x_i / sum_i c_i k(z, x_i). `gammas` maps y to the c_i (n columns).
+    The iteration starts from the training vector nearest in the map, and a point whose
+    denominator vanishes stays there.
+    """
+    center = X.mean(axis=0)
+    shifted = X - center
+
+    def one(rows: slice) -> Array:
+        target = Y[rows]
+        coefficients = target @ gammas + 1.0 / len(X)
+        coefficients -= (target @ gammas).sum(axis=1, keepdims=True) / len(X)
+        gaps = ((target[:, None, :] - embedding[None, :, :]) ** 2).sum(axis=2)
+        z = shifted[gaps.argmin(axis=1)]
+        active = np.arange(len(z))
+        for _ in range(MAX_ITER):
+            weights = coefficients[active] * gaussian(z[active], shifted, gamma)
+            mass = weights.sum(axis=1)
+            fine = np.abs(mass) > 1e-12
+            moved = z[active]
+            moved[fine] = (weights[fine] @ shifted) / mass[fine, None]
+            change = np.abs(moved - z[active]).max(axis=1)
+            z[active] = moved
+            active = active[fine & (change > tol * max(np.abs(shifted).max(), 1e-300))]
+            if not len(active):
+                break
+        return z
+
+    parts = native.run(one, native.blocks(len(Y), 64), n_jobs)
+    return np.concatenate(parts) + center if parts else np.empty((0, X.shape[1]), X.dtype)
+
+
+def learn_preimages(
+    embedding: Array, X: Any, kernel: Kernel, alpha: float, n_jobs: int | None = None
+) -> Array:
+    """Dual coefficients of the kernel ridge regression from coordinates to vectors (Bakir,
+    Weston and Schoelkopf 2004): solve (K + alpha I) C = X with K the kernel on the map."""
+    K = kernel_matrix(np.ascontiguousarray(embedding), kernel, n_jobs)
+    K.flat[:: len(K) + 1] += alpha
+    return solve_positive(K, np.asarray(X), n_jobs)
+
+
+def learned_preimages(
+    Y: Array, embedding: Array, coefficients: Array, kernel: Kernel, n_jobs: int | None = None
+) -> Array:
+    """The vectors that the regression of `learn_preimages` predicts for coordinates Y."""
+    return native.matmul(cross_kernel(Y, embedding, kernel, n_jobs), coefficients, n_jobs)

@@ -1,0 +1,1 @@
+"""What we keep of the relations: Gram and kernel matrices, Laplacians, reconstruction weights."""

@@ -1,0 +1,226 @@
+"""Kernels: fixed functions of two vectors, and kernels that the data's own graph defines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import memory, native
+from lowdim.checks import Array
+from lowdim.matrices.gram import double_center
+from lowdim.matrices.operators import Operator, as_operator, centered
+from lowdim.relations.distances import Metric
+
+ALIASES = {"gaussian": "rbf", "polynomial": "poly"}
+NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine")
+TILE = 512
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its parameters: `block(A, B)` holds k(a, b) for the rows of A and B."""
+
+    name: str
+    block: Callable[[Any, Any], Array]
+    params: dict[str, Any] = field(default_factory=dict)
+
+    def diagonal(self, rows: Any) -> Array:
+        """k(x, x) of each row."""
+        if self.name in ("rbf", "laplacian"):
+            return np.ones(rows.shape[0], dtype=rows.dtype)
+        if self.name == "linear":
+            return _squares(rows)
+        single = (rows[i : i + 1] for i in range(rows.shape[0]))
+        return np.array([self.block(row, row)[0, 0] for row in single], dtype=rows.dtype)
+
+
+def resolve_kernel(
+    kernel: str | Callable[..., Any],
+    *,
+    gamma: float | None = None,
+    degree: float = 3,
+    coef0: float = 1,
+    params: dict[str, Any] | None = None,
+    n_features: int = 1,
+) -> Kernel:
+    """The kernel of a name or a function of two vectors; gamma defaults to 1 / n_features."""
+    if callable(kernel):
+        return Kernel("callable", _pairwise(kernel, dict(params or {})), dict(params or {}))
+    name = ALIASES.get(kernel, kernel)
+    checks.choice(name, "kernel", (*NAMES, *ALIASES, "precomputed"))
+    gamma = 1.0 / n_features if gamma is None else checks.real(gamma, "gamma", 0)
+    degree = checks.real(degree, "degree", 0)
+    coef0 = checks.real(coef0, "coef0")
+    blocks: dict[str, Callable[[Any, Any], Array]] = {
+        "linear": _inner,
+        "poly": lambda A, B: (gamma * _inner(A, B) + coef0) ** degree,
+        "rbf": lambda A, B: gaussian(A, B, gamma),
+        "laplacian": lambda A, B: _laplacian(A, B, gamma),
+        "sigmoid": lambda A, B: np.tanh(gamma * _inner(A, B) + coef0),
+        "cosine": lambda A, B: _inner(_unit(A), _unit(B)),
+    }
+    used = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    return Kernel(name, blocks.get(name, _precomputed), used)
+
+
+def gaussian(A: Any, B: Any, gamma: float) -> Array:
+    """exp(-gamma |a - b|^2)."""
+    block = _inner(A, B)
+    block *= -2
+    block += _squares(A)[:, None]
+    block += _squares(B)[None, :]
+    np.maximum(block, 0, out=block)
+    block *= -gamma
+    return np.asarray(np.exp(block, out=block))
+
+
+def kernel_matrix(rows: Any, kernel: Kernel, n_jobs: int | None = None) -> Array:
+    """K for all pairs of rows, each pair computed once; n x n."""
+    n = rows.shape[0]
+    memory.claim(
+        n * n * rows.dtype.itemsize,
+        f"The kernel matrix of {n} objects",
+        "Use a subset of the rows, or float32.",
+    )
+    K = np.empty((n, n), dtype=rows.dtype)
+
+    def fill(pair: tuple[slice, slice]) -> None:
+        I, J = pair
+        block = kernel.block(rows[I], rows[J])
+        K[I, J] = block
+        if I != J:
+            K[J, I] = block.T
+
+    native.run(fill, combinations_with_replacement(native.blocks(n, TILE), 2), n_jobs)
+    return K
+
+
+def cross_kernel(A: Any, B: Any, kernel: Kernel, n_jobs: int | None = None) -> Array:
+    """k(a, b) for the rows of A and the rows of B."""
+    K = np.empty((A.shape[0], B.shape[0]), dtype=np.result_type(A.dtype, B.dtype))
+
+    def fill(rows: slice) -> None:
+        K[rows] = kernel.block(A[rows], B)
+
+    native.run(fill, native.blocks(A.shape[0], TILE), n_jobs)
+    return K
+
+
+@dataclass(frozen=True)
+class KernelCenter:
+    """Centring in feature space: k~(x, y) = <phi(x) - mean, phi(y) - mean>."""
+
+    means: Array
+    mean: float
+
+    @classmethod
+    def of(cls, K: Array, n_jobs: int | None = None) -> KernelCenter:
+        ones = np.full((len(K), 1), 1.0 / len(K), dtype=K.dtype)
+        means = native.matmul(K.T, ones, n_jobs)[:, 0].astype(np.float64)
+        return cls(means, float(means.mean()))
+
+    def new_rows(self, K: Array) -> Array:
+        """Centre kernels between new objects (rows) and the training objects (columns)."""
+        out = K - self.means.astype(K.dtype)
+        out -= K.mean(axis=1, keepdims=True, dtype=np.float64).astype(K.dtype)
+        out += np.asarray(self.mean, dtype=K.dtype)
+        return np.asarray(out)
+
+
+def centered_kernel(K: Array, n_jobs: int | None = None) -> Operator:
+    """J K J as an operator; no second n x n matrix."""
+    return centered(as_operator(K, n_jobs))
+
+
+def kernel_metric(kernel: Kernel) -> Metric:
+    """The distance in feature space: d(x, y)^2 = k(x, x) - 2 k(x, y) + k(y, y)."""
+
+    def block(A: Any, B: Any) -> Array:
+        squares = kernel.diagonal(A)[:, None] - 2 * kernel.block(A, B) + kernel.diagonal(B)
+        return np.asarray(np.sqrt(np.maximum(squares, 0)))
+
+    return Metric("kernel", block, lambda X, name="X", copy=False: checks.vectors(X, name=name))
+
+
+def kernel_distances(K: Array) -> Array:
+    """Distances in feature space: d_ij^2 = k_ii - 2 k_ij + k_jj."""
+    diagonal = np.diagonal(K)
+    squares = diagonal[:, None] - 2 * K + diagonal[None, :]
+    np.fill_diagonal(squares, 0)
+    return np.asarray(np.sqrt(np.maximum(squares, 0)))
+
+
+def is_positive_semidefinite(K: Any, *, tol: float = 1e-9) -> bool:
+    """Whether a symmetric matrix has no eigenvalue below -tol times the largest; n^3."""
+    from scipy.linalg import eigvalsh
+
+    K = np.asarray(K, dtype=np.float64)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"K: array must be 2-dimensional and square, got shape {K.shape}.")
+    values = eigvalsh((K + K.T) / 2)
+    return bool(values[0] >= -tol * np.abs(values).max(initial=0.0))
+
+
+def commute_time_kernel(laplacian: Any) -> Array:
+    """The pseudo-inverse of a graph Laplacian, whose distances are commute times; n x n, n^3."""
+    dense = laplacian.toarray() if hasattr(laplacian, "toarray") else np.asarray(laplacian)
+    return np.asarray(np.linalg.pinv(dense, hermitian=True))
+
+
+def diffusion_kernel(laplacian: Any, time: float) -> Array:
+    """exp(-time L), heat flowing along the graph (Kondor and Lafferty 2002); n x n, n^3."""
+    dense = laplacian.toarray() if hasattr(laplacian, "toarray") else np.asarray(laplacian)
+    values, vectors = np.linalg.eigh(dense)
+    return np.asarray((vectors * np.exp(-checks.real(time, "time", 0) * values)) @ vectors.T)
+
+
+def isomap_kernel(geodesics: Array) -> Array:
+    """-1/2 J (D o D) J of geodesic distances, the kernel of which Isomap is the kernel PCA."""
+    return double_center(np.asarray(geodesics) ** 2)
+
+
+def lle_kernel(M: Any) -> Array:
+    """lambda_max I - M, with M = (I - W)'(I - W) (Ham, Lee, Mika and Schoelkopf 2004)."""
+    dense = M.toarray() if hasattr(M, "toarray") else np.asarray(M)
+    largest = np.linalg.eigvalsh(dense)[-1]
+    return np.asarray(largest * np.eye(len(dense)) - dense)
+
+
+def _inner(A: Any, B: Any) -> Array:
+    product = A @ B.T
+    return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
+
+
+def _squares(A: Any) -> Array:
+    if hasattr(A, "tocsr"):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A))
+
+
+def _unit(A: Any) -> Any:
+    from sklearn.preprocessing import normalize
+
+    return normalize(A)
+
+
+def _laplacian(A: Any, B: Any, gamma: float) -> Array:
+    from scipy.spatial.distance import cdist
+
+    dense = [M.toarray() if hasattr(M, "toarray") else M for M in (A, B)]
+    return np.asarray(np.exp(-gamma * cdist(*dense, "cityblock")))
+
+
+def _precomputed(A: Any, B: Any) -> Array:
+    raise ValueError("kernel='precomputed' has no function: give the kernel matrix itself.")
+
+
+def _pairwise(function: Callable[..., Any], params: dict[str, Any]) -> Callable[[Any, Any], Array]:
+    def block(A: Any, B: Any) -> Array:
+        return np.array([[function(a, b, **params) for b in B] for a in A], dtype=np.float64)
+
+    return block

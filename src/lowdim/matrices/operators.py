@@ -1,0 +1,45 @@
+"""Symmetric matrices known by their products with a few columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowdim.backends import native
+from lowdim.checks import Array
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A symmetric n x n matrix that need not be stored: `matmat(V)` is its product with V."""
+
+    n: int
+    dtype: Any
+    matmat: Callable[[Array], Array]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.n
+
+
+def as_operator(A: Any, n_jobs: int | None = None) -> Operator:
+    """A dense, sparse or implicit symmetric matrix as an operator."""
+    if isinstance(A, Operator):
+        return A
+    if hasattr(A, "tocsr"):
+        csr = A.tocsr()
+        return Operator(csr.shape[0], csr.dtype, lambda V: native.spmm(csr, V, n_jobs))
+    return Operator(len(A), A.dtype, lambda V: native.matmul(A, V, n_jobs))
+
+
+def centered(A: Operator) -> Operator:
+    """J A J with the centring matrix J = I - 11'/n."""
+
+    def product(V: Array) -> Array:
+        out = A.matmat(V - V.mean(axis=0, dtype=np.float64).astype(V.dtype))
+        return np.asarray(out - out.mean(axis=0, dtype=np.float64).astype(out.dtype))
+
+    return Operator(A.n, A.dtype, product)

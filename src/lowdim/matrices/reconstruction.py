@@ -1,0 +1,161 @@
+"""Local geometry: how each point is rebuilt from its neighbours, as one sparse matrix.
+
+Every variant of locally linear embedding needs of a neighbourhood only its local Gram matrix
+g_jl = <x_j - x_i, x_l - x_i>, which vectors and dissimilarities give alike. Each function below
+turns a stack of them into the matrix M whose bottom eigenvectors are the coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lowdim.backends import native
+from lowdim.checks import Array
+
+Blocks = Callable[[Array], Array]
+
+
+def local_grams(rows: Any, neighbors: Array, centers: Any = None) -> Array:
+    """The (m, k, k) Gram matrices of neighbours among `rows` about the given centres."""
+    points = rows[neighbors.ravel()]
+    points = points.toarray() if hasattr(points, "toarray") else points
+    points = points.reshape(*neighbors.shape, -1)
+    offsets = points - np.asarray(centers)[:, None, :]
+    return np.asarray(offsets @ offsets.transpose(0, 2, 1))
+
+
+def local_grams_from_distances(D: Array, neighbors: Array, objects: Array) -> Array:
+    """The same from dissimilarities: g_jl = (d_ij^2 + d_il^2 - d_jl^2) / 2."""
+    to_center = D[objects[:, None], neighbors] ** 2
+    between = D[neighbors[:, :, None], neighbors[:, None, :]] ** 2
+    return np.asarray((to_center[:, :, None] + to_center[:, None, :] - between) / 2)
+
+
+def barycentric_weights(grams: Array, reg: float, n_jobs: int | None = None) -> Array:
+    """w minimising |x_i - sum_j w_j x_j|^2 with sum 1 (Roweis and Saul 2000): G w = 1, scaled.
+
+    G is regularised by reg times its trace.
+    """
+    return native.barycentric_weights(np.ascontiguousarray(grams), reg, n_jobs)
+
+
+def reconstruction_matrix(W: Array, neighbors: Array) -> Any:
+    """Standard LLE: M = (I - W)'(I - W)."""
+    from scipy.sparse import csr_array, eye_array
+
+    n, k = neighbors.shape
+    indptr = np.arange(n + 1, dtype=np.int64) * k
+    weights = csr_array((W.ravel(), neighbors.ravel(), indptr), shape=(n, n))
+    residual = (eye_array(n, dtype=W.dtype, format="csr") - weights).tocsr()
+    return (residual.T @ residual).tocsr()
+
+
+def modified_matrix(
+    grams: Callable[[Array], Array], neighbors: Array, dim: int, tol: float, n_jobs: int | None
+) -> Any:
+    """Modified LLE (Zhang and Wang 2007): several weight vectors a neighbourhood.
+
+    The weight vectors of i are W_i = V_i H_i + (1 - alpha_i) w_i 1', with V_i the eigenvectors of
+    the s_i smallest eigenvalues of its Gram matrix and H_i a Householder reflection.
+    """
+    n, k = neighbors.shape
+    parts = native.run(lambda rows: _spectrum(grams(rows)), _chunks(n), n_jobs)
+    values = np.concatenate([part[0] for part in parts])
+    vectors = np.concatenate([part[1] for part in parts])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = values[:, dim:].sum(axis=1) / values[:, :dim].sum(axis=1)
+        eta = np.median(np.nan_to_num(ratio, nan=0.0, posinf=np.inf))
+        running = np.cumsum(values, axis=1)
+        tails = np.nan_to_num(running[:, -1:] / running[:, :-1] - 1, nan=0.0)
+    sizes = np.maximum(((tails < eta) | (tails == 0)).sum(axis=1), 1)
+
+    def blocks(rows: Array) -> Array:
+        """(m, k + 1, k + 1) contributions to M on the rows (neighbours, i)."""
+        V, size = vectors[rows], sizes[rows]
+        small = np.arange(k) >= (k - size)[:, None]  # the columns of V_i
+        ridge = 1e-3 * np.maximum(values[rows].sum(axis=1, keepdims=True), 1e-300)
+        ones = V.sum(axis=1)
+        w = np.einsum("mkj,mj->mk", V, ones / (values[rows] + ridge))
+        w /= w.sum(axis=1, keepdims=True)
+        alpha = np.linalg.norm(ones * small, axis=1, keepdims=True) / np.sqrt(size)[:, None]
+        h = np.where(small, alpha - ones, 0)
+        length = np.linalg.norm(h, axis=1, keepdims=True)
+        h = np.where(length < tol, 0, h / np.maximum(length, 1e-300))
+        null = V * small[:, None, :]
+        reflected = null - 2 * np.einsum("mkj,mj->mk", null, h)[:, :, None] * h[:, None, :]
+        weights = reflected + (1 - alpha)[:, :, None] * w[:, :, None] * small[:, None, :]
+        residual = np.concatenate([weights, -1.0 * small[:, None, :]], axis=1)
+        return np.asarray(residual @ residual.transpose(0, 2, 1))
+
+    supports = np.concatenate([neighbors, np.arange(n, dtype=neighbors.dtype)[:, None]], axis=1)
+    return _assemble(blocks, supports, n_jobs)
+
+
+def hessian_matrix(
+    grams: Callable[[Array], Array], neighbors: Array, dim: int, tol: float, n_jobs: int | None
+) -> Any:
+    """Hessian LLE (Donoho and Grimes 2003): second derivatives in local tangent coordinates.
+
+    What is orthogonal to the constant and the linear functions of the tangent coordinates is
+    penalised, the quadratic ones first.
+    """
+    quadratic = [(a, b) for a in range(dim) for b in range(a, dim)]
+
+    def blocks(rows: Array) -> Array:
+        tangent = _tangent(grams(rows), dim)
+        products = np.stack([tangent[:, :, a] * tangent[:, :, b] for a, b in quadratic], axis=2)
+        ones = np.ones((*tangent.shape[:2], 1))
+        basis = np.linalg.qr(np.concatenate([ones, tangent, products], axis=2), mode="complete")[0]
+        w = basis[:, :, dim + 1 :]
+        sums = w.sum(axis=1, keepdims=True)
+        w = w / np.where(np.abs(sums) < tol, 1, sums)
+        return np.asarray(w @ w.transpose(0, 2, 1))
+
+    return _assemble(blocks, neighbors, n_jobs)
+
+
+def alignment_matrix(
+    grams: Callable[[Array], Array], neighbors: Array, dim: int, n_jobs: int | None
+) -> Any:
+    """Local tangent space alignment (Zhang and Zha 2004): I - [1/sqrt(k), U][1/sqrt(k), U]'."""
+    k = neighbors.shape[1]
+
+    def blocks(rows: Array) -> Array:
+        tangent = _tangent(grams(rows), dim)
+        constant = np.full((*tangent.shape[:2], 1), 1 / np.sqrt(k))
+        G = np.concatenate([constant, tangent], axis=2)
+        return np.asarray(np.eye(k) - G @ G.transpose(0, 2, 1))
+
+    return _assemble(blocks, neighbors, n_jobs)
+
+
+def _chunks(n: int) -> list[Array]:
+    return [np.arange(rows.start, rows.stop) for rows in native.blocks(n, 512)]
+
+
+def _spectrum(grams: Array) -> tuple[Array, Array]:
+    """Eigenvalues (descending, not negative) and eigenvectors of each Gram matrix."""
+    values, vectors = np.linalg.eigh(grams.astype(np.float64))
+    values = np.where(values < 1e-13 * np.abs(values).max(axis=1, keepdims=True), 0, values)
+    return values[:, ::-1], vectors[:, :, ::-1]
+
+
+def _tangent(grams: Array, dim: int) -> Array:
+    """The leading directions of each neighbourhood about its mean: an orthonormal (k, dim)."""
+    centered = grams - grams.mean(axis=1, keepdims=True)
+    centered = centered - centered.mean(axis=2, keepdims=True)
+    return _spectrum(centered)[1][:, :, :dim]
+
+
+def _assemble(blocks: Blocks, supports: Array, n_jobs: int | None) -> Any:
+    """The sum of small matrices, each on the rows and columns of its support, as CSR."""
+    from scipy.sparse import coo_array
+
+    n, k = supports.shape
+    data = np.concatenate(native.run(blocks, _chunks(n), n_jobs))
+    rows = np.repeat(supports, k, axis=1).ravel()
+    columns = np.tile(supports, (1, k)).ravel()
+    return coo_array((data.ravel(), (rows, columns)), shape=(n, n)).tocsr()

@@ -1,0 +1,1 @@
+"""One paper a file: each method as a sentence of relations, matrices and solvers."""

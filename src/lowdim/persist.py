@@ -1,0 +1,143 @@
+"""Models as files: a zip of one JSON document and plain arrays. No code in it, never pickle."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from lowdim.catalog import find
+from lowdim.relations.graph import NeighborGraph
+
+FORMAT = 1
+_GRAPH_PARTS = ("indices", "distances", "metric", "fingerprint", "indptr", "bridges", "bridge_lengths")
+
+
+def save(estimator: Any, path: str | PathLike[str]) -> None:
+    """Write an estimator, fitted or not, to one file; an existing file is replaced at once."""
+    arrays: dict[str, Any] = {}
+    document = {"lowdim": FORMAT, "model": _encode(estimator, arrays, type(estimator).__name__)}
+    temporary = f"{os.fspath(path)}.part"
+    try:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            archive.writestr("model.json", json.dumps(document, indent=1))
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, array, allow_pickle=False)
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read an estimator written by `save`. Loading never runs code from the file."""
+    if not zipfile.is_zipfile(path):
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"{os.fspath(path)} does not exist.")
+        raise ValueError(f"{os.fspath(path)} is not a lowdim model: write it with estimator.save.")
+    with zipfile.ZipFile(path) as archive:
+        if "model.json" not in archive.namelist():
+            raise ValueError(f"{os.fspath(path)} is not a lowdim model: it holds no model.json.")
+        document = json.loads(archive.read("model.json"))
+        if document.get("lowdim") != FORMAT:
+            raise ValueError(
+                f"{os.fspath(path)} has model format {document.get('lowdim')!r}; this version of "
+                f"lowdim reads format {FORMAT}."
+            )
+        return _decode(document["model"], archive)
+
+
+def _encode(value: Any, arrays: dict[str, Any], where: str) -> Any:
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else {"$float": repr(value)}
+    if isinstance(value, np.generic):
+        return {"$scalar": _store(np.asarray(value), arrays)}
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            if not all(isinstance(v, str) for v in value.ravel()):
+                raise TypeError(f"{where} holds arbitrary objects, which a model file cannot keep.")
+            return {"$strings": value.tolist()}
+        return {"$array": _store(value, arrays)}
+    if hasattr(value, "tocsr"):
+        csr = value.tocsr()
+        parts = [_store(part, arrays) for part in (csr.data, csr.indices, csr.indptr)]
+        return {"$csr": parts, "shape": list(csr.shape)}
+    if isinstance(value, NeighborGraph):
+        parts = {
+            part: _encode(getattr(value, part), arrays, f"{where}.{part}") for part in _GRAPH_PARTS
+        }
+        return {"$graph": parts}
+    if isinstance(value, list | tuple):
+        items = [_encode(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)]
+        return {"$tuple": items} if isinstance(value, tuple) else items
+    if isinstance(value, dict):
+        pairs = [[_encode(k, arrays, where), _encode(v, arrays, where)] for k, v in value.items()]
+        return {"$dict": pairs}
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return None  # the fit is done; what the generator would give next is nobody's business
+    if hasattr(value, "get_params") and find(type(value).__name__) is not None:
+        params = {k: _encode(v, arrays, k) for k, v in value.get_params(deep=False).items()}
+        state = {
+            k: _encode(v, arrays, k)
+            for k, v in vars(value).items()
+            if k not in params and not k.startswith("_cached")
+        }
+        return {"$estimator": type(value).__name__, "params": params, "state": state}
+    raise TypeError(
+        f"{where} is a {type(value).__name__}, which a model file cannot keep (it holds arrays and "
+        "plain values, no code). Give metrics, kernels and callbacks by name, or none, before save."
+    )
+
+
+def _store(array: Any, arrays: dict[str, Any]) -> str:
+    name = f"array{len(arrays)}"
+    arrays[name] = np.asarray(array)
+    return name
+
+
+def _decode(value: Any, archive: zipfile.ZipFile) -> Any:
+    if isinstance(value, list):
+        return [_decode(item, archive) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kind, content = next(iter(value.items()))
+    if kind == "$array":
+        return _fetch(content, archive)
+    if kind == "$scalar":
+        return _fetch(content, archive)[()]
+    if kind == "$float":
+        return float(content)
+    if kind == "$strings":
+        return np.array(content, dtype=object)
+    if kind == "$tuple":
+        return tuple(_decode(item, archive) for item in content)
+    if kind == "$dict":
+        return {_decode(k, archive): _decode(v, archive) for k, v in content}
+    if kind == "$csr":
+        from scipy.sparse import csr_array
+
+        parts = [_fetch(name, archive) for name in content]
+        return csr_array(tuple(parts), shape=tuple(value["shape"]))
+    if kind == "$graph":
+        return NeighborGraph(**{k: _decode(v, archive) for k, v in content.items()})
+    if kind == "$estimator":
+        method = find(content)
+        if method is None:
+            raise ValueError(f"The model file names the unknown method {content!r}.")
+        estimator = method.load()(**{k: _decode(v, archive) for k, v in value["params"].items()})
+        for name, item in value["state"].items():
+            setattr(estimator, name, _decode(item, archive))
+        return estimator
+    raise ValueError(f"The model file holds an entry of unknown kind {kind!r}.")
+
+
+def _fetch(name: str, archive: zipfile.ZipFile) -> Any:
+    return np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)

@@ -1,0 +1,122 @@
+"""What all pictures share: figures without pyplot, axes without clutter, colours for all eyes."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lowdim.checks import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DPI = 200
+TITLE, TEXT = 10, 8
+INK, FAINT = "0.15", "0.8"
+
+OKABE_ITO = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#000000",
+    "#F0E442",
+)
+"""Okabe and Ito, "Color universal design", 2008; the faintest on white last."""
+
+TWELVE = (
+    "#008DF9",
+    "#E20134",
+    "#009F81",
+    "#FFC33B",
+    "#8400CD",
+    "#00FCCF",
+    "#FF5AAF",
+    "#FF6E3A",
+    "#FFB2FD",
+    "#9F0162",
+    "#00C2F9",
+    "#A40122",
+)
+"""Twelve colours told apart with any colour vision (Krzywinski, "Color palettes", 2020)."""
+
+
+def palette(n_kinds: int) -> tuple[str, ...]:
+    """Colours for up to twelve kinds."""
+    return (OKABE_ITO if n_kinds <= len(OKABE_ITO) else TWELVE)[:n_kinds]
+
+
+def require_matplotlib() -> None:
+    """Raise an ImportError that says what to install."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ImportError('Pictures need matplotlib: pip install "lowdim[plot]"')
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of its own, drawn by Agg: nothing to close, nothing to show."""
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def bare(ax: Any) -> None:
+    """No ticks, and a faint frame: coordinates of an embedding carry no units."""
+    ax.set_xticks([])
+    ax.set_yticks([])
+    if ax.name == "3d":
+        ax.set_zticks([])
+        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+            axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
+            axis.line.set_color(FAINT)
+        return
+    for spine in ax.spines.values():
+        spine.set(color=FAINT, linewidth=0.6)
+
+
+class Layout(NamedTuple):
+    """Where to draw each object, (n, 2) or (n, 3), and which objects can be drawn (no NaN).
+
+    One-dimensional embeddings become a strip: the height of a point in it is there only to keep
+    neighbours apart (a low-discrepancy sequence, so the same every time).
+    """
+
+    points: Array
+    drawn: Array
+    strip: bool
+
+
+def layout(Y: Any) -> Layout:
+    """Check coordinates of one, two or three dimensions for drawing."""
+    Y = np.asarray(Y, dtype=np.float64)
+    if Y.ndim == 1:
+        Y = Y[:, None]
+    if Y.ndim != 2 or not 1 <= Y.shape[1] <= 3:
+        raise ValueError(
+            f"Y must have one, two or three columns to be drawn, got shape {Y.shape}. "
+            "Choose some of them, Y[:, :2] for instance."
+        )
+    drawn = np.isfinite(Y).all(axis=1)
+    strip = Y.shape[1] == 1
+    if strip:
+        Y = np.column_stack([Y, np.arange(len(Y)) * 0.6180339887498949 % 1.0])
+    return Layout(Y, drawn, strip)
+
+
+def axes_for(layout: Layout, ax: Any) -> Any:
+    """The given axes if they suit the layout, or new ones."""
+    three = layout.points.shape[1] == 3
+    if ax is None:
+        figure = new_figure(4.5, 1.6 if layout.strip else 4.5)
+        return figure.add_subplot(projection="3d" if three else None)
+    if three != (ax.name == "3d"):
+        need = 'axes made with projection="3d"' if three else "flat axes"
+        raise ValueError(f"ax: this embedding needs {need}, got {ax.name} axes.")
+    return ax

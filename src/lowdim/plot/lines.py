@@ -1,0 +1,113 @@
+"""Pictures with lines: spectra, and neighbour graphs over a map."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowdim.plot.canvas import (
+    INK,
+    OKABE_ITO,
+    TEXT,
+    TITLE,
+    axes_for,
+    layout,
+    new_figure,
+    require_matplotlib,
+)
+from lowdim.plot.scatter import scatter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from lowdim.relations.graph import NeighborGraph
+
+_BLUE, _VERMILLION = OKABE_ITO[0], OKABE_ITO[3]
+_RASTER_FROM = 20000
+"""From this many edges on, vector files hold them as pixels and stay small."""
+
+
+def scree(
+    values: Any, ax: Any = None, *, label: str = "eigenvalue", title: str | None = None
+) -> Axes:
+    """Draw eigenvalues, or any other number a dimension has, in order: look for the elbow.
+
+    Negative values, the mark of dissimilarities that no Euclidean space holds, are drawn in
+    another colour below the zero line. (Cattell, "The scree test for the number of factors",
+    Multivariate Behavioral Research 1, 1966.)
+    """
+    require_matplotlib()
+    from matplotlib.ticker import MaxNLocator
+
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 1 or not len(values):
+        raise ValueError(f"scree needs a vector of values, got shape {values.shape}.")
+    axes: Axes = new_figure(4.5, 3.2).add_subplot() if ax is None else ax
+    dimension = np.arange(1, len(values) + 1)
+    colors = np.where(values < 0, _VERMILLION, _BLUE).tolist()
+    axes.plot(dimension, values, color=_BLUE, linewidth=1, zorder=1)
+    axes.scatter(dimension, values, c=colors, s=18, zorder=2, linewidths=0)
+    if np.nanmin(values) < 0:
+        axes.axhline(0, color=INK, linewidth=0.6)
+    else:
+        axes.set_ylim(bottom=0)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("dimension", fontsize=TEXT, color=INK)
+    axes.set_ylabel(label, fontsize=TEXT, color=INK)
+    axes.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
+    axes.yaxis.get_offset_text().set_fontsize(TEXT - 1)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if title is not None:
+        axes.set_title(title, fontsize=TITLE, color=INK)
+    return axes
+
+
+def graph(
+    Y: Any,
+    graph: NeighborGraph,
+    color: Any = None,
+    *,
+    title: str | None = None,
+    ax: Any = None,
+    size: float | None = None,
+) -> Axes:
+    """Draw the edges of a neighbour graph over a map of its objects.
+
+    Bridges between components stand out in vermillion. Long edges in a map show where it was torn
+    or folded. `color`, `title`, `ax` and `size` are those of `scatter`.
+    """
+    place = layout(Y)
+    if graph.n_objects != len(place.points):
+        raise ValueError(
+            f"graph joins {graph.n_objects} objects, but Y places {len(place.points)}."
+        )
+    axes = axes_for(place, ax)
+    edges = graph.adjacency().tocoo()
+    pairs = np.stack(edges.coords, axis=1)
+    _edges(axes, place.points, pairs[pairs[:, 0] < pairs[:, 1]], "0.6", 0.4)
+    if graph.bridges is not None:
+        _edges(axes, place.points, graph.bridges, _VERMILLION, 1.2)
+    return scatter(Y, color, title=title, ax=axes, size=size)
+
+
+def _edges(ax: Any, points: Any, pairs: Any, color: str, width: float) -> None:
+    from matplotlib.collections import LineCollection
+
+    segments = points[pairs]
+    segments = segments[np.isfinite(segments).all(axis=(1, 2))]
+    if not len(segments):
+        return
+    style: dict[str, Any] = {"colors": color, "linewidths": width, "zorder": 0.5}
+    style["rasterized"] = len(segments) >= _RASTER_FROM
+    if ax.name == "3d":
+        ax.add_collection3d(_line_collection_3d()(list(segments), **style))
+    else:
+        ax.add_collection(LineCollection(list(segments), **style))
+
+
+def _line_collection_3d() -> Any:
+    """matplotlib's Line3DCollection, whose module has no types."""
+    return import_module("mpl_toolkits.mplot3d.art3d").Line3DCollection

@@ -1,0 +1,61 @@
+"""Names beside points, each on the side where it has room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.plot.canvas import INK, TEXT, Layout
+
+_SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
+_ALIGN_X = {-1: "right", 0: "center", 1: "left"}
+_ALIGN_Y = {-1: "top", 0: "center", 1: "bottom"}
+_WIDE = 0.6
+"""Width of a letter as a share of the font size."""
+
+
+def write_names(ax: Any, place: Layout, names: Sequence[str], gap: float) -> None:
+    """Write each name `gap` points away from its point, where it covers the fewest others."""
+    if len(names) != len(place.points):
+        raise ValueError(f"labels has {len(names)} entries for {len(place.points)} objects.")
+    font = TEXT - 1
+    rows = np.flatnonzero(place.drawn).tolist()
+    if ax.name == "3d":
+        for i in rows:
+            ax.text(*place.points[i], f"  {names[i]}", fontsize=font, color=INK)
+        return
+    ax.margins(0.1)
+    ax.apply_aspect()
+    to_points = 72 / ax.figure.dpi
+    frame = np.array(ax.bbox.extents) * to_points
+    dots = ax.transData.transform(place.points[rows]) * to_points
+    taken = np.concatenate([dots - gap, dots + gap], axis=1)
+    for i, dot in zip(rows, dots, strict=True):
+        half = np.array([_WIDE * font * len(names[i]), 1.2 * font]) / 2
+        steps = [gap * np.array(side) / np.hypot(*side) for side in _SIDES]
+        centers = [dot + side * half + step for side, step in zip(_SIDES, steps, strict=True)]
+        boxes = [np.concatenate([center - half, center + half]) for center in centers]
+        best = int(np.argmin([_conflict(box, taken, frame) for box in boxes]))
+        taken = np.concatenate([taken, boxes[best][None]])
+        side = _SIDES[best]
+        ax.annotate(
+            names[i],
+            place.points[i],
+            xytext=steps[best],
+            textcoords="offset points",
+            ha=_ALIGN_X[side[0]],
+            va=_ALIGN_Y[side[1]],
+            fontsize=font,
+            color=INK,
+        )
+
+
+def _conflict(box: Array, taken: Array, frame: Array) -> float:
+    """Area of a box (left, bottom, right, top) that is taken or outside of the frame."""
+    shared = np.minimum(box[2:], taken[:, 2:]) - np.maximum(box[:2], taken[:, :2])
+    inside = np.minimum(box[2:], frame[2:]) - np.maximum(box[:2], frame[:2])
+    outside = np.prod(box[2:] - box[:2]) - np.prod(inside.clip(0))
+    return float(np.prod(shared.clip(0), axis=1).sum() + outside)

@@ -1,0 +1,79 @@
+"""Geodesic distances: shortest paths through a neighbour graph."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import memory, native
+from lowdim.checks import Array
+
+PATH_METHODS = ("auto", "FW", "D")
+
+
+def geodesics(
+    graph: Any,
+    sources: Array | None = None,
+    *,
+    path_method: str = "auto",
+    n_jobs: int | None = None,
+) -> Array:
+    """Lengths of the shortest paths from the sources (default: all nodes) to all nodes.
+
+    Parameters
+    ----------
+    graph : CSR matrix of arc lengths, for instance `NeighborGraph.adjacency()`; stored zeros
+        are arcs of length zero.
+    sources : the nodes to start from.
+    path_method : "D" searches from each source, with cost n_sources * n log n on a sparse graph;
+        "FW" is Floyd and Warshall's dense n^3 algorithm, for small dense graphs; "auto" chooses.
+    n_jobs : threads. The result does not depend on it.
+
+    Returns
+    -------
+    An (n_sources, n) array, infinite where there is no path, symmetric for all sources of an
+    undirected graph.
+    """
+    checks.choice(path_method, "path_method", PATH_METHODS)
+    n = graph.shape[0]
+    n_sources = n if sources is None else len(sources)
+    memory.claim(
+        n_sources * n * graph.data.itemsize,
+        f"The matrix of geodesic distances from {n_sources} to {n} objects",
+        "Set n_landmarks, for instance to 1000.",
+    )
+    if path_method == "FW" or (
+        path_method == "auto" and sources is None and n <= 200 and graph.nnz > n * n / 4
+    ):
+        lengths = _dense_lengths(graph)
+        native.floyd_warshall(lengths, n_jobs)
+        return lengths if sources is None else lengths[sources]
+    indptr, indices = native.csr_indices(graph)
+    start = np.arange(n, dtype=np.int32) if sources is None else np.asarray(sources, dtype=np.int32)
+    lengths = native.shortest_paths(indptr, indices, graph.data, start, n_jobs)
+    if sources is None:
+        symmetrize_in_place(lengths, n_jobs)
+    return lengths
+
+
+def symmetrize_in_place(D: Array, n_jobs: int | None = None) -> None:
+    """Give both entries of each pair the smaller value: a path sums differently from its ends."""
+
+    def least(pair: tuple[slice, slice]) -> None:
+        I, J = pair
+        both = np.minimum(D[I, J], D[J, I].T)
+        D[I, J] = both
+        D[J, I] = both.T
+
+    native.run(least, combinations_with_replacement(native.blocks(len(D)), 2), n_jobs)
+
+
+def _dense_lengths(graph: Any) -> Array:
+    lengths = np.full(graph.shape, np.inf, dtype=graph.dtype)
+    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    np.minimum.at(lengths, (rows, graph.indices), graph.data)
+    np.fill_diagonal(lengths, 0)
+    return lengths

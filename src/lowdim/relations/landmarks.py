@@ -1,0 +1,19 @@
+"""Landmarks: a few objects that stand for all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+
+
+def choose_landmarks(n: int, count: Any, least: int, seed: Any) -> Array:
+    """Landmarks at random, in ascending order (de Silva and Tenenbaum 2004, section 3.2)."""
+    from sklearn.utils import check_random_state
+
+    count = checks.integer(count, "n_landmarks", least, n, " (n_samples)")
+    chosen = check_random_state(0 if seed is None else seed).permutation(n)[:count]
+    return np.sort(chosen).astype(np.int32)

@@ -1,0 +1,1 @@
+"""Which coordinates keep it best: extreme eigenvectors, majorization, linear systems."""

@@ -1,0 +1,72 @@
+"""Coordinates from a Gram matrix: the last step of every method of the scaling family."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lowdim.backends import native
+from lowdim.checks import Array
+from lowdim.matrices.gram import negative_share, squared_means
+from lowdim.matrices.operators import Operator
+from lowdim.solvers.spectral import fix_signs, spectrum_size, top_eigenpairs
+
+EXACT = 1000  # up to this size all eigenvalues are computed to report the negative ones
+
+
+class Scaling(NamedTuple):
+    """Eigenpairs of B, not negative, and the share of B's negative eigenvalues."""
+
+    values: Array
+    vectors: Array
+    negative_share: float
+
+    @property
+    def coordinates(self) -> Array:
+        return np.asarray(self.vectors * np.sqrt(self.values).astype(self.vectors.dtype))
+
+
+def classical_scaling(
+    B: Operator,
+    k: int,
+    *,
+    trace: float,
+    solver: str = "auto",
+    tol: float = 0.0,
+    max_iter: int | None = None,
+    n_jobs: int | None = None,
+) -> Scaling:
+    """The k leading eigenpairs of a Gram matrix; negative eigenvalues count as zero."""
+    found = top_eigenpairs(B, k, solver=solver, tol=tol, max_iter=max_iter, n_jobs=n_jobs)
+    if k >= B.n - 1:
+        share = negative_share(found.values)
+    else:
+        size = spectrum_size(B, found, exact=B.n <= EXACT)
+        share = float(np.clip((size - trace) / 2 / size, 0, 1)) if size > 0 else 0.0
+        share = 0.0 if share < 1e-9 else share
+    return Scaling(np.maximum(found.values, 0), found.vectors, share)
+
+
+def pivoted_cholesky_scaling(D: Array, k: int, n_jobs: int | None = None) -> Scaling:
+    """B ~ L L' with k columns, each from the object farthest from the span of those before.
+
+    Looks at k rows of D beside the row means, then turns L to its principal axes.
+    """
+    n = len(D)
+    means = squared_means(D, n_jobs)
+    grand = means.mean()
+    left = means - grand / 2  # the diagonal of B: the squared distance to the centroid
+    floor = 1e-12 * max(float(left.max(initial=0.0)), 1e-300)
+    L = np.zeros((n, k))
+    for step in range(k):
+        pivot = int(left.argmax())
+        if left[pivot] <= floor:
+            break
+        column = -0.5 * (D[pivot].astype(np.float64) ** 2 - means - means[pivot] + grand)
+        column -= L[:, :step] @ L[pivot, :step]
+        L[:, step] = column / np.sqrt(left[pivot])
+        left = np.maximum(left - L[:, step] ** 2, 0)
+        left[pivot] = 0
+    vectors, lengths, _ = np.linalg.svd(L, full_matrices=False)
+    return Scaling(lengths**2, fix_signs(vectors).astype(D.dtype), 0.0)

@@ -1,0 +1,169 @@
+"""Leading singular vectors of a centred data matrix, by the way its shape makes cheapest."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import native
+from lowdim.checks import Array
+from lowdim.matrices.operators import Operator
+from lowdim.solvers.spectral import fix_signs, top_eigenpairs
+
+SOLVERS = ("auto", "full", "covariance_eigh", "gram_eigh", "arpack", "randomized")
+
+
+class Axes(NamedTuple):
+    """Mean, principal axes (rows), their variances, and the total variance."""
+
+    mean: Array
+    components: Array
+    variances: Array
+    total: float
+
+
+def principal_axes(
+    X: Any,
+    k: int,
+    *,
+    solver: str = "auto",
+    seed: Any = None,
+    power: Any = "auto",
+    oversamples: int = 10,
+    n_jobs: int | None = None,
+) -> Axes:
+    """The k leading principal axes of the rows of X; variances divide by n - 1."""
+    checks.choice(solver, "svd_solver", SOLVERS)
+    n, d = X.shape
+    mean, total = _moments(X, n_jobs)
+    if solver == "auto":
+        solver = choose(n, d, k, sparse=hasattr(X, "tocsr"))
+    if hasattr(X, "tocsr") and solver not in ("arpack",):
+        if solver in ("full", "gram_eigh", "randomized"):
+            raise ValueError(f"svd_solver={solver!r} needs dense X; use 'auto' or 'arpack'.")
+        solver = "arpack"
+    with native.blas_on_one_thread():
+        if solver == "full":
+            values, components = _by_svd(X - mean.astype(X.dtype), k)
+        elif solver == "covariance_eigh":
+            values, components = _by_covariance(X, mean, k, n_jobs)
+        elif solver == "gram_eigh":
+            values, components = _by_gram(X - mean.astype(X.dtype), k, n_jobs)
+        elif solver == "randomized":
+            values, components = _by_sampling(X - mean.astype(X.dtype), k, power, oversamples, seed)
+        else:
+            values, components = _by_lanczos(X, mean, k, seed, n_jobs)
+    components = fix_signs(components.T).T.astype(X.dtype, copy=False)
+    return Axes(mean, components, np.maximum(values, 0) / max(n - 1, 1), total / max(n - 1, 1))
+
+
+def choose(n: int, d: int, k: int, sparse: bool = False) -> str:
+    """The cheapest way: by SVD for small X, else by the smaller of covariance and Gram matrix,
+    else by sampling the range."""
+    if sparse:
+        return "arpack"
+    if max(n, d) <= 500:
+        return "full"
+    if min(n, d) <= 2000:
+        return "covariance_eigh" if d <= n else "gram_eigh"
+    return "randomized" if k < 0.8 * min(n, d) else "full"
+
+
+def scores(X: Any, mean: Array, components: Array, n_jobs: int | None = None) -> Array:
+    """(X - mean) components'."""
+    if hasattr(X, "tocsr"):
+        return np.asarray(X @ components.T - mean.astype(X.dtype) @ components.T)
+    out = np.empty((X.shape[0], len(components)), dtype=components.dtype)
+    center = mean.astype(components.dtype)
+
+    def project(rows: slice) -> None:
+        np.matmul(X[rows] - center, components.T, out=out[rows])
+
+    native.run(project, native.blocks(X.shape[0], 1024), n_jobs)
+    return out
+
+
+def _moments(X: Any, n_jobs: int | None) -> tuple[Array, float]:
+    """Column means and the total sum of squares about them."""
+    if hasattr(X, "tocsr"):
+        mean = np.asarray(X.mean(axis=0)).ravel().astype(np.float64)
+        squares = float((X.data.astype(np.float64) ** 2).sum())
+        return mean, squares - X.shape[0] * float(mean @ mean)
+    parts = native.run(lambda r: X[r].sum(axis=0, dtype=np.float64), _parts(X), n_jobs)
+    mean = np.sum(parts, axis=0) / X.shape[0]
+    center = mean.astype(X.dtype)
+
+    def spread(rows: slice) -> float:
+        block = X[rows] - center
+        return float(np.einsum("ij,ij->", block, block))
+
+    return mean, float(sum(native.run(spread, _parts(X), n_jobs)))
+
+
+def _parts(X: Any) -> list[slice]:
+    return native.blocks(X.shape[0], 4096)
+
+
+def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
+    from scipy.linalg import svd
+
+    _, s, Vt = svd(X, full_matrices=False, check_finite=False)
+    return s[:k] ** 2, Vt[:k]
+
+
+def _by_covariance(X: Array, mean: Array, k: int, n_jobs: int | None) -> tuple[Array, Array]:
+    from scipy.linalg import eigh
+
+    center = mean.astype(X.dtype)
+
+    def share(rows: slice) -> Array:
+        block = X[rows] - center
+        return block.T @ block
+
+    d = X.shape[1]
+    total = np.zeros((d, d))
+    parts = _parts(X)
+    for first in range(0, len(parts), 8):  # a few at a time: each share is d x d
+        for part in native.run(share, parts[first : first + 8], n_jobs):
+            total += part
+    values, vectors = eigh(
+        total, subset_by_index=(d - k, d - 1), check_finite=False, overwrite_a=True
+    )
+    return values[::-1], vectors[:, ::-1].T
+
+
+def _by_gram(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array]:
+    from scipy.linalg import eigh
+
+    n = len(X)
+    G = native.matmul(X, X.T, n_jobs).astype(np.float64)
+    values, vectors = eigh(G, subset_by_index=(n - k, n - 1), check_finite=False, overwrite_a=True)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    components = vectors.T.astype(X.dtype) @ X
+    lengths = np.linalg.norm(components, axis=1, keepdims=True)
+    return values, components / np.maximum(lengths, np.finfo(X.dtype).tiny)
+
+
+def _by_sampling(X: Array, k: int, power: Any, oversamples: int, seed: Any) -> tuple[Array, Array]:
+    from sklearn.utils.extmath import randomized_svd
+
+    _, s, Vt = randomized_svd(
+        X, k, n_oversamples=oversamples, n_iter=power, random_state=0 if seed is None else seed
+    )
+    return s**2, Vt
+
+
+def _by_lanczos(
+    X: Any, mean: Array, k: int, seed: Any, n_jobs: int | None
+) -> tuple[Array, Array]:
+    center = mean.astype(X.dtype)[:, None]
+    n, d = X.shape
+
+    def small_side(V: Array) -> Array:
+        inner = X @ V - center.T @ V
+        return np.asarray(X.T @ inner - center * inner.sum(axis=0))
+
+    found = top_eigenpairs(Operator(d, X.dtype, small_side), k, seed=seed, n_jobs=n_jobs)
+    return found.values.astype(np.float64), found.vectors.T

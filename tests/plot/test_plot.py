@@ -1,0 +1,324 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from lowdim import plot
+from lowdim.plot.canvas import OKABE_ITO, TWELVE, palette
+from lowdim.relations.neighbors import neighbors
+
+rng = np.random.default_rng(0)
+Y2 = rng.normal(size=(60, 2))
+
+
+def points(ax):
+    """What is drawn, in the order of drawing."""
+    return np.asarray(ax.collections[-1].get_offsets())
+
+
+def legend_texts(owner):
+    return [text.get_text() for text in owner.get_texts()]
+
+
+def saved(figure, tmp_path):
+    path = tmp_path / "picture.png"
+    figure.savefig(path)
+    data = path.read_bytes()
+    assert data.startswith(b"\x89PNG")
+    return len(data)
+
+
+def test_every_object_is_drawn_once_where_it_is():
+    ax = plot.scatter(Y2)
+    np.testing.assert_array_equal(np.sort(points(ax), axis=0), np.sort(Y2, axis=0))
+    assert ax.get_aspect() == 1
+    assert len(ax.get_xticks()) == len(ax.get_yticks()) == 0
+    assert ax.get_legend() is None
+
+
+def test_rows_with_nan_are_left_out_with_their_colour():
+    Y = Y2.copy()
+    Y[3, 0], Y[7, 1], Y[9, 1] = np.nan, np.inf, np.nan
+    ax = plot.scatter(Y, np.arange(60.0))
+    reference = plot.scatter(Y2, np.arange(60.0))
+    assert len(points(ax)) == 57
+    shade = {tuple(p): tuple(c) for p, c in zip(*drawn(reference), strict=True)}
+    assert all(shade[tuple(p)] == tuple(c) for p, c in zip(*drawn(ax), strict=True))
+
+
+def drawn(ax):
+    return points(ax), ax.collections[-1].get_facecolors()
+
+
+@pytest.mark.parametrize(
+    ("color", "texts"),
+    [
+        (np.arange(60) % 3, ["0", "1", "2"]),
+        (np.where(Y2[:, 0] > 0, "right", "left"), ["left", "right"]),
+        (Y2[:, 0] > 0, ["False", "True"]),
+        (np.array(["b", "a"] * 30, dtype=object), ["a", "b"]),
+        (np.arange(60) % 12, [str(kind) for kind in range(12)]),
+    ],
+    ids=["integers", "strings", "booleans", "objects", "twelve"],
+)
+def test_kinds_get_a_legend_and_distinct_colours(color, texts):
+    ax = plot.scatter(Y2, color)
+    assert legend_texts(ax.get_legend()) == texts
+    shades = {to_hex(handle.get_color()) for handle in ax.get_legend().legend_handles}
+    assert len(shades) == len(texts)
+    assert {to_hex(shade) for shade in drawn(ax)[1]} == shades
+
+
+def test_the_legend_names_the_colour_of_its_points():
+    color = np.where(Y2[:, 0] > 0, "right", "left")
+    ax = plot.scatter(Y2, color)
+    legend = ax.get_legend()
+    names = {
+        to_hex(handle.get_color()): text
+        for handle, text in zip(legend.legend_handles, legend_texts(legend), strict=True)
+    }
+    for (x, _), shade in zip(*drawn(ax), strict=True):
+        assert names[to_hex(shade)] == ("right" if x > 0 else "left")
+
+
+@pytest.mark.parametrize("color", [np.arange(60), np.linspace(0, 1, 60), np.arange(60) % 2 / 2])
+def test_other_values_are_coloured_along_viridis_without_a_legend(color):
+    ax = plot.scatter(np.column_stack([color, np.arange(60)]), color)
+    assert ax.get_legend() is None
+    where, shades = drawn(ax)
+    shades = shades[np.argsort(where[:, 0], kind="stable")]
+    assert to_hex(shades[0]) == "#440154"
+    assert to_hex(shades[-1]) == "#fde725"
+    brightness = shades[:, :3] @ [0.2126, 0.7152, 0.0722]
+    assert np.all(np.diff(brightness) > -1e-9)
+
+
+def test_unknown_values_are_grey():
+    color = np.arange(60.0)
+    color[5] = np.nan
+    where, shades = drawn(plot.scatter(Y2, color))
+    row = np.flatnonzero((where == Y2[5]).all(axis=1))
+    assert to_hex(shades[row[0]]) == "#cccccc"
+
+
+def test_constant_values_and_no_points_can_be_drawn(tmp_path):
+    assert saved(plot.scatter(Y2, np.ones(60)).figure, tmp_path) > 1000
+    assert saved(plot.scatter(np.full((4, 2), np.nan)).figure, tmp_path) > 1000
+
+
+def test_one_colour_for_all():
+    shades = drawn(plot.scatter(Y2, "#D55E00"))[1]
+    assert {to_hex(shade) for shade in shades} == {"#d55e00"}
+
+
+def test_palettes_are_distinct():
+    assert len(set(OKABE_ITO)) == 8
+    assert len(set(TWELVE)) == 12
+    assert [len(palette(n)) for n in (1, 8, 9, 12)] == [1, 8, 9, 12]
+
+
+@pytest.mark.parametrize("Y", [Y2[:, 0], Y2[:, :1]])
+def test_one_dimension_becomes_a_strip(Y):
+    ax = plot.scatter(Y)
+    np.testing.assert_array_equal(np.sort(points(ax)[:, 0]), np.sort(Y2[:, 0]))
+    assert len(np.unique(points(ax)[:, 1])) == 60
+    assert ax.get_aspect() == "auto"
+
+
+def test_three_dimensions_keep_their_proportions(tmp_path):
+    Y = rng.uniform(size=(200, 3)) * [1, 2, 4]
+    ax = plot.scatter(Y, Y[:, 0])
+    assert ax.name == "3d"
+    x, y, z = ax.get_box_aspect()
+    assert y / x == pytest.approx(2, rel=0.05)
+    assert z / x == pytest.approx(4, rel=0.05)
+    assert saved(ax.figure, tmp_path) > 5000
+
+
+def test_axes_of_the_wrong_kind_are_refused():
+    ax = Figure().add_subplot()
+    with pytest.raises(ValueError, match='projection="3d"'):
+        plot.scatter(np.zeros((3, 3)), ax=ax)
+    with pytest.raises(ValueError, match="flat axes"):
+        plot.scatter(Y2, ax=Figure().add_subplot(projection="3d"))
+
+
+def test_given_axes_are_drawn_on():
+    figure = Figure()
+    ax = figure.add_subplot()
+    assert plot.scatter(Y2, ax=ax, title="a map") is ax
+    assert ax.get_title() == "a map"
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (5, 0), (2, 2, 2), ()])
+def test_shapes_that_cannot_be_drawn(shape):
+    with pytest.raises(ValueError, match="one, two or three columns"):
+        plot.scatter(np.zeros(shape))
+
+
+def test_wrong_lengths_are_named():
+    with pytest.raises(ValueError, match="color has 3 entries, but there are 60"):
+        plot.scatter(Y2, [1, 2, 3])
+    with pytest.raises(ValueError, match="labels has 2 entries for 60"):
+        plot.scatter(Y2, labels=["a", "b"])
+    with pytest.raises(ValueError, match=r"images must have shape \(60, height, width"):
+        plot.scatter(Y2, images=np.zeros((3, 8, 8)))
+    with pytest.raises(ValueError, match="two dimensions only"):
+        plot.scatter(Y2[:, 0], images=np.zeros((60, 8, 8)))
+
+
+def test_markers_shrink_with_the_number_of_objects_unless_given():
+    few, many = plot.scatter(Y2), plot.scatter(rng.normal(size=(5000, 2)))
+    assert few.collections[0].get_sizes()[0] > 4 * many.collections[0].get_sizes()[0]
+    assert plot.scatter(Y2, size=7).collections[0].get_sizes()[0] == 7
+
+
+def test_large_maps_are_rasterized_in_vector_files():
+    assert plot.scatter(rng.normal(size=(5000, 2))).collections[0].get_rasterized()
+    assert not plot.scatter(Y2).collections[0].get_rasterized()
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (6, 12), (8, 8, 3)])
+def test_images_sit_on_their_points_and_do_not_overlap(shape, tmp_path):
+    Y = rng.normal(size=(400, 2))
+    images = rng.uniform(size=(400, *shape))
+    ax = plot.scatter(Y, images=images)
+    boxes = np.array([image.get_extent() for image in ax.images])  # left, right, bottom, top
+    assert 20 < len(boxes) < 400
+    centers = np.column_stack([boxes[:, :2].mean(axis=1), boxes[:, 2:].mean(axis=1)])
+    for picture, center in zip(ax.images, centers, strict=True):
+        row = np.argmin(np.linalg.norm(Y - center, axis=1))
+        np.testing.assert_allclose(Y[row], center)
+        np.testing.assert_array_equal(picture.get_array(), images[row])
+    width, height = boxes[:, 1] - boxes[:, 0], boxes[:, 3] - boxes[:, 2]
+    np.testing.assert_allclose(width / height, shape[1] / shape[0])
+    gap_x = abs(centers[:, None, 0] - centers[:, 0]) - width[0]
+    gap_y = abs(centers[:, None, 1] - centers[:, 1]) - height[0]
+    apart = (gap_x > 0) | (gap_y > 0)
+    assert apart[~np.eye(len(boxes), dtype=bool)].all()
+    assert saved(ax.figure, tmp_path) > 5000
+
+
+def test_names_are_written_apart():
+    grid = np.array([(x, y) for x in range(4) for y in range(4)], dtype=float)
+    names = [f"place {i}" for i in range(16)]
+    ax = plot.scatter(grid, labels=names)
+    ax.figure.canvas.draw()
+    assert [text.get_text() for text in ax.texts] == names
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    frame = ax.get_window_extent()
+    assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
+
+
+def test_names_in_three_dimensions_skip_nan():
+    Y = np.array([[0, 0, 0], [1, 1, 1], [np.nan, 0, 0]])
+    ax = plot.scatter(Y, labels=["a", "b", "c"])
+    assert [text.get_text().strip() for text in ax.texts] == ["a", "b"]
+
+
+def test_compare_draws_a_panel_each_and_one_legend(tmp_path):
+    Y3 = rng.normal(size=(60, 3))
+    figure = plot.compare(
+        {"flat": Y2, "deep": Y3, "line": Y2[:, 0], "again": Y2}, np.arange(60) % 3, title="all"
+    )
+    assert [ax.get_title() for ax in figure.axes] == ["flat", "deep", "line", "again"]
+    assert [ax.name for ax in figure.axes] == ["rectilinear", "3d", "rectilinear", "rectilinear"]
+    assert all(ax.get_legend() is None for ax in figure.axes)
+    (legend,) = figure.legends
+    assert legend_texts(legend) == ["0", "1", "2"]
+    assert figure.get_suptitle() == "all"
+    assert saved(figure, tmp_path) > 20000
+
+
+def test_compare_columns():
+    figure = plot.compare({str(i): Y2 for i in range(5)}, columns=5)
+    assert figure.axes[0].get_gridspec().ncols == 5
+    assert figure.legends == []
+    with pytest.raises(ValueError, match="embeddings is empty"):
+        plot.compare({})
+
+
+def test_scree_marks_negative_values():
+    ax = plot.scree([5.0, 2.0, 1.0, -0.5], label="value", title="spectrum")
+    np.testing.assert_array_equal(points(ax), [(1, 5), (2, 2), (3, 1), (4, -0.5)])
+    colors = [to_hex(shade) for shade in ax.collections[-1].get_facecolors()]
+    assert colors[0] == colors[2] != colors[3]
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("dimension", "value", "spectrum")
+    assert plot.scree([3.0, 2.0]).get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize("values", [[], [[1.0, 2.0]]])
+def test_scree_needs_a_vector(values):
+    with pytest.raises(ValueError, match="vector"):
+        plot.scree(values)
+
+
+def test_graph_draws_each_edge_once():
+    graph = neighbors(Y2, 4)
+    ax = plot.graph(Y2, graph, title="graph")
+    (lines,) = [c for c in ax.collections if isinstance(c, LineCollection)]
+    segments = np.array(lines.get_segments())
+    adjacency = graph.adjacency()
+    assert len(segments) == adjacency.nnz // 2
+    lengths = np.linalg.norm(segments[:, 0] - segments[:, 1], axis=1)
+    assert lengths.sum() == pytest.approx(adjacency.sum() / 2)
+    assert len(points(ax)) == 60
+
+
+def test_graph_marks_bridges_and_leaves_out_what_has_no_place(tmp_path):
+    Y = np.concatenate([Y2, Y2 + 50])
+    graph = neighbors(Y, 4)
+    joined = graph.join(lambda rows, labels: (rows[:1], np.array([0]), np.array([1.0])))
+    ax = plot.graph(Y, joined)
+    _, bridges = [c for c in ax.collections if isinstance(c, LineCollection)]
+    assert len(bridges.get_segments()) == 1
+    Y[0] = np.nan
+    (edges,) = [c for c in plot.graph(Y, joined).collections if isinstance(c, LineCollection)]
+    assert np.isfinite(np.array(edges.get_segments())).all()
+    assert saved(plot.graph(np.column_stack([Y, Y[:, 0]]), joined).figure, tmp_path) > 5000
+
+
+def test_graph_of_other_objects_is_refused():
+    with pytest.raises(ValueError, match="joins 60 objects, but Y places 59"):
+        plot.graph(Y2[:-1], neighbors(Y2, 4))
+
+
+def run_python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_importing_the_package_leaves_matplotlib_and_scikit_learn_alone():
+    code = (
+        "import sys, lowdim.plot, lowdim.data\n"
+        "assert not {'matplotlib', 'sklearn', 'scipy'} & set(sys.modules)"
+    )
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+
+
+def test_pictures_never_touch_pyplot():
+    code = (
+        "import sys, numpy as np, lowdim.plot as p\n"
+        "p.scatter(np.eye(3)); p.compare({'a': np.eye(2)}); p.scree([2, 1])\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("call", ["scatter([[0, 1]])", "compare({'a': [[0, 1]]})", "scree([1])"])
+def test_without_matplotlib_the_error_says_what_to_install(call):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import importlib.util as u; find = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'matplotlib' else find(name, *a)\n"
+        f"import lowdim.plot; lowdim.plot.{call}"
+    )
+    result = run_python(code)
+    last = result.stderr.strip().splitlines()[-1]
+    assert last == 'ImportError: Pictures need matplotlib: pip install "lowdim[plot]"'
