@@ -97,11 +97,13 @@ def prepare_graph(n: int, where: Where) -> None:
 
 
 def fit(path: str, **parameters: Any) -> Job:
-    """A job that fits the named class to X."""
+    """A job that fits the named class to X and asks for the coordinates."""
     module, name = path.rsplit(".", 1)
 
     def job(data: Data) -> Any:
-        return getattr(import_module(module), name)(**parameters).fit(data["X"])
+        model = getattr(import_module(module), name)(**parameters)
+        model.fit_transform(data["X"])
+        return model
 
     return job
 

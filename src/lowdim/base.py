@@ -23,6 +23,7 @@ from lowdim.relations.distances import (
     NAN_AWARE,
     Metric,
     check_dissimilarities,
+    cross_distances,
     resolve_metric,
 )
 from lowdim.relations.graph import NeighborGraph, fingerprint
@@ -381,21 +382,23 @@ class GraphEmbedder(Embedder):
 
     # --- what graph methods use for new objects -----------------------------------------------
 
-    def _new_neighbors(self, rows: Any, k: int | None = None) -> tuple[Array, Array]:
-        """Indices and distances of each new object's nearest training objects."""
-        k = k or self.graph_.n_neighbors or self._default_neighbors
-        if self._precomputed:
-            if hasattr(rows, "tocsr"):
-                indptr, indices, distances = sparse_rows(rows, k, None)
-                if (np.diff(indptr) < k).any():
-                    short = int(np.argmax(np.diff(indptr) < k))
-                    raise ValueError(
-                        f"X: row {short} stores {np.diff(indptr)[short]} distances, {k} are needed."
-                    )
-                return indices.reshape(-1, k), distances.reshape(-1, k)
-            return smallest(rows, min(k, rows.shape[1]))
-        return query(self.X_fit_, rows, min(k, self.X_fit_.shape[0]), self._metric, self._n_jobs)
+    def _new_neighbors(self, rows: Any) -> tuple[Array, Array]:
+        """Indices and distances of each new object's neighbours among the training objects.
 
+        On a radius graph those within the radius, or else the nearest one; the lists are filled
+        up with infinite distances.
+        """
+        k = self.graph_.n_neighbors
+        if self._precomputed and hasattr(rows, "tocsr"):
+            return _padded(*sparse_rows(rows, k, self.radius))
+        if k is None:
+            measured = rows
+            if not self._precomputed:
+                measured = cross_distances(rows, self.X_fit_, self._metric, self._n_jobs)
+            return _within(measured, np.inf if self.radius is None else self.radius)
+        if self._precomputed:
+            return smallest(rows, k)
+        return query(self.X_fit_, rows, k, self._metric, self._n_jobs)
 
     def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
         """Coordinates of new objects, those at distance zero from a training object its own."""
@@ -404,11 +407,36 @@ class GraphEmbedder(Embedder):
         return Y
 
 
+def _within(distances: Array, radius: float) -> tuple[Array, Array]:
+    """Each row's entries up to the radius, at least one, ascending and filled up with infinity."""
+    most = max(1, int((distances <= radius).sum(axis=1).max(initial=1)))
+    nearest, found = smallest(distances, most)
+    found[:, 1:][found[:, 1:] > radius] = np.inf
+    return nearest, found
+
+
+def _padded(indptr: Array, indices: Array, distances: Array) -> tuple[Array, Array]:
+    """Lists of different lengths as rows, filled up with infinite distances."""
+    counts = np.diff(indptr)
+    if counts.min(initial=1) == 0:
+        raise ValueError(
+            f"X: row {int(counts.argmin())} stores no distance to any training object."
+        )
+    place = np.arange(len(indices)) - np.repeat(indptr[:-1], counts)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    nearest = np.zeros((len(counts), counts.max(initial=1)), dtype=indices.dtype)
+    found = np.full(nearest.shape, np.inf, dtype=distances.dtype)
+    nearest[owner, place], found[owner, place] = indices, distances
+    return nearest, found
+
+
 def _side_by_side(pieces: list[Array]) -> list[Array]:
     """Maps moved along the first axis so that they do not overlap."""
     moved, edge = [], 0.0
     for piece in pieces:
         low, high = piece[:, 0].min(), piece[:, 0].max()
-        moved.append(piece + np.concatenate([[edge - low], np.zeros(piece.shape[1] - 1)]).astype(piece.dtype))
+        shift = np.zeros(piece.shape[1], piece.dtype)
+        shift[0] = edge - low
+        moved.append(piece + shift)
         edge += float(high - low) * 1.1 + 1e-12
     return moved

@@ -19,10 +19,10 @@ def heat_scale(adjacency: Any) -> float:
 
 
 def edge_weights(distances: Array, weights: str, t: float) -> Array:
-    """w = exp(-d^2 / t) ("heat") or 1 ("binary") for edges of the given lengths."""
+    """w = exp(-d^2 / t) ("heat") or 1 ("binary") for edges of the given lengths; infinite: 0."""
     checks.choice(weights, "weights", WEIGHTS)
     if weights == "binary":
-        return np.ones_like(distances)
+        return np.isfinite(distances).astype(distances.dtype)
     return np.asarray(np.exp(-np.square(distances) / np.asarray(t, dtype=distances.dtype)))
 
 
