@@ -78,7 +78,7 @@ def _row(case: Case, n: int) -> Row:
     if case.peer is None:
         return Row(case.name, n, case.peer_note.format(n=n, square=n * n * 8 / 1e9))
     found = _version(case.peer_package)
-    label = f"{case.peer_package} {found}" if found else f"{case.peer_package} (not installed)"
+    label = f"{case.peer_package} {found or '(not installed: skipped)'}"
     return Row(case.name, n, f"{label}, {case.peer_note}" if case.peer_note else label)
 
 

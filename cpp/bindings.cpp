@@ -185,12 +185,12 @@ void bind_for(nb::module_& m) {
     m.def(
         "squared_matmul",
         [](In2<T> a, In2<T> x, Out2<T> y, int n_threads) {
-            expect(a.shape(1) == x.shape(0) && a.shape(0) == y.shape(0) && x.shape(1) == y.shape(1),
-                   "shapes of a, x and y must match");
+            expect(a.shape(1) == x.shape(1) && a.shape(0) == y.shape(0) && x.shape(0) == y.shape(1),
+                   "a must be (n, m), x (width, m) and y (n, width)");
             nb::gil_scoped_release unlocked;
             parallel_ranges(int64_t(a.shape(0)), 64, n_threads, [&](int64_t begin, int64_t end, int) {
                 kernels<T>().squared_matmul(a.data(), int64_t(a.shape(1)), x.data(), y.data(),
-                                            begin, end, int(x.shape(1)));
+                                            begin, end, int(x.shape(0)));
             });
         },
         "a"_a.noconvert(), "x"_a.noconvert(), "y"_a.noconvert(), "n_threads"_a);

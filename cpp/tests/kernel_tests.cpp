@@ -748,16 +748,16 @@ void test_spmm(int width) {
 template <class T>
 void test_squared_matmul(int width) {
     Random random(uint32_t(width) + 60);
-    for (int n_cols : {0, 1, 19}) {
+    for (int n_cols : {0, 1, 19, 75}) {
         const int n = 11;
         const std::vector<T> a = random.wholes<T>(n * n_cols, 0, 6);
-        const std::vector<T> x = random.wholes<T>(n_cols * width, -5, 5);
+        const std::vector<T> x = random.wholes<T>(width * n_cols, -5, 5);  // x[c * n_cols + j]
         std::vector<T> y(size_t(n * width), T(-1)), naive(size_t(n * width), T(0));
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < n_cols; ++j)
                 for (int c = 0; c < width; ++c) {
                     const T v = a[size_t(i * n_cols + j)];
-                    naive[size_t(i * width + c)] += v * v * x[size_t(j * width + c)];
+                    naive[size_t(i * width + c)] += v * v * x[size_t(c * n_cols + j)];
                 }
         kernels<T>().squared_matmul(a.data(), n_cols, x.data(), y.data(), 0, 5, width);
         check(std::all_of(y.begin() + 5 * width, y.end(), [](T v) { return v == -1; }),

@@ -400,6 +400,29 @@ class GraphEmbedder(Embedder):
             return smallest(rows, k)
         return query(self.X_fit_, rows, k, self._metric, self._n_jobs)
 
+    def _new_links(self, rows: Any) -> tuple[Array, Array]:
+        """Neighbours of new objects by the rule that linked the training objects.
+
+        With "union" a training object is linked if it is among the k nearest, or if the new
+        object is nearer to it than its own k-th neighbour; with "mutual" if both hold. Objects
+        that are not linked are at infinite distance. The 3 k nearest are considered.
+        """
+        k = self.graph_.n_neighbors
+        if k is None:
+            return self._new_neighbors(rows)
+        if self._precomputed and hasattr(rows, "tocsr"):
+            nearest, distances = _padded(*sparse_rows(rows, 3 * k, None))
+        elif self._precomputed:
+            nearest, distances = smallest(rows, min(3 * k, rows.shape[1]))
+        else:
+            most = min(3 * k, self.X_fit_.shape[0])
+            nearest, distances = query(self.X_fit_, rows, most, self._metric, self._n_jobs)
+        among = np.arange(nearest.shape[1]) < k
+        welcome = distances <= self.graph_.distances[nearest, -1]
+        linked = among & welcome if self._symmetry == "mutual" else among | welcome
+        linked[:, 0] = True
+        return nearest, np.where(linked, distances, np.asarray(np.inf, distances.dtype))
+
     def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
         """Coordinates of new objects, those at distance zero from a training object its own."""
         same = distances[:, 0] == 0

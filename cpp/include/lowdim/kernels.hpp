@@ -45,7 +45,7 @@ struct Kernels {
     // y[i, :] = sum_j a[i, j] x[j, :] for rows [begin, end) of a CSR matrix, row-major panels.
     void (*spmm)(const int64_t* indptr, const int32_t* indices, const T* data, const T* x, T* y,
                  int64_t begin, int64_t end, int width);
-    // y[i, :] = sum_j a[i, j]^2 x[j, :]: products with squared distances that are never stored.
+    // y[i, c] = sum_j a[i, j]^2 x[c, j]: products with squared distances that are never stored.
     void (*squared_matmul)(const T* a, int64_t n_cols, const T* x, T* y, int64_t begin,
                            int64_t end, int width);
     // Guttman transform of rows [begin, end); returns their share of the raw stress.

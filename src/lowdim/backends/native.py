@@ -90,9 +90,9 @@ def matmul(A: Array, V: Array, n_jobs: int | None) -> Array:
 
 def squared_matmul(D: Array, V: Array, n_jobs: int | None) -> Array:
     """(D * D) @ V without the matrix of squares."""
-    V = np.ascontiguousarray(V, dtype=D.dtype)
     out = np.empty((D.shape[0], V.shape[1]), dtype=D.dtype)
-    _native.squared_matmul(D, V, out, n_threads(n_jobs))
+    columns = np.ascontiguousarray(V.T, dtype=D.dtype)
+    _native.squared_matmul(D, columns, out, n_threads(n_jobs))
     return out
 
 

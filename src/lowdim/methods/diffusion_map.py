@@ -39,9 +39,9 @@ class DiffusionMap(GraphEmbedder):
     embedding_, graph_, affinity_matrix_, t_
     eigenvalues_ : of the random walk, descending, the trivial 1 left out.
 
-    `transform` is Nystroem's formula over a new object's nearest training objects; one at
-    distance zero from a training object gets its coordinates. Each point is its own neighbour with weight 1, as in the
-    paper. Time and memory n k and a sparse eigenproblem.
+    `transform` is Nystroem's formula over the training objects that the rule of the graph links to
+    a new object, and gives `embedding_` on the training objects. Each point is its own neighbour
+    with weight 1, as in the paper. Time and memory n k and a sparse eigenproblem.
     """
 
     _default_neighbors = 30
@@ -112,10 +112,9 @@ class DiffusionMap(GraphEmbedder):
 
     def _transform(self, rows: Any) -> Array:
         """lambda psi(x) = sum_j p(x, j) psi_j, over the new object's neighbours."""
-        nearest, distances = self._new_neighbors(rows)
+        nearest, distances = self._new_links(rows)
         w = edge_weights(distances, "heat", self.t_).astype(np.float64) / self.density_[nearest]
         w /= np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
         mean = np.einsum("mk,mkd->md", w, self.embedding_[nearest].astype(np.float64))
         used = np.where(np.abs(self.eigenvalues_) > 1e-12, self.eigenvalues_, 1)
-        Y = np.asarray(mean / used).astype(self.embedding_.dtype, copy=False)
-        return self._keep_known(Y, nearest, distances)
+        return np.asarray(mean / used).astype(self.embedding_.dtype, copy=False)

@@ -46,8 +46,9 @@ class LaplacianEigenmaps(GraphEmbedder):
     embedding_, graph_, eigenvalues_ (the zero one left out)
     affinity_matrix_ : the symmetric sparse weights. t_ : the width used.
 
-    `transform` is Nystroem's formula (Bengio et al. 2004) over a new object's n_neighbors nearest
-    training objects; an object at distance zero from a training object gets its coordinates.
+    `transform` is Nystroem's formula (Bengio et al. 2004) over the training objects that the rule
+    of the graph links to a new object. An object at distance zero from a training object gets its
+    coordinates; close to one the formula differs from them by a share lambda / (1 + degree).
     Time and memory n k and a sparse eigenproblem.
     """
 
@@ -121,7 +122,7 @@ class LaplacianEigenmaps(GraphEmbedder):
         self.embedding_ = vectors.astype(rows_dtype, copy=False)
 
     def _transform(self, rows: Any) -> Array:
-        nearest, distances = self._new_neighbors(rows)
+        nearest, distances = self._new_links(rows)
         Y = self._extend(nearest, edge_weights(distances, self.weights, self.t_))
         return self._keep_known(Y, nearest, distances)
 

@@ -285,12 +285,19 @@ def check_square(D: Any, name: str = "X") -> Array:
 def check_dissimilarities(D: Any, name: str = "X") -> Array:
     """A matrix of dissimilarities: square, finite, symmetric, zero on the diagonal, not negative."""
     D = check_square(D, name)
-    slack = (1e-5 if D.dtype == np.float32 else 1e-9) * max(float(np.abs(D).max()), 1e-300)
-    for rows in native.blocks(len(D), TILE):
-        gap = np.abs(D[rows] - D[:, rows].T)
-        if gap.max() > slack:
-            i, j = np.argwhere(gap > slack)[0]
-            i += rows.start
+    largest = max(float(D.max()), -float(D.min()))
+    slack = (1e-5 if D.dtype == np.float32 else 1e-9) * max(largest, 1e-300)
+
+    def gap(pair: tuple[slice, slice]) -> tuple[int, int] | None:
+        """The first entry of a tile that differs from its mirror image."""
+        I, J = pair
+        apart = np.abs(D[I, J] - D[J, I].T) > slack
+        return tuple(np.argwhere(apart)[0] + (I.start, J.start)) if apart.any() else None
+
+    tiles = combinations_with_replacement(native.blocks(len(D)), 2)
+    for found in native.run(gap, tiles, None):
+        if found is not None:
+            i, j = found
             raise ValueError(
                 f"{name}: Array must be symmetric, but [{i}, {j}] is {D[i, j]:g} and [{j}, {i}] "
                 f"is {D[j, i]:g}. Average the two, (D + D.T) / 2, if the difference is noise."
