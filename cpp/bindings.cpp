@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -60,14 +61,15 @@ template <class T>
 void bind_for(nb::module_& m) {
     m.def(
         "offer_to_rows",
-        [](In2<T> tile, In1<T> offset, int32_t first_row, int32_t first_col, T scale, Out2<T> values,
-           Out2<int32_t> ids, int n_threads) {
+        [](In2<T> tile, In1<T> offset, int32_t first_row, int32_t first_col, T scale,
+           Out2<T> values, Out2<int32_t> ids, int n_threads) {
             expect(offset.shape(0) == tile.shape(1), "offset must have one entry per column");
             expect(values.shape(0) == tile.shape(0) && ids.shape(0) == tile.shape(0) &&
                        values.shape(1) == ids.shape(1) && values.shape(1) >= 1,
                    "values and ids must be (rows, k)");
-            const Tile<T> t{tile.data(),        tile.shape(1), int(tile.shape(0)), int(tile.shape(1)),
-                            first_row,          first_col,     scale};
+            const Tile<T> t{
+                tile.data(), tile.shape(1), int(tile.shape(0)), int(tile.shape(1)), first_row,
+                first_col,   scale};
             const Heap<T> heap{values.data(), ids.data(), int(values.shape(1))};
             nb::gil_scoped_release unlocked;
             parallel_ranges(t.rows, 64, n_threads, [&](int64_t begin, int64_t end, int) {
@@ -78,14 +80,15 @@ void bind_for(nb::module_& m) {
         "values"_a.noconvert(), "ids"_a.noconvert(), "n_threads"_a);
     m.def(
         "offer_to_columns",
-        [](In2<T> tile, In1<T> offset, int32_t first_row, int32_t first_col, T scale, Out2<T> values,
-           Out2<int32_t> ids, int n_threads) {
+        [](In2<T> tile, In1<T> offset, int32_t first_row, int32_t first_col, T scale,
+           Out2<T> values, Out2<int32_t> ids, int n_threads) {
             expect(offset.shape(0) == tile.shape(0), "offset must have one entry per row");
             expect(values.shape(0) == tile.shape(1) && ids.shape(0) == tile.shape(1) &&
                        values.shape(1) == ids.shape(1) && values.shape(1) >= 1,
                    "values and ids must be (columns, k)");
-            const Tile<T> t{tile.data(),        tile.shape(1), int(tile.shape(0)), int(tile.shape(1)),
-                            first_row,          first_col,     scale};
+            const Tile<T> t{
+                tile.data(), tile.shape(1), int(tile.shape(0)), int(tile.shape(1)), first_row,
+                first_col,   scale};
             const Heap<T> heap{values.data(), ids.data(), int(values.shape(1))};
             nb::gil_scoped_release unlocked;
             std::vector<T> bounds(tile.shape(1));
@@ -101,10 +104,11 @@ void bind_for(nb::module_& m) {
         [](In2<T> queries, In2<T> points, In2<int32_t> candidates, bool cosine, Out2<int32_t> ids,
            Out2<T> distances, int n_threads) {
             expect(queries.shape(1) == points.shape(1), "queries and points must have equal width");
-            expect(candidates.shape(0) == queries.shape(0) && ids.shape(0) == queries.shape(0) &&
-                       distances.shape(0) == queries.shape(0) &&
-                       ids.shape(1) == distances.shape(1) && ids.shape(1) <= candidates.shape(1),
-                   "candidates, ids and distances must have one row per query, and k <= candidates");
+            expect(
+                candidates.shape(0) == queries.shape(0) && ids.shape(0) == queries.shape(0) &&
+                    distances.shape(0) == queries.shape(0) && ids.shape(1) == distances.shape(1) &&
+                    ids.shape(1) <= candidates.shape(1),
+                "candidates, ids and distances must have one row per query, and k <= candidates");
             for (size_t i = 0; i < candidates.size(); ++i)
                 expect(candidates.data()[i] < int64_t(points.shape(0)), "candidate out of range");
             nb::gil_scoped_release unlocked;
@@ -139,7 +143,8 @@ void bind_for(nb::module_& m) {
            Out2<T> out, int n_threads) {
             const Graph<T> g = checked_graph<T>(indptr, indices, weights);
             for (size_t e = 0; e < weights.shape(0); ++e)
-                expect(weights.data()[e] >= 0, "arc lengths must be non-negative numbers");
+                expect(weights.data()[e] >= 0 && std::isfinite(weights.data()[e]),
+                       "arc lengths must be finite and not negative");
             for (size_t s = 0; s < sources.shape(0); ++s)
                 expect(sources.data()[s] >= 0 && sources.data()[s] < g.n, "source out of range");
             expect(out.shape(0) == sources.shape(0) && int64_t(out.shape(1)) == g.n,
@@ -183,22 +188,25 @@ void bind_for(nb::module_& m) {
         "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "x"_a.noconvert(),
         "y"_a.noconvert(), "n_threads"_a);
     m.def(
-        "squared_matmul",
-        [](In2<T> a, In2<T> x, Out2<T> y, int n_threads) {
+        "narrow_matmul",
+        [](In2<T> a, In2<T> x, Out2<T> y, bool squared, int n_threads) {
             expect(a.shape(1) == x.shape(1) && a.shape(0) == y.shape(0) && x.shape(0) == y.shape(1),
                    "a must be (n, m), x (width, m) and y (n, width)");
+            const auto kernel = squared ? kernels<T>().squared_matmul : kernels<T>().matmul;
             nb::gil_scoped_release unlocked;
-            parallel_ranges(int64_t(a.shape(0)), 64, n_threads, [&](int64_t begin, int64_t end, int) {
-                kernels<T>().squared_matmul(a.data(), int64_t(a.shape(1)), x.data(), y.data(),
-                                            begin, end, int(x.shape(0)));
-            });
+            parallel_ranges(int64_t(a.shape(0)), 64, n_threads,
+                            [&](int64_t begin, int64_t end, int) {
+                                kernel(a.data(), int64_t(a.shape(1)), x.data(), y.data(), begin,
+                                       end, int(x.shape(0)));
+                            });
         },
-        "a"_a.noconvert(), "x"_a.noconvert(), "y"_a.noconvert(), "n_threads"_a);
+        "a"_a.noconvert(), "x"_a.noconvert(), "y"_a.noconvert(), "squared"_a, "n_threads"_a);
     m.def(
         "guttman",
         [](In2<T> dissimilarities, In2<T> transposed, Out2<T> out, int n_threads) {
             const auto n = int64_t(out.shape(0));
-            expect(int64_t(dissimilarities.shape(0)) == n && int64_t(dissimilarities.shape(1)) == n &&
+            expect(int64_t(dissimilarities.shape(0)) == n &&
+                       int64_t(dissimilarities.shape(1)) == n &&
                        int64_t(transposed.shape(1)) == n && transposed.shape(0) == out.shape(1),
                    "dissimilarities must be (n, n), transposed (dim, n) and out (n, dim)");
             constexpr int64_t kChunk = 64;

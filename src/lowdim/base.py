@@ -186,7 +186,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return rows
 
     def _check_n_components(self, n: int) -> int:
-        return checks.integer(self.n_components, "n_components", 1, n - 1, " (one less than n_samples)")
+        return checks.integer(
+            self.n_components, "n_components", 1, n - 1, " (one less than n_samples)"
+        )
 
     # --- scikit-learn's protocols ---------------------------------------------------------
 
@@ -238,9 +240,7 @@ class GraphEmbedder(Embedder):
             self._fit_connected(rows, self._neighbor_graph(rows, graph))
         return self
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None
-    ) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Array:
         """Fit to X and return `embedding_`."""
         return self.fit(X, y, graph=graph).embedding_
 
@@ -331,9 +331,7 @@ class GraphEmbedder(Embedder):
             return graph.join(nearest_outside(rows, measure, self._n_jobs), self._symmetry)
         return graph.join(nearest_outside(rows, self._metric, self._n_jobs), self._symmetry)
 
-    def _fit_parts(
-        self, rows: Any, graph: NeighborGraph, members: list[Array], found: str
-    ) -> None:
+    def _fit_parts(self, rows: Any, graph: NeighborGraph, members: list[Array], found: str) -> None:
         """Embed components on their own, side by side; objects left out get NaN."""
         least = self.n_components + 2
         fitted = [own for own in members if len(own) >= least]

@@ -15,7 +15,15 @@ from lowdim.catalog import find
 from lowdim.relations.graph import NeighborGraph
 
 FORMAT = 1
-_GRAPH_PARTS = ("indices", "distances", "metric", "fingerprint", "indptr", "bridges", "bridge_lengths")
+_GRAPH_PARTS = (
+    "indices",
+    "distances",
+    "metric",
+    "fingerprint",
+    "indptr",
+    "bridges",
+    "bridge_lengths",
+)
 
 
 def save(estimator: Any, path: str | PathLike[str]) -> None:

@@ -49,7 +49,9 @@ def global_random_seed():
 
 def load(name: str) -> types.ModuleType:
     original = importlib.util.find_spec(name)
-    spec = importlib.util.spec_from_file_location(f"replaced_{name.split('.')[-1]}", original.origin)
+    spec = importlib.util.spec_from_file_location(
+        f"replaced_{name.split('.')[-1]}", original.origin
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for attribute, ours in OURS.items():
@@ -77,5 +79,8 @@ for suite in (
 def _listed_differences(request):
     for name, reason in DIFFERENT.items():
         base, _, case = name.partition("[")
-        if request.node.originalname.startswith(f"{base}__") and case.rstrip("]") in request.node.name:
+        if (
+            request.node.originalname.startswith(f"{base}__")
+            and case.rstrip("]") in request.node.name
+        ):
             pytest.skip(reason)

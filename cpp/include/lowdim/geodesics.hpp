@@ -40,7 +40,8 @@ std::vector<int32_t> group_sources(const Graph<T>& graph, const int32_t* sources
         const auto v = size_t(sources[s]);
         at_node[size_t(first[v] + count[v]++)] = int32_t(s);
     }
-    const int64_t walk_limit = 64 * kLanes * std::max<int64_t>(1, graph.n / std::max<int64_t>(1, n_sources));
+    const int64_t walk_limit =
+        64 * kLanes * std::max<int64_t>(1, graph.n / std::max<int64_t>(1, n_sources));
     std::vector<int32_t> order, queue, seen(size_t(graph.n), -1);
     order.reserve(size_t(n_sources));
     int32_t walk = 0;
@@ -62,7 +63,6 @@ std::vector<int32_t> group_sources(const Graph<T>& graph, const int32_t* sources
                 }
             }
         }
-        if (count[size_t(sources[s])] > 0) --s;  // the same node again: more copies than lanes
         ++walk;
     }
     return order;
@@ -73,9 +73,7 @@ template <class T>
 class BucketQueue {
   public:
     BucketQueue(int64_t n, double width, double longest_arc)
-        : width_(width),
-          buckets_(size_t(longest_arc / width) + 3),
-          place_(size_t(n), kNowhere) {}
+        : width_(width), buckets_(size_t(longest_arc / width) + 3), place_(size_t(n), kNowhere) {}
 
     void push(int32_t node, T key) {
         // Visiting early or late costs a second visit, never the result: clamp to the ring.
@@ -116,8 +114,8 @@ class BucketQueue {
 
 // out[s, v] = length of the shortest path from sources[s] to v; infinity where there is none.
 template <class T>
-void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sources,
-                    int n_threads, T* out) {
+void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sources, int n_threads,
+                    T* out) {
     constexpr T kInf = std::numeric_limits<T>::infinity();
     const int64_t n = graph.n, n_arcs = graph.indptr[n];
     double total = 0, longest = 0;
@@ -129,7 +127,8 @@ void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sou
     for (int64_t v = 0; v < n; ++v)
         most_arcs = std::max(most_arcs, graph.indptr[v + 1] - graph.indptr[v]);
     const double mean = n_arcs > 0 ? total / double(n_arcs) : 1;
-    const double width = longest > 0 ? std::max(mean, longest / 65536) : 1;
+    const double width =
+        longest > 0 ? std::max({mean, longest / 65536, std::numeric_limits<double>::min()}) : 1;
     const std::vector<int32_t> order = group_sources(graph, sources, n_sources);
     const Kernels<T>& kernel = kernels<T>();
 
@@ -138,10 +137,12 @@ void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sou
         std::vector<int32_t> shortened;
         BucketQueue<T> queue;
     };
-    const size_t workers = size_t(std::max(n_threads, 1));
-    std::vector<Workspace> workspaces(
-        workers, {{}, std::vector<T>(size_t(most_arcs)), std::vector<int32_t>(size_t(most_arcs)),
-                  BucketQueue<T>(n, width, longest)});
+    const auto workers =
+        size_t(std::clamp<int64_t>(n_threads, 1, std::max<int64_t>(1, n_sources / kLanes + 1)));
+    std::vector<Workspace> workspaces(workers, {{},
+                                                std::vector<T>(size_t(most_arcs)),
+                                                std::vector<int32_t>(size_t(most_arcs)),
+                                                BucketQueue<T>(n, width, longest)});
     parallel_ranges(n_sources, kLanes, n_threads, [&](int64_t begin, int64_t end, int thread) {
         Workspace& work = workspaces[size_t(thread)];
         work.lanes.assign(size_t(n) * kLanes, kInf);

@@ -1,6 +1,8 @@
 // Sparse graphs in CSR form: making a directed neighbour graph undirected.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "lowdim/parallel.hpp"

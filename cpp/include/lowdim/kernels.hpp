@@ -45,9 +45,12 @@ struct Kernels {
     // y[i, :] = sum_j a[i, j] x[j, :] for rows [begin, end) of a CSR matrix, row-major panels.
     void (*spmm)(const int64_t* indptr, const int32_t* indices, const T* data, const T* x, T* y,
                  int64_t begin, int64_t end, int width);
-    // y[i, c] = sum_j a[i, j]^2 x[c, j]: products with squared distances that are never stored.
-    void (*squared_matmul)(const T* a, int64_t n_cols, const T* x, T* y, int64_t begin,
-                           int64_t end, int width);
+    // y[i, c] = sum_j a[i, j] x[c, j] for a few columns, at the speed of reading a once; and the
+    // same with a[i, j]^2, so that squared distances need not be stored.
+    void (*matmul)(const T* a, int64_t n_cols, const T* x, T* y, int64_t begin, int64_t end,
+                   int width);
+    void (*squared_matmul)(const T* a, int64_t n_cols, const T* x, T* y, int64_t begin, int64_t end,
+                           int width);
     // Guttman transform of rows [begin, end); returns their share of the raw stress.
     double (*guttman)(const T* dissimilarities, const T* x, T* out, int64_t n, int dim,
                       int64_t begin, int64_t end);

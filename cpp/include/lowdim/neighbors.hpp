@@ -1,5 +1,6 @@
 // Nearest neighbours from tiles of inner products, and the exact distances of the winners.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -27,7 +28,8 @@ void rerank(const T* queries, const T* points, int64_t n_queries, int64_t dim,
                 const int32_t id = candidates[q * m + c];
                 T value = std::numeric_limits<T>::infinity();
                 if (id >= 0 && cosine)
-                    value = std::max(T(0), 1 - kernel.dot(x, points + int64_t(id) * dim, size_t(dim)));
+                    value =
+                        std::max(T(0), 1 - kernel.dot(x, points + int64_t(id) * dim, size_t(dim)));
                 else if (id >= 0)
                     value = kernel.squared_distance(x, points + int64_t(id) * dim, size_t(dim));
                 found[size_t(c)] = {value, id};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,7 +34,11 @@ void parallel_chunks(int64_t n_chunks, int n_threads, Work&& work) {
     };
     std::vector<std::thread> threads;
     threads.reserve(static_cast<size_t>(workers) - 1);
-    for (int t = 1; t < workers; ++t) threads.emplace_back(loop, t);
+    try {
+        for (int t = 1; t < workers; ++t) threads.emplace_back(loop, t);
+    } catch (const std::system_error&) {
+        // The system gives no more threads: those there are, and this one, do the work.
+    }
     loop(0);
     for (auto& t : threads) t.join();
     if (failure) std::rethrow_exception(failure);

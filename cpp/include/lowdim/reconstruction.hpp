@@ -48,12 +48,14 @@ void barycentric_weights(const T* grams, int64_t n, int k, double reg, int n_thr
             const T* gram = grams + i * k * k;
             double trace = 0;
             for (int a = 0; a < k; ++a) trace += double(gram[a * k + a]);
-            bool solved = false;  // a ridge too small for a singular system is raised until it holds
+            bool solved =
+                false;  // a ridge too small for a singular system is raised until it holds
             for (double ridge = reg; !solved && ridge < 1e3; ridge = std::max(ridge * 10, 1e-12)) {
-                const double shift = trace > 0 ? ridge * trace : std::max(ridge, 1e-12);
+                const double shift = ridge * (trace > 0 ? trace : 1.0);
                 for (int a = 0; a < k; ++a)
                     for (int b = 0; b < k; ++b)
-                        system[size_t(a * k + b)] = double(gram[a * k + b]) + (a == b ? shift : 0.0);
+                        system[size_t(a * k + b)] =
+                            double(gram[a * k + b]) + (a == b ? shift : 0.0);
                 solved = solve_ones(system, k, w.data());
             }
             if (!solved) std::fill(w.begin(), w.end(), 1.0);

@@ -20,6 +20,7 @@ from lowdim.checks import Array, integer
 Item = TypeVar("Item")
 
 ROWS = 256  # rows of a dense block handled at once
+NARROW = 16  # columns up to which a product is bound by reading the matrix
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -81,18 +82,18 @@ def blocks(n: int, size: int = ROWS) -> list[slice]:
     return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
 
 
-def matmul(A: Array, V: Array, n_jobs: int | None) -> Array:
-    """A @ V by blocks of rows."""
-    out = np.empty((A.shape[0], *V.shape[1:]), dtype=np.result_type(A, V))
+def matmul(A: Array, V: Array, n_jobs: int | None, *, squared: bool = False) -> Array:
+    """A @ V, or (A * A) @ V without the matrix of squares.
+
+    A few columns are multiplied at the speed of reading A; more than that by BLAS, in blocks.
+    """
+    if squared or (V.shape[1] <= NARROW and A.flags.c_contiguous):
+        out = np.empty((A.shape[0], V.shape[1]), dtype=A.dtype)
+        columns = np.ascontiguousarray(V.T, dtype=A.dtype)
+        _native.narrow_matmul(A, columns, out, squared, n_threads(n_jobs))
+        return out
+    out = np.empty((A.shape[0], V.shape[1]), dtype=np.result_type(A, V))
     run(lambda rows: np.matmul(A[rows], V, out=out[rows]), blocks(A.shape[0], 512), n_jobs)
-    return out
-
-
-def squared_matmul(D: Array, V: Array, n_jobs: int | None) -> Array:
-    """(D * D) @ V without the matrix of squares."""
-    out = np.empty((D.shape[0], V.shape[1]), dtype=D.dtype)
-    columns = np.ascontiguousarray(V.T, dtype=D.dtype)
-    _native.squared_matmul(D, columns, out, n_threads(n_jobs))
     return out
 
 
@@ -175,9 +176,7 @@ def barycentric_weights(grams: Array, reg: float, n_jobs: int | None) -> Array:
 def guttman(dissimilarities: Array, X: Array, n_jobs: int | None) -> tuple[Array, float]:
     """The Guttman transform B(X)X / n and the raw stress at X, in one pass over the pairs."""
     out = np.empty_like(X)
-    stress = _native.guttman(
-        dissimilarities, np.ascontiguousarray(X.T), out, n_threads(n_jobs)
-    )
+    stress = _native.guttman(dissimilarities, np.ascontiguousarray(X.T), out, n_threads(n_jobs))
     return out, float(stress)
 
 

@@ -7,9 +7,7 @@ import numpy as np
 from lowdim.checks import Array
 
 
-def gower_projection(
-    squares: Array, mean_squares: Array, values: Array, vectors: Array
-) -> Array:
+def gower_projection(squares: Array, mean_squares: Array, values: Array, vectors: Array) -> Array:
     """Coordinates of new objects from their squared distances to the training objects.
 
     y = 1/2 Lambda^(-1/2) V' (mean_squares - squares), with Lambda and V the eigenpairs of the

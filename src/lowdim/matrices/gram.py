@@ -34,15 +34,15 @@ def gram_operator(D: Array, n_jobs: int | None = None) -> Operator:
     """B = -1/2 J (D o D) J without storing it: products read D and square as they go."""
 
     def product(V: Array) -> Array:
-        return np.asarray(-0.5 * native.squared_matmul(D, V, n_jobs), dtype=D.dtype)
+        return np.asarray(-0.5 * native.matmul(D, V, n_jobs, squared=True), dtype=D.dtype)
 
-    return centered(Operator(len(D), D.dtype, product))
+    return centered(Operator(len(D), D.dtype, product, dense=True))
 
 
 def squared_means(D: Array, n_jobs: int | None = None) -> Array:
     """The mean squared dissimilarity of each row."""
     ones = np.ones((D.shape[1], 1), dtype=D.dtype)
-    return native.squared_matmul(D, ones, n_jobs)[:, 0].astype(np.float64) / D.shape[1]
+    return native.matmul(D, ones, n_jobs, squared=True)[:, 0].astype(np.float64) / D.shape[1]
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,7 @@ def cailliez_constant(D: Array) -> float:
     n = len(D)
     exact = D.astype(np.float64)
     zero, identity = np.zeros((n, n)), np.eye(n)
-    block = np.block(
-        [[zero, 2 * double_center(exact**2)], [-identity, -4 * double_center(exact)]]
-    )
+    block = np.block([[zero, 2 * double_center(exact**2)], [-identity, -4 * double_center(exact)]])
     values = eigvals(block, overwrite_a=True, check_finite=False)
     real = values.real[np.abs(values.imag) <= 1e-8 * np.abs(values).max(initial=1e-300)]
     return max(0.0, float(real.max()))

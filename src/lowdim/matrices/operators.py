@@ -14,11 +14,15 @@ from lowdim.checks import Array
 
 @dataclass(frozen=True)
 class Operator:
-    """A symmetric n x n matrix that need not be stored: `matmat(V)` is its product with V."""
+    """A symmetric n x n matrix that need not be stored: `matmat(V)` is its product with V.
+
+    `dense` tells that a product reads n^2 numbers, whatever the number of columns.
+    """
 
     n: int
     dtype: Any
     matmat: Callable[[Array], Array]
+    dense: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -32,7 +36,7 @@ def as_operator(A: Any, n_jobs: int | None = None) -> Operator:
     if hasattr(A, "tocsr"):
         csr = A.tocsr()
         return Operator(csr.shape[0], csr.dtype, lambda V: native.spmm(csr, V, n_jobs))
-    return Operator(len(A), A.dtype, lambda V: native.matmul(A, V, n_jobs))
+    return Operator(len(A), A.dtype, lambda V: native.matmul(A, V, n_jobs), dense=True)
 
 
 def centered(A: Operator) -> Operator:
@@ -42,4 +46,4 @@ def centered(A: Operator) -> Operator:
         out = A.matmat(V - V.mean(axis=0, dtype=np.float64).astype(V.dtype))
         return np.asarray(out - out.mean(axis=0, dtype=np.float64).astype(out.dtype))
 
-    return Operator(A.n, A.dtype, product)
+    return Operator(A.n, A.dtype, product, A.dense)

@@ -145,10 +145,12 @@ class ClassicalMDS(Embedder):
                 trace=float(squared_means(D, self.n_jobs).mean()) / 2 * len(D),
                 solver="dense" if share else self.eigen_solver,
                 tol=self.tol,
-                    n_jobs=self.n_jobs,
+                n_jobs=self.n_jobs,
             )
         if share:
-            k = _share(found.values, checks.real(self.n_components, "n_components", 0, 1, open_low=True))
+            k = _share(
+                found.values, checks.real(self.n_components, "n_components", 0, 1, open_low=True)
+            )
             found = Scaling(found.values[:k], found.vectors[:, :k], found.negative_share)
         self._warn_if_not_euclidean(found)
         self.negative_share_ = found.negative_share

@@ -85,7 +85,9 @@ class DiffusionMap(GraphEmbedder):
         alpha = checks.real(self.alpha, "alpha", 0, 1)
         time = checks.real(self.time, "time", 0)
         edges = graph.adjacency(n_jobs=self.n_jobs)
-        self.t_ = heat_scale(edges) if self.t is None else checks.real(self.t, "t", 0, open_low=True)
+        self.t_ = (
+            heat_scale(edges) if self.t is None else checks.real(self.t, "t", 0, open_low=True)
+        )
         kernel = weighted(edges, "heat", self.t_).astype(np.float64)
         kernel = csr_array(kernel + eye_array(n, format="csr"))
         self.density_ = degrees(kernel) ** alpha

@@ -100,7 +100,9 @@ class KernelPCA(Embedder):
         if self._precomputed and self.fit_inverse_transform:
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         if hasattr(rows, "tocsr") and self.fit_inverse_transform:
-            raise ValueError("fit_inverse_transform needs dense X: pre-images of sparse rows are dense.")
+            raise ValueError(
+                "fit_inverse_transform needs dense X: pre-images of sparse rows are dense."
+            )
         if self.copy_X and not self._precomputed:
             self.X_fit_ = rows = rows.copy()
         n = rows.shape[0]
@@ -108,7 +110,11 @@ class KernelPCA(Embedder):
         K = rows if self._precomputed else kernel_matrix(rows, self._kernel, self.n_jobs)
         center = KernelCenter.of(K, self.n_jobs)
         self.kernel_means_, self.kernel_mean_ = center.means, center.mean
-        k = n if self.n_components is None else min(n, checks.integer(self.n_components, "n_components", 1))
+        k = (
+            n
+            if self.n_components is None
+            else min(n, checks.integer(self.n_components, "n_components", 1))
+        )
         found = top_eigenpairs(
             centered_kernel(K, self.n_jobs),
             k,
@@ -129,7 +135,11 @@ class KernelPCA(Embedder):
             )
 
     def _transform(self, rows: Any) -> Array:
-        K = rows if self._precomputed else cross_kernel(rows, self.X_fit_, self._kernel, self.n_jobs)
+        K = (
+            rows
+            if self._precomputed
+            else cross_kernel(rows, self.X_fit_, self._kernel, self.n_jobs)
+        )
         centered = KernelCenter(self.kernel_means_, self.kernel_mean_).new_rows(K)
         return kernel_projection(centered, self.eigenvalues_, self.eigenvectors_)
 

@@ -89,7 +89,9 @@ class LaplacianEigenmaps(GraphEmbedder):
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
         k = self._check_n_components(graph.n_objects)
         edges = graph.adjacency(self.symmetry, n_jobs=self.n_jobs)
-        self.t_ = heat_scale(edges) if self.t is None else checks.real(self.t, "t", 0, open_low=True)
+        self.t_ = (
+            heat_scale(edges) if self.t is None else checks.real(self.t, "t", 0, open_low=True)
+        )
         self.affinity_matrix_ = weighted(edges, self.weights, self.t_)
         self._embed(self.affinity_matrix_, k, rows_dtype=edges.dtype)
 

@@ -158,5 +158,11 @@ class LocallyLinearEmbedding(GraphEmbedder):
             )
         k = self.n_neighbors
         return barycentric_map(
-            self.X_fit_, self.embedding_, rows, k, metric=self._metric, reg=self.reg, n_jobs=self.n_jobs
+            self.X_fit_,
+            self.embedding_,
+            rows,
+            k,
+            metric=self._metric,
+            reg=self.reg,
+            n_jobs=self.n_jobs,
         )

@@ -82,7 +82,9 @@ def _canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]
             f"metric must be one of {', '.join(metric_names())}, 'precomputed' or a callable; "
             f"got {metric!r}."
         )
-    name = ALIASES.get(metric) or (_METRICS[metric].canonical_name if metric in _METRICS else metric)
+    name = ALIASES.get(metric) or (
+        _METRICS[metric].canonical_name if metric in _METRICS else metric
+    )
     if name == "minkowski" and "w" not in params:
         p = checks.real(params.get("p", 2), "p", 0, open_low=True)
         special = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p)
@@ -311,5 +313,7 @@ def check_dissimilarities(D: Any, name: str = "X") -> Array:
         )
     if D.min() < 0:
         i, j = np.argwhere(D < 0)[0]
-        raise ValueError(f"{name}: dissimilarities must not be negative, [{i}, {j}] is {D[i, j]:g}.")
+        raise ValueError(
+            f"{name}: dissimilarities must not be negative, [{i}, {j}] is {D[i, j]:g}."
+        )
     return D

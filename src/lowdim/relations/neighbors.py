@@ -151,7 +151,7 @@ def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGr
     D = check_dissimilarities(X)
     n = len(D)
     if radius is not None:
-        near = D <= checks.real(radius, "radius", 0)
+        near = checks.real(radius, "radius", 0) >= D
         np.fill_diagonal(near, False)
         rows, columns = np.nonzero(near)
         indptr = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64)
@@ -341,9 +341,7 @@ def _sparse_exact(X: Any, ids: Array, k: int, cosine: bool) -> tuple[Array, Arra
     return out_i, out_d
 
 
-def _block_neighbors(
-    rows: Any, k: int, metric: Metric, n_jobs: int | None
-) -> tuple[Array, Array]:
+def _block_neighbors(rows: Any, k: int, metric: Metric, n_jobs: int | None) -> tuple[Array, Array]:
     """Neighbours under any metric, each pair measured once."""
     n = rows.shape[0]
     values, ids = _empty_heaps(n, k, _float(rows))

@@ -1,4 +1,4 @@
-"""Dense positive definite systems, factored in place by tiles."""
+"""Dense positive definite systems, factored in place by panels."""
 
 from __future__ import annotations
 
@@ -7,31 +7,28 @@ import numpy as np
 from lowdim.backends import native
 from lowdim.checks import Array
 
-TILE = 512
+PANEL = 256
 
 
 def cholesky_in_place(A: Array, n_jobs: int | None = None) -> None:
     """Overwrite the lower triangle of a positive definite A with its Cholesky factor.
 
-    Right-looking by tiles, so that the work spreads over threads in a fixed order and no second
-    n x n matrix is needed.
+    Left-looking by panels: the rows below a diagonal block are independent, so the work spreads
+    over threads, in a fixed order and without a second n x n matrix.
     """
-    parts = native.blocks(len(A), TILE)
-    for step, K in enumerate(parts):
-        A[K, K] = np.linalg.cholesky(A[K, K])
-        below = parts[step + 1 :]
-        inverse = np.linalg.inv(A[K, K])
+    for K in native.blocks(len(A), PANEL):
+        known = A[K, : K.start]
+        diagonal = np.linalg.cholesky(A[K, K] - known @ known.T)
+        A[K, K] = diagonal
+        inverse = np.linalg.inv(diagonal).T
 
-        def eliminate(rows: slice, K: slice = K, inverse: Array = inverse) -> None:
-            A[rows, K] = A[rows, K] @ inverse.T
+        def eliminate(
+            rows: slice, K: slice = K, known: Array = known, inverse: Array = inverse
+        ) -> None:
+            rows = slice(rows.start + K.stop, rows.stop + K.stop)
+            A[rows, K] = (A[rows, K] - A[rows, : K.start] @ known.T) @ inverse
 
-        native.run(eliminate, below, n_jobs)
-
-        def update(pair: tuple[slice, slice], K: slice = K) -> None:
-            I, J = pair
-            A[I, J] -= A[I, K] @ A[J, K].T
-
-        native.run(update, [(I, J) for a, I in enumerate(below) for J in below[: a + 1]], n_jobs)
+        native.run(eliminate, native.blocks(len(A) - K.stop, 512), n_jobs)
 
 
 def solve_positive(A: Array, B: Array, n_jobs: int | None = None) -> Array:
@@ -39,14 +36,14 @@ def solve_positive(A: Array, B: Array, n_jobs: int | None = None) -> Array:
     from scipy.linalg import solve, solve_triangular
 
     n = len(A)
-    if n <= TILE:
+    if n <= 2 * PANEL:
         try:
             return np.asarray(solve(A, B, assume_a="pos", check_finite=False))
         except np.linalg.LinAlgError:
             return np.asarray(np.linalg.lstsq(A, B, rcond=None)[0])
     cholesky_in_place(A, n_jobs)
     X = np.array(B, dtype=A.dtype)
-    parts = native.blocks(n, TILE)
+    parts = native.blocks(n, PANEL)
     for K in parts:
         X[K] -= A[K, : K.start] @ X[: K.start]
         X[K] = solve_triangular(A[K, K], X[K], lower=True, check_finite=False)

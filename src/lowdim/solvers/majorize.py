@@ -35,7 +35,7 @@ def smacof(
     squared dissimilarities, so the criterion does not depend on their scale.
     """
     X = np.ascontiguousarray(start, dtype=D.dtype)
-    total = float(native.squared_matmul(D, np.ones((len(D), 1), D.dtype), n_jobs).sum()) / 2
+    total = float(native.matmul(D, np.ones((len(D), 1), D.dtype), n_jobs, squared=True).sum()) / 2
     history: list[float] = []
     best = X
     with Watch("SMACOF", max_iter, callback, verbose) as watch:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.backends import native
 from lowdim.checks import Array
 from lowdim.matrices.gram import negative_share, squared_means
 from lowdim.matrices.operators import Operator

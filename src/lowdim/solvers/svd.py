@@ -155,9 +155,7 @@ def _by_sampling(X: Array, k: int, power: Any, oversamples: int, seed: Any) -> t
     return s**2, Vt
 
 
-def _by_lanczos(
-    X: Any, mean: Array, k: int, seed: Any, n_jobs: int | None
-) -> tuple[Array, Array]:
+def _by_lanczos(X: Any, mean: Array, k: int, seed: Any, n_jobs: int | None) -> tuple[Array, Array]:
     center = mean.astype(X.dtype)[:, None]
     n, d = X.shape
 
