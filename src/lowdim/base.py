@@ -7,7 +7,6 @@ user may expect of an estimator is here.
 
 from __future__ import annotations
 
-import warnings
 from os import PathLike
 from typing import Any, Self
 
@@ -40,10 +39,11 @@ from lowdim.relations.neighbors import (
 DISCONNECTED = ("join", "largest", "separate", "raise")
 
 
-class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Places objects in a low-dimensional Euclidean space."""
 
     embedding_: Array
+    X_fit_: Any
 
     # --- the public contract -------------------------------------------------------------
 
@@ -321,10 +321,9 @@ class GraphEmbedder(Embedder):
                 f"X: {found}, and a precomputed sparse graph holds no distances to join them by. "
                 "Raise the number of neighbours, or set disconnected='largest' or 'separate'."
             )
-        warnings.warn(
+        checks.warn(
             f"{found}: they were joined by their shortest bridges, so distances between components "
-            "are a guess. Raise n_neighbors or radius, or see the parameter disconnected.",
-            stacklevel=5,
+            "are a guess. Raise n_neighbors or radius, or see the parameter disconnected."
         )
         if self._precomputed:
             measure = Metric("precomputed", lambda A, B: A, lambda X: X)
@@ -341,10 +340,9 @@ class GraphEmbedder(Embedder):
                 f"X: {found}, none of them large enough to embed (at least {least} objects). "
                 "Raise n_neighbors or radius."
             )
-        warnings.warn(
+        checks.warn(
             f"{found}: {len(fitted)} embedded on their own, {left} objects left out (their "
-            "coordinates are NaN).",
-            stacklevel=5,
+            "coordinates are NaN)."
         )
         self.parts_, self.part_rows_ = [], fitted
         for own in fitted:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 
+from lowdim import checks
 from lowdim.checks import Array
 
 
@@ -69,8 +69,6 @@ class Watch:
         if self.verbose:
             sys.stderr.write("\n")
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            warnings.warn(
-                f"{self.label} was interrupted; the best coordinates so far are kept.", stacklevel=3
-            )
+            checks.warn(f"{self.label} was interrupted; the best coordinates so far are kept.")
             return True
         return False

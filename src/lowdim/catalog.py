@@ -63,7 +63,7 @@ CATALOG: tuple[Method, ...] = (
         sentence="k-NN -> geodesics -> classical (or stress) MDS",
         keeps="geodesic distances along the data's manifold",
         cost="n^2 log n time, n^2 memory; n m log n and n m with m landmarks",
-        extends="geodesics through the new point's neighbours, Gower's formula; barycentric inverse",
+        extends="geodesics through a new point's neighbours, Gower's formula; barycentric inverse",
         paper="Tenenbaum, de Silva and Langford 2000",
     ),
     Method(
@@ -74,7 +74,8 @@ CATALOG: tuple[Method, ...] = (
         keeps="how each point is made of its neighbours",
         cost="n k^3 and a sparse eigenproblem",
         extends="barycentric weights both ways",
-        paper="Roweis and Saul 2000; Donoho and Grimes 2003; Zhang and Zha 2004; Zhang and Wang 2007",
+        paper="Roweis and Saul 2000; modified: Zhang and Wang 2007; Hessian: Donoho and Grimes "
+        "2003; LTSA: Zhang and Zha 2004",
     ),
     Method(
         name="LaplacianEigenmaps",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import numbers
+import os
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -75,11 +78,12 @@ def integer(value: Any, name: str, low: int, high: int | None = None, why_high: 
     """An integer in [low, high]."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}.")
-    if value < low:
+    number = int(value)
+    if number < low:
         raise ValueError(f"{name} must be at least {low}, got {value}.")
-    if high is not None and value > high:
+    if high is not None and number > high:
         raise ValueError(f"{name} must be at most {high}{why_high}, got {value}.")
-    return int(value)
+    return number
 
 
 def real(
@@ -102,3 +106,16 @@ def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
         listed = ", ".join(map(repr, options))
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
     return value
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the user's own code that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _ours(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def _ours(filename: str) -> bool:
+    folders = (os.path.dirname(__file__), os.path.join("site-packages", "sklearn", ""))
+    return filename.startswith(folders[0]) or folders[1] in filename

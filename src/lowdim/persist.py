@@ -79,10 +79,10 @@ def _encode(value: Any, arrays: dict[str, Any], where: str) -> Any:
         parts = [_store(part, arrays) for part in (csr.data, csr.indices, csr.indptr)]
         return {"$csr": parts, "shape": list(csr.shape)}
     if isinstance(value, NeighborGraph):
-        parts = {
+        content = {
             part: _encode(getattr(value, part), arrays, f"{where}.{part}") for part in _GRAPH_PARTS
         }
-        return {"$graph": parts}
+        return {"$graph": content}
     if isinstance(value, list | tuple):
         items = [_encode(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)]
         return {"$tuple": items} if isinstance(value, tuple) else items

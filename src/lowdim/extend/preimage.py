@@ -52,7 +52,7 @@ def fixed_point_preimages(
             active = active[fine & (change > tol * max(np.abs(shifted).max(), 1e-300))]
             if not len(active):
                 break
-        return z
+        return np.asarray(z)
 
     parts = native.run(one, native.blocks(len(Y), 64), n_jobs)
     return np.concatenate(parts) + center if parts else np.empty((0, X.shape[1]), X.dtype)

@@ -27,7 +27,7 @@ def double_center(A: Array) -> Array:
     B = A - A.mean(axis=0, dtype=np.float64).astype(A.dtype)
     B -= B.mean(axis=1, keepdims=True, dtype=np.float64).astype(A.dtype)
     B *= -0.5
-    return B
+    return np.asarray(B)
 
 
 def gram_operator(D: Array, n_jobs: int | None = None) -> Operator:
@@ -42,7 +42,7 @@ def gram_operator(D: Array, n_jobs: int | None = None) -> Operator:
 def squared_means(D: Array, n_jobs: int | None = None) -> Array:
     """The mean squared dissimilarity of each row."""
     ones = np.ones((D.shape[1], 1), dtype=D.dtype)
-    return native.matmul(D, ones, n_jobs, squared=True)[:, 0].astype(np.float64) / D.shape[1]
+    return native.matmul(D, ones, n_jobs, squared=True)[:, 0] / np.float64(D.shape[1])
 
 
 @dataclass(frozen=True)

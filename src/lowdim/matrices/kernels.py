@@ -90,11 +90,11 @@ def kernel_matrix(rows: Any, kernel: Kernel, n_jobs: int | None = None) -> Array
     K = np.empty((n, n), dtype=rows.dtype)
 
     def fill(pair: tuple[slice, slice]) -> None:
-        I, J = pair
-        block = kernel.block(rows[I], rows[J])
-        K[I, J] = block
-        if I != J:
-            K[J, I] = block.T
+        left, right = pair
+        block = kernel.block(rows[left], rows[right])
+        K[left, right] = block
+        if left != right:
+            K[right, left] = block.T
 
     native.run(fill, combinations_with_replacement(native.blocks(n, TILE), 2), n_jobs)
     return K
@@ -211,8 +211,8 @@ def _unit(A: Any) -> Any:
 def _laplacian(A: Any, B: Any, gamma: float) -> Array:
     from scipy.spatial.distance import cdist
 
-    dense = [M.toarray() if hasattr(M, "toarray") else M for M in (A, B)]
-    return np.asarray(np.exp(-gamma * cdist(*dense, "cityblock")))
+    left, right = (M.toarray() if hasattr(M, "toarray") else M for M in (A, B))
+    return np.asarray(np.exp(-gamma * cdist(left, right, "cityblock")))
 
 
 def _precomputed(A: Any, B: Any) -> Array:

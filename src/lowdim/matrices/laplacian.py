@@ -46,5 +46,6 @@ def laplacian(W: Any) -> Any:
     from scipy.sparse import dia_array
 
     n = W.shape[0]
-    D = dia_array((degrees(W)[None, :], [0]), shape=(n, n))
+    diagonal: Any = degrees(W)[None, :]
+    D = dia_array((diagonal, [0]), shape=(n, n))
     return (D - W).tocsr()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from typing import Any
 
 import numpy as np
@@ -231,11 +230,10 @@ class ClassicalMDS(Embedder):
 
     def _warn_if_not_euclidean(self, found: Scaling) -> None:
         if found.negative_share > 0.05:
-            warnings.warn(
+            checks.warn(
                 f"The dissimilarities are not Euclidean: negative eigenvalues hold "
                 f"{found.negative_share:.0%} of the spectrum and cannot be shown. See "
-                "lowdim.is_euclidean, and correction='lingoes' or 'cailliez'.",
-                stacklevel=6,
+                "lowdim.is_euclidean, and correction='lingoes' or 'cailliez'."
             )
 
 

@@ -177,10 +177,10 @@ class KernelPCA(Embedder):
         positive = int((values > 0).sum())
         if all_asked or self.remove_zero_eig is True:
             return values[:positive], vectors[:, :positive]
-        if self.remove_zero_eig == "error" and self.n_components > positive:
+        if self.remove_zero_eig == "error" and len(values) > positive:
             raise ValueError(
-                f"n_components={self.n_components} exceeds the number of non-zero eigenvalues of the "
-                f"centred kernel matrix, {positive}. Ask for at most {positive}, or set "
+                f"n_components={self.n_components} exceeds the number of non-zero eigenvalues of "
+                f"the centred kernel matrix, {positive}. Ask for at most {positive}, or set "
                 "remove_zero_eig to True (leave the others out) or False (keep zeros)."
             )
         return values, vectors

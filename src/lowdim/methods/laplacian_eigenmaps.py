@@ -102,8 +102,8 @@ class LaplacianEigenmaps(GraphEmbedder):
         if self.degrees_.min() <= 0:
             lonely = int(self.degrees_.argmin())
             raise ValueError(
-                f"The weights of object {lonely} to all its neighbours vanish (t={self.t_:g} is too "
-                "small for its distances). Raise t, or set weights='binary'."
+                f"The weights of object {lonely} to all its neighbours vanish (t={self.t_:g} is "
+                "too small for its distances). Raise t, or set weights='binary'."
             )
         L = laplacian(W.astype(np.float64))
         mass = None if self.normalization == "none" else self.degrees_

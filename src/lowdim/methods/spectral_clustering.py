@@ -17,7 +17,7 @@ from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.neighbors import smallest
 
 
-class SpectralClustering(ClusterMixin, LaplacianEigenmaps):  # type: ignore[misc]
+class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     """Clusters that are weakly linked: k-means on Laplacian eigenmaps.
 
     Laplacian eigenmaps -> k-means

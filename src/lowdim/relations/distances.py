@@ -38,9 +38,14 @@ class Metric:
 
 def metric_names() -> list[str]:
     """Every metric that can be given by name."""
-    from scipy.spatial.distance import _METRICS
+    return sorted({*_scipy_metrics(), *ALIASES, *NAN_AWARE, "haversine"})
 
-    return sorted({*_METRICS, *ALIASES, *NAN_AWARE, "haversine"} - {"jensenshannon_"})
+
+def _scipy_metrics() -> dict[str, str]:
+    """SciPy's names of metrics, short forms included, each with its full name."""
+    from scipy.spatial import distance
+
+    return {name: info.canonical_name for name, info in vars(distance)["_METRICS"].items()}
 
 
 def resolve_metric(
@@ -75,16 +80,12 @@ def resolve_metric(
 
 def _canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """One name for each distance: Minkowski with p = 2 is Euclidean, and so on."""
-    from scipy.spatial.distance import _METRICS
-
     if metric not in metric_names():
         raise ValueError(
             f"metric must be one of {', '.join(metric_names())}, 'precomputed' or a callable; "
             f"got {metric!r}."
         )
-    name = ALIASES.get(metric) or (
-        _METRICS[metric].canonical_name if metric in _METRICS else metric
-    )
+    name = ALIASES.get(metric) or _scipy_metrics().get(metric, metric)
     if name == "minkowski" and "w" not in params:
         p = checks.real(params.get("p", 2), "p", 0, open_low=True)
         special = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p)
@@ -126,7 +127,9 @@ def _dense(rows: Any) -> Array:
 
 
 def _scipy_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
-    from scipy.spatial.distance import cdist
+    from scipy.spatial import distance
+
+    cdist: Any = distance.cdist
 
     def block(A: Any, B: Any) -> Array:
         found = cdist(_dense(A), _dense(B), name, **params)
@@ -151,7 +154,7 @@ def _callable_block(
 
 
 def _gower(X: Any) -> tuple[Metric, Any]:
-    """Gower's distance: the mean over the columns both rows have of |a - b| / range, or [a != b]."""
+    """Gower's distance: the mean of |a - b| / range, or [a != b], over the columns both have."""
     columns = _columns(X)
     categories: list[dict[Any, int] | None] = []
     for values in columns:
@@ -246,11 +249,11 @@ def distance_matrix(rows: Any, metric: Metric, n_jobs: int | None = None) -> Arr
     D = np.empty((n, n), dtype=dtype)
 
     def fill(pair: tuple[slice, slice]) -> None:
-        I, J = pair
-        block = metric.block(rows[I], rows[J])
-        D[I, J] = block
-        if I != J:
-            D[J, I] = block.T
+        left, right = pair
+        block = metric.block(rows[left], rows[right])
+        D[left, right] = block
+        if left != right:
+            D[right, left] = block.T
 
     tiles = native.blocks(n, TILE)
     native.run(fill, combinations_with_replacement(tiles, 2), n_jobs)
@@ -285,16 +288,16 @@ def check_square(D: Any, name: str = "X") -> Array:
 
 
 def check_dissimilarities(D: Any, name: str = "X") -> Array:
-    """A matrix of dissimilarities: square, finite, symmetric, zero on the diagonal, not negative."""
+    """A matrix of dissimilarities: square, finite, symmetric, zero diagonal, not negative."""
     D = check_square(D, name)
     largest = max(float(D.max()), -float(D.min()))
     slack = (1e-5 if D.dtype == np.float32 else 1e-9) * max(largest, 1e-300)
 
     def gap(pair: tuple[slice, slice]) -> tuple[int, int] | None:
         """The first entry of a tile that differs from its mirror image."""
-        I, J = pair
-        apart = np.abs(D[I, J] - D[J, I].T) > slack
-        return tuple(np.argwhere(apart)[0] + (I.start, J.start)) if apart.any() else None
+        left, right = pair
+        apart = np.abs(D[left, right] - D[right, left].T) > slack
+        return tuple(np.argwhere(apart)[0] + (left.start, right.start)) if apart.any() else None
 
     tiles = combinations_with_replacement(native.blocks(len(D)), 2)
     for found in native.run(gap, tiles, None):
@@ -316,4 +319,4 @@ def check_dissimilarities(D: Any, name: str = "X") -> Array:
         raise ValueError(
             f"{name}: dissimilarities must not be negative, [{i}, {j}] is {D[i, j]:g}."
         )
-    return D
+    return np.asarray(D)

@@ -63,10 +63,10 @@ def symmetrize_in_place(D: Array, n_jobs: int | None = None) -> None:
     """Give both entries of each pair the smaller value: a path sums differently from its ends."""
 
     def least(pair: tuple[slice, slice]) -> None:
-        I, J = pair
-        both = np.minimum(D[I, J], D[J, I].T)
-        D[I, J] = both
-        D[J, I] = both.T
+        left, right = pair
+        both = np.minimum(D[left, right], D[right, left].T)
+        D[left, right] = both
+        D[right, left] = both.T
 
     native.run(least, combinations_with_replacement(native.blocks(len(D)), 2), n_jobs)
 

@@ -100,9 +100,10 @@ def query(
 
         def search(rows: slice) -> None:
             values, ids = _empty_heaps(rows.stop - rows.start, m, points.dtype)
-            for J in native.blocks(points.shape[0], TILE):
-                tile = asked[rows] @ shifted[J].T
-                native.offer(tile, norms[J], (-1 - tile.shape[0], J.start), -2.0, values, ids)
+            for part in native.blocks(points.shape[0], TILE):
+                tile = asked[rows] @ shifted[part].T
+                first = (-1 - tile.shape[0], part.start)
+                native.offer(tile, norms[part], first, -2.0, values, ids)
             exact = (asked, shifted) if cosine else (queries, points)
             out_i[rows], out_d[rows] = native.rerank(
                 exact[0][rows], exact[1], _known(ids), k, cosine, 1
@@ -131,13 +132,13 @@ def smallest(values: Array, k: int) -> tuple[Array, Array]:
 
 def check_k(k: Any, n: int, name: str = "n_neighbors") -> int:
     """A number of neighbours that n objects can have."""
-    k = checks.integer(k, name, 1)
-    if k > n - 1:
+    count = checks.integer(k, name, 1)
+    if count > n - 1:
         raise ValueError(
             f"{name} must be smaller than the number of objects: got {name}={k} for n_samples={n}. "
             f"Use at most {max(n - 1, 0)}."
         )
-    return k
+    return count
 
 
 def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
@@ -242,7 +243,8 @@ def _tree_neighbors(
 
     p = {"euclidean": 2.0, "cityblock": 1.0, "chebyshev": np.inf}[metric.name]
     asked = points if queries is None else queries
-    found_d, found_i = cKDTree(points).query(
+    tree: Any = cKDTree(points)
+    found_d, found_i = tree.query(
         asked, np.arange(1, k + 1 + (queries is None)), p=p, workers=native.n_threads(n_jobs)
     )
     if queries is None:  # put the object itself last, or drop the farthest where it was not found
@@ -263,14 +265,22 @@ def _gemm_neighbors(X: Any, k: int, cosine: bool, n_jobs: int | None) -> tuple[A
     local = threading.local()
 
     def multiply(pair: tuple[slice, slice]) -> None:
-        I, J = pair
-        tile = _product(shifted[I], shifted[J], local)
-        with locks[I.start]:
-            native.offer(tile, norms[J], (I.start, J.start), -2.0, values[I], ids[I])
-        if I != J:
-            with locks[J.start]:
+        left, right = pair
+        tile = _product(shifted[left], shifted[right], local)
+        with locks[left.start]:
+            native.offer(
+                tile, norms[right], (left.start, right.start), -2.0, values[left], ids[left]
+            )
+        if left != right:
+            with locks[right.start]:
                 native.offer(
-                    tile, norms[I], (I.start, J.start), -2.0, values[J], ids[J], columns=True
+                    tile,
+                    norms[left],
+                    (left.start, right.start),
+                    -2.0,
+                    values[right],
+                    ids[right],
+                    columns=True,
                 )
 
     native.run(multiply, combinations_with_replacement(tiles, 2), n_jobs)
@@ -350,18 +360,24 @@ def _block_neighbors(rows: Any, k: int, metric: Metric, n_jobs: int | None) -> t
     zeros = np.zeros(512, dtype=values.dtype)
 
     def measure(pair: tuple[slice, slice]) -> None:
-        I, J = pair
-        tile = np.ascontiguousarray(metric.block(rows[I], rows[J]), dtype=values.dtype)
+        left, right = pair
+        tile = np.ascontiguousarray(metric.block(rows[left], rows[right]), dtype=values.dtype)
         if np.isnan(tile).any():
-            i, j = np.argwhere(np.isnan(tile))[0] + (I.start, J.start)
+            i, j = np.argwhere(np.isnan(tile))[0] + (left.start, right.start)
             raise ValueError(f"metric={metric.name!r} gives NaN for objects {i} and {j}.")
-        first = (I.start, J.start)
-        with locks[I.start]:
-            native.offer(tile, zeros[: tile.shape[1]], first, 1.0, values[I], ids[I])
-        if I != J:
-            with locks[J.start]:
+        first = (left.start, right.start)
+        with locks[left.start]:
+            native.offer(tile, zeros[: tile.shape[1]], first, 1.0, values[left], ids[left])
+        if left != right:
+            with locks[right.start]:
                 native.offer(
-                    tile, zeros[: tile.shape[0]], first, 1.0, values[J], ids[J], columns=True
+                    tile,
+                    zeros[: tile.shape[0]],
+                    first,
+                    1.0,
+                    values[right],
+                    ids[right],
+                    columns=True,
                 )
 
     native.run(measure, combinations_with_replacement(tiles, 2), n_jobs)

@@ -113,7 +113,7 @@ def fix_signs(vectors: Array) -> Array:
     size = np.abs(vectors)
     first = (size >= size.max(axis=0, initial=0) * (1 - 1e-6)).argmax(axis=0)
     signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1, 1)
-    return vectors * signs.astype(vectors.dtype)
+    return np.asarray(vectors * signs.astype(vectors.dtype))
 
 
 def _choose(n: int, k: int, solver: str, otherwise: str) -> str:
@@ -136,10 +136,9 @@ def _finish(operator: Operator, found: Eigenpairs, order: Array, basis: Array | 
         worst = residual / scale
         floor = 1e-3 if operator.dtype == np.float32 else RESIDUAL
         if worst > floor:
-            warnings.warn(
+            checks.warn(
                 f"The eigenvectors are inaccurate: relative residual {worst:.1e}. Raise max_iter, "
-                "or set eigen_solver='dense' if the problem is small enough.",
-                stacklevel=4,
+                "or set eigen_solver='dense' if the problem is small enough."
             )
     return Eigenpairs(values, vectors)
 

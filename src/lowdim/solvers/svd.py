@@ -120,7 +120,7 @@ def _by_covariance(X: Array, mean: Array, k: int, n_jobs: int | None) -> tuple[A
 
     def share(rows: slice) -> Array:
         block = X[rows] - center
-        return block.T @ block
+        return np.asarray(block.T @ block)
 
     d = X.shape[1]
     total = np.zeros((d, d))
@@ -157,7 +157,7 @@ def _by_sampling(X: Array, k: int, power: Any, oversamples: int, seed: Any) -> t
 
 def _by_lanczos(X: Any, mean: Array, k: int, seed: Any, n_jobs: int | None) -> tuple[Array, Array]:
     center = mean.astype(X.dtype)[:, None]
-    n, d = X.shape
+    d = X.shape[1]
 
     def small_side(V: Array) -> Array:
         inner = X @ V - center.T @ V
