@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -41,19 +42,24 @@ nb::object to_numpy(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 
-// A graph whose index arrays are consistent, so that the core can trust them.
-template <class T>
-Graph<T> checked_graph(const In1<int64_t>& indptr, const In1<int32_t>& indices,
-                       const In1<T>& data) {
+// The index arrays of a graph must be consistent, so that the core can trust them.
+int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices) {
     expect(indptr.shape(0) >= 1, "indptr must have at least one entry");
     const auto n = int64_t(indptr.shape(0)) - 1;
     expect(indptr.data()[0] == 0, "indptr must start at 0");
     for (int64_t i = 0; i < n; ++i)
         expect(indptr.data()[i] <= indptr.data()[i + 1], "indptr must not decrease");
-    expect(indices.shape(0) == size_t(indptr.data()[n]) && data.shape(0) == indices.shape(0),
-           "indices and data must have indptr[-1] entries");
+    expect(indices.shape(0) == size_t(indptr.data()[n]), "indices must have indptr[-1] entries");
     for (size_t e = 0; e < indices.shape(0); ++e)
         expect(indices.data()[e] >= 0 && indices.data()[e] < n, "indices must lie in [0, n)");
+    return n;
+}
+
+template <class T>
+Graph<T> checked_graph(const In1<int64_t>& indptr, const In1<int32_t>& indices,
+                       const In1<T>& data) {
+    const int64_t n = check_structure(indptr, indices);
+    expect(data.shape(0) == indices.shape(0), "indices and data must have indptr[-1] entries");
     return {n, indptr.data(), indices.data(), data.data()};
 }
 
@@ -123,6 +129,8 @@ void bind_for(nb::module_& m) {
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, const std::string& how,
            int n_threads) {
             const Graph<T> g = checked_graph<T>(indptr, indices, data);
+            expect(how == "union" || how == "mutual" || how == "mean" || how == "half-sum",
+                   "how must be union, mutual, mean or half-sum");
             const Symmetry mode = how == "union"    ? Symmetry::kUnion
                                   : how == "mutual" ? Symmetry::kMutual
                                   : how == "mean"   ? Symmetry::kMean
@@ -177,8 +185,18 @@ void bind_for(nb::module_& m) {
         "spmm",
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In2<T> x, Out2<T> y,
            int n_threads) {
+            expect(indptr.shape(0) >= 1, "indptr must have at least one entry");
             const auto n = int64_t(indptr.shape(0)) - 1;
             expect(y.shape(0) == size_t(n) && x.shape(1) == y.shape(1), "x and y must match");
+            expect(
+                indices.shape(0) == size_t(indptr.data()[n]) && data.shape(0) == indices.shape(0),
+                "indices and data must have indptr[-1] entries");
+            int32_t least = 0, most = -1;  // a scan that vectorises, little beside the product
+            for (size_t e = 0; e < indices.shape(0); ++e) {
+                least = std::min(least, indices.data()[e]);
+                most = std::max(most, indices.data()[e]);
+            }
+            expect(least >= 0 && most < int64_t(x.shape(0)), "indices must lie in [0, rows of x)");
             nb::gil_scoped_release unlocked;
             parallel_ranges(n, 2048, n_threads, [&](int64_t begin, int64_t end, int) {
                 kernels<T>().spmm(indptr.data(), indices.data(), data.data(), x.data(), y.data(),
@@ -233,6 +251,7 @@ NB_MODULE(_native, m) {
     m.def(
         "level_structure",
         [](In1<int64_t> indptr, In1<int32_t> indices) {
+            check_structure(indptr, indices);
             nb::gil_scoped_release unlocked;
             return level_structure(int64_t(indptr.shape(0)) - 1, indptr.data(), indices.data());
         },

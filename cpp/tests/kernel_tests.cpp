@@ -569,27 +569,27 @@ void test_relax() {
         const std::vector<T> weights = random.wholes<T>(n_arcs, 0, 5);
         for (int e = 0; e < n_arcs; ++e) {
             targets.push_back(random.whole(0, n - 1));
-            T least = kInf<T>;
+            T greatest = -1;
             for (int l = 0; l < kLanes; ++l) {
                 const T through = lanes[size_t(u * kLanes + l)] + weights[size_t(e)];
                 T& to = naive[size_t(targets.back() * kLanes + l)];
                 if (through < to) {
                     to = through;
-                    least = std::min(least, through);
+                    greatest = std::max(greatest, through);
                 }
             }
-            if (least < kInf<T>) {
+            if (greatest >= 0) {
                 expected_ids.push_back(targets.back());
-                expected_lengths.push_back(least);
+                expected_lengths.push_back(greatest);
             }
         }
         std::vector<int32_t> shortened(static_cast<size_t>(n_arcs));
-        std::vector<T> shortest(static_cast<size_t>(n_arcs));
+        std::vector<T> farthest(static_cast<size_t>(n_arcs));
         const int count = kernels<T>().relax(lanes.data(), u, targets.data(), weights.data(),
-                                             n_arcs, shortened.data(), shortest.data());
+                                             n_arcs, shortened.data(), farthest.data());
         shortened.resize(size_t(count));
-        shortest.resize(size_t(count));
-        ok = ok && lanes == naive && shortened == expected_ids && shortest == expected_lengths;
+        farthest.resize(size_t(count));
+        ok = ok && lanes == naive && shortened == expected_ids && farthest == expected_lengths;
     }
     check(ok, "relax");
 }
@@ -746,9 +746,10 @@ void test_spmm(int width) {
 }
 
 template <class T>
-void test_squared_matmul(int width) {
+void test_narrow_matmul(int width, bool squared) {
     Random random(uint32_t(width) + 60);
-    for (int n_cols : {0, 1, 19, 75}) {
+    const auto kernel = squared ? kernels<T>().squared_matmul : kernels<T>().matmul;
+    for (int n_cols : {0, 1, 19, 75, 1100}) {  // 1100: more columns than a block holds
         const int n = 11;
         const std::vector<T> a = random.wholes<T>(n * n_cols, 0, 6);
         const std::vector<T> x = random.wholes<T>(width * n_cols, -5, 5);  // x[c * n_cols + j]
@@ -757,13 +758,14 @@ void test_squared_matmul(int width) {
             for (int j = 0; j < n_cols; ++j)
                 for (int c = 0; c < width; ++c) {
                     const T v = a[size_t(i * n_cols + j)];
-                    naive[size_t(i * width + c)] += v * v * x[size_t(c * n_cols + j)];
+                    naive[size_t(i * width + c)] +=
+                        (squared ? v * v : v) * x[size_t(c * n_cols + j)];
                 }
-        kernels<T>().squared_matmul(a.data(), n_cols, x.data(), y.data(), 0, 5, width);
+        kernel(a.data(), n_cols, x.data(), y.data(), 0, 5, width);
         check(std::all_of(y.begin() + 5 * width, y.end(), [](T v) { return v == -1; }),
-              "squared_matmul writes its rows only");
-        kernels<T>().squared_matmul(a.data(), n_cols, x.data(), y.data(), 5, n, width);
-        check(y == naive, "squared_matmul");
+              "matmul writes its rows only");
+        kernel(a.data(), n_cols, x.data(), y.data(), 5, n, width);
+        check(y == naive, squared ? "squared_matmul" : "matmul");
     }
 }
 
@@ -820,7 +822,8 @@ void test_all() {
     test_barycentric<T>();
     for (int width = 1; width <= 17; ++width) {
         test_spmm<T>(width);
-        test_squared_matmul<T>(width);
+        test_narrow_matmul<T>(width, false);
+        test_narrow_matmul<T>(width, true);
     }
     for (int n : {1, 2, 9, 256, 300})
         for (int dim : {1, 2, 3, 7}) test_guttman<T>(n, dim);

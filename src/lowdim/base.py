@@ -396,12 +396,13 @@ class GraphEmbedder(Embedder):
             return smallest(rows, k)
         return query(self.X_fit_, rows, k, self._metric, self._n_jobs)
 
-    def _new_links(self, rows: Any) -> tuple[Array, Array]:
+    def _new_links(self, rows: Any, *, itself: bool = False) -> tuple[Array, Array]:
         """Neighbours of new objects by the rule that linked the training objects.
 
         With "union" a training object is linked if it is among the k nearest, or if the new
         object is nearer to it than its own k-th neighbour; with "mutual" if both hold. Objects
-        that are not linked are at infinite distance. The 3 k nearest are considered.
+        that are not linked are at infinite distance. The 3 k nearest are considered. Where an
+        object is its own neighbour (`itself`), the nearest stands for that and k more follow.
         """
         k = self.graph_.n_neighbors
         if k is None:
@@ -413,8 +414,9 @@ class GraphEmbedder(Embedder):
         else:
             most = min(3 * k, self.X_fit_.shape[0])
             nearest, distances = query(self.X_fit_, rows, most, self._metric, self._n_jobs)
-        among = np.arange(nearest.shape[1]) < k
-        welcome = distances <= self.graph_.distances[nearest, -1]
+        among = np.arange(nearest.shape[1]) < k + itself
+        reach = self.graph_.distances[nearest, -1] * (1 + 1e-5)  # not less for a training object
+        welcome = distances <= reach
         linked = among & welcome if self._symmetry == "mutual" else among | welcome
         linked[:, 0] = True
         return nearest, np.where(linked, distances, np.asarray(np.inf, distances.dtype))

@@ -52,7 +52,7 @@ def vectors(
         X = X.astype(float_dtype(X.dtype))
     values = X.data if hasattr(X, "tocsr") else X
     if not allow_nan:
-        finite(values if values is X else values[None, :], name)
+        finite(X, name)
     elif np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
         raise ValueError(
@@ -61,11 +61,16 @@ def vectors(
     return X
 
 
-def finite(values: Array, name: str) -> None:
+def finite(values: Any, name: str) -> None:
     """Raise unless all entries are finite, naming the first that is not."""
-    if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+    entries = values.data if hasattr(values, "tocsr") else values
+    if np.isfinite(entries.sum(dtype=np.float64)) or np.isfinite(entries).all():
         return
-    where = np.argwhere(~np.isfinite(values))
+    if hasattr(values, "tocsr"):
+        places = np.stack(values.tocoo().coords, axis=1)
+        where = places[~np.isfinite(entries)]
+    else:
+        where = np.argwhere(~np.isfinite(values))
     place = ", ".join(map(str, where[0]))
     kind = "NaN" if np.isnan(values[tuple(where[0])]) else "infinity"
     raise ValueError(

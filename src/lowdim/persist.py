@@ -49,16 +49,29 @@ def load(path: str | PathLike[str]) -> Any:
         if not os.path.exists(path):
             raise FileNotFoundError(f"{os.fspath(path)} does not exist.")
         raise ValueError(f"{os.fspath(path)} is not a lowdim model: write it with estimator.save.")
-    with zipfile.ZipFile(path) as archive:
-        if "model.json" not in archive.namelist():
-            raise ValueError(f"{os.fspath(path)} is not a lowdim model: it holds no model.json.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _decode(_document(archive)["model"], archive)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a damaged file leads to
+        message = f"{os.fspath(path)} cannot be read as a lowdim model: {error}"
+        raise ValueError(message) from error
+
+
+def _document(archive: zipfile.ZipFile) -> Any:
+    if "model.json" not in archive.namelist():
+        raise ValueError("it holds no model.json, so it is not a lowdim model.")
+    try:
         document = json.loads(archive.read("model.json"))
-        if document.get("lowdim") != FORMAT:
-            raise ValueError(
-                f"{os.fspath(path)} has model format {document.get('lowdim')!r}; this version of "
-                f"lowdim reads format {FORMAT}."
-            )
-        return _decode(document["model"], archive)
+    except ValueError as error:
+        raise ValueError(f"its model.json is damaged ({error}).") from error
+    if not isinstance(document, dict) or document.get("lowdim") != FORMAT:
+        found = document.get("lowdim") if isinstance(document, dict) else None
+        raise ValueError(
+            f"it has model format {found!r}; this version of lowdim reads format {FORMAT}."
+        )
+    return document
 
 
 def _encode(value: Any, arrays: dict[str, Any], where: str) -> Any:

@@ -128,12 +128,12 @@ void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sou
         most_arcs = std::max(most_arcs, graph.indptr[v + 1] - graph.indptr[v]);
     const double mean = n_arcs > 0 ? total / double(n_arcs) : 1;
     const double width =
-        longest > 0 ? std::max({mean, longest / 65536, std::numeric_limits<double>::min()}) : 1;
+        longest > 0 ? std::max({mean / 4, longest / 65536, std::numeric_limits<double>::min()}) : 1;
     const std::vector<int32_t> order = group_sources(graph, sources, n_sources);
     const Kernels<T>& kernel = kernels<T>();
 
     struct Workspace {
-        std::vector<T> lanes, shortest;
+        std::vector<T> lanes, farthest;
         std::vector<int32_t> shortened;
         BucketQueue<T> queue;
     };
@@ -155,9 +155,9 @@ void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sou
             const int64_t arc = graph.indptr[u];
             const int count = kernel.relax(work.lanes.data(), u, graph.indices + arc,
                                            graph.weights + arc, int(graph.indptr[u + 1] - arc),
-                                           work.shortened.data(), work.shortest.data());
+                                           work.shortened.data(), work.farthest.data());
             for (int c = 0; c < count; ++c)
-                work.queue.push(work.shortened[size_t(c)], work.shortest[size_t(c)]);
+                work.queue.push(work.shortened[size_t(c)], work.farthest[size_t(c)]);
         }
         for (int64_t s = begin; s < end; ++s) {
             T* row = out + int64_t(order[size_t(s)]) * n;

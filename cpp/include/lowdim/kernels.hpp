@@ -39,9 +39,10 @@ struct Kernels {
     T (*squared_distance)(const T*, const T*, size_t);
     T (*dot)(const T*, const T*, size_t);
     // Relax all arcs of u for kLanes sources at once; returns how many targets got shorter and
-    // writes which, each with the least of its shortened distances.
+    // writes which, each with the greatest of its shortened distances: when the search comes to
+    // that distance, the node has its final distance from nearly every source.
     int (*relax)(T* lanes, int32_t u, const int32_t* targets, const T* weights, int n_arcs,
-                 int32_t* shortened, T* shortest);
+                 int32_t* shortened, T* farthest);
     // y[i, :] = sum_j a[i, j] x[j, :] for rows [begin, end) of a CSR matrix, row-major panels.
     void (*spmm)(const int64_t* indptr, const int32_t* indices, const T* data, const T* x, T* y,
                  int64_t begin, int64_t end, int width);

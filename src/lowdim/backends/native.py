@@ -40,7 +40,8 @@ class _BlasHold:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.depth = 0
-        self.limit: Any = None
+        self.libraries: list[Any] = []
+        self.before: list[int] = []
 
     def __enter__(self) -> None:
         from threadpoolctl import ThreadpoolController
@@ -48,14 +49,24 @@ class _BlasHold:
         with self.lock:
             self.depth += 1
             if self.depth == 1:
-                self.limit = ThreadpoolController().limit(limits=1, user_api="blas")
-                self.limit.__enter__()
+                self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                self.before = [library.num_threads for library in self.libraries]
+                self._set([1] * len(self.libraries))
 
     def __exit__(self, *error: object) -> None:
         with self.lock:
             self.depth -= 1
             if self.depth == 0:
-                self.limit.__exit__(*error)
+                self._set(self.before)
+
+    def _set(self, counts: list[int]) -> None:
+        for library, count in zip(self.libraries, counts, strict=True):
+            # Newer versions of threadpoolctl give OpenBLAS to the thread that set it first, but
+            # the last to leave may be another one.
+            release = getattr(library, "clear_controlling_thread", lambda force: None)
+            release(force=True)
+            library.set_num_threads(count)
+            release(force=True)
 
 
 _hold = _BlasHold()

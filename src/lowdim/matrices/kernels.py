@@ -51,7 +51,7 @@ def resolve_kernel(
     """The kernel of a name or a function of two vectors; gamma defaults to 1 / n_features."""
     if callable(kernel):
         return Kernel("callable", _pairwise(kernel, dict(params or {})), dict(params or {}))
-    name = ALIASES.get(kernel, kernel)
+    name = ALIASES.get(kernel, kernel) if isinstance(kernel, str) else kernel
     checks.choice(name, "kernel", (*NAMES, *ALIASES, "precomputed"))
     gamma = 1.0 / n_features if gamma is None else checks.real(gamma, "gamma", 0)
     degree = checks.real(degree, "degree", 0)
@@ -70,6 +70,9 @@ def resolve_kernel(
 
 def gaussian(A: Any, B: Any, gamma: float) -> Array:
     """exp(-gamma |a - b|^2)."""
+    if not hasattr(A, "tocsr") and not hasattr(B, "tocsr"):  # a common offset would cost digits
+        center = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
+        A, B = A - center, B - center
     block = _inner(A, B)
     block *= -2
     block += _squares(A)[:, None]
@@ -91,7 +94,7 @@ def kernel_matrix(rows: Any, kernel: Kernel, n_jobs: int | None = None) -> Array
 
     def fill(pair: tuple[slice, slice]) -> None:
         left, right = pair
-        block = kernel.block(rows[left], rows[right])
+        block = _values(kernel, rows[left], rows[right])
         K[left, right] = block
         if left != right:
             K[right, left] = block.T
@@ -105,10 +108,22 @@ def cross_kernel(A: Any, B: Any, kernel: Kernel, n_jobs: int | None = None) -> A
     K = np.empty((A.shape[0], B.shape[0]), dtype=np.result_type(A.dtype, B.dtype))
 
     def fill(rows: slice) -> None:
-        K[rows] = kernel.block(A[rows], B)
+        K[rows] = _values(kernel, A[rows], B)
 
     native.run(fill, native.blocks(A.shape[0], TILE), n_jobs)
     return K
+
+
+def _values(kernel: Kernel, A: Any, B: Any) -> Array:
+    """The kernels of two blocks of rows, refused where they are not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        block = np.asarray(kernel.block(A, B))
+    if not np.isfinite(block.sum(dtype=np.float64)) and not np.isfinite(block).all():
+        raise ValueError(
+            f"X: the kernel {kernel.name!r} overflows {block.dtype} or is not a number for some "
+            f"objects; the largest entry is {max(abs(A).max(), abs(B).max()):g}. Rescale X."
+        )
+    return block
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,9 @@ class ClassicalMDS(Embedder):
 
     def _fit(self, rows: Any) -> None:
         checks.choice(self.method, "method", ("eigh", "cholesky"))
+        checks.choice(self.eigen_solver, "eigen_solver", ("auto", "dense", "arpack"))
+        if not isinstance(self.n_components, numbers.Integral):
+            checks.real(self.n_components, "n_components", 0, 1, open_low=True)
         if self.kernel is not None:
             self._use_kernel(rows)
         for name in ("components_", "landmarks_", "_distances"):
@@ -147,9 +150,7 @@ class ClassicalMDS(Embedder):
                 n_jobs=self.n_jobs,
             )
         if share:
-            k = _share(
-                found.values, checks.real(self.n_components, "n_components", 0, 1, open_low=True)
-            )
+            k = _share(found.values, self.n_components)
             found = Scaling(found.values[:k], found.vectors[:, :k], found.negative_share)
         self._warn_if_not_euclidean(found)
         self.negative_share_ = found.negative_share

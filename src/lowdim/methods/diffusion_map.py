@@ -114,7 +114,7 @@ class DiffusionMap(GraphEmbedder):
 
     def _transform(self, rows: Any) -> Array:
         """lambda psi(x) = sum_j p(x, j) psi_j, over the new object's neighbours."""
-        nearest, distances = self._new_links(rows)
+        nearest, distances = self._new_links(rows, itself=True)
         w = edge_weights(distances, "heat", self.t_).astype(np.float64) / self.density_[nearest]
         w /= np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
         mean = np.einsum("mk,mkd->md", w, self.embedding_[nearest].astype(np.float64))

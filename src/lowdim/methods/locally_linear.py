@@ -12,6 +12,7 @@ from lowdim.base import GraphEmbedder
 from lowdim.checks import Array
 from lowdim.extend.barycentric import barycentric_map
 from lowdim.matrices import reconstruction
+from lowdim.relations.distances import distance_matrix
 from lowdim.relations.graph import NeighborGraph
 from lowdim.solvers.spectral import bottom_eigenpairs
 
@@ -91,7 +92,7 @@ class LocallyLinearEmbedding(GraphEmbedder):
     def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
         n = graph.n_objects
         dim = self._check_n_components(n)
-        M = self._matrix(rows, graph.neighbor_lists(), dim)
+        M = self._matrix(rows, graph, dim)
         found = bottom_eigenpairs(
             M,
             dim,
@@ -105,13 +106,22 @@ class LocallyLinearEmbedding(GraphEmbedder):
         self.embedding_ = found.vectors.astype(self._dtype(rows), copy=False)
         self.reconstruction_error_ = float(found.values.sum())
 
-    def _matrix(self, rows: Any, neighbors: Array, dim: int) -> Any:
+    def _matrix(self, rows: Any, graph: NeighborGraph, dim: int) -> Any:
         """The sparse M whose bottom eigenvectors are the coordinates."""
         checks.choice(self.method, "method", METHODS)
+        if isinstance(rows, NeighborGraph) or (self._precomputed and hasattr(rows, "tocsr")):
+            raise ValueError(
+                "X: a graph holds no distances between the neighbours of an object, which locally "
+                "linear embedding needs. Give all dissimilarities, or vectors and fit(X, graph=)."
+            )
+        neighbors = graph.neighbor_lists()
         k = neighbors.shape[1]
+        vectors = not self._precomputed and rows.ndim == 2
+        if not self._precomputed and not vectors:  # arbitrary objects: all their distances
+            rows = distance_matrix(rows, self._metric, self.n_jobs)
 
         def grams(objects: Array) -> Array:
-            if self._precomputed:
+            if not vectors:
                 return reconstruction.local_grams_from_distances(rows, neighbors[objects], objects)
             centers = rows[objects]
             centers = centers.toarray() if hasattr(centers, "toarray") else centers

@@ -75,7 +75,8 @@ def resolve_metric(
     if name == "mahalanobis" and "VI" not in params:
         covariance = np.atleast_2d(np.cov(_dense(rows), rowvar=False))
         params["VI"] = np.linalg.pinv(covariance, hermitian=True)
-    return Metric(name, _scipy_block(name, params), _vectors, params), rows
+    label = f"{name} with {', '.join(params)}" if params else name  # no shortcut by name fits then
+    return Metric(label, _scipy_block(name, params), _vectors, params), rows
 
 
 def _canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -237,6 +238,18 @@ def _missing(value: Any) -> bool:
     return value is None or value != value or type(value).__name__ == "NAType"
 
 
+def measured(rows: Any, metric: Metric, left: slice, right: slice) -> Array:
+    """The distances between two blocks of rows, refused where the metric has no answer."""
+    block = np.asarray(metric.block(rows[left], rows[right]))
+    if np.isnan(block).any():
+        i, j = np.argwhere(np.isnan(block))[0] + (left.start, right.start)
+        raise ValueError(
+            f"metric={metric.name!r} gives NaN for objects {i} and {j}. Remove such objects, or "
+            "choose a metric that is defined for them."
+        )
+    return block
+
+
 def distance_matrix(rows: Any, metric: Metric, n_jobs: int | None = None) -> Array:
     """All pairwise distances, each pair measured once; n x n."""
     n = rows.shape[0]
@@ -250,7 +263,7 @@ def distance_matrix(rows: Any, metric: Metric, n_jobs: int | None = None) -> Arr
 
     def fill(pair: tuple[slice, slice]) -> None:
         left, right = pair
-        block = metric.block(rows[left], rows[right])
+        block = measured(rows, metric, left, right)
         D[left, right] = block
         if left != right:
             D[right, left] = block.T

@@ -54,7 +54,7 @@ def geodesics(
     indptr, indices = native.csr_indices(graph)
     start = np.arange(n, dtype=np.int32) if sources is None else np.asarray(sources, dtype=np.int32)
     lengths = native.shortest_paths(indptr, indices, graph.data, start, n_jobs)
-    if sources is None:
+    if sources is None and _undirected(graph):
         symmetrize_in_place(lengths, n_jobs)
     return lengths
 
@@ -69,6 +69,17 @@ def symmetrize_in_place(D: Array, n_jobs: int | None = None) -> None:
         D[right, left] = both.T
 
     native.run(least, combinations_with_replacement(native.blocks(len(D)), 2), n_jobs)
+
+
+def _undirected(graph: Any) -> bool:
+    """Whether every arc has its mirror image; stored zeros count."""
+    mirror = graph.T.tocsr()
+    rows = graph if graph.has_sorted_indices else graph.sorted_indices()
+    mirror.sort_indices()
+    same = np.array_equal(rows.indptr, mirror.indptr) and np.array_equal(
+        rows.indices, mirror.indices
+    )
+    return same and np.array_equal(rows.data, mirror.data)
 
 
 def _dense_lengths(graph: Any) -> Array:

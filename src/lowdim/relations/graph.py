@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -24,7 +25,8 @@ def fingerprint(rows: Any) -> str:
     digest.update(repr((rows.shape, str(rows.dtype))).encode())
     sample = rows[:: max(1, rows.shape[0] // 1000)]
     if hasattr(sample, "tocsr"):
-        digest.update(sample.indices.tobytes() + sample.data.tobytes())
+        for part in (np.diff(sample.indptr), sample.indices, sample.data):
+            digest.update(part.tobytes())
     elif rows.dtype == object:
         digest.update(repr(list(sample)).encode())
     else:
@@ -149,6 +151,8 @@ class NeighborGraph:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> NeighborGraph:
         """Read a graph written by `save`."""
+        if not zipfile.is_zipfile(path):
+            raise ValueError(f"{path} is not a neighbour graph written by NeighborGraph.save.")
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
         if "header" not in arrays:
@@ -213,12 +217,11 @@ def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array
     while (count := labels.max() + 1) > 1:
         largest = np.bincount(labels).argmax()
         rows, others, distances = nearest_outside(np.flatnonzero(labels != largest), labels)
-        order = np.lexsort((others, rows, distances, labels[rows]))
+        ends = np.sort(np.stack([rows, others], axis=1), axis=1)  # both sides break ties alike
+        order = np.lexsort((ends[:, 1], ends[:, 0], distances, labels[rows]))
         first = np.unique(labels[rows][order], return_index=True)[1]
         best = order[first]
-        ends = np.stack([rows[best], others[best]], axis=1)
-        ends = np.sort(ends, axis=1)
-        ends, index = np.unique(ends, axis=0, return_index=True)
+        ends, index = np.unique(ends[best], axis=0, return_index=True)
         pairs.append(ends)
         lengths.append(distances[best][index])
         labels = _merge(labels, count, ends)

@@ -18,7 +18,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import memory, native
 from lowdim.checks import Array
-from lowdim.relations.distances import Metric, check_dissimilarities, resolve_metric
+from lowdim.relations.distances import Metric, check_dissimilarities, measured, resolve_metric
 from lowdim.relations.graph import NearestOutside, NeighborGraph, fingerprint
 
 TILE = 2048  # objects on a side of a tile of inner products
@@ -50,10 +50,12 @@ def neighbors(
 
     Time grows with n^2 (n log n in up to 8 dimensions), memory with n k.
     """
+    if k is None and radius is None:
+        k = 15
     if isinstance(metric, str) and metric == "precomputed":
-        return precomputed_graph(X, k if k or radius is not None else 15, radius)
+        return precomputed_graph(X, k, radius)
     found, rows = resolve_metric(metric, metric_params, X)
-    return neighbor_graph(rows, found, k if k or radius is not None else 15, radius, n_jobs)
+    return neighbor_graph(rows, found, k, radius, n_jobs)
 
 
 def neighbor_graph(
@@ -101,13 +103,19 @@ def query(
         def search(rows: slice) -> None:
             values, ids = _empty_heaps(rows.stop - rows.start, m, points.dtype)
             for part in native.blocks(points.shape[0], TILE):
-                tile = asked[rows] @ shifted[part].T
+                with np.errstate(over="ignore", invalid="ignore"):  # told below, with the remedy
+                    tile = asked[rows] @ shifted[part].T
                 first = (-1 - tile.shape[0], part.start)
                 native.offer(tile, norms[part], first, -2.0, values, ids)
             exact = (asked, shifted) if cosine else (queries, points)
-            out_i[rows], out_d[rows] = native.rerank(
-                exact[0][rows], exact[1], _known(ids), k, cosine, 1
-            )
+            worst = values.max(axis=1)
+            found_i, found_d = native.rerank(exact[0][rows], exact[1], _known(ids), k, cosine, 1)
+            _check_overflow(found_d, queries)
+            if not cosine and m < points.shape[0]:
+                sizes = np.einsum("ij,ij->i", asked[rows], asked[rows])
+                doubt = _in_doubt(found_d[:, -1], worst, sizes, points.shape[1])
+                _search_again(queries[rows], points, found_i, found_d, doubt, 1, own=False)
+            out_i[rows], out_d[rows] = found_i, found_d
 
         native.run(search, native.blocks(queries.shape[0], 512), n_jobs)
         return out_i, out_d
@@ -155,10 +163,11 @@ def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGr
         near = checks.real(radius, "radius", 0) >= D
         np.fill_diagonal(near, False)
         rows, columns = np.nonzero(near)
+        distances = D[rows, columns]
+        order = np.lexsort((columns, distances, rows))
+        columns, distances = columns[order].astype(np.int32), distances[order]
         indptr = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64)
-        return NeighborGraph(
-            columns.astype(np.int32), D[rows, columns], "precomputed", fingerprint(D), indptr
-        )
+        return NeighborGraph(columns, distances, "precomputed", fingerprint(D), indptr)
     k = check_k(k, n)
     heap, ids = _empty_heaps(n, k, D.dtype)
     native.offer(D, np.zeros(n, dtype=D.dtype), (0, 0), 1.0, heap, ids)
@@ -195,6 +204,10 @@ def _sparse_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
 
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"X: array must be 2-dimensional and square, got shape {X.shape}.")
+    if k is not None:
+        k = check_k(k, X.shape[0])
+    else:
+        radius = checks.real(radius, "radius", 0)
     parts = coo_array(X)
     off = parts.row != parts.col  # an object is no neighbour of its own
     csr = csr_array((parts.data[off], (parts.row[off], parts.col[off])), shape=X.shape)
@@ -252,7 +265,9 @@ def _tree_neighbors(
         found_d = np.where(own, np.inf, found_d)
     order = np.lexsort((found_i, found_d), axis=1)[:, :k]
     indices = np.take_along_axis(found_i, order, axis=1).astype(np.int32)
-    return indices, np.take_along_axis(found_d, order, axis=1).astype(points.dtype)
+    distances = np.take_along_axis(found_d, order, axis=1).astype(points.dtype)
+    _check_overflow(distances, asked)
+    return indices, distances
 
 
 def _gemm_neighbors(X: Any, k: int, cosine: bool, n_jobs: int | None) -> tuple[Array, Array]:
@@ -285,15 +300,62 @@ def _gemm_neighbors(X: Any, k: int, cosine: bool, n_jobs: int | None) -> tuple[A
 
     native.run(multiply, combinations_with_replacement(tiles, 2), n_jobs)
     if hasattr(X, "tocsr"):
+        _check_overflow(values, X)
         return _sparse_exact(X if not cosine else shifted, ids, k, cosine)
     exact = shifted if cosine else X
+    worst = values.max(axis=1)
     indices, distances = native.rerank(exact, exact, _known(ids), k, cosine, n_jobs)
+    _check_overflow(distances, X)
+    if not cosine and m < n - 1:
+        doubt = _in_doubt(distances[:, -1], worst, norms, X.shape[1])
+        _search_again(X, X, indices, distances, doubt, n_jobs, own=True)
+    return indices, distances
+
+
+def _check_overflow(distances: Array, X: Any) -> None:
     if not np.isfinite(distances).all():
         raise ValueError(
-            f"X: distances overflow {X.dtype}; its largest entry is {np.abs(X).max():g}. "
+            f"X: distances overflow {distances.dtype}; its largest entry is {abs(X).max():g}. "
             "Rescale the columns."
         )
-    return indices, distances
+
+
+def _in_doubt(farthest: Array, worst: Array, norms: Array, d: int) -> Array:
+    """Rows whose tiles may have lost a neighbour to rounding.
+
+    Who is no candidate scores at least `worst`, up to the rounding of the tile. That grows with
+    the squared norms, so points near each other and far from the mean suffer most; where it is
+    no larger than a few roundings of the distance itself, ties do not count.
+    """
+    unit = np.sqrt(d) * np.finfo(farthest.dtype).eps
+    farthest, worst, norms = (a.astype(np.float64) for a in (farthest, worst, norms))
+    rounding = 4 * unit * (np.sqrt(norms) + farthest) ** 2
+    gap = farthest**2 * (1 - 32 * unit) - (norms + worst)
+    return np.flatnonzero((gap + rounding > 0) & (farthest > 0))
+
+
+def _search_again(
+    queries: Array,
+    points: Array,
+    indices: Array,
+    distances: Array,
+    doubt: Array,
+    n_jobs: int | None,
+    *,
+    own: bool,
+) -> None:
+    """Compare the rows in doubt with every point (themselves excluded, if they are points)."""
+
+    def search(part: slice) -> None:
+        rows = doubt[part]
+        candidates = np.tile(np.arange(len(points), dtype=np.int32), (len(rows), 1))
+        if own:
+            candidates[np.arange(len(rows)), rows] = -1
+        indices[rows], distances[rows] = native.rerank(
+            queries[rows], points, candidates, indices.shape[1], False, 1
+        )
+
+    native.run(search, native.blocks(len(doubt), 64), n_jobs)
 
 
 def _product(A: Any, B: Any, local: threading.local) -> Array:
@@ -302,7 +364,8 @@ def _product(A: Any, B: Any, local: threading.local) -> Array:
     if not hasattr(local, "buffer"):
         local.buffer = np.empty(TILE * TILE, dtype=A.dtype)
     tile: Array = local.buffer[: len(A) * len(B)].reshape(len(A), len(B))
-    return np.matmul(A, B.T, out=tile)
+    with np.errstate(over="ignore", invalid="ignore"):  # told at the end, with the remedy
+        return np.matmul(A, B.T, out=tile)
 
 
 def _prepared(X: Any, cosine: bool) -> tuple[Any, Array]:
@@ -310,7 +373,8 @@ def _prepared(X: Any, cosine: bool) -> tuple[Any, Array]:
     if cosine:
         return _unit(X), np.zeros(X.shape[0], dtype=X.dtype)
     if hasattr(X, "tocsr"):
-        return X, np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(X.dtype)
+        exact = X.astype(np.float64)  # it is not centred, and its product is no faster in float32
+        return exact, np.asarray(exact.multiply(exact).sum(axis=1)).ravel()
     memory.claim(X.nbytes, "A centred copy of X", "Use float32.")
     shifted = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
     return shifted, np.einsum("ij,ij->i", shifted, shifted)
@@ -361,10 +425,7 @@ def _block_neighbors(rows: Any, k: int, metric: Metric, n_jobs: int | None) -> t
 
     def measure(pair: tuple[slice, slice]) -> None:
         left, right = pair
-        tile = np.ascontiguousarray(metric.block(rows[left], rows[right]), dtype=values.dtype)
-        if np.isnan(tile).any():
-            i, j = np.argwhere(np.isnan(tile))[0] + (left.start, right.start)
-            raise ValueError(f"metric={metric.name!r} gives NaN for objects {i} and {j}.")
+        tile = np.ascontiguousarray(measured(rows, metric, left, right), dtype=values.dtype)
         first = (left.start, right.start)
         with locks[left.start]:
             native.offer(tile, zeros[: tile.shape[1]], first, 1.0, values[left], ids[left])
@@ -392,7 +453,7 @@ def _within(
     n = rows.shape[0]
 
     def one(part: slice) -> tuple[Array, Array, Array]:
-        distances = np.asarray(metric.block(rows[part], rows))
+        distances = measured(rows, metric, part, slice(0, n))
         near = distances <= radius
         near[np.arange(part.stop - part.start), np.arange(part.start, part.stop)] = False
         i, j = np.nonzero(near)

@@ -50,6 +50,8 @@ def top_eigenpairs(
     n_jobs: int | None = None,
 ) -> Eigenpairs:
     """The k largest eigenvalues of a symmetric matrix, descending, and their eigenvectors."""
+    from scipy.sparse.linalg import ArpackNoConvergence
+
     operator = as_operator(A, n_jobs)
     solver = _choose(operator.n, k, solver, "arpack")
     with native.blas_on_one_thread():
@@ -58,7 +60,11 @@ def top_eigenpairs(
         elif operator.dense:
             found = _krylov(operator, k, tol, max_iter, seed)
         else:
-            found = _lanczos(operator, k, tol, max_iter, seed)
+            try:
+                found = _lanczos(operator, k, tol, max_iter, seed)
+            except ArpackNoConvergence:
+                logger.warning("Lanczos iterations did not converge; going on in blocks")
+                found = _krylov(operator, k, tol, max_iter, seed)
     return _finish(operator, found, np.argsort(-found.values, kind="stable"), None)
 
 
@@ -149,7 +155,7 @@ def _norm_estimate(operator: Operator) -> float:
     return float(np.linalg.norm(operator.matmat(probe)) / np.linalg.norm(probe))
 
 
-def _dense(A: Any, operator: Operator, k: int, top: bool) -> Eigenpairs:
+def _dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = None) -> Eigenpairs:
     from scipy.linalg import eigh
 
     n = operator.n
@@ -160,6 +166,9 @@ def _dense(A: Any, operator: Operator, k: int, top: bool) -> Eigenpairs:
     else:
         full = operator.matmat(np.eye(n, dtype=operator.dtype))
     full = (full + full.T) / 2
+    if basis is not None:  # to the very top, above every other eigenvalue
+        full = _off(basis, _off(basis, full).T)
+        full += (2 * np.abs(full).sum(axis=1).max() + 1) * (basis @ basis.T)
     span = (n - k, n - 1) if top else (0, k - 1)
     if k > n // 4:
         values, vectors = eigh(full, check_finite=False, overwrite_a=True)
@@ -196,8 +205,7 @@ def _krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: 
     Q = np.linalg.qr(_start(operator, width, seed))[0]
     AQ = operator.matmat(Q)
     for _ in range(max_iter or 200):
-        values, S = np.linalg.eigh((Q.T @ AQ + AQ.T @ Q) / 2)
-        values, S = values[::-1], S[:, ::-1]
+        values, S = _rayleigh(Q, AQ)
         residuals = AQ @ S[:, :width] - (Q @ S[:, :width]) * values[:width]
         size = max(float(np.abs(values).max()), 1e-300)
         converged = np.linalg.norm(residuals[:, :k], axis=0).max() <= max(tol, floor) * size
@@ -208,7 +216,15 @@ def _krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: 
             better = S[:, : max(k + width, most // 2)]
             Q, AQ = Q @ better, AQ @ better
         Q, AQ = np.hstack([Q, fresh]), np.hstack([AQ, operator.matmat(fresh)])
+    else:
+        values, S = _rayleigh(Q, AQ)
     return Eigenpairs(values[:k], Q @ S[:, :k])
+
+
+def _rayleigh(Q: Array, AQ: Array) -> tuple[Array, Array]:
+    """Eigenvalues of Q'AQ, descending, and their eigenvectors."""
+    values, S = np.linalg.eigh((Q.T @ AQ + AQ.T @ Q) / 2)
+    return values[::-1], S[:, ::-1]
 
 
 def _new_directions(W: Array, Q: Array) -> Array:
@@ -235,21 +251,25 @@ def _bottom(
     from scipy.sparse.linalg import ArpackNoConvergence
 
     if solver == "dense":
-        lifted = _lift(operator, basis)
-        return _dense(A if basis is None else None, lifted, k, top=False)
+        return _dense(A, operator, k, top=False, basis=basis)
     if solver == "bottom":
         solver = "shift-invert" if _factors_cheaply(A) else "arpack"
     if solver == "shift-invert":
         try:
             return _shift_invert(A, operator, k, basis, tol, max_iter, seed)
-        except (RuntimeError, ArpackNoConvergence) as error:
+        except (RuntimeError, TypeError, ArpackNoConvergence) as error:
             logger.warning("shift-invert failed (%s); going on with LOBPCG", error)
     elif solver == "arpack":
         try:
-            return _lanczos(_lift(operator, basis), k, tol, max_iter or 300, seed, sign=-1.0)
+            return _lanczos(_lift(operator, basis), k, tol, max_iter or 100, seed, sign=-1.0)
         except ArpackNoConvergence:
             logger.warning("Lanczos iterations did not converge; going on with LOBPCG")
     return _lobpcg(A, operator, k, basis, tol, max_iter, preconditioner, seed)
+
+
+def _off(basis: Array, V: Array) -> Array:
+    """What is left of V without its share in the span of the basis."""
+    return np.asarray(V - basis @ (basis.T @ V))
 
 
 def _lift(operator: Operator, basis: Array | None) -> Operator:
@@ -290,6 +310,8 @@ def _shift_invert(
     from scipy.sparse import csc_array, eye_array
     from scipy.sparse.linalg import splu
 
+    if isinstance(A, Operator):
+        raise TypeError("a matrix known by its products alone has no factors")
     sparse = csc_array(A, dtype=np.float64)
     shift = 1e-10 * max(float(np.abs(sparse.diagonal()).mean()), 1e-300)
     factor = splu(

@@ -141,9 +141,8 @@ def _by_gram(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array]:
     G = native.matmul(X, X.T, n_jobs).astype(np.float64)
     values, vectors = eigh(G, subset_by_index=(n - k, n - 1), check_finite=False, overwrite_a=True)
     values, vectors = values[::-1], vectors[:, ::-1]
-    components = vectors.T.astype(X.dtype) @ X
-    lengths = np.linalg.norm(components, axis=1, keepdims=True)
-    return values, components / np.maximum(lengths, np.finfo(X.dtype).tiny)
+    axes = np.linalg.qr(X.T @ vectors.astype(X.dtype))[0]  # those without variance are arbitrary
+    return values, axes.T
 
 
 def _by_sampling(X: Array, k: int, power: Any, oversamples: int, seed: Any) -> tuple[Array, Array]:

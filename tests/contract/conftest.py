@@ -1,0 +1,131 @@
+"""Every method of the catalog as a case: how to make it, and what it promises.
+
+A test that asks for `case` runs for every method, one that asks for `metric_case`, `graph_case`
+or `inverse_case` for those that take a metric, take a graph, or go back to vectors. A new row
+of the catalog is in all of them at once; the tables below are for what its defaults do not suit.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowdim import data
+from lowdim.base import GraphEmbedder
+from lowdim.catalog import CATALOG
+
+# Parameters for small data where the defaults do not suit.
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "PCA": {"n_components": 2},
+    "KernelPCA": {"n_components": 2, "kernel": "rbf", "gamma": 0.1},
+    "Isomap": {"n_neighbors": 8},
+    "LocallyLinearEmbedding": {"n_neighbors": 8},
+    "LaplacianEigenmaps": {"n_neighbors": 8},
+    "SpectralClustering": {"n_clusters": 3, "n_components": 2, "n_neighbors": 8, "random_state": 0},
+    "DiffusionMap": {"n_neighbors": 8},
+}
+
+# How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
+# rounding, except where the method's docstring says otherwise.
+ROUNDING = 1e-8
+CLOSENESS = {"LocallyLinearEmbedding": 0.05}
+
+# How far transform(X_train + tiny noise) may be from embedding_: a kernel on the graph counts a
+# new point beside a training point as one more neighbour of it.
+NEARBY = {"LocallyLinearEmbedding": 0.05, "LaplacianEigenmaps": 0.05, "SpectralClustering": 0.05}
+
+# How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the
+# map can hold.
+INVERSE = {"KernelPCA": 0.35}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One method of the catalog with parameters that suit small data."""
+
+    name: str
+    cls: Any
+
+    def make(self, **params: Any) -> Any:
+        return self.cls(**{**EXAMPLES.get(self.name, {}), **params})
+
+    def has(self, parameter: str) -> bool:
+        return parameter in self.cls().get_params()
+
+    @property
+    def sees_graph(self) -> bool:
+        return issubclass(self.cls, GraphEmbedder)
+
+    @property
+    def closeness(self) -> float:
+        return CLOSENESS.get(self.name, ROUNDING)
+
+    @property
+    def nearby(self) -> float:
+        return NEARBY.get(self.name, 1e-4)
+
+    @property
+    def inverse(self) -> float:
+        return INVERSE.get(self.name, 1e-6)
+
+
+CASES = [Case(method.name, method.load()) for method in CATALOG]
+
+
+def _cases(chosen: list[Case]) -> Any:
+    def case(request: Any) -> Case:
+        return request.param
+
+    return pytest.fixture(params=chosen, ids=[c.name for c in chosen], scope="session")(case)
+
+
+case = _cases(CASES)
+metric_case = _cases([c for c in CASES if c.has("metric")])
+graph_case = _cases([c for c in CASES if c.sees_graph])
+
+
+@pytest.fixture(scope="session")
+def X() -> Any:
+    """A bent strip in three dimensions, with no two distances alike; read-only."""
+    points, _ = data.s_curve(90, noise=0.02, random_state=0)
+    points.setflags(write=False)
+    return points
+
+
+@pytest.fixture(scope="session")
+def new() -> Any:
+    """Other points of the same strip."""
+    points, _ = data.s_curve(12, noise=0.02, random_state=1)
+    points.setflags(write=False)
+    return points
+
+
+@pytest.fixture(scope="session")
+def wide() -> Any:
+    """A bent strip in twelve dimensions, large enough for iterative solvers and many blocks."""
+    points, _ = data.s_curve(700, noise=0.02, random_state=2)
+    rotation = np.linalg.qr(np.random.RandomState(0).standard_normal((12, 12)))[0]
+    full = points @ rotation[:3] + 0.01 * np.random.RandomState(1).standard_normal((700, 12))
+    full.setflags(write=False)
+    return full
+
+
+@pytest.fixture(scope="session")
+def two_strips() -> Any:
+    """Two strips far apart, of 50 and 30 points: a graph in two components."""
+    strip, _ = data.s_curve(80, noise=0.02, random_state=3)
+    strip[50:, 0] += 40.0
+    strip.setflags(write=False)
+    return strip
+
+
+@pytest.fixture
+def quiet() -> Any:
+    """For tests of extreme input, where a warning is a fine answer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

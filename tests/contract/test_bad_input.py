@@ -1,0 +1,203 @@
+"""Bad arguments and bad data: an error that names the argument and what was found."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+ERRORS = (TypeError, ValueError)
+
+# Kept for compatibility with other libraries' signatures and without effect here.
+IGNORED = {"neighbors_algorithm", "power_iteration_normalizer", "iterated_power"}
+
+
+def attempt(estimator, rows):
+    """The fitted estimator, or the message of the error that fit gave."""
+    try:
+        return estimator.fit(rows), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+def string_parameters(case):
+    for name, parameter in inspect.signature(case.cls.__init__).parameters.items():
+        if isinstance(parameter.default, str) and name not in IGNORED:
+            yield name
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, "two", [2], True])
+def test_bad_n_components(case, X, value):
+    with pytest.raises(ERRORS, match="n_components"):
+        case.make(n_components=value).fit(X)
+
+
+def test_too_many_components(case, X):
+    with pytest.raises(ValueError, match="n_components"):
+        case.make(n_components=len(X) + 1).fit(X)
+
+
+@pytest.mark.parametrize("value", [0, -1, 90, 1000, True, 2.5, "five"])
+def test_bad_n_neighbors(graph_case, X, value):
+    with pytest.raises(ERRORS, match="n_neighbors"):
+        graph_case.make(n_neighbors=value).fit(X)
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, "wide", True])
+def test_bad_radius(graph_case, X, value):
+    if not graph_case.has("radius"):
+        pytest.skip("the method has no radius")
+    with pytest.raises(ERRORS, match="radius"):
+        graph_case.make(n_neighbors=None, radius=value).fit(X)
+
+
+def test_neighbours_and_radius_together(graph_case, X):
+    if not graph_case.has("radius"):
+        pytest.skip("the method has no radius")
+    with pytest.raises(ValueError, match="n_neighbors and radius"):
+        graph_case.make(n_neighbors=5, radius=1.0).fit(X)
+
+
+def test_unknown_strings(case, X):
+    found = False
+    for name in string_parameters(case):
+        found = True
+        with pytest.raises(ERRORS, match=name):
+            case.make(**{name: "no such thing"}).fit(X)
+    assert found or not list(string_parameters(case))
+
+
+@pytest.mark.parametrize("value", [3, [], {}, object()])
+def test_other_things_than_strings(case, X, value):
+    for name in string_parameters(case):
+        with pytest.raises(ERRORS, match=name):
+            case.make(**{name: value}).fit(X)
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
+def test_the_place_of_a_bad_number(case, X, entry):
+    bad = X.copy()
+    bad[17, 2] = entry
+    kind = "NaN" if np.isnan(entry) else "infinity"
+    with pytest.raises(ValueError, match=rf"X contains {kind} at \[17, 2\]"):
+        case.make().fit(bad)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((0, 3)),
+        np.zeros((5, 0)),
+        np.zeros(6),
+        np.zeros((4, 3, 2)),
+        [[1.0, 2.0], [3.0]],
+        [["a", "b"], ["c", "d"]],
+        np.array([[1 + 2j, 0], [0, 1], [2, 3]]),
+        np.array([[{}, 1], [2, 3]], dtype=object),
+        None,
+        "text",
+        7.0,
+    ],
+    ids=lambda rows: type(rows).__name__,
+)
+def test_rows_that_are_none(case, rows):
+    with pytest.raises(ERRORS):
+        case.make().fit(rows)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_very_few_samples(case, X, n, quiet):
+    """An error that names what is too much, or a finite map."""
+    estimator, message = attempt(case.make(n_components=1), X[:n])
+    if estimator is None:
+        assert any(word in message for word in ("n_samples", "n_neighbors", "n_components"))
+        assert n < 3 or case.sees_graph
+    else:
+        assert n > 1
+        assert estimator.embedding_.shape == (n, 1)
+        assert np.isfinite(estimator.embedding_).all()
+
+
+def test_two_samples_with_one_neighbour(graph_case, X, quiet):
+    params = {"n_clusters": 2} if graph_case.has("n_clusters") else {}
+    Y = graph_case.make(n_components=1, n_neighbors=1, **params).fit(X[:2]).embedding_
+    assert Y.shape == (2, 1)
+    assert np.isfinite(Y).all()
+
+
+def test_constant_data(case, quiet):
+    """All objects in one place: all coordinates in one place, or an error that says why."""
+    same = np.full((30, 4), 3.0)
+    estimator, message = attempt(case.make(), same)
+    if estimator is None:
+        assert any(word in message for word in ("n_components", "eigenvalues", "X"))
+    else:
+        assert np.isfinite(estimator.embedding_).all()
+        assert np.isfinite(estimator.transform(same[:2])).all()
+
+
+def test_duplicates(case, X, quiet):
+    twice = np.concatenate([X, X[:40], X[:40], X[:40]])
+    estimator = case.make().fit(twice)
+    assert np.isfinite(estimator.embedding_).all()
+    assert np.isfinite(estimator.transform(twice)).all()
+    assert np.isfinite(estimator.inverse_transform(estimator.embedding_)).all()
+
+
+def test_duplicates_land_in_one_place(case, X):
+    if case.sees_graph:
+        pytest.skip("equal objects of a graph may have different neighbours")
+    estimator = case.make().fit(np.concatenate([X, X[:20]]))
+    size = np.abs(estimator.embedding_).max()
+    np.testing.assert_allclose(
+        estimator.embedding_[:20], estimator.embedding_[90:], atol=1e-10 * size
+    )
+
+
+def test_columns_without_variance_change_nothing(case, X):
+    wider = np.column_stack([np.full(len(X), 7.0), X, np.zeros(len(X))])
+    reference = case.make(**fixed(case, X)).fit(X).embedding_
+    Y = case.make(**fixed(case, X)).fit(wider).embedding_
+    signs = np.where((Y * reference).sum(axis=0) < 0, -1, 1)
+    np.testing.assert_allclose(Y * signs, reference, atol=1e-7 * np.abs(reference).max())
+
+
+def fixed(case, X):
+    """The parameters whose defaults depend on the number of columns."""
+    return {"gamma": 0.1} if case.has("gamma") else {}
+
+
+def test_a_single_feature(case, X, quiet):
+    line = np.sort(X[:, :1], axis=0)
+    estimator = case.make(n_components=1).fit(line)
+    assert estimator.embedding_.shape == (len(X), 1)
+    assert np.isfinite(estimator.transform(line + 0.01)).all()
+    assert estimator.inverse_transform(estimator.embedding_).shape == line.shape
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e8, 1e30])
+def test_extreme_scales(case, X, scale, quiet):
+    params = {"gamma": 0.1 / scale**2} if case.has("gamma") else {}
+    estimator = case.make(**params).fit(X * scale)
+    assert np.isfinite(estimator.embedding_).all()
+    assert np.isfinite(estimator.transform(X[:4] * scale)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_too_large_to_square(case, X, dtype, quiet):
+    """Squares overflow: a clear error or a finite map, never silent nonsense."""
+    huge = (X * np.finfo(dtype).max / 8).astype(dtype)
+    estimator, message = attempt(case.make(), huge)
+    if estimator is None:
+        assert any(word in message for word in ("overflow", "infinity", "large", "eigenvalues"))
+    else:
+        assert np.isfinite(estimator.embedding_).all()
+
+
+def test_a_far_away_origin(case, X):
+    moved = case.make().fit(X + 1e5).embedding_
+    assert np.isfinite(moved).all()
+    reference = case.make().fit(X).embedding_
+    signs = np.where((moved * reference).sum(axis=0) < 0, -1, 1)
+    np.testing.assert_allclose(moved * signs, reference, atol=1e-4 * np.abs(reference).max())

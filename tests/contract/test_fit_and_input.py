@@ -1,0 +1,203 @@
+"""What goes in and what comes out: kinds of input, types, names, and the estimator protocol."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import lowdim
+from lowdim.catalog import CATALOG
+
+
+def aligned(Y, reference):
+    """Y with each axis turned as in the reference."""
+    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
+
+
+def test_the_catalog_is_what_can_be_imported():
+    for method in CATALOG:
+        assert getattr(lowdim, method.name) is method.load()
+        assert method.name in dir(lowdim)
+        for part in ("family", "sentence", "keeps", "cost", "extends", "paper"):
+            assert getattr(method, part)
+
+
+def test_init_only_stores_its_arguments(case):
+    signature = inspect.signature(case.cls.__init__)
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    assert inspect.Parameter.VAR_KEYWORD not in kinds
+    assert inspect.Parameter.VAR_POSITIONAL not in kinds
+    marks = {name: object() for name in signature.parameters if name != "self"}
+    for name, mark in case.cls(**marks).get_params(deep=False).items():
+        assert mark is marks[name]
+
+
+def test_every_parameter_is_documented(case):
+    head = case.cls.__doc__.partition("Attributes\n")[0]
+    for name in inspect.signature(case.cls.__init__).parameters:
+        assert name == "self" or name in head, name
+
+
+def test_fit_returns_self_and_fit_transform_the_embedding(case, X):
+    estimator = case.make()
+    assert estimator.fit(X) is estimator
+    assert estimator.embedding_.shape == (len(X), 2)
+    assert estimator.embedding_.dtype == np.float64
+    assert np.isfinite(estimator.embedding_).all()
+    assert estimator.n_features_in_ == X.shape[1]
+    np.testing.assert_array_equal(case.make().fit_transform(X), estimator.embedding_)
+
+
+def test_input_is_left_alone(case, X):
+    given = X.copy()
+    estimator = case.make().fit(given)
+    estimator.transform(given)
+    np.testing.assert_array_equal(given, X)
+
+
+def test_fitting_again_forgets_the_first_fit(case, X):
+    fresh = case.make().fit(X)
+    used = case.make().fit(np.ascontiguousarray(X[:60, :2])).fit(X)
+    np.testing.assert_array_equal(used.embedding_, fresh.embedding_)
+    np.testing.assert_array_equal(used.transform(X[:5]), fresh.transform(X[:5]))
+
+
+def test_fitting_twice_gives_the_same_bits(case, X):
+    np.testing.assert_array_equal(case.make().fit(X).embedding_, case.make().fit(X).embedding_)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint8, np.int8, np.int16, bool])
+def test_small_types_stay_float32(case, X, dtype):
+    scaled = (20 * (X - X.min())).astype(dtype)
+    if dtype is bool:
+        scaled = np.random.RandomState(0).uniform(size=(60, 12)) > 0.5
+    estimator = case.make().fit(scaled)
+    assert estimator.embedding_.dtype == np.float32
+    assert estimator.transform(scaled[:3]).dtype == np.float32
+    assert np.isfinite(estimator.embedding_).all()
+
+
+def test_float32_agrees_with_float64(case, X):
+    single = case.make().fit(X.astype(np.float32)).embedding_
+    double = case.make().fit(X.astype(np.float32).astype(np.float64)).embedding_
+    size = np.abs(double).max()
+    np.testing.assert_allclose(aligned(single, double), double, atol=2e-3 * size)
+
+
+def test_float32_comes_back_as_float32(case, X):
+    estimator = case.make().fit(X.astype(np.float32))
+    assert estimator.inverse_transform(estimator.embedding_[:3]).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint32])
+def test_large_integers_become_float64(case, X, dtype):
+    Y = case.make().fit((50 * (X - X.min())).astype(dtype)).embedding_
+    assert Y.dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", ["list", "fortran", "strided", "DataFrame", "memory map"])
+def test_other_containers_give_the_same_bits(case, X, kind, tmp_path):
+    if kind == "list":
+        given = X.tolist()
+    elif kind == "fortran":
+        given = np.asfortranarray(X)
+    elif kind == "strided":
+        given = np.repeat(X, 2, axis=0)[::2]
+    elif kind == "DataFrame":
+        given = pd.DataFrame(X, columns=["a", "b", "c"])
+    else:
+        np.save(tmp_path / "X.npy", X)
+        given = np.load(tmp_path / "X.npy", mmap_mode="r")
+    estimator, reference = case.make().fit(given), case.make().fit(X)
+    np.testing.assert_array_equal(estimator.embedding_, reference.embedding_)
+    np.testing.assert_array_equal(estimator.transform(given[:5]), reference.transform(X[:5]))
+
+
+@pytest.mark.parametrize("kind", [csr_matrix, csr_array, lambda A: csr_array(A).tocsc()])
+def test_sparse_equals_dense(case, kind):
+    random = np.random.RandomState(0)
+    dense = random.uniform(1, 2, (70, 12)) * (random.uniform(size=(70, 12)) < 0.4)
+    sparse, full = case.make().fit(kind(dense)), case.make().fit(dense)
+    size = np.abs(full.embedding_).max()
+    np.testing.assert_allclose(
+        aligned(sparse.embedding_, full.embedding_), full.embedding_, atol=1e-7 * size
+    )
+    placed = sparse.transform(kind(dense[:6]))
+    assert isinstance(placed, np.ndarray)
+    signs = np.where((sparse.embedding_ * full.embedding_).sum(axis=0) < 0, -1, 1)
+    np.testing.assert_allclose(placed * signs, full.transform(dense[:6]), atol=1e-7 * size)
+
+
+def test_sparse_float32_stays_float32(case):
+    random = np.random.RandomState(0)
+    dense = random.uniform(1, 2, (70, 12)) * (random.uniform(size=(70, 12)) < 0.4)
+    estimator = case.make().fit(csr_array(dense.astype(np.float32)))
+    assert estimator.embedding_.dtype == np.float32
+
+
+def test_dataframe_names_are_remembered_and_compared(case, X):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    estimator = case.make().fit(frame)
+    assert list(estimator.feature_names_in_) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        estimator.transform(frame.rename(columns={"a": "z"}))
+
+
+def test_names_of_the_coordinates_and_pandas_output(case, X):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"], index=np.arange(len(X)) + 7)
+    estimator = case.make().set_output(transform="pandas")
+    out = estimator.fit_transform(frame)
+    names = [f"{case.name.lower()}{c}" for c in range(2)]
+    assert list(estimator.get_feature_names_out()) == names
+    assert list(out.columns) == names
+    assert out.index.equals(frame.index)
+    assert list(estimator.transform(frame[:4]).columns) == names
+
+
+def test_clone_and_set_params(case, X):
+    estimator = case.make().fit(X)
+    copy = clone(estimator)
+    assert copy.get_params() == estimator.get_params()
+    with pytest.raises(NotFittedError):
+        copy.transform(X)
+    name = "n_components"
+    assert copy.set_params(**{name: 1}).fit(X).embedding_.shape == (len(X), 1)
+
+
+@pytest.mark.parametrize("verb", ["transform", "inverse_transform", "get_feature_names_out"])
+def test_not_fitted(case, X, verb):
+    with pytest.raises(NotFittedError):
+        getattr(case.make(), verb)(*([] if verb == "get_feature_names_out" else [X[:, :2]]))
+
+
+def test_in_a_pipeline(case, X, new):
+    pipeline = make_pipeline(StandardScaler(), case.make())
+    scaler = StandardScaler().fit(X)
+    expected = case.make().fit(scaler.transform(X))
+    np.testing.assert_array_equal(pipeline.fit_transform(X), expected.embedding_)
+    np.testing.assert_array_equal(
+        pipeline.transform(new), expected.transform(scaler.transform(new))
+    )
+    assert list(pipeline.get_feature_names_out()) == list(expected.get_feature_names_out())
+
+
+def test_in_a_grid_search(case, X):
+    y = (X[:, 0] > 0).astype(int)
+    search = GridSearchCV(
+        make_pipeline(case.make(), KNeighborsClassifier(3)),
+        {f"{case.name.lower()}__n_components": [1, 2]},
+        cv=2,
+        error_score="raise",
+    ).fit(X, y)
+    assert search.predict(X).shape == y.shape
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()

@@ -1,0 +1,155 @@
+"""Random bad input: an error of the right kind or a finite map, never a crash or silent NaN."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+ERRORS = (TypeError, ValueError)
+
+many = settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],
+)
+
+dtypes = st.sampled_from([np.float64, np.float32, np.int64, np.uint8, np.bool_, np.complex128])
+shapes = st.one_of(
+    st.tuples(st.integers(0, 14), st.integers(0, 5)),
+    st.tuples(st.integers(0, 9)),
+    st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3)),
+    st.just(()),
+)
+raw_arrays = dtypes.flatmap(lambda dtype: arrays.arrays(dtype, shapes))
+small_floats = st.floats(-3, 3)
+few_values = arrays.arrays(  # many ties and duplicates
+    np.float64,
+    st.tuples(st.integers(2, 14), st.integers(1, 4)),
+    elements=st.sampled_from([0.0, 1.0, -1.0, 0.5]),
+)
+scalars = st.one_of(
+    st.none(), st.text(max_size=3), small_floats, st.complex_numbers(max_magnitude=5)
+)
+    st.none(), st.text(max_size=3), small_floats, st.complex_numbers(max_magnitude=5)
+)
+ragged = st.lists(st.lists(scalars, max_size=4), max_size=8)
+object_arrays = st.lists(st.lists(scalars, min_size=2, max_size=2), min_size=1, max_size=8).map(
+    lambda rows: np.array(rows, dtype=object)
+)
+
+
+@st.composite
+def corrupted(draw):
+    """A fine matrix with something wrong in it."""
+    rows = np.random.RandomState(draw(st.integers(0, 99))).standard_normal((20, 3))
+    entry = draw(st.sampled_from([np.nan, np.inf, -np.inf, 1e308, -1e200, 1e-320]))
+    rows[draw(st.integers(0, 19)), draw(st.integers(0, 2))] = entry
+    return rows
+
+
+anything = st.one_of(raw_arrays, few_values, ragged, object_arrays, corrupted(), scalars)
+
+
+def fitted_or_refused(estimator, rows):
+    """The estimator if it could be fitted, after looking at its map."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            estimator.fit(rows)
+        except ERRORS as error:
+            if not str(error):
+                raise AssertionError("an error without a message") from error
+            return None
+    Y = estimator.embedding_
+    assert Y.ndim == 2
+    assert len(Y) == len(rows)
+    assert np.isfinite(Y).all()
+    return estimator
+
+
+@many
+@given(rows=anything)
+def test_fit(case, rows):
+    params = {"n_clusters": 2} if case.has("n_clusters") else {}
+    few_neighbors = {"n_neighbors": 2} if case.sees_graph else {}
+    estimator = fitted_or_refused(case.make(n_components=1, **few_neighbors, **params), rows)
+    if estimator is None:
+        return
+    assert estimator.embedding_.shape[1] == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        placed = estimator.transform(rows)
+        assert placed.shape == estimator.embedding_.shape
+        assert np.isfinite(placed).all()
+        assert np.isfinite(estimator.inverse_transform(placed)).all()
+
+
+@many
+@given(rows=anything)
+def test_dissimilarities(metric_case, rows):
+    few_neighbors = {"n_neighbors": 2} if metric_case.sees_graph else {}
+    clusters = {"n_clusters": 2} if metric_case.has("n_clusters") else {}
+    estimator = metric_case.make(n_components=1, metric="precomputed", **few_neighbors, **clusters)
+    fitted_or_refused(estimator, rows)
+
+
+@many
+@given(
+    D=arrays.arrays(
+        np.float64, st.integers(2, 12).map(lambda n: (n, n)), elements=st.integers(0, 3).map(float)
+    )
+)
+def test_odd_but_valid_dissimilarities(metric_case, D):
+    """Symmetric, not negative, with ties and zeros, breaking the triangle inequality."""
+    D = D + D.T
+    np.fill_diagonal(D, 0)
+    few_neighbors = {"n_neighbors": min(2, len(D) - 1)} if metric_case.sees_graph else {}
+    clusters = {"n_clusters": 2} if metric_case.has("n_clusters") else {}
+    estimator = metric_case.make(n_components=1, metric="precomputed", **few_neighbors, **clusters)
+    assert fitted_or_refused(estimator, D) is not None
+
+
+@many
+@given(rows=anything)
+def test_transform(case, X, rows):
+    estimator = fitted(case, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            placed = estimator.transform(rows)
+        except ERRORS as error:
+            if not str(error):
+                raise AssertionError("an error without a message") from error
+            return
+    assert placed.shape == (len(rows), 2)
+    assert np.isfinite(placed).all()
+
+
+@many
+@given(rows=anything)
+def test_inverse_transform(case, X, rows):
+    estimator = fitted(case, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            back = estimator.inverse_transform(rows)
+        except ERRORS as error:
+            if not str(error):
+                raise AssertionError("an error without a message") from error
+            return
+    assert back.shape == (len(rows), 3)
+    assert np.isfinite(back).all()
+
+
+FITTED = {}
+
+
+def fitted(case, X):
+    if case.name not in FITTED:
+        FITTED[case.name] = case.make().fit(X)
+    return FITTED[case.name]

@@ -1,0 +1,81 @@
+"""What must not matter: the coordinate system, the unit of length, the order of the objects."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+# How the map scales when the data does: with it, or not at all.
+SCALES_WITH_DATA = ("PCA", "ClassicalMDS", "Isomap")
+
+few = settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],
+)
+
+
+def aligned(Y, reference):
+    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
+
+
+def close(Y, reference, atol=1e-6):
+    np.testing.assert_allclose(
+        aligned(Y, reference), reference, atol=atol * np.abs(reference).max()
+    )
+
+
+def rotation(seed, d):
+    return np.linalg.qr(np.random.RandomState(seed).standard_normal((d, d)))[0]
+
+
+@few
+@given(seed=st.integers(0, 2**31 - 1), shift=st.floats(-100, 100), mirror=st.booleans())
+def test_rigid_motions(case, X, new, seed, shift, mirror):
+    turn = rotation(seed, 3)
+    turn[:, 0] *= -1 if mirror else 1
+    still, moved = case.make().fit(X), case.make().fit(X @ turn + shift)
+    close(moved.embedding_, still.embedding_)
+    signs = np.where((moved.embedding_ * still.embedding_).sum(axis=0) < 0, -1, 1)
+    size = np.abs(still.embedding_).max()
+    np.testing.assert_allclose(
+        moved.transform(new @ turn + shift) * signs, still.transform(new), atol=1e-5 * size
+    )
+
+
+@few
+@given(scale=st.floats(1e-3, 1e3))
+def test_the_unit_of_length(case, X, scale):
+    params = {"gamma": 0.1 / scale**2} if case.has("gamma") else {}
+    Y = case.make().fit(X).embedding_
+    scaled = case.make(**params).fit(X * scale).embedding_
+    close(scaled, Y * scale if case.name in SCALES_WITH_DATA else Y)
+
+
+@few
+@given(seed=st.integers(0, 2**31 - 1))
+def test_the_order_of_the_objects(case, X, new, seed):
+    """Neighbours have no ties in this data."""
+    order = np.random.RandomState(seed).permutation(len(X))
+    straight, mixed = case.make().fit(X), case.make().fit(X[order])
+    close(mixed.embedding_, straight.embedding_[order])
+    signs = np.where((mixed.embedding_ * straight.embedding_[order]).sum(axis=0) < 0, -1, 1)
+    size = np.abs(straight.embedding_).max()
+    np.testing.assert_allclose(
+        mixed.transform(new) * signs, straight.transform(new), atol=1e-5 * size
+    )
+
+
+def test_the_order_of_the_features(case, X):
+    order = [2, 0, 1]
+    close(case.make().fit(X[:, order]).embedding_, case.make().fit(X).embedding_)
+
+
+@pytest.mark.parametrize("n_components", [1, 3])
+def test_fewer_or_more_coordinates(case, X, n_components):
+    """A spectral map has its first coordinates whatever their number."""
+    Y = case.make(n_components=n_components).fit(X).embedding_
+    close(Y[:, :2], case.make(n_components=2).fit(X).embedding_[:, : Y.shape[1]])
