@@ -56,7 +56,7 @@ class DiffusionMap(GraphEmbedder):
         alpha: float = 1.0,
         time: float = 1.0,
         eigen_solver: str = "auto",
-        tol: float = 0.0,
+        tol: float = 1e-10,
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         disconnected: str = "join",

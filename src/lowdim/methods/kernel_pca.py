@@ -103,8 +103,8 @@ class KernelPCA(Embedder):
             raise ValueError(
                 "fit_inverse_transform needs dense X: pre-images of sparse rows are dense."
             )
-        if self.copy_X and not self._precomputed:
-            self.X_fit_ = rows = rows.copy()
+        if not self._precomputed:
+            self.X_fit_ = rows = rows.copy() if self.copy_X else rows
         n = rows.shape[0]
         self.gamma_ = 1.0 / rows.shape[1] if self.gamma is None else self.gamma
         K = rows if self._precomputed else kernel_matrix(rows, self._kernel, self.n_jobs)

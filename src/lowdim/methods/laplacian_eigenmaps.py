@@ -63,7 +63,7 @@ class LaplacianEigenmaps(GraphEmbedder):
         t: float | None = None,
         normalization: str = "random-walk",
         eigen_solver: str = "auto",
-        tol: float = 0.0,
+        tol: float = 1e-10,
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         disconnected: str = "join",

@@ -239,10 +239,16 @@ def _missing(value: Any) -> bool:
 
 
 def measured(rows: Any, metric: Metric, left: slice, right: slice) -> Array:
-    """The distances between two blocks of rows, refused where the metric has no answer."""
+    """The distances between two blocks of rows, refused where the metric has no answer.
+
+    To itself an object may have none: that distance is zero, whatever the metric says.
+    """
     block = np.asarray(metric.block(rows[left], rows[right]))
-    if np.isnan(block).any():
-        i, j = np.argwhere(np.isnan(block))[0] + (left.start, right.start)
+    unknown = np.isnan(block)
+    both = np.arange(max(left.start, right.start), min(left.stop, right.stop))
+    unknown[both - left.start, both - right.start] = False
+    if unknown.any():
+        i, j = np.argwhere(unknown)[0] + (left.start, right.start)
         raise ValueError(
             f"metric={metric.name!r} gives NaN for objects {i} and {j}. Remove such objects, or "
             "choose a metric that is defined for them."

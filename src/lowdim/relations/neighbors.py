@@ -474,4 +474,4 @@ def _float(rows: Any) -> Any:
 
 def _common(points: Array, queries: Array) -> tuple[Array, Array]:
     dtype = np.result_type(points, queries)
-    return points.astype(dtype, copy=False), queries.astype(dtype, copy=False)
+    return np.ascontiguousarray(points, dtype), np.ascontiguousarray(queries, dtype)

@@ -43,15 +43,38 @@ def top_eigenpairs(
     A: Any,
     k: int,
     *,
+    B: Array | None = None,
     solver: str = "auto",
     tol: float = 0.0,
     max_iter: int | None = None,
     seed: Any = None,
     n_jobs: int | None = None,
 ) -> Eigenpairs:
-    """The k largest eigenvalues of a symmetric matrix, descending, and their eigenvectors."""
+    """The k largest eigenvalues of a symmetric matrix, descending, and their eigenvectors.
+
+    Parameters
+    ----------
+    A : dense array, CSR matrix or `Operator`.
+    B : diagonal of a positive mass matrix: solve A v = lambda B v with v' B v = 1.
+    solver : "auto", "dense" or "arpack".
+    tol : relative residual to reach; 0: as small as rounding allows.
+    max_iter : of the iterative solvers.
+    seed : of their start.
+    """
     from scipy.sparse.linalg import ArpackNoConvergence
 
+    if B is not None:  # with u = B^(1/2) v the problem is an ordinary one
+        scale = 1 / np.sqrt(B)
+        inner = top_eigenpairs(
+            _scaled(A, scale),
+            k,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            seed=seed,
+            n_jobs=n_jobs,
+        )
+        return Eigenpairs(inner.values, fix_signs(inner.vectors * scale[:, None]))
     operator = as_operator(A, n_jobs)
     solver = _choose(operator.n, k, solver, "arpack")
     with native.blas_on_one_thread():
@@ -94,7 +117,7 @@ def bottom_eigenpairs(
         scale = 1 / np.sqrt(B)
         null = None if null is None else np.asarray(null).reshape(len(B), -1) / scale[:, None]
         inner = bottom_eigenpairs(
-            _scaled(A, scale, n_jobs),
+            _scaled(A, scale),
             k,
             null=null,
             solver=solver,
@@ -120,6 +143,22 @@ def fix_signs(vectors: Array) -> Array:
     first = (size >= size.max(axis=0, initial=0) * (1 - 1e-6)).argmax(axis=0)
     signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1, 1)
     return np.asarray(vectors * signs.astype(vectors.dtype))
+
+
+def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool, n_jobs: int | None = None) -> float:
+    """The sum of absolute eigenvalues: exactly, or what is known plus an estimate of the rest.
+
+    The rest is estimated by stochastic Lanczos quadrature (Ubaru, Chen and Saad 2017) in the
+    complement of the known eigenvectors, with a few fixed probes; n_probes * n_steps products.
+    """
+    operator = as_operator(A, n_jobs)
+    n = operator.n
+    with native.blas_on_one_thread():
+        if exact:
+            full = operator.matmat(np.eye(n, dtype=operator.dtype)).astype(np.float64)
+            return float(np.abs(np.linalg.eigvalsh((full + full.T) / 2)).sum())
+        known_part = float(np.abs(known.values).sum())
+        return known_part + _quadrature(operator, known.vectors, probes=4, steps=12)
 
 
 def _choose(n: int, k: int, solver: str, otherwise: str) -> str:
@@ -392,7 +431,7 @@ def _orthonormal(null: Array | None, operator: Operator) -> Array | None:
     return np.linalg.qr(columns)[0]
 
 
-def _scaled(A: Any, scale: Array, n_jobs: int | None) -> Any:
+def _scaled(A: Any, scale: Array) -> Any:
     """diag(scale) A diag(scale), in the form of A."""
     if hasattr(A, "tocsr"):
         from scipy.sparse import csr_array
@@ -403,24 +442,8 @@ def _scaled(A: Any, scale: Array, n_jobs: int | None) -> Any:
         return csr_array((data, csr.indices, csr.indptr), shape=csr.shape)
     if isinstance(A, Operator):
         column = scale[:, None]
-        return Operator(A.n, A.dtype, lambda V: column * A.matmat(column * V))
+        return Operator(A.n, A.dtype, lambda V: column * A.matmat(column * V), A.dense)
     return scale[:, None] * A * scale[None, :]
-
-
-def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool, n_jobs: int | None = None) -> float:
-    """The sum of absolute eigenvalues: exactly, or what is known plus an estimate of the rest.
-
-    The rest is estimated by stochastic Lanczos quadrature (Ubaru, Chen and Saad 2017) in the
-    complement of the known eigenvectors, with a few fixed probes; n_probes * n_steps products.
-    """
-    operator = as_operator(A, n_jobs)
-    n = operator.n
-    with native.blas_on_one_thread():
-        if exact:
-            full = operator.matmat(np.eye(n, dtype=operator.dtype)).astype(np.float64)
-            return float(np.abs(np.linalg.eigvalsh((full + full.T) / 2)).sum())
-        known_part = float(np.abs(known.values).sum())
-        return known_part + _quadrature(operator, known.vectors, probes=4, steps=12)
 
 
 def _quadrature(operator: Operator, known: Array, probes: int, steps: int) -> float:
