@@ -34,6 +34,7 @@ from lowdim.relations.neighbors import (
     query,
     smallest,
     sparse_rows,
+    within_reach,
 )
 
 DISCONNECTED = ("join", "largest", "separate", "raise")
@@ -382,16 +383,19 @@ class GraphEmbedder(Embedder):
         """Indices and distances of each new object's neighbours among the training objects.
 
         On a radius graph those within the radius, or else the nearest one; the lists are filled
-        up with infinite distances.
+        up with infinite distances. Where the graph was given and its rule is not known, those
+        that have the new object in the reach of their own neighbours.
         """
         k = self.graph_.n_neighbors
+        if k is None and self.radius is None:
+            return self._linked(rows, 1)
         if self._precomputed and hasattr(rows, "tocsr"):
             return _padded(*sparse_rows(rows, k, self.radius))
         if k is None:
             measured = rows
             if not self._precomputed:
                 measured = cross_distances(rows, self.X_fit_, self._metric, self._n_jobs)
-            return _within(measured, np.inf if self.radius is None else self.radius)
+            return _within(measured, self.radius)
         if self._precomputed:
             return smallest(rows, k)
         return query(self.X_fit_, rows, k, self._metric, self._n_jobs)
@@ -400,26 +404,45 @@ class GraphEmbedder(Embedder):
         """Neighbours of new objects by the rule that linked the training objects.
 
         With "union" a training object is linked if it is among the k nearest, or if the new
-        object is nearer to it than its own k-th neighbour; with "mutual" if both hold. Objects
-        that are not linked are at infinite distance. The 3 k nearest are considered. Where an
-        object is its own neighbour (`itself`), the nearest stands for that and k more follow.
+        object is nearer to it than its own k-th neighbour; with "mutual" if both hold. The lists
+        are filled up with infinite distances. Where an object is its own neighbour (`itself`),
+        the nearest stands for that and k more follow.
         """
         k = self.graph_.n_neighbors
+        if k is None and self.radius is None and self._symmetry == "mutual":
+            k = self.n_neighbors or self._default_neighbors  # of the graph this is a piece of
         if k is None:
             return self._new_neighbors(rows)
+        return self._linked(rows, min(k + itself, self.graph_.n_objects))
+
+    def _linked(self, rows: Any, k: int) -> tuple[Array, Array]:
+        """The k nearest training objects and (or, if mutual) those with the new one in reach."""
+        reach = self.graph_.reach()
+        reach = reach * (
+            1 + max(1e-8, 16 * float(np.finfo(reach.dtype).eps))
+        )  # rounding parts none
         if self._precomputed and hasattr(rows, "tocsr"):
-            nearest, distances = _padded(*sparse_rows(rows, 3 * k, None))
+            nearest, distances = _padded(*sparse_rows(rows, k, None))
         elif self._precomputed:
-            nearest, distances = smallest(rows, min(3 * k, rows.shape[1]))
+            nearest, distances = smallest(rows, k)
         else:
-            most = min(3 * k, self.X_fit_.shape[0])
-            nearest, distances = query(self.X_fit_, rows, most, self._metric, self._n_jobs)
-        among = np.arange(nearest.shape[1]) < k + itself
-        reach = self.graph_.distances[nearest, -1] * (1 + 1e-5)  # not less for a training object
-        welcome = distances <= reach
-        linked = among & welcome if self._symmetry == "mutual" else among | welcome
-        linked[:, 0] = True
-        return nearest, np.where(linked, distances, np.asarray(np.inf, distances.dtype))
+            nearest, distances = query(self.X_fit_, rows, k, self._metric, self._n_jobs)
+        if self._symmetry == "mutual":
+            far = distances > reach[nearest]
+            far[:, 0] = False
+            return nearest, np.where(far, np.asarray(np.inf, distances.dtype), distances)
+        return _merged(nearest, distances, self._welcoming(rows, reach))
+
+    def _welcoming(self, rows: Any, reach: Array) -> tuple[Array, Array, Array]:
+        """Row, column and distance of the training objects that have a new object in reach."""
+        if not self._precomputed:
+            return within_reach(self.X_fit_, rows, reach, self._metric, self._n_jobs)
+        if hasattr(rows, "tocsr"):
+            stored = rows.tocoo()
+            near = stored.data <= reach[stored.coords[1]]
+            return stored.coords[0][near], stored.coords[1][near], stored.data[near]
+        new, known = np.nonzero(rows <= reach)
+        return new, known, rows[new, known]
 
     def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
         """Coordinates of new objects, those at distance zero from a training object its own."""
@@ -434,6 +457,21 @@ def _within(distances: Array, radius: float) -> tuple[Array, Array]:
     nearest, found = smallest(distances, most)
     found[:, 1:][found[:, 1:] > radius] = np.inf
     return nearest, found
+
+
+def _merged(
+    nearest: Array, distances: Array, more: tuple[Array, Array, Array]
+) -> tuple[Array, Array]:
+    """Lists of neighbours and further pairs of (row, neighbour, distance), each once, as lists."""
+    known = np.isfinite(distances)
+    rows = np.concatenate([np.nonzero(known)[0], more[0]])
+    columns = np.concatenate([nearest[known], more[1]]).astype(nearest.dtype)
+    lengths = np.concatenate([distances[known], more[2]]).astype(distances.dtype)
+    first = np.unique(np.stack([rows, columns]), axis=1, return_index=True)[1]
+    rows, columns, lengths = rows[first], columns[first], lengths[first]
+    order = np.lexsort((columns, lengths, rows))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(nearest)))])
+    return _padded(indptr, columns[order], lengths[order])
 
 
 def _padded(indptr: Array, indices: Array, distances: Array) -> tuple[Array, Array]:

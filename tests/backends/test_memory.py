@@ -14,8 +14,7 @@ def test_claim_refuses_what_does_not_fit_and_names_the_alternative(monkeypatch):
     with pytest.raises(MemoryError) as error:
         memory.claim(3 * GB, "The matrix of distances", "Use n_landmarks=.")
     assert str(error.value) == (
-        "The matrix of distances needs 3.0 GB, but only 2.0 GB of memory is free. "
-        "Use n_landmarks=."
+        "The matrix of distances needs 3.0 GB, but only 2.0 GB of memory is free. Use n_landmarks=."
     )
 
 

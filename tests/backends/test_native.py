@@ -42,7 +42,7 @@ def test_n_threads_follows_the_environment_for_none_only(monkeypatch):
 def test_n_threads_refuses_nonsense():
     with pytest.raises(ValueError, match="n_jobs must not be 0"):
         native.n_threads(0)
-    with pytest.raises(TypeError, match="n_jobs must be an integer, got 1.5"):
+    with pytest.raises(TypeError, match=r"n_jobs must be an integer, got 1.5"):
         native.n_threads(1.5)
     with pytest.raises(TypeError, match="n_jobs must be an integer, got True"):
         native.n_threads(True)
@@ -155,7 +155,9 @@ BROKEN = {
     "offer: columns": lambda: native.offer(
         np.ones((3, 4)), np.ones(3), (0, 0), 1.0, np.ones((3, 2)), ids(3, 2), columns=True
     ),
-    "rerank: width": lambda: native.rerank(np.ones((2, 3)), np.ones((4, 2)), ids(2, 2), 1, False, 1),
+    "rerank: width": lambda: native.rerank(
+        np.ones((2, 3)), np.ones((4, 2)), ids(2, 2), 1, False, 1
+    ),
     "rerank: rows": lambda: native.rerank(np.ones((2, 3)), np.ones((4, 3)), ids(1, 2), 1, False, 1),
     "rerank: k": lambda: native.rerank(np.ones((2, 3)), np.ones((4, 3)), ids(2, 2), 3, False, 1),
     "rerank: range": lambda: native.rerank(

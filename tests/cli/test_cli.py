@@ -5,12 +5,11 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scipy.spatial.distance import pdist, squareform
 
 import lowdim.plot.canvas
 from lowdim.catalog import CATALOG
 from lowdim.cli import main
-from lowdim.cli.demo import PICTURES, residual_variances
+from lowdim.cli.demo import PICTURES
 
 
 def run(*arguments):
@@ -50,13 +49,6 @@ def test_demo_without_a_name_draws_all(tmp_path, monkeypatch):
     assert result.exit_code == 0
     assert drawn == list(PICTURES)
     assert len(result.stdout.splitlines()) == len(PICTURES)
-
-
-def test_residual_variance_falls_to_zero_at_the_true_dimension():
-    Y = np.random.default_rng(0).normal(size=(80, 3)) * [3, 2, 1]
-    residual = residual_variances(squareform(pdist(Y[:, :2])), Y[:, :2])
-    assert 0.05 < residual[0] < 1
-    assert residual[1] == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize(

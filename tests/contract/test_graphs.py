@@ -131,6 +131,19 @@ def test_radius_graphs(graph_case, X, new, tmp_path):
     assert gap <= graph_case.closeness * np.abs(estimator.embedding_).max()
 
 
+def test_a_given_radius_graph_whose_radius_is_not_told(graph_case, X, new):
+    """New objects are linked as the training objects were, not to all of them."""
+    if not graph_case.has("radius"):
+        pytest.skip(NO_RADIUS)
+    told = graph_case.make(n_neighbors=None, radius=1.2).fit(X)
+    given = graph_case.make(n_neighbors=None).fit(X, graph=neighbors(X, radius=1.2))
+    np.testing.assert_array_equal(given.embedding_, told.embedding_)
+    gap = np.abs(given.transform(X) - given.embedding_).max()
+    size = np.abs(given.embedding_).max()
+    assert gap <= graph_case.closeness * size
+    np.testing.assert_allclose(given.transform(new), told.transform(new), atol=0.1 * size)
+
+
 def test_a_new_object_outside_every_radius(graph_case, X):
     if not graph_case.has("radius"):
         pytest.skip(NO_RADIUS)

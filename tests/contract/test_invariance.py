@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 SCALES_WITH_DATA = ("PCA", "ClassicalMDS", "Isomap")
 
 few = settings(
-    max_examples=8,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],

@@ -53,7 +53,7 @@ def test_objects_beside_training_objects_land_beside_them(case, data_set, reques
     rows = request.getfixturevalue(data_set)
     estimator = case.make().fit(rows)
     size = np.abs(estimator.embedding_).max()
-    noise = 1e-7 * np.random.RandomState(0).standard_normal(rows.shape)
+    noise = 1e-10 * np.random.RandomState(0).standard_normal(rows.shape)
     gap = np.abs(estimator.transform(rows + noise) - estimator.embedding_).max()
     assert gap <= case.nearby * size
 

@@ -73,22 +73,14 @@ def dimension() -> Figure:
     isomap = lowdim.Isomap(n_neighbors=10, n_components=6).fit(X)
     figure = new_figure(7.0, 3.0)
     left, right = figure.subplots(1, 2)
-    residual = residual_variances(isomap.dist_matrix_, isomap.embedding_)
-    plot.scree(residual, left, label="residual variance", title="Isomap: what a map leaves out")
+    plot.scree(
+        isomap.residual_variance(6),
+        left,
+        label="residual variance",
+        title="Isomap: what a map leaves out",
+    )
     plot.scree(isomap.eigenvalues_, right, title="Isomap: eigenvalues")
     return figure
-
-
-def residual_variances(distances: Array, Y: Array) -> Array:
-    """1 - R^2 of given distances and those in the first 1, 2, ... columns of a map.
-
-    Tenenbaum, de Silva and Langford, Science 290, 2000.
-    """
-    from scipy.spatial.distance import pdist, squareform
-
-    given = squareform(distances, checks=False)
-    columns = range(1, Y.shape[1] + 1)
-    return np.array([1 - np.corrcoef(given, pdist(Y[:, :d]))[0, 1] ** 2 for d in columns])
 
 
 def digits() -> Figure:

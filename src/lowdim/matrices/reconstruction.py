@@ -145,6 +145,7 @@ def _spectrum(grams: Array) -> tuple[Array, Array]:
 
 def _tangent(grams: Array, dim: int) -> Array:
     """The leading directions of each neighbourhood about its mean: an orthonormal (k, dim)."""
+    grams = grams.astype(np.float64)  # so that M has the constants in its null space to rounding
     centered = grams - grams.mean(axis=1, keepdims=True)
     centered = centered - centered.mean(axis=2, keepdims=True)
     return _spectrum(centered)[1][:, :, :dim]

@@ -48,7 +48,8 @@ class LaplacianEigenmaps(GraphEmbedder):
 
     `transform` is Nystroem's formula (Bengio et al. 2004) over the training objects that the rule
     of the graph links to a new object. An object at distance zero from a training object gets its
-    coordinates; close to one the formula differs from them by a share lambda / (1 + degree).
+    coordinates; close to one the formula differs from them by a share of about
+    lambda / ((1 - lambda) (1 + degree)), as that object is one more neighbour.
     Time and memory n k and a sparse eigenproblem.
     """
 

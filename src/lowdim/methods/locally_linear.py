@@ -97,7 +97,7 @@ class LocallyLinearEmbedding(GraphEmbedder):
             M,
             dim,
             null=np.ones(n),
-            solver=self.eigen_solver,
+            solver="auto" if self.eigen_solver == "arpack" else self.eigen_solver,
             tol=self.tol * 1e-3,
             max_iter=None,
             seed=self.random_state,

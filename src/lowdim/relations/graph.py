@@ -64,6 +64,15 @@ class NeighborGraph:
         size = f"k={self.n_neighbors}" if self.indptr is None else f"{len(self.indices)} arcs"
         return f"NeighborGraph({self.n_objects} objects, {size}, metric={self.metric!r})"
 
+    def reach(self) -> Array:
+        """The distance from each object to the farthest of its neighbours."""
+        if self.indptr is None:
+            return np.asarray(self.distances[:, -1])
+        reach = np.zeros(self.n_objects, dtype=self.distances.dtype)
+        owners = np.repeat(np.arange(self.n_objects), np.diff(self.indptr))
+        np.maximum.at(reach, owners, self.distances)
+        return reach
+
     def csr(self) -> Any:
         """The directed graph as a SciPy CSR matrix of distances; stored zeros are edges too."""
         from scipy.sparse import csr_array

@@ -128,6 +128,38 @@ def query(
     return out_i, out_d
 
 
+def within_reach(
+    points: Any, queries: Any, reach: Array, metric: Metric, n_jobs: int | None = None
+) -> tuple[Array, Array, Array]:
+    """Row, column and distance of every pair with d(query, point) at most the point's reach."""
+    dense = not hasattr(points, "tocsr") and not hasattr(queries, "tocsr")
+    by_products = metric.name == "euclidean" and dense
+    if by_products:
+        center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+        shifted = points - center
+        norms = np.einsum("ij,ij->i", shifted, shifted)
+
+    def one(part: slice) -> tuple[Array, Array, Array]:
+        if not by_products:
+            block = np.asarray(metric.block(queries[part], points))
+            rows, columns = np.nonzero(block <= reach)
+            return rows + part.start, columns, block[rows, columns]
+        asked = queries[part] - center
+        sizes = np.einsum("ij,ij->i", asked, asked)
+        squares = asked @ shifted.T
+        squares *= -2
+        squares += norms  # |p|^2 - 2 pq, to be compared with reach^2 - |q|^2, rounding allowed for
+        slack = 64 * np.finfo(points.dtype).eps * (sizes[:, None] + norms.max(initial=0))
+        rows, columns = np.nonzero(squares <= np.square(reach) - sizes[:, None] + slack)
+        exact = np.linalg.norm(queries[part][rows] - points[columns], axis=1)
+        near = exact <= reach[columns]
+        return rows[near] + part.start, columns[near], exact[near]
+
+    found = native.run(one, native.blocks(queries.shape[0], 128), n_jobs)
+    rows, columns, distances = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return rows, columns, distances.astype(_float(points))
+
+
 def smallest(values: Array, k: int) -> tuple[Array, Array]:
     """Columns and values of each row's k smallest entries, ordered by (value, column)."""
     heap, ids = _empty_heaps(values.shape[0], k, values.dtype)

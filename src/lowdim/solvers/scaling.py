@@ -38,7 +38,7 @@ def classical_scaling(
 ) -> Scaling:
     """The k leading eigenpairs of a Gram matrix; negative eigenvalues count as zero."""
     found = top_eigenpairs(B, k, solver=solver, tol=tol, max_iter=max_iter, n_jobs=n_jobs)
-    if k >= B.n - 1:
+    if k >= B.n:
         share = negative_share(found.values)
     else:
         size = spectrum_size(B, found, exact=B.n <= EXACT)

@@ -352,7 +352,9 @@ def _shift_invert(
     if isinstance(A, Operator):
         raise TypeError("a matrix known by its products alone has no factors")
     sparse = csc_array(A, dtype=np.float64)
-    shift = 1e-10 * max(float(np.abs(sparse.diagonal()).mean()), 1e-300)
+    # Rounding may have left a zero eigenvalue negative, and that must not change sides.
+    slack = 1e-6 if operator.dtype == np.float32 else 1e-10
+    shift = slack * max(float(np.abs(sparse.diagonal()).mean()), 1e-300)
     factor = splu(
         csc_array(sparse + shift * eye_array(operator.n, format="csc")),
         permc_spec="MMD_AT_PLUS_A",

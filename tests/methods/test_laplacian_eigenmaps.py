@@ -1,0 +1,148 @@
+"""Laplacian eigenmaps: the eigenproblem of the paper, and its figure of bars."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.manifold import SpectralEmbedding
+
+from lowdim import PCA, LaplacianEigenmaps, data
+
+NORMALIZATIONS = ["random-walk", "symmetric", "none"]
+
+
+def aligned(Y, reference):
+    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return data.s_curve(250, noise=0.02, random_state=0)[0]
+
+
+@pytest.fixture(scope="module")
+def large():
+    return data.s_curve(400, noise=0.02, random_state=1)[0]
+
+
+@pytest.mark.parametrize("symmetry", ["union", "mutual", "mean"])
+@pytest.mark.parametrize("weights", ["heat", "binary"])
+def test_the_affinity_is_that_of_the_paper(X, symmetry, weights):
+    estimator = LaplacianEigenmaps(n_neighbors=12, symmetry=symmetry, weights=weights, t=0.5).fit(X)
+    D = cdist(X, X)
+    np.fill_diagonal(D, np.inf)
+    near = D.argsort(axis=1).argsort(axis=1) < 12
+    linked = near & near.T if symmetry == "mutual" else near | near.T
+    expected = np.where(linked, np.exp(-(D**2) / 0.5) if weights == "heat" else 1.0, 0)
+    assert connected_components(expected)[0] == 1
+    np.testing.assert_allclose(estimator.affinity_matrix_.toarray(), expected, atol=1e-12)
+
+
+def test_the_default_width_is_the_mean_squared_edge(X):
+    estimator = LaplacianEigenmaps(n_neighbors=10).fit(X)
+    lengths = estimator.graph_.adjacency().data
+    assert estimator.t_ == pytest.approx((lengths**2).mean())
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+@pytest.mark.parametrize("which", ["X", "large"])
+def test_constraint_and_eigen_equation(normalization, which, request):
+    rows = request.getfixturevalue(which)
+    estimator = LaplacianEigenmaps(3, n_neighbors=10, normalization=normalization).fit(rows)
+    Y, values = estimator.embedding_, estimator.eigenvalues_
+    W = estimator.affinity_matrix_.toarray()
+    d = W.sum(axis=1)
+    L = np.diag(d) - W
+    if normalization == "symmetric":
+        L = L / np.sqrt(d[:, None] * d)
+    mass = d if normalization == "random-walk" else np.ones(len(d))
+    np.testing.assert_allclose(Y.T @ (mass[:, None] * Y), np.eye(3), atol=1e-8)
+    np.testing.assert_allclose(L @ Y, mass[:, None] * Y * values, atol=1e-7 * np.abs(L).max())
+    expected = eigh(L, np.diag(mass), eigvals_only=True, subset_by_index=(0, 3))
+    assert expected[0] == pytest.approx(0, abs=1e-9)
+    np.testing.assert_allclose(values, expected[1:], rtol=1e-6)
+
+
+def test_as_scikit_learn_given_the_same_affinity(X):
+    estimator = LaplacianEigenmaps(2, n_neighbors=10, normalization="random-walk").fit(X)
+    theirs = SpectralEmbedding(2, affinity="precomputed", random_state=0).fit_transform(
+        estimator.affinity_matrix_.toarray()
+    )
+    for ours, their in zip(estimator.embedding_.T, theirs.T, strict=True):
+        assert abs(np.corrcoef(ours, their)[0, 1]) > 1 - 1e-8
+
+
+@pytest.mark.parametrize("eigen_solver", ["dense", "arpack", "shift-invert", "lobpcg"])
+def test_solvers_agree(large, eigen_solver):
+    reference = LaplacianEigenmaps(n_neighbors=10).fit_transform(large)
+    Y = LaplacianEigenmaps(n_neighbors=10, eigen_solver=eigen_solver).fit_transform(large)
+    np.testing.assert_allclose(
+        aligned(Y, reference), reference, atol=1e-4 * np.abs(reference).max()
+    )
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+@pytest.mark.parametrize("params", [{"n_neighbors": 10}, {"radius": 0.8}])
+def test_transform_solves_the_eigen_equation_of_a_new_point(X, normalization, params):
+    """Nystroem: a new point gets the value that its own row of the eigen-equation asks for."""
+    new = data.s_curve(15, noise=0.02, random_state=7)[0]
+    estimator = LaplacianEigenmaps(normalization=normalization, **params).fit(X)
+    Y, values = estimator.embedding_, estimator.eigenvalues_
+    D = cdist(new, X)
+    if "radius" in params:
+        linked = D <= 0.8
+    else:
+        linked = D.argsort(axis=1).argsort(axis=1) < 10
+        linked |= estimator.graph_.distances[:, -1] >= D
+    w = np.where(linked, np.exp(-(D**2) / estimator.t_), 0)
+    degree = w.sum(axis=1, keepdims=True)
+    if normalization == "random-walk":
+        expected = (w / degree) @ Y / (1 - values)
+    elif normalization == "symmetric":
+        expected = (w / np.sqrt(degree * estimator.degrees_)) @ Y / (1 - values)
+    else:
+        expected = w @ Y / (degree - values)
+    np.testing.assert_allclose(estimator.transform(new), expected, atol=1e-9)
+
+
+def test_weights_that_vanish_are_refused(X):
+    with pytest.raises(ValueError, match=r"weights of object \d+ .*Raise t"):
+        LaplacianEigenmaps(n_neighbors=5, t=1e-7).fit(X)
+
+
+@pytest.mark.parametrize("t", [0, -1.0, "wide"])
+def test_bad_widths(X, t):
+    with pytest.raises((TypeError, ValueError), match=r"^t must"):
+        LaplacianEigenmaps(t=t).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore:the number of connected components")
+def test_horizontal_and_vertical_bars():
+    """The paper's figure 4: a straight line separates the bars in the map, but not in PCA's."""
+    X, y = data.bars(1000, random_state=0)
+    Y = LaplacianEigenmaps(2, n_neighbors=14, weights="binary").fit_transform(X)
+    rule = LinearDiscriminantAnalysis()
+    assert rule.fit(Y, y).score(Y, y) == 1.0
+    flat = PCA(2).fit_transform(X)
+    assert rule.fit(flat, y).score(flat, y) < 0.9
+
+
+@pytest.mark.parametrize("weights", ["heat", "binary"])
+def test_new_points_of_a_piece_whose_neighbours_lie_outside(weights):
+    """Beside a dense cloud a sparse one has its neighbours there, but they are not mutual."""
+    random = np.random.RandomState(0)
+    dense = 0.1 * random.uniform(size=(100, 2))
+    X = np.concatenate([dense, 3 * random.uniform(size=(60, 2)) + [0.4, 0]])
+    estimator = LaplacianEigenmaps(
+        n_neighbors=8, symmetry="mutual", weights=weights, disconnected="separate"
+    )
+    with pytest.warns(UserWarning, match="2 embedded on their own"):
+        estimator.fit(X)
+    for rows, part in zip(estimator.part_rows_, estimator.parts_, strict=True):
+        size = np.abs(part.embedding_).max()
+        gap = np.abs(part.transform(X[rows] + 1e-10) - part.embedding_).max()
+        assert gap < 0.25 * size

@@ -1,0 +1,134 @@
+"""PCA against scikit-learn's, and its own ways to choose the number of components."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+from sklearn.decomposition import PCA as Reference
+
+from lowdim import PCA, ClassicalMDS, KernelPCA
+
+SOLVERS = ["auto", "full", "covariance_eigh", "gram_eigh", "arpack", "randomized"]
+
+
+def aligned(Y, reference):
+    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
+
+
+def correlated(n, d, seed=0):
+    random = np.random.RandomState(seed)
+    spread = np.diag(0.8 ** np.arange(d))
+    mixing = np.linalg.qr(random.standard_normal((d, d)))[0]
+    return random.standard_normal((n, d)) @ spread @ mixing + 5.0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", [(120, 10), (20, 60), (700, 15)])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_as_in_scikit_learn(solver, shape, whiten):
+    X = correlated(*shape)
+    ours = PCA(4, svd_solver=solver, whiten=whiten, iterated_power=10, random_state=0).fit(X)
+    theirs = Reference(4, svd_solver="full", whiten=whiten).fit(X)
+    tol = 1e-6 if solver == "randomized" else 1e-9
+    for name in (
+        "mean_",
+        "explained_variance_",
+        "explained_variance_ratio_",
+        "singular_values_",
+        "noise_variance_",
+    ):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=tol)
+    Y = theirs.transform(X)
+    size = np.abs(Y).max()
+    np.testing.assert_allclose(aligned(ours.embedding_, Y), Y, atol=tol * size)
+    np.testing.assert_allclose(aligned(ours.transform(X[:5]), Y[:5]), Y[:5], atol=tol * size)
+    components = aligned(ours.components_.T, theirs.components_.T).T
+    np.testing.assert_allclose(components, theirs.components_, atol=tol)
+    back = theirs.inverse_transform(Y)
+    np.testing.assert_allclose(ours.inverse_transform(ours.embedding_), back, atol=10 * tol * size)
+    assert ours.n_components_ == 4
+    assert ours.n_samples_ == len(X)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.9, 0.999])
+def test_a_share_of_the_variance(share):
+    X = correlated(100, 12)
+    assert (
+        PCA(share).fit(X).n_components_ == Reference(share, svd_solver="full").fit(X).n_components_
+    )
+
+
+def test_all_components_keep_everything():
+    X = correlated(40, 6)
+    estimator = PCA().fit(X)
+    assert estimator.embedding_.shape == (40, 6)
+    assert estimator.explained_variance_ratio_.sum() == pytest.approx(1)
+    np.testing.assert_allclose(estimator.inverse_transform(estimator.embedding_), X, atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_parallel_analysis_finds_a_known_rank(rank):
+    random = np.random.RandomState(rank)
+    signal = random.standard_normal((300, rank)) @ random.standard_normal((rank, 15)) * 2
+    X = signal + 0.3 * random.standard_normal((300, 15))
+    estimator = PCA("parallel").fit(X)
+    assert estimator.n_components_ == rank
+    assert estimator.embedding_.shape == (300, rank)
+
+
+def test_parallel_analysis_of_noise_keeps_one():
+    assert (
+        PCA("parallel").fit(np.random.RandomState(0).standard_normal((200, 8))).n_components_ == 1
+    )
+
+
+def test_whitened_coordinates_have_unit_covariance():
+    Y = PCA(3, whiten=True).fit_transform(correlated(200, 8))
+    np.testing.assert_allclose(np.cov(Y, rowvar=False), np.eye(3), atol=1e-10)
+
+
+def test_whitening_directions_without_variance_stays_finite():
+    X = correlated(30, 2) @ np.ones((2, 5))
+    estimator = PCA(3, whiten=True).fit(X)
+    assert np.isfinite(estimator.embedding_).all()
+    np.testing.assert_allclose(estimator.inverse_transform(estimator.embedding_), X, atol=1e-8)
+
+
+def test_sparse_rows_are_not_made_dense_but_centred_all_the_same():
+    sparse = csr_array(random_array((90, 30), density=0.2, rng=np.random.default_rng(0)))
+    ours, theirs = PCA(3).fit(sparse), Reference(3).fit(sparse.toarray())
+    np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=1e-9)
+    Y = theirs.transform(sparse.toarray())
+    np.testing.assert_allclose(aligned(ours.embedding_, Y), Y, atol=1e-8)
+    with pytest.raises(ValueError, match="svd_solver='full' needs dense X"):
+        PCA(3, svd_solver="full").fit(sparse)
+
+
+def test_float32_of_large_offset_keeps_its_digits():
+    X = correlated(200, 6).astype(np.float32)
+    near, far = PCA(2).fit(X), PCA(2).fit(X + np.float32(1000))
+    size = np.abs(near.embedding_).max()
+    np.testing.assert_allclose(
+        aligned(far.embedding_, near.embedding_), near.embedding_, atol=1e-3 * size
+    )
+
+
+def test_pca_is_classical_mds_is_linear_kernel_pca():
+    X = correlated(60, 7)
+    D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    Y = PCA(3).fit_transform(X)
+    for other in (
+        ClassicalMDS(3).fit_transform(X),
+        ClassicalMDS(7, method="cholesky").fit_transform(X)[:, :3],
+        ClassicalMDS(3, metric="precomputed").fit_transform(D),
+        KernelPCA(3).fit_transform(X),
+        KernelPCA(3, kernel="precomputed").fit_transform(X @ X.T),
+    ):
+        np.testing.assert_allclose(aligned(other, Y), Y, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_components", [0, -1, 11, 1.5, "mle", True])
+def test_bad_numbers_of_components(n_components):
+    with pytest.raises((TypeError, ValueError), match="n_components"):
+        PCA(n_components).fit(correlated(30, 10))

@@ -1,0 +1,89 @@
+"""Spectral clustering on data that k-means cannot part."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs, make_circles, make_moons
+from sklearn.metrics import adjusted_rand_score
+
+import lowdim
+from lowdim import SpectralClustering
+
+SHAPES = {
+    "moons": lambda n, seed: make_moons(n, noise=0.05, random_state=seed),
+    "circles": lambda n, seed: make_circles(n, noise=0.04, factor=0.5, random_state=seed),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.filterwarnings("ignore:the number of connected components")
+def test_shapes_that_are_not_convex(shape):
+    X, y = SHAPES[shape](400, 0)
+    new, y_new = SHAPES[shape](60, 1)
+    estimator = SpectralClustering(2, n_neighbors=10, random_state=0).fit(X)
+    assert adjusted_rand_score(y, estimator.labels_) == 1.0
+    assert adjusted_rand_score(y_new, estimator.predict(new)) == 1.0
+    np.testing.assert_array_equal(estimator.predict(X), estimator.labels_)
+    assert adjusted_rand_score(y, KMeans(2, n_init=3, random_state=0).fit_predict(X)) < 0.6
+
+
+def test_fit_predict_and_the_number_of_coordinates():
+    X, y = make_blobs(200, centers=[(0, 0), (5, 0), (0, 5), (5, 5)], random_state=0)
+    estimator = SpectralClustering(4, n_neighbors=25, random_state=0)
+    labels = estimator.fit_predict(X)
+    assert adjusted_rand_score(y, labels) > 0.9
+    assert estimator.embedding_.shape == (200, 3)
+    assert estimator.cluster_centers_.shape == (4, 3)
+    for c in range(4):
+        center = estimator.embedding_[labels == c].mean(axis=0)
+        np.testing.assert_allclose(estimator.cluster_centers_[c], center, atol=1e-10)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_weights_given_ready(form, tmp_path):
+    X, y = make_moons(200, noise=0.05, random_state=0)
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    W = np.exp(-squares / 0.01)
+    estimator = SpectralClustering(2, affinity="precomputed", random_state=0).fit(form(W))
+    assert adjusted_rand_score(y, estimator.labels_) == 1.0
+    estimator.save(tmp_path / "model")
+    rows = W[:20]
+    expected = estimator.predict(rows)
+    np.testing.assert_array_equal(lowdim.load(tmp_path / "model").predict(rows), expected)
+    np.testing.assert_array_equal(expected, estimator.labels_[:20])
+    with pytest.raises(ValueError, match="5 columns, but the model knows 200"):
+        estimator.predict(W[:3, :5])
+
+
+def test_bad_weights():
+    W = np.ones((10, 10))
+    model = SpectralClustering(2, affinity="precomputed")
+    lopsided = W.copy()
+    lopsided[2, 3] = 5
+    for bad, message in (
+        (lopsided, "symmetric"),
+        (-W, "negative"),
+        (W[:, :5], "square"),
+        (np.full((10, 10), np.nan), "NaN"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(bad)
+
+
+@pytest.mark.parametrize("n_clusters", [0, -1, 2.5, "two", 61])
+def test_bad_numbers_of_clusters(n_clusters):
+    X, _ = make_moons(60, noise=0.05, random_state=0)
+    with pytest.raises((TypeError, ValueError), match="n_clusters"):
+        SpectralClustering(n_clusters, n_neighbors=12).fit(X)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_labels_do_not_depend_on_the_threads(n_jobs):
+    X, _ = make_blobs(400, centers=5, cluster_std=3.0, random_state=0)
+    reference = SpectralClustering(5, random_state=0, n_neighbors=15).fit(X)
+    estimator = SpectralClustering(5, random_state=0, n_neighbors=15, n_jobs=n_jobs).fit(X)
+    np.testing.assert_array_equal(estimator.labels_, reference.labels_)
+    np.testing.assert_array_equal(estimator.cluster_centers_, reference.cluster_centers_)
