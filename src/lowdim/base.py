@@ -26,16 +26,9 @@ from lowdim.relations.distances import (
     resolve_metric,
 )
 from lowdim.relations.graph import NeighborGraph, fingerprint
-from lowdim.relations.neighbors import (
-    check_k,
-    nearest_outside,
-    neighbor_graph,
-    precomputed_graph,
-    query,
-    smallest,
-    sparse_rows,
-    within_reach,
-)
+from lowdim.relations.neighbors import neighbor_graph
+from lowdim.relations.precomputed import check_k, precomputed_graph, sparse_rows
+from lowdim.relations.search import nearest_outside, query, smallest, within_reach
 
 DISCONNECTED = ("join", "largest", "separate", "raise")
 
@@ -284,6 +277,11 @@ class GraphEmbedder(Embedder):
             raise ValueError(
                 "graph was computed from other data than X (their fingerprints differ). Compute "
                 "it again with lowdim.neighbors(X, ...)."
+            )
+        if not self._precomputed and graph.metric not in (self._metric.name, "precomputed"):
+            raise ValueError(
+                f"graph was measured by metric={graph.metric!r}, but this estimator's metric is "
+                f"{self._metric.name!r}. Give both the same."
             )
         if graph.n_neighbors is None or self.n_neighbors is None:
             return graph

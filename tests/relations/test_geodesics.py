@@ -121,10 +121,13 @@ def test_bad_arguments_are_named(monkeypatch):
         geodesics(graph, path_method="BF")
     with pytest.raises(ValueError, match="source out of range"):
         geodesics(graph, np.array([10]))
-    graph.data[0] = -1
-    with pytest.raises(ValueError, match="arc lengths must be finite and not negative"):
-        geodesics(graph, path_method="D")
-    monkeypatch.setattr(memory, "_WORTH_SAYING", 0)
-    monkeypatch.setattr(memory, "available_bytes", lambda: 100)
-    with pytest.raises(MemoryError, match="Set n_landmarks"):
-        geodesics(graph)
+    with monkeypatch.context() as small:
+        small.setattr(memory, "_WORTH_SAYING", 0)
+        small.setattr(memory, "available_bytes", lambda: 100)
+        with pytest.raises(MemoryError, match="Set n_landmarks"):
+            geodesics(graph)
+    for bad in (-1, np.inf, np.nan):
+        graph.data[0] = bad
+        for method in ("D", "FW"):
+            with pytest.raises(ValueError, match="arc lengths must be finite and not negative"):
+                geodesics(graph, path_method=method)

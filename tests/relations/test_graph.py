@@ -17,7 +17,8 @@ from lowdim.relations.graph import (
     fingerprint,
     symmetrize,
 )
-from lowdim.relations.neighbors import nearest_outside, neighbors
+from lowdim.relations.neighbors import neighbors
+from lowdim.relations.search import nearest_outside
 
 
 def dense(graph, missing=np.inf):

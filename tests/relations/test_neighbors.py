@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 from scipy.spatial.distance import cdist
 
-from lowdim.relations import neighbors as module
+from lowdim.relations import products, search
 from lowdim.relations.distances import resolve_metric
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.neighbors import neighbors, query, smallest
+from lowdim.relations.neighbors import neighbors
+from lowdim.relations.search import query, smallest
 
 RANDOM = np.random.default_rng(0)
 
@@ -18,8 +19,8 @@ RANDOM = np.random.default_rng(0)
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Several tiles of inner products on a few points, and no k-d tree."""
-    monkeypatch.setattr(module, "TILE", 37)
-    monkeypatch.setattr(module, "TREE_DIMENSIONS", -1)
+    monkeypatch.setattr(products, "TILE", 37)
+    monkeypatch.setattr(search, "TREE_DIMENSIONS", -1)
 
 
 def naive(X, k, metric="euclidean"):
@@ -104,8 +105,8 @@ def test_clusters_far_from_each_other_cost_no_digits(small_tiles, sparse):
 def test_duplicates_are_neighbors_of_each_other_and_never_of_themselves(path, monkeypatch):
     metric = "sqeuclidean" if path == "blocks" else "euclidean"
     if path == "tiles":
-        monkeypatch.setattr(module, "TILE", 37)
-        monkeypatch.setattr(module, "TREE_DIMENSIONS", -1)
+        monkeypatch.setattr(products, "TILE", 37)
+        monkeypatch.setattr(search, "TREE_DIMENSIONS", -1)
     X = np.repeat(RANDOM.normal(size=(20, 2)), 15, axis=0)
     graph = neighbors(X, 4, metric=metric)
     assert not graph.distances.any()
@@ -173,12 +174,12 @@ def test_neighbors_are_exact_on_any_data(n, d, k, whole, metric, seed):
     random = np.random.default_rng(seed)
     X = random.integers(-2, 3, (n, d)).astype(float) if whole else random.normal(size=(n, d))
     k = min(k, n - 1)
-    original = module.TILE
+    original = products.TILE
     try:
-        module.TILE = 7
+        products.TILE = 7
         graph = neighbors(X, k, metric=metric)
     finally:
-        module.TILE = original
+        products.TILE = original
     check_exact(graph, X, k, metric, 1e-9, 1e-13)
 
 
@@ -355,7 +356,7 @@ def test_a_neighbor_graph_passes_through():
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "cityblock"])
 @pytest.mark.parametrize("kind", ["tiles", "tree", "sparse"])
 def test_query_finds_the_nearest_points(metric, kind, monkeypatch):
-    monkeypatch.setattr(module, "TILE", 37)
+    monkeypatch.setattr(products, "TILE", 37)
     d = 3 if kind == "tree" else 12
     X, Q = RANDOM.normal(size=(300, d)), RANDOM.normal(size=(20, d))
     Q[0] = X[5]  # a known point is its own nearest

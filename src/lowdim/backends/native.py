@@ -27,7 +27,10 @@ def n_threads(n_jobs: int | None) -> int:
     """Threads to use: all cores (or LOWDIM_NUM_THREADS) for None, joblib's reading of the rest."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if n_jobs is None:
-        return max(1, int(os.environ.get("LOWDIM_NUM_THREADS", cores or 1)))
+        asked = os.environ.get("LOWDIM_NUM_THREADS") or str(cores or 1)
+        if not asked.isdecimal():
+            raise ValueError(f"LOWDIM_NUM_THREADS must be a whole number, got {asked!r}.")
+        return max(1, int(asked))
     n_jobs = integer(n_jobs, "n_jobs", -(10**6))
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: give a number of threads, or -1 or None for all.")

@@ -10,7 +10,7 @@ from lowdim.backends import native
 from lowdim.checks import Array
 from lowdim.matrices.reconstruction import barycentric_weights, local_grams
 from lowdim.relations.distances import Metric, resolve_metric
-from lowdim.relations.neighbors import query
+from lowdim.relations.search import query
 
 REG = 1e-3
 

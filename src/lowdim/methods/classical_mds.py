@@ -47,7 +47,7 @@ class ClassicalMDS(Embedder):
     ----------
     embedding_, eigenvalues_
     negative_share_ : share of the negative eigenvalues of B, 0 for Euclidean distances;
-        estimated within a few percent where n_samples > 1000. Above 0.05 a warning says so.
+        estimated within about 0.04 where n_samples > 1000. Above 0.05 a warning says so.
     dissimilarity_matrix_ : the distances, n x n (computed on demand for Euclidean vectors).
     landmarks_ : the landmarks' row numbers, with n_landmarks.
 

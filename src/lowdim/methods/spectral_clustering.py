@@ -14,7 +14,7 @@ from lowdim.checks import Array
 from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps
 from lowdim.relations.distances import check_square
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.neighbors import smallest
+from lowdim.relations.search import smallest
 
 
 class SpectralClustering(ClusterMixin, LaplacianEigenmaps):

@@ -204,13 +204,8 @@ def _gower(X: Any) -> tuple[Metric, Any]:
             part = difference > 0 if nominal[c] else np.minimum(difference / span[c], 1.0)
             total += np.where(known, part, 0.0)
             count += known
-        if (count == 0).any():
-            i, j = np.argwhere(count == 0)[0]
-            raise ValueError(
-                f"gower: rows {i} and {j} of a block have no column that both know. "
-                "Remove rows that are mostly missing."
-            )
-        return np.asarray(total / count)
+        with np.errstate(invalid="ignore"):  # no column that both know: no distance
+            return np.asarray(total / count)
 
     return Metric("gower", block, prepare), rows
 
@@ -333,8 +328,8 @@ def check_dissimilarities(D: Any, name: str = "X") -> Array:
             f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
             f"[{i}, {i}] is {D[i, i]:g}. If these are similarities, convert them first."
         )
-    if D.min() < 0:
-        i, j = np.argwhere(D < 0)[0]
+    if D.min() < -slack:
+        i, j = np.argwhere(-slack > D)[0]
         raise ValueError(
             f"{name}: dissimilarities must not be negative, [{i}, {j}] is {D[i, j]:g}."
         )

@@ -38,6 +38,8 @@ def geodesics(
     undirected graph.
     """
     checks.choice(path_method, "path_method", PATH_METHODS)
+    if graph.nnz and not (graph.data.min() >= 0 and np.isfinite(graph.data.max())):
+        raise ValueError("graph: arc lengths must be finite and not negative.")
     n = graph.shape[0]
     n_sources = n if sources is None else len(sources)
     memory.claim(

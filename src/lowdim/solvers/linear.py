@@ -18,7 +18,12 @@ def cholesky_in_place(A: Array, n_jobs: int | None = None) -> None:
     """
     for K in native.blocks(len(A), PANEL):
         known = A[K, : K.start]
-        diagonal = np.linalg.cholesky(A[K, K] - known @ known.T)
+        try:
+            diagonal = np.linalg.cholesky(A[K, K] - known @ known.T)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"The system is singular at row {K.start} or after it. Raise the ridge (alpha)."
+            ) from None
         A[K, K] = diagonal
         inverse = np.linalg.inv(diagonal).T
 

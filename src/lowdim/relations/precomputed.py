@@ -1,0 +1,89 @@
+"""Neighbour graphs in what the user has measured already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.relations.distances import check_dissimilarities
+from lowdim.relations.graph import NeighborGraph, fingerprint
+from lowdim.relations.search import smallest
+
+
+def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
+    """The neighbour graph in a dense matrix of dissimilarities or a sparse graph of them."""
+    if isinstance(X, NeighborGraph):
+        return X if k is None or X.n_neighbors is None else X.take(k)
+    if (k is None) == (radius is None):
+        raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
+    if hasattr(X, "tocsr"):
+        return _sparse_graph(X, k, radius)
+    D = check_dissimilarities(X)
+    n = len(D)
+    if radius is not None:
+        near = checks.real(radius, "radius", 0) >= D
+        np.fill_diagonal(near, False)
+        rows, columns = np.nonzero(near)
+        distances = D[rows, columns]
+        order = np.lexsort((columns, distances, rows))
+        columns, distances = columns[order].astype(np.int32), distances[order]
+        indptr = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64)
+        return NeighborGraph(columns, distances, "precomputed", fingerprint(D), indptr)
+    k = check_k(k, n)
+    return NeighborGraph(*smallest(D, k, own=True), "precomputed", fingerprint(D))
+
+
+def sparse_rows(X: Any, k: int | None, radius: float | None) -> tuple[Array, Array, Array]:
+    """indptr, indices, distances of each row's k smallest (or close enough) stored entries."""
+    X = checks.vectors(X, sparse=True)
+    if len(X.data) and X.data.min() < 0:
+        raise ValueError(f"X: a stored distance is negative ({X.data.min():g}).")
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    order = np.lexsort((X.indices, X.data, rows))
+    rows, columns, distances = rows[order], X.indices[order], X.data[order]
+    keep = np.ones(len(rows), dtype=bool)
+    if radius is not None:
+        keep = distances <= radius
+    if k is not None:
+        rank = np.arange(len(rows)) - X.indptr[rows]
+        keep &= rank < k
+    counts = np.bincount(rows[keep], minlength=X.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return indptr, columns[keep].astype(np.int32), distances[keep]
+
+
+def _sparse_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
+    from scipy.sparse import coo_array, csr_array
+
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"X: array must be 2-dimensional and square, got shape {X.shape}.")
+    if k is not None:
+        k = check_k(k, X.shape[0])
+    else:
+        radius = checks.real(radius, "radius", 0)
+    parts = coo_array(X)
+    off = parts.row != parts.col  # an object is no neighbour of its own
+    csr = csr_array((parts.data[off], (parts.row[off], parts.col[off])), shape=X.shape)
+    indptr, indices, distances = sparse_rows(csr, k, radius)
+    counts = np.diff(indptr)
+    digest = fingerprint(csr)
+    if k is not None and len(counts) and counts.min() == k:
+        shape = (X.shape[0], k)
+        return NeighborGraph(
+            indices.reshape(shape), distances.reshape(shape), "precomputed", digest
+        )
+    return NeighborGraph(indices, distances, "precomputed", digest, indptr)
+
+
+def check_k(k: Any, n: int, name: str = "n_neighbors") -> int:
+    """A number of neighbours that n objects can have."""
+    count = checks.integer(k, name, 1)
+    if count > n - 1:
+        raise ValueError(
+            f"{name} must be smaller than the number of objects: got {name}={k} for n_samples={n}. "
+            f"Use at most {max(n - 1, 0)}."
+        )
+    return count
