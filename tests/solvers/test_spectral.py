@@ -267,7 +267,7 @@ def test_lanczos_without_convergence_goes_on_and_says_so(no_dense, monkeypatch, 
     def fail(*_, **__):
         raise ArpackNoConvergence("%s", np.empty(0), np.empty((0, 0)))
 
-    monkeypatch.setattr(spectral, "_lanczos", fail)
+    monkeypatch.setattr(spectral, "lanczos", fail)
     L = graph_laplacian()
     values = np.linalg.eigvalsh(L.toarray())
     with caplog.at_level(logging.WARNING, logger="lowdim"):
@@ -295,7 +295,7 @@ def test_an_inaccurate_result_is_announced(monkeypatch, dtype):
     def wrong(*_, **__):
         return Eigenpairs(np.array([15.0, 18.0]), np.eye(20)[:, 18:])
 
-    monkeypatch.setattr(spectral, "_dense", wrong)
+    monkeypatch.setattr(spectral, "dense", wrong)
     with pytest.warns(UserWarning, match=r"inaccurate: relative residual .* Raise max_iter"):
         top_eigenpairs(A, 2)
 

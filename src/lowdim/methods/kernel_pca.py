@@ -21,7 +21,8 @@ from lowdim.matrices.kernels import (
     resolve_kernel,
 )
 from lowdim.relations.distances import check_square
-from lowdim.solvers.spectral import Eigenpairs, top_eigenpairs
+from lowdim.solvers.eigensolvers import Eigenpairs
+from lowdim.solvers.spectral import top_eigenpairs
 
 
 class KernelPCA(Embedder):

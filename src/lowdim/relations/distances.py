@@ -12,6 +12,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import memory, native
 from lowdim.checks import Array
+from lowdim.relations.gower import gower
 
 ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
 NAN_AWARE = ("nan_euclidean", "gower")
@@ -58,7 +59,8 @@ def resolve_metric(
         return found, found.prepare(X)
     name, params = _canonical(metric, params)
     if name == "gower":
-        return _gower(X)
+        block, prepare, rows = gower(X)
+        return Metric(name, block, prepare), rows
     if name == "nan_euclidean":
         from sklearn.metrics import nan_euclidean_distances
 
@@ -152,85 +154,6 @@ def _callable_block(
         return out
 
     return block
-
-
-def _gower(X: Any) -> tuple[Metric, Any]:
-    """Gower's distance: the mean of |a - b| / range, or [a != b], over the columns both have."""
-    columns = _columns(X)
-    categories: list[dict[Any, int] | None] = []
-    for values in columns:
-        numeric = _as_numbers(values)
-        if numeric is None:
-            present = [v for v in values if not _missing(v)]
-            categories.append({v: code for code, v in enumerate(dict.fromkeys(present))})
-        else:
-            categories.append(None)
-
-    def prepare(data: Any, name: str = "X", copy: bool = False) -> Array:
-        given = _columns(data)
-        if len(given) != len(categories):
-            raise ValueError(
-                f"{name} has {len(given)} features, but {len(categories)} were seen in fit."
-            )
-        coded = np.full((len(given[0]) if given else 0, len(given)), np.nan)
-        for c, (values, codes) in enumerate(zip(given, categories, strict=True)):
-            if codes is None:
-                numbers = _as_numbers(values)
-                if numbers is None:
-                    raise ValueError(f"{name}, column {c}: numbers in fit, but not here.")
-                coded[:, c] = numbers
-            else:  # a category not seen before differs from all that were
-                coded[:, c] = [np.nan if _missing(v) else codes.get(v, -1) for v in values]
-        if np.isinf(coded).any():
-            row, column = np.argwhere(np.isinf(coded))[0]
-            raise ValueError(f"{name} contains infinity at [{row}, {column}].")
-        return coded
-
-    rows = prepare(X)
-    if rows.shape[0] == 0:
-        raise ValueError("X holds no objects: 0 sample(s) while a minimum of 1 is required.")
-    with np.errstate(invalid="ignore"):
-        low = np.where(np.isnan(rows), np.inf, rows).min(axis=0)
-        high = np.where(np.isnan(rows), -np.inf, rows).max(axis=0)
-    span = np.where(high > low, high - low, 1.0)
-    nominal = np.array([codes is not None for codes in categories])
-
-    def block(A: Array, B: Array) -> Array:
-        total = np.zeros((len(A), len(B)))
-        count = np.zeros((len(A), len(B)))
-        for c in range(A.shape[1]):
-            difference = np.abs(A[:, c, None] - B[None, :, c])
-            known = ~np.isnan(difference)
-            part = difference > 0 if nominal[c] else np.minimum(difference / span[c], 1.0)
-            total += np.where(known, part, 0.0)
-            count += known
-        with np.errstate(invalid="ignore"):  # no column that both know: no distance
-            return np.asarray(total / count)
-
-    return Metric("gower", block, prepare), rows
-
-
-def _columns(X: Any) -> list[Array]:
-    """The columns of a table of mixed types."""
-    if hasattr(X, "columns") and hasattr(X, "iloc"):
-        return [np.asarray(X.iloc[:, c], dtype=object) for c in range(X.shape[1])]
-    table = np.asarray(X, dtype=object)
-    if table.ndim != 2:
-        raise ValueError(f"X must be a table of rows and columns, got {table.ndim} dimension(s).")
-    return [table[:, c] for c in range(table.shape[1])]
-
-
-def _as_numbers(values: Array) -> Array | None:
-    if any(isinstance(v, str) for v in values):
-        return None
-    try:
-        return np.array([np.nan if _missing(v) else float(v) for v in values])
-    except (TypeError, ValueError):
-        return None
-
-
-def _missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ == "NAType"
 
 
 def measured(rows: Any, metric: Metric, left: slice, right: slice) -> Array:

@@ -1,0 +1,4 @@
+"""The contract of every estimator, once."""
+
+from lowdim.base.embedder import Embedder as Embedder
+from lowdim.base.graph_embedder import GraphEmbedder as GraphEmbedder

@@ -1,0 +1,46 @@
+"""Lists of neighbours of different lengths, as rows filled up with infinite distances."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.relations.search import smallest
+
+
+def nearest_within(distances: Array, radius: float) -> tuple[Array, Array]:
+    """Each row's entries up to the radius, at least one, ascending and filled up with infinity."""
+    most = max(1, int((distances <= radius).sum(axis=1).max(initial=1)))
+    nearest, found = smallest(distances, most)
+    found[:, 1:][found[:, 1:] > radius] = np.inf
+    return nearest, found
+
+
+def merged(
+    nearest: Array, distances: Array, more: tuple[Array, Array, Array]
+) -> tuple[Array, Array]:
+    """Lists of neighbours and further pairs of (row, neighbour, distance), each once, as lists."""
+    known = np.isfinite(distances)
+    rows = np.concatenate([np.nonzero(known)[0], more[0]])
+    columns = np.concatenate([nearest[known], more[1]]).astype(nearest.dtype)
+    lengths = np.concatenate([distances[known], more[2]]).astype(distances.dtype)
+    first = np.unique(np.stack([rows, columns]), axis=1, return_index=True)[1]
+    rows, columns, lengths = rows[first], columns[first], lengths[first]
+    order = np.lexsort((columns, lengths, rows))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(nearest)))])
+    return padded(indptr, columns[order], lengths[order])
+
+
+def padded(indptr: Array, indices: Array, distances: Array) -> tuple[Array, Array]:
+    """Lists of different lengths as rows, filled up with infinite distances."""
+    counts = np.diff(indptr)
+    if counts.min(initial=1) == 0:
+        raise ValueError(
+            f"X: row {int(counts.argmin())} stores no distance to any training object."
+        )
+    place = np.arange(len(indices)) - np.repeat(indptr[:-1], counts)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    nearest = np.zeros((len(counts), counts.max(initial=1)), dtype=indices.dtype)
+    found = np.full(nearest.shape, np.inf, dtype=distances.dtype)
+    nearest[owner, place], found[owner, place] = indices, distances
+    return nearest, found

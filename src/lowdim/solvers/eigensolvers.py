@@ -1,0 +1,244 @@
+"""The engines behind `spectral`: each finds extreme eigenpairs of a symmetric operator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.matrices.operators import Operator
+
+
+class Eigenpairs(NamedTuple):
+    """Eigenvalues in the order asked for and the eigenvectors as columns."""
+
+    values: Array
+    vectors: Array
+
+
+def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = None) -> Eigenpairs:
+    from scipy.linalg import eigh
+
+    n = operator.n
+    if isinstance(A, np.ndarray):
+        full = A
+    elif hasattr(A, "toarray"):
+        full = A.toarray()
+    else:
+        full = operator.matmat(np.eye(n, dtype=operator.dtype))
+    full = (full + full.T) / 2
+    if basis is not None:  # to the very top, above every other eigenvalue
+        full = _off(basis, _off(basis, full).T)
+        full += (2 * np.abs(full).sum(axis=1).max() + 1) * (basis @ basis.T)
+    span = (n - k, n - 1) if top else (0, k - 1)
+    if k > n // 4:
+        values, vectors = eigh(full, check_finite=False, overwrite_a=True)
+        return Eigenpairs(values[span[0] : span[1] + 1], vectors[:, span[0] : span[1] + 1])
+    return Eigenpairs(*eigh(full, subset_by_index=span, check_finite=False, overwrite_a=True))
+
+
+def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: Any) -> Eigenpairs:
+    """The largest eigenvalues of a dense matrix by block Krylov iterations.
+
+    A product with eight columns costs little more than with one, for both wait until the matrix
+    has been read; so the subspace grows by the residuals of eight Ritz vectors at once. When it
+    is full it restarts from its better half (Rayleigh and Ritz).
+    """
+    width = max(8, 4 * -(-(k + 2) // 4))
+    most = max(8 * width, 2 * k + 4 * width)
+    floor = 1e-6 if operator.dtype == np.float32 else 1e-13
+    Q = np.linalg.qr(random_start(operator, width, seed))[0]
+    AQ = operator.matmat(Q)
+    for _ in range(max_iter or 200):
+        values, S = _rayleigh(Q, AQ)
+        residuals = AQ @ S[:, :width] - (Q @ S[:, :width]) * values[:width]
+        size = max(float(np.abs(values).max()), 1e-300)
+        converged = np.linalg.norm(residuals[:, :k], axis=0).max() <= max(tol, floor) * size
+        fresh = residuals[:, :0] if converged else _new_directions(residuals, Q)
+        if not fresh.shape[1]:  # accurate enough, or the subspace is invariant
+            break
+        if Q.shape[1] + width > most:
+            better = S[:, : max(k + width, most // 2)]
+            Q, AQ = Q @ better, AQ @ better
+        Q, AQ = np.hstack([Q, fresh]), np.hstack([AQ, operator.matmat(fresh)])
+    else:
+        values, S = _rayleigh(Q, AQ)
+    return Eigenpairs(values[:k], Q @ S[:, :k])
+
+
+def lanczos(
+    operator: Operator, k: int, tol: float, max_iter: int | None, seed: Any, sign: float = 1.0
+) -> Eigenpairs:
+    """The largest eigenvalues of sign * A by implicitly restarted Lanczos iterations."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    def product(v: Array) -> Array:
+        return np.asarray(sign * operator.matmat(v.reshape(-1, 1))[:, 0])
+
+    A = LinearOperator(operator.shape, matvec=product, dtype=operator.dtype)
+    start = random_start(operator, 1, seed)[:, 0]
+    basis = min(operator.n - 1, max(2 * k + 1, 20))
+    values, vectors = eigsh(A, k, which="LA", tol=tol, maxiter=max_iter, v0=start, ncv=basis)
+    return Eigenpairs(sign * values, vectors)
+
+
+def shift_invert(
+    A: Any,
+    operator: Operator,
+    k: int,
+    basis: Array | None,
+    tol: float,
+    max_iter: int | None,
+    seed: Any,
+) -> Eigenpairs:
+    """Lanczos on the inverse of A + shift, with A = (I - P) A (I - P) kept off its null space."""
+    from scipy.sparse import csc_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    if isinstance(A, Operator):
+        raise TypeError("a matrix known by its products alone has no factors")
+    sparse = csc_array(A, dtype=np.float64)
+    # Rounding may have left a zero eigenvalue negative, and that must not change sides.
+    slack = 1e-6 if operator.dtype == np.float32 else 1e-10
+    shift = slack * max(float(np.abs(sparse.diagonal()).mean()), 1e-300)
+    factor = splu(
+        csc_array(sparse + shift * eye_array(operator.n, format="csc")),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+
+    def solve(V: Array) -> Array:
+        inside = V if basis is None else V - basis @ (basis.T @ V)
+        x = factor.solve(np.ascontiguousarray(inside, dtype=np.float64))
+        return np.asarray(x if basis is None else x - basis @ (basis.T @ x))
+
+    inverse = Operator(operator.n, np.dtype(np.float64), solve)
+    found = lanczos(inverse, k, tol, max_iter, seed)
+    return _ritz(operator, found.vectors)
+
+
+def lobpcg(
+    A: Any,
+    operator: Operator,
+    k: int,
+    basis: Array | None,
+    tol: float,
+    max_iter: int | None,
+    preconditioner: Callable[[Array], Array] | None,
+    seed: Any,
+) -> Eigenpairs:
+    from scipy.sparse.linalg import LinearOperator
+    from scipy.sparse.linalg import lobpcg as scipy_lobpcg
+
+    if preconditioner is None and hasattr(A, "diagonal"):
+        diagonal = np.maximum(A.diagonal(), 1e-12 * max(float(A.diagonal().max()), 1e-300))
+
+        def preconditioner(V: Array) -> Array:
+            return np.asarray(V / diagonal[:, None])
+
+    def linear(product: Callable[[Array], Array]) -> Any:
+        def one(v: Array) -> Array:
+            return product(v.reshape(-1, 1))[:, 0]
+
+        return LinearOperator(operator.shape, matvec=one, matmat=product, dtype=operator.dtype)
+
+    guard = min(k + 5, operator.n // 5)
+    with warnings.catch_warnings():  # our own check of the residuals speaks for it
+        warnings.simplefilter("ignore", UserWarning)
+        values, vectors = scipy_lobpcg(
+            linear(operator.matmat),
+            random_start(operator, max(guard, k), seed),
+            Y=basis,
+            M=None if preconditioner is None else linear(preconditioner),
+            largest=False,
+            tol=max(tol, 1e-9) * norm_estimate(operator),
+            maxiter=max_iter or 1000,
+        )
+    order = np.argsort(values)[:k]
+    return Eigenpairs(values[order], vectors[:, order])
+
+
+def quadrature(operator: Operator, known: Array, probes: int, steps: int) -> float:
+    """tr |P A P| by Lanczos from random signs, P the projector off the known vectors."""
+
+    def project(V: Array) -> Array:
+        return np.asarray(V - known @ (known.T @ V))
+
+    random = np.random.RandomState(0)
+    start = project(np.sign(random.uniform(-1, 1, (operator.n, probes))).astype(operator.dtype))
+    lengths = np.linalg.norm(start, axis=0)
+    V = start / np.maximum(lengths, 1e-300)
+    before = np.zeros_like(V)
+    alphas, betas = np.zeros((steps, probes)), np.zeros((steps, probes))
+    for step in range(steps):
+        W = project(operator.matmat(project(V)))
+        if step:
+            W -= before * betas[step - 1].astype(V.dtype)
+        alphas[step] = np.einsum("ij,ij->j", V, W)
+        W -= V * alphas[step].astype(V.dtype)
+        betas[step] = np.linalg.norm(W, axis=0)
+        before, V = V, W / np.maximum(betas[step], 1e-300).astype(V.dtype)
+    total = 0.0
+    for p in range(probes):
+        T = np.diag(alphas[:, p]) + np.diag(betas[:-1, p], 1) + np.diag(betas[:-1, p], -1)
+        nodes, vectors = np.linalg.eigh(T)
+        total += lengths[p] ** 2 * float((vectors[0] ** 2 * np.abs(nodes)).sum())
+    return total / probes
+
+
+def lift(operator: Operator, basis: Array | None) -> Operator:
+    """The operator with its known null vectors moved to the top of the spectrum."""
+    if basis is None:
+        return operator
+    height = np.asarray(2 * norm_estimate(operator), dtype=operator.dtype)
+
+    def product(V: Array) -> Array:
+        inside = basis @ (basis.T @ V)
+        return np.asarray(operator.matmat(V - inside) + height * inside)
+
+    return Operator(operator.n, operator.dtype, product)
+
+
+def _off(basis: Array, V: Array) -> Array:
+    """What is left of V without its share in the span of the basis."""
+    return np.asarray(V - basis @ (basis.T @ V))
+
+
+def _rayleigh(Q: Array, AQ: Array) -> tuple[Array, Array]:
+    """Eigenvalues of Q'AQ, descending, and their eigenvectors."""
+    values, S = np.linalg.eigh((Q.T @ AQ + AQ.T @ Q) / 2)
+    return values[::-1], S[:, ::-1]
+
+
+def _ritz(operator: Operator, vectors: Array) -> Eigenpairs:
+    """Rayleigh and Ritz's best approximations to eigenpairs of A from a subspace."""
+    basis = np.linalg.qr(vectors)[0].astype(operator.dtype, copy=False)
+    values, rotation = np.linalg.eigh(basis.T @ operator.matmat(basis))
+    return Eigenpairs(values, basis @ rotation)
+
+
+def _new_directions(W: Array, Q: Array) -> Array:
+    """An orthonormal basis of what W adds to the span of Q."""
+    lengths = np.linalg.norm(W, axis=0)
+    W = W[:, lengths > 0] / lengths[lengths > 0]
+    for _ in range(2):  # twice is enough
+        W, R = np.linalg.qr(W - Q @ (Q.T @ W))
+        W = W[:, np.abs(np.diagonal(R)) > 100 * np.finfo(W.dtype).eps]
+    return W
+
+
+def norm_estimate(operator: Operator) -> float:
+    """A lower bound of the spectral norm, from one product."""
+    probe = np.cos(np.arange(operator.n, dtype=np.float64) ** 2)[:, None].astype(operator.dtype)
+    return float(np.linalg.norm(operator.matmat(probe)) / np.linalg.norm(probe))
+
+
+def random_start(operator: Operator, columns: int, seed: Any) -> Array:
+    from sklearn.utils import check_random_state
+
+    random = check_random_state(0 if seed is None else seed)
+    return np.asarray(random.uniform(-1, 1, (operator.n, columns))).astype(operator.dtype)
