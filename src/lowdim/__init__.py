@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lowdim.relations.geodesics import geodesics as geodesics
     from lowdim.relations.graph import NeighborGraph as NeighborGraph
     from lowdim.relations.neighbors import neighbors as neighbors
+    from lowdim.solvers.procrustes import procrustes as procrustes
     from lowdim.versions import show_versions as show_versions
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ _FUNCTIONS = {
     "is_euclidean": "matrices.gram",
     "load": "persist",
     "neighbors": "relations.neighbors",
+    "procrustes": "solvers.procrustes",
     "show_versions": "versions",
 }
 _PACKAGES = ("data", "plot")
