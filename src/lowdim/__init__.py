@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
     from lowdim.methods.locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
     from lowdim.methods.pca import PCA as PCA
+    from lowdim.methods.sammon import Sammon as Sammon
     from lowdim.methods.spectral_clustering import SpectralClustering as SpectralClustering
     from lowdim.persist import load as load
     from lowdim.relations.geodesics import geodesics as geodesics

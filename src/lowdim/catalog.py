@@ -19,6 +19,7 @@ class Method:
     cost: str
     extends: str
     paper: str
+    objects: str = "vectors"  # or "subjects": several matrices of dissimilarities
 
     def load(self) -> Any:
         """The estimator class."""
@@ -106,6 +107,16 @@ CATALOG: tuple[Method, ...] = (
         cost="n k and a sparse eigenproblem",
         extends="Nystroem's formula; barycentric inverse",
         paper="Coifman and Lafon 2006",
+    ),
+    Method(
+        name="Sammon",
+        module="sammon",
+        family="stress",
+        sentence="stress with w = 1/delta -> quasi-Newton or majorization",
+        keeps="distances, each to its own scale: the small ones as carefully as the large",
+        cost="n^2 per iteration, n^3 once, n^2 memory",
+        extends="least own stress on the frozen map; barycentric inverse",
+        paper="Sammon 1969; majorization: de Leeuw and Heiser 1980",
     ),
 )
 

@@ -35,8 +35,6 @@ few_values = arrays.arrays(  # many ties and duplicates
 scalars = st.one_of(
     st.none(), st.text(max_size=3), small_floats, st.complex_numbers(max_magnitude=5)
 )
-    st.none(), st.text(max_size=3), small_floats, st.complex_numbers(max_magnitude=5)
-)
 ragged = st.lists(st.lists(scalars, max_size=4), max_size=8)
 object_arrays = st.lists(st.lists(scalars, min_size=2, max_size=2), min_size=1, max_size=8).map(
     lambda rows: np.array(rows, dtype=object)
