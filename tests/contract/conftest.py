@@ -27,6 +27,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "LaplacianEigenmaps": {"n_neighbors": 8},
     "SpectralClustering": {"n_clusters": 3, "n_components": 2, "n_neighbors": 8, "random_state": 0},
     "DiffusionMap": {"n_neighbors": 8},
+    "CurvilinearDistanceAnalysis": {"n_neighbors": 8},
 }
 
 # How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
