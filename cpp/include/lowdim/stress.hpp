@@ -111,4 +111,40 @@ void place_points(const T* targets, const T* weights, int64_t n_new, const T* x,
     });
 }
 
+// One round of pairwise descent (Zheng, Pawar and Goodman 2018): objects are taken in the given
+// order, 2 * side at a time; each of the first half meets each of the second half, and both move
+// along the line between them by min(1, weight * rate) of what their distance is wrong. Tiles share
+// no object, so they run side by side and the outcome is one.
+template <class T>
+double meet_in_tiles(const int32_t* order, int64_t n_tiles, int64_t side, const T* targets,
+                     const T* weights, double rate, int dim, int n_threads, T* x) {
+    std::vector<double> stress(size_t(n_tiles), 0.0);
+    parallel_chunks(n_tiles, n_threads, [&](int64_t tile, int) {
+        const int32_t* own = order + tile * 2 * side;
+        const int64_t base = tile * side * side;
+        double sum = 0;
+        for (int64_t a = 0; a < side; ++a)
+            for (int64_t b = 0; b < side; ++b) {
+                T* p = x + int64_t(own[a]) * dim;
+                T* q = x + int64_t(own[side + b]) * dim;
+                T square = 0;
+                for (int c = 0; c < dim; ++c) square += (p[c] - q[c]) * (p[c] - q[c]);
+                const T d = std::sqrt(square), target = targets[base + a * side + b];
+                const T w = weights ? weights[base + a * side + b] : T(1);
+                sum += double(w) * double(target - d) * double(target - d);
+                if (!(d > 0)) continue;
+                const T by = T(std::min(1.0, double(w) * rate) / 2) * (target - d) / d;
+                for (int c = 0; c < dim; ++c) {
+                    const T move = by * (p[c] - q[c]);
+                    p[c] += move;
+                    q[c] -= move;
+                }
+            }
+        stress[size_t(tile)] = sum;
+    });
+    double total = 0;
+    for (double s : stress) total += s;
+    return total;
+}
+
 }  // namespace lowdim

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,6 +26,7 @@ from lowdim.solvers.initialize import (
     start_from_pairs,
 )
 from lowdim.solvers.majorize import Majorized, smacof, smacof_pairs
+from lowdim.solvers.sampled import FAR, LAST, NEAR, descend_sampled
 from lowdim.solvers.svd import principal_axes, scores
 
 METHODS = ("auto", "smacof", "sampled")
@@ -60,9 +60,9 @@ class MDS(Embedder):
         All but "ratio" are scaled to the mean square 1, and the map with them.
     ties : "primary": equal dissimilarities may get different disparities; "secondary": not.
     weights : w = d^-alpha by name, "d^-1" or "d^-2.5"; a matrix is given to fit.
-    method : "smacof": all known pairs; "sampled": every vector measured against about 160 others
-        drawn at random, in memory and time proportional to n_samples; "auto": "sampled" for
-        more than 10,000 vectors.
+    method : "smacof": all known pairs; "sampled": vectors measured against others
+        drawn at random, anew in each of max_iter rounds, in memory proportional to n_samples
+        (disparities="ratio", no weights matrix); "auto": "sampled" for more than 10,000 vectors.
     n_init : number of starts, run in parallel; the lowest stress is kept.
     init : the first start: "classical" (classical scaling; missing pairs filled in by shortest
         paths), "random", or an array. Further starts are random.
@@ -151,11 +151,12 @@ class MDS(Embedder):
             rows = self._objects(X, fitting=True)
             self._check_n_components(rows.shape[0])
             random = check_random_state(0 if self.random_state is None else self.random_state)
-            problem = self._problem(rows, weights, random)
-            starts = self._starts(rows, problem, self.init if init is None else init, random)
-            self._minimize(problem, starts)
+            init = self.init if init is None else init
             if self._sampled(rows):
-                self._estimate(rows, random)
+                self._fit_sample(rows, init, weights, random)
+            else:
+                problem = self._problem(rows, weights)
+                self._minimize(problem, self._starts(rows, problem, init, random))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Array:
@@ -176,86 +177,113 @@ class MDS(Embedder):
 
     # --- the problem: which pairs, which weights ----------------------------------------------
 
-    def _problem(self, rows: Any, weights: Any, random: Random) -> Array | Pairs:
+    def _problem(self, rows: Any, weights: Any) -> Array | Pairs:
         """A full matrix to be fitted as it is, or a list of pairs."""
         if self._precomputed and hasattr(rows, "tocsr"):
             pairs = known.sparse_pairs(rows)
             self.dissimilarity_matrix_ = pairs.graph(pairs.values)
-        elif self._sampled(rows):
-            pairs = known.sampled_pairs(rows, self._metric, PARTNERS, random, self.n_jobs)
-            self.dissimilarity_matrix_ = pairs.graph(pairs.values)
         else:
             D = rows if self._precomputed else distance_matrix(rows, self._metric, self.n_jobs)
             self.dissimilarity_matrix_ = D
-            full = self._kind == "ratio" and self.weights is None and weights is None
-            if full and not np.isnan(D.sum()):
-                self._require_spread(D)
-                return D
+            plain = self._kind == "ratio" and self.weights is None and weights is None
+            if plain and not np.isnan(D.sum()):
+                return _spread(D)
             pairs = known.dense_pairs(D)
-        self._require_spread(pairs.values)
-        if weights is not None:
-            pairs = pairs.weighted(known.given_weights(weights, pairs))
-        elif self.weights is not None:
-            self.smallest_ = float(pairs.values[pairs.values > 0].min())
-            pairs = pairs.weighted(self._power(pairs.values))
+        pairs = self._weighted(pairs, weights)
         known.require_connected(pairs)
         if self._kind == "ratio" and pairs.complete and pairs.weights is None:
             return pairs.matrix(pairs.values)
         return ordered(pairs, self._kind)
 
+    def _weighted(self, pairs: Pairs, weights: Any) -> Pairs:
+        _spread(pairs.values)
+        if weights is not None:
+            return pairs.weighted(known.given_weights(weights, pairs))
+        if self.weights is None:
+            return pairs
+        self.smallest_ = float(pairs.values[pairs.values > 0].min())
+        return pairs.weighted(self._power(pairs.values))
+
     def _power(self, values: Array) -> Array:
         return known.power_weights(values, known.power_of(self.weights), self.smallest_)
 
-    def _require_spread(self, values: Array) -> None:
-        if not (values.size and values.max() > 0):
-            raise ValueError(
-                "X: all dissimilarities are zero, so all objects are in one place and there is no "
-                "map to make. Check the metric and the scale of X."
-            )
-
     def _sampled(self, rows: Any) -> bool:
-        if self._precomputed:
-            if self.method == "sampled":
-                raise ValueError(
-                    "method='sampled' measures pairs itself and needs vectors, but "
-                    "metric='precomputed'. Give the known pairs as a sparse matrix instead."
-                )
-            return False
-        large = rows.shape[0] > LARGE
+        if self._precomputed and self.method == "sampled":
+            raise ValueError(
+                "method='sampled' measures pairs itself and needs vectors, but "
+                "metric='precomputed'. Give the known pairs as a sparse matrix instead."
+            )
+        large = not self._precomputed and rows.shape[0] > LARGE
         return self.method == "sampled" or (self.method == "auto" and large)
 
     # --- the solution ---------------------------------------------------------------------------
 
     def _minimize(self, problem: Array | Pairs, starts: list[Array]) -> None:
-        solve = self._solver(problem, self.n_jobs if len(starts) == 1 else 1)
-        found: list[Majorized] = native.run(solve, starts, self.n_jobs)
-        best = min(found, key=lambda one: one.stress)
-        self.embedding_, raw, self.history_ = best
-        self.n_iter_ = max(1, len(self.history_) - 1)
+        inner = self.n_jobs if len(starts) == 1 else 1
+        options: dict[str, Any] = {**self._limits, "eps": self.eps, "n_jobs": inner}
         if not isinstance(problem, Pairs):
+            found = native.run(lambda X: smacof(problem, X, **options), starts, self.n_jobs)
+            self._keep(found)
             self.disparities_ = problem
             total = float(np.square(problem, dtype=np.float64).sum()) / 2
-            self._measure(raw, _squared_distances(self.embedding_), total)
+            self._measure(
+                min(one.stress for one in found), _squared_distances(self.embedding_), total
+            )
             return
+        fit = disparities(problem, self._kind, self.ties, inner)
+        self._keep(
+            native.run(lambda X: smacof_pairs(problem, fit, X, **options), starts, self.n_jobs)
+        )
         d = self._distances(problem)
-        fitted = disparities(problem, self._kind, self.ties, self.n_jobs)(d)
+        fitted = fit(d)
         sparse = hasattr(self.dissimilarity_matrix_, "tocsr")
         self.disparities_ = problem.graph(fitted) if sparse else problem.matrix(fitted)
         self.transformation_ = curve(problem.values, fitted)
-        self._measure(raw, problem.sum_of_squares(d), problem.sum_of_squares(fitted))
+        parts = (problem.sum_of_squares(part) for part in (fitted - d, d, fitted))
+        self._measure(*parts)
+
+    def _fit_sample(self, rows: Any, init: Any, weights: Any, random: Random) -> None:
+        """Pairs met at random; those that are kept, to measure the stress, were not fitted."""
+        if self._kind != "ratio" or weights is not None:
+            raise ValueError(
+                "method='sampled' fits disparities='ratio', with weights by name or none; got "
+                f"disparities={self._kind!r}{'' if weights is None else ' and a weights matrix'}. "
+                "Set method='smacof', or fit some of the vectors and transform the others."
+            )
+        pairs = known.sampled_pairs(rows, self._metric, PARTNERS, random, self.n_jobs)
+        self.dissimilarity_matrix_ = self.disparities_ = pairs.graph(pairs.values)
+        pairs = self._weighted(pairs, None)
+        weigh = None if self.weights is None else self._power
+        rate = FAR if isinstance(init, str) and init == "random" else NEAR
+        rates = rate / pairs.mean_weight, LAST / self.max_iter / pairs.mean_weight
+        starts = self._starts(rows, pairs, init, random)
+        options = {**self._limits, "n_jobs": self.n_jobs}
+        self._keep(
+            [
+                descend_sampled(rows, self._metric, start, rates, weigh, random, **options)
+                for start in starts
+            ]
+        )
+        d = self._distances(pairs)
+        share = len(d) / (pairs.n * (pairs.n - 1) / 2)
+        parts = (pairs.sum_of_squares(part) / share for part in (pairs.values - d, d, pairs.values))
+        self._measure(*parts)
+
+    def _keep(self, found: list[Majorized]) -> None:
+        best = min(found, key=lambda one: one.stress)
+        self.embedding_, self.history_ = best.embedding, best.history
+        self.n_iter_ = max(1, len(best.history) - 1)
+
+    @property
+    def _limits(self) -> dict[str, Any]:
+        return {
+            "max_iter": self.max_iter,
+            "callback": self.callback,
+            "verbose": self.verbose,
+        }
 
     def _distances(self, pairs: Pairs) -> Array:
         return native.pair_distances(pairs.first, pairs.second, self.embedding_, self.n_jobs)
-
-    def _estimate(self, rows: Any, random: Random) -> None:
-        """The stress of all pairs, from pairs that were not fitted."""
-        fresh = known.sampled_pairs(rows, self._metric, PARTNERS, random, self.n_jobs)
-        if self.weights is not None:
-            fresh = fresh.weighted(self._power(fresh.values))
-        d, targets = self._distances(fresh), self._targets(fresh.values)
-        share = len(fresh.first) / (fresh.n * (fresh.n - 1) / 2)
-        parts = (fresh.sum_of_squares(part) / share for part in (targets - d, d, targets))
-        self._measure(*parts)
 
     def _measure(self, raw: float, squares: float, total: float) -> None:
         """Stress in all its units."""
@@ -264,22 +292,6 @@ class MDS(Embedder):
         wanted = self.normalized_stress
         normalized = self._kind != "ratio" if isinstance(wanted, str) else wanted
         self.stress_ = one if normalized else raw
-
-    def _targets(self, values: Array) -> Array:
-        return values if self._kind == "ratio" else apply_curve(self.transformation_, values)
-
-    def _solver(self, problem: Array | Pairs, n_jobs: int | None) -> Callable[[Array], Majorized]:
-        options: dict[str, Any] = {
-            "max_iter": checks.integer(self.max_iter, "max_iter", 1),
-            "eps": checks.real(self.eps, "eps", 0),
-            "callback": self.callback,
-            "verbose": self.verbose,
-            "n_jobs": n_jobs,
-        }
-        if not isinstance(problem, Pairs):
-            return lambda start: smacof(problem, start, **options)
-        fit = disparities(problem, self._kind, self.ties, n_jobs)
-        return lambda start: smacof_pairs(problem, fit, start, **options)
 
     def _starts(self, rows: Any, problem: Array | Pairs, init: Any, random: Random) -> list[Array]:
         n, k = rows.shape[0], self.n_components
@@ -296,7 +308,7 @@ class MDS(Embedder):
         else:
             starts = [self._classical(rows, problem, random)]
         size = float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
-        for _ in range(checks.integer(self.n_init, "n_init", 1) - len(starts)):
+        for _ in range(self.n_init - len(starts)):
             start = random_start(n, k, size, random, values.dtype)
             if isinstance(problem, Pairs) and self._kind != "ratio":
                 # Metric steps first: of a random start, the order of distances tells little.
@@ -333,7 +345,8 @@ class MDS(Embedder):
             weights = there.astype(X.dtype)
             if self.weights is not None:
                 weights *= self._power(D)
-            out[part] = place(self._targets(D), weights, X, self.n_jobs)
+            targets = D if self._kind == "ratio" else apply_curve(self.transformation_, D)
+            out[part] = place(targets, weights, X, self.n_jobs)
         return out
 
     # --- parameters -----------------------------------------------------------------------------
@@ -347,6 +360,9 @@ class MDS(Embedder):
         checks.choice(self._kind, "disparities", DISPARITIES)
         checks.choice(self.method, "method", METHODS)
         checks.choice(self.normalized_stress, "normalized_stress", ("auto", True, False))
+        checks.integer(self.n_init, "n_init", 1)
+        checks.integer(self.max_iter, "max_iter", 1)
+        checks.real(self.eps, "eps", 0)
         known.power_of(self.weights)
         if self.dissimilarity != "deprecated":
             checks.choice(self.dissimilarity, "dissimilarity", ("euclidean", "precomputed"))
@@ -390,6 +406,15 @@ class MDS(Embedder):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan |= self._precomputed
         return tags
+
+
+def _spread(values: Array) -> Array:
+    if values.size and values.max() > 0:
+        return values
+    raise ValueError(
+        "X: all dissimilarities are zero, so all objects are in one place and there is no map to "
+        "make. Check the metric and the scale of X."
+    )
 
 
 def _squared_distances(X: Array) -> float:

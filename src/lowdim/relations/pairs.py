@@ -53,6 +53,10 @@ class Pairs:
         total = len(self.first) if self.weights is None else self.weights.sum(dtype=np.float64)
         return float(total)
 
+    @property
+    def mean_weight(self) -> float:
+        return self.mass() / max(len(self.first), 1)
+
     def sum_of_squares(self, values: Array) -> float:
         """The weighted sum of squares of a number a pair has."""
         exact = values.astype(np.float64, copy=False)
@@ -176,7 +180,7 @@ def check_known(D: Any, name: str = "X") -> Array:
             f"{D[j, i]:g}. Mark a missing pair in both places, or in none."
         )
     check_dissimilarities(np.where(missing, 0, D).astype(D.dtype), name)
-    return D
+    return np.asarray(D)
 
 
 def given_weights(W: Any, pairs: Pairs) -> Array:
@@ -186,7 +190,8 @@ def given_weights(W: Any, pairs: Pairs) -> Array:
         raise ValueError(f"weights must be ({n}, {n}), as X is, got shape {np.shape(W)}.")
     if hasattr(W, "tocsr"):
         W = checks.vectors(W, name="weights", sparse=True)
-        _not_negative(*W.tocoo().coords, W.tocoo().data, "weights")
+        rows, columns = W.tocoo().coords
+        _not_negative(rows, columns, W.tocoo().data, "weights")
         found = np.asarray(W[pairs.first, pairs.second]).ravel()
         mirror = np.asarray(W[pairs.second, pairs.first]).ravel()
     else:

@@ -61,4 +61,5 @@ def random_start(
     n: int, k: int, size: float, random: np.random.RandomState, dtype: np.dtype[np.generic]
 ) -> Array:
     """Points spread evenly over a centred box whose distances have the root mean square `size`."""
-    return ((random.uniform(size=(n, k)) - 0.5) * size * np.sqrt(6 / k)).astype(dtype)
+    spread = (random.uniform(size=(n, k)) - 0.5) * size * np.sqrt(6 / k)
+    return np.asarray(spread, dtype=dtype)
