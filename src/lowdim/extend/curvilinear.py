@@ -17,7 +17,7 @@ def interpolate(images: Array, nearest: Array, distances: Array, n_jobs: int | N
 
     A new object moves by the rule of the map, with all its neighbours as pins at once instead of
     one after the other: y <- sum_i w_i (y_i + X_i (y - y_i) / Y_i) / sum_i w_i. The weight is
-    w_i = F(Y_i) / X_i^2: neighbours from which the map is torn away count little, and what
+    w_i = F(Y_i) / X_i: neighbours from which the map is torn away count little, and what
     comes near a known object lands near its image, as interpolation should. F is exponential
     with the distance of the farthest neighbour for its lambda, and the start the weighted mean
     of the images. Each row stops on its own.
@@ -38,7 +38,7 @@ def _placed(images: Array, X: Array) -> Array:
     known = X[:, 0] == 0
     X = np.where(known[:, None], 1.0, X)
     reach = X[:, -1]
-    base = 2 * (np.log(X[:, :1]) - np.log(X))
+    base = np.log(X[:, :1]) - np.log(X)
     y = _mean(base - _lengths(images - images[:, :1]) / reach[:, None], images)
     y[known] = images[known, 0]
     moving = np.flatnonzero(~known)
