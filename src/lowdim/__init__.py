@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from lowdim.methods.kernel_pca import KernelPCA as KernelPCA
     from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
     from lowdim.methods.locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
+    from lowdim.methods.maximum_variance import (
+        MaximumVarianceUnfolding as MaximumVarianceUnfolding,
+    )
     from lowdim.methods.mds import MDS as MDS
     from lowdim.methods.pca import PCA as PCA
     from lowdim.methods.sammon import Sammon as Sammon

@@ -160,6 +160,16 @@ CATALOG: tuple[Method, ...] = (
         "inverse",
         paper="Lee, Lendasse and Verleysen 2004",
     ),
+    Method(
+        name="MaximumVarianceUnfolding",
+        module="maximum_variance",
+        family="spectral",
+        sentence="k-NN -> SDP(max trace, local isometry) -> top eigenvectors",
+        keeps="distances to neighbours, everything else pulled apart",
+        cost="m^3 and m^2 memory for m edges; near n for the factorised version",
+        extends="distances to neighbours kept against the frozen map; barycentric inverse",
+        paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006",
+    ),
 )
 
 
