@@ -201,6 +201,17 @@ def test_more_prototypes_than_different_objects(method):
     np.testing.assert_allclose(found.embedding_[::5], found.embedding_[1::5], atol=1e-9)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_prototypes_in_a_graph(sparse, roll):
+    """No distances but those of the neighbours."""
+    X, strip = roll
+    graph = neighbors(X, 10)
+    found = CurvilinearDistanceAnalysis(n_prototypes=250, metric="precomputed", random_state=0)
+    found.fit(graph.csr() if sparse else graph)
+    assert len(found.prototypes_) == 250
+    assert agreement(found.embedding_, pdist(strip)) > 0.98
+
+
 @both
 @pytest.mark.parametrize("count", [2, 1001, 1.5, "many"])
 def test_bad_numbers_of_prototypes(method, count, roll):

@@ -30,8 +30,8 @@ class CurvilinearComponentAnalysis(Embedder):
     ----------
     n_components : dimension of the map.
     n_prototypes : vector quantisation first: map this many objects (those nearest to the centres
-        of k-means for Euclidean vectors, random ones for other metrics) and interpolate the
-        others.
+        of k-means for Euclidean vectors, otherwise objects far from each other) and place the
+        others by interpolation.
     max_iter : epochs, in each of which every object pins once.
     alpha : (first, last) step size of the rule.
     lambda_range : (first, last) width of the neighbourhood F on the map, in units of the
