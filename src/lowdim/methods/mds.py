@@ -18,7 +18,7 @@ from lowdim.extend.placement import place
 from lowdim.relations import pairs as known
 from lowdim.relations.distances import cross_distances, distance_matrix
 from lowdim.relations.pairs import Pairs
-from lowdim.solvers.disparities import DISPARITIES, apply_curve, curve, disparities, ordered
+from lowdim.solvers.disparities import DISPARITIES, TIES, apply_curve, curve, disparities, ordered
 from lowdim.solvers.initialize import (
     classical_start,
     landmark_start,
@@ -297,12 +297,12 @@ class MDS(Embedder):
         n, k = rows.shape[0], self.n_components
         values = problem.values if isinstance(problem, Pairs) else problem
         if not isinstance(init, str):
-            first = checks.vectors(init, name="init")
-            if first.shape != (n, k):
+            if np.shape(init) != (n, k):
                 raise ValueError(
-                    f"init must be of shape ({n}, {k}), one row an object, got {first.shape}."
+                    "init must be 'classical', 'random' or an array with a row for each object, of "
+                    f"shape ({n}, {k}); got {type(init).__name__} of shape {np.shape(init)}."
                 )
-            starts = [first.astype(values.dtype)]
+            starts = [checks.vectors(init, name="init").astype(values.dtype)]
         elif checks.choice(init, "init", ("classical", "classical_mds", "random")) == "random":
             starts = []
         else:
@@ -341,7 +341,7 @@ class MDS(Embedder):
                 D = cross_distances(D, self.X_fit_, self._metric, self.n_jobs)
             D = np.asarray(D.toarray() if hasattr(D, "toarray") else D, dtype=X.dtype)
             there = ~np.isnan(D)
-            D = np.where(there, D, 0)
+            D = _in_range(np.where(there, D, 0))
             weights = there.astype(X.dtype)
             if self.weights is not None:
                 weights *= self._power(D)
@@ -358,6 +358,7 @@ class MDS(Embedder):
 
     def _check_parameters(self) -> None:
         checks.choice(self._kind, "disparities", DISPARITIES)
+        checks.choice(self.ties, "ties", TIES)
         checks.choice(self.method, "method", METHODS)
         checks.choice(self.normalized_stress, "normalized_stress", ("auto", True, False))
         checks.integer(self.n_init, "n_init", 1)
@@ -409,12 +410,23 @@ class MDS(Embedder):
 
 
 def _spread(values: Array) -> Array:
-    if values.size and values.max() > 0:
-        return values
-    raise ValueError(
-        "X: all dissimilarities are zero, so all objects are in one place and there is no map to "
-        "make. Check the metric and the scale of X."
-    )
+    """Dissimilarities that are not all zero, nor too large to be squared and added up."""
+    if not (values.size and _in_range(values).max() > 0):
+        raise ValueError(
+            "X: all dissimilarities are zero, so all objects are in one place and there is no map "
+            "to make. Check the metric and the scale of X."
+        )
+    return values
+
+
+def _in_range(values: Array) -> Array:
+    largest = float(values.max(initial=0))
+    if not largest < np.sqrt(np.finfo(values.dtype).max) / 1e6:
+        raise ValueError(
+            f"X: squares of dissimilarities overflow {values.dtype}; the largest is {largest:g}. "
+            "Rescale X."
+        )
+    return values
 
 
 def _squared_distances(X: Array) -> float:

@@ -176,8 +176,8 @@ def check_known(D: Any, name: str = "X") -> Array:
     if apart.any():
         i, j = np.argwhere(apart & missing)[0]
         raise ValueError(
-            f"{name}: Array must be symmetric, but [{i}, {j}] is NaN and [{j}, {i}] is "
-            f"{D[j, i]:g}. Mark a missing pair in both places, or in none."
+            f"{name}: Array must be symmetric, but contains NaN at [{i}, {j}] while [{j}, {i}] is "
+            f"{D[j, i]:g}. Mark a missing pair as NaN in both places, or in none."
         )
     check_dissimilarities(np.where(missing, 0, D).astype(D.dtype), name)
     return np.asarray(D)
