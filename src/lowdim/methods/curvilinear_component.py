@@ -11,14 +11,15 @@ from lowdim.base import Embedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.extend.curvilinear import NEIGHBORS, interpolate
-from lowdim.relations.distances import cross_distances, distance_matrix
+from lowdim.relations.distances import distance_matrix
 from lowdim.relations.neighbors import query, smallest
 from lowdim.relations.prototypes import choose_prototypes
+from lowdim.relations.streams import distances_from
 from lowdim.solvers.curvilinear import Distances, curvilinear, initial, seed_of
 from lowdim.solvers.initialize import classical_start, landmark_start
 from lowdim.solvers.svd import principal_axes, scores
 
-KEPT = 64 * 1024**2  # bytes up to which all distances are kept rather than measured every epoch
+KEPT = 256 * 1024**2  # bytes up to which all distances are kept rather than measured every epoch
 
 
 class CurvilinearComponentAnalysis(Embedder):
@@ -57,7 +58,7 @@ class CurvilinearComponentAnalysis(Embedder):
 
     `transform` moves a new object by the same rule against the map of its nearest neighbours,
     which stands still; a training object gets its own coordinates. An epoch costs n^2
-    operations. From vectors no n x n matrix is kept beyond 64 MB: the distances of the pins are
+    operations. From vectors no n x n matrix is kept beyond 256 MB: the distances of the pins are
     then measured anew in every epoch, except by a callable metric.
     """
 
@@ -149,13 +150,7 @@ class CurvilinearComponentAnalysis(Embedder):
         n = rows.shape[0]
         if n * n * 8 <= KEPT or self._metric.name == "callable":
             return distance_matrix(rows, self._metric, self.n_jobs)
-
-        def from_pins(pins: Array) -> Array:
-            return np.ascontiguousarray(
-                cross_distances(rows, rows[pins], self._metric, self.n_jobs).T
-            )
-
-        return from_pins
+        return distances_from(rows, self._metric, self.n_jobs)
 
     def _start(self, rows: Any, distances: Distances) -> Array:
         if not self._precomputed and self._metric.euclidean:
