@@ -17,6 +17,7 @@
 #include "lowdim/neighbors.hpp"
 #include "lowdim/parallel.hpp"
 #include "lowdim/reconstruction.hpp"
+#include "lowdim/sammon.hpp"
 #include "lowdim/stress.hpp"
 
 namespace nb = nanobind;
@@ -326,6 +327,22 @@ void bind_for(nb::module_& m) {
         },
         "order"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "rate"_a,
         "x"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "sammon_gradient",
+        [](In2<T> dissimilarities, In2<double> transposed, In1<double> mass, Out2<double> gradient,
+           double floor, double epsilon, int n_threads) {
+            const size_t n = mass.shape(0);
+            expect(dissimilarities.shape(0) == n && dissimilarities.shape(1) == n &&
+                       transposed.shape(1) == n && gradient.shape(0) == n &&
+                       gradient.shape(1) == transposed.shape(0),
+                   "dissimilarities must be (n, n), transposed (dim, n) and gradient (n, dim)");
+            nb::gil_scoped_release unlocked;
+            return sammon_gradient<T>(dissimilarities.data(), transposed.data(), mass.data(),
+                                      int64_t(n), int(transposed.shape(0)), floor, epsilon,
+                                      n_threads, gradient.data());
+        },
+        "dissimilarities"_a.noconvert(), "transposed"_a.noconvert(), "mass"_a.noconvert(),
+        "gradient"_a.noconvert(), "floor"_a, "epsilon"_a, "n_threads"_a);
     m.def(
         "place_points",
         [](In2<T> targets, In2<T> weights, In2<T> transposed, Out2<T> y, int max_iter, double tol,

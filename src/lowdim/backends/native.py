@@ -194,6 +194,33 @@ def stress_gradient(dissimilarities: Array, X: Array, n_jobs: int | None) -> tup
     return gradient, float(stress)
 
 
+def sammon_gradient(
+    dissimilarities: Array,
+    X: Array,
+    mass: Array,
+    *,
+    floor: float,
+    epsilon: float,
+    n_jobs: int | None,
+) -> tuple[Array, float]:
+    """Half the gradient of sum_{i<j} w_ij (delta_ij - d_ij)^2 and that sum, coordinates in float64.
+
+    The weights are mass_i mass_j / max(delta_ij, epsilon); pairs up to `floor` are left out unless
+    epsilon > 0.
+    """
+    gradient = np.empty(X.shape)
+    stress = _native.sammon_gradient(
+        dissimilarities,
+        np.ascontiguousarray(X.T),
+        mass,
+        gradient,
+        floor,
+        epsilon,
+        n_threads(n_jobs),
+    )
+    return gradient, float(stress) / 2
+
+
 def pair_distances(first: Array, second: Array, X: Array, n_jobs: int | None) -> Array:
     """|x_i - x_j| of the listed pairs."""
     distances = np.empty(len(first), dtype=X.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.backends import native
@@ -12,11 +13,11 @@ from lowdim.base import Embedder
 from lowdim.callbacks import Callback, Watch
 from lowdim.checks import Array
 from lowdim.extend.frozen import place_by_stress
-from lowdim.matrices.gram import gram_operator
 from lowdim.relations.distances import cross_distances, distance_matrix
+from lowdim.solvers.initialize import classical_start, random_start
 from lowdim.solvers.quasi_newton import lbfgs
 from lowdim.solvers.sammon import SammonStress, majorize, merge_identical
-from lowdim.solvers.spectral import fix_signs, top_eigenpairs
+from lowdim.solvers.spectral import fix_signs
 
 METHODS = {"lbfgs": lbfgs, "majorize": majorize}
 FARTHEST = 1e60  # in units of the training data's largest dissimilarity
@@ -147,17 +148,15 @@ class Sammon(Embedder):
             return sums / np.bincount(kinds)[:, None]
         checks.choice(self.init, "init", ("classical", "random"))
         if self.init == "random":
-            from sklearn.utils import check_random_state
-
-            spread = float(D.mean(dtype=np.float64)) / np.sqrt(k)
+            size = float(D.mean(dtype=np.float64))
             random = check_random_state(self.random_state)
-            return np.asarray(spread * random.standard_normal((n, k))[first])
+            return random_start(n, k, size, random, np.dtype(np.float64))[first]
         start = np.zeros((len(first), k))
         if len(first) > 1:
             inside = D if len(first) == n else np.ascontiguousarray(D[np.ix_(first, first)])
             most = min(k, len(first) - 1)
-            found = top_eigenpairs(gram_operator(inside, self.n_jobs), most, n_jobs=self.n_jobs)
-            start[:, :most] = found.vectors * np.sqrt(np.maximum(found.values, 0))
+            found = classical_start(inside, most, self.n_jobs)
+            start[:, : found.shape[1]] = found
         return _apart(start)
 
     def _turned(self, Y: Array) -> Array:

@@ -52,7 +52,8 @@ def lbfgs(
         x = np.array(intermediate_result.x).reshape(start.shape)
         history.append(value)
         before = history[-1 - SPAN] if len(history) > SPAN else np.inf
-        if watch(len(history) - 1, value, show(x)) or before - value <= tol * value:
+        seen = x if watch.callback is None else show(x)
+        if watch(len(history) - 1, value, seen) or before - value <= tol * value:
             raise StopIteration
 
     options = {"maxcor": CORRECTIONS, "maxiter": watch.max_iter, "maxfun": 2**31 - 1}

@@ -45,28 +45,11 @@ class SammonStress:
 
     def at(self, X: Array) -> tuple[float, Array]:
         """The stress and its gradient with respect to X, without n x n temporaries."""
-        gradient = np.empty_like(X)
-
-        def rows(part: slice) -> float:
-            delta = self.D[part].astype(np.float64, copy=False)
-            gaps = [X[part, c, None] - X[None, :, c] for c in range(X.shape[1])]
-            squares = gaps[0] ** 2
-            for gap in gaps[1:]:
-                squares += gap**2
-            d = np.sqrt(squares, out=squares)
-            weights = self.weights(part)
-            error = d - delta
-            pull = weights * error
-            value = float((pull * error).sum())
-            np.divide(pull, d, out=pull, where=d > 0)
-            pull[d == 0] = 0
-            for c, gap in enumerate(gaps):
-                gradient[part, c] = (pull * gap).sum(axis=1)
-            return value
-
-        values = native.run(rows, native.blocks(len(X), ROWS), self.n_jobs)
+        gradient, value = native.sammon_gradient(
+            self.D, X, self.mass, floor=self.floor, epsilon=self.epsilon, n_jobs=self.n_jobs
+        )
         gradient *= 2 / self.total
-        return float(sum(values)) / (2 * self.total), gradient
+        return value / self.total, gradient
 
     def weights(self, part: slice) -> Array:
         """Rows of w_ij times the masses; zero on the diagonal."""
@@ -138,7 +121,8 @@ def majorize(
             history.append(value)
             best = Z
             before = history[-1 - SPAN] if len(history) > SPAN else np.inf
-            if iteration and watch(iteration, value, show(Z)):
+            seen = Z if watch.callback is None else show(Z)
+            if iteration and watch(iteration, value, seen):
                 break
             if before - value <= tol * value:
                 break
