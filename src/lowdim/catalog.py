@@ -145,7 +145,7 @@ CATALOG: tuple[Method, ...] = (
         family="stress",
         sentence="D -> stress weighted by the distances on the map -> one object pins, others move",
         keeps="short distances; unfolds or tears what cannot lie flat",
-        cost="n^2 per epoch, memory n; m^2 with m prototypes",
+        cost="n^2 per epoch; memory n beyond 256 MB of distances; m^2 per epoch with m prototypes",
         extends="the same rule against the map, which stands still; barycentric inverse",
         paper="Demartines and Herault 1997",
     ),

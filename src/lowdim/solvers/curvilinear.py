@@ -20,7 +20,8 @@ from lowdim.solvers.initialize import random_start
 
 NEIGHBORHOODS = ("exponential", "step")
 WIDEST, NARROWEST = 3.0, 0.1  # lambda="auto", in standard deviations of the start's widest axis
-BLOCK = 64  # distances are measured for a multiple of this many pins at once
+BLOCK = 64  # distances are measured for a multiple of this many pins at once,
+AT_ONCE = 2**21  # and for about this many pairs
 
 Distances = Array | Callable[[Array], Array]
 """All distances, or a function that gives those from some objects to all."""
@@ -85,7 +86,7 @@ def curvilinear(
     def sweep(pins: Array, Y: Array, alpha: float, reach: float, step: bool) -> float:
         """Let the objects pin; the error they met, each pair counted once."""
         total, whole = 0.0, isinstance(distances, np.ndarray)
-        for part in native.blocks(n, n if whole else BLOCK * max(1, 2**21 // (BLOCK * n))):
+        for part in native.blocks(n, n if whole else BLOCK * max(1, AT_ONCE // (BLOCK * n))):
             own = pins[part]
             rows = own if whole else np.arange(len(own), dtype=np.int32)
             D = distances if isinstance(distances, np.ndarray) else distances(own)
