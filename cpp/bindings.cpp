@@ -9,12 +9,16 @@
 #include <stdexcept>
 #include <string>
 
+#include "lowdim/curvilinear.hpp"
 #include "lowdim/geodesics.hpp"
 #include "lowdim/graph.hpp"
+#include "lowdim/isotonic.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/neighbors.hpp"
 #include "lowdim/parallel.hpp"
 #include "lowdim/reconstruction.hpp"
+#include "lowdim/sammon.hpp"
+#include "lowdim/stress.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -28,6 +32,8 @@ template <class T>
 using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -61,6 +67,17 @@ Graph<T> checked_graph(const In1<int64_t>& indptr, const In1<int32_t>& indices,
     const int64_t n = check_structure(indptr, indices);
     expect(data.shape(0) == indices.shape(0), "indices and data must have indptr[-1] entries");
     return {n, indptr.data(), indices.data(), data.data()};
+}
+
+// The objects of listed pairs must exist; scans that vectorise, little beside what follows them.
+void check_pairs(const In1<int32_t>& first, const In1<int32_t>& second, int64_t n) {
+    expect(first.shape(0) == second.shape(0), "first and second must have one entry per pair");
+    int32_t least = 0, most = -1;
+    for (size_t e = 0; e < first.shape(0); ++e) {
+        least = std::min({least, first.data()[e], second.data()[e]});
+        most = std::max({most, first.data()[e], second.data()[e]});
+    }
+    expect(least >= 0 && most < n, "first and second must lie in [0, n)");
 }
 
 template <class T>
@@ -220,27 +237,152 @@ void bind_for(nb::module_& m) {
         },
         "a"_a.noconvert(), "x"_a.noconvert(), "y"_a.noconvert(), "squared"_a, "n_threads"_a);
     m.def(
-        "guttman",
-        [](In2<T> dissimilarities, In2<T> transposed, Out2<T> out, int n_threads) {
-            const auto n = int64_t(out.shape(0));
-            expect(int64_t(dissimilarities.shape(0)) == n &&
-                       int64_t(dissimilarities.shape(1)) == n &&
-                       int64_t(transposed.shape(1)) == n && transposed.shape(0) == out.shape(1),
-                   "dissimilarities must be (n, n), transposed (dim, n) and out (n, dim)");
-            constexpr int64_t kChunk = 64;
-            std::vector<double> stress(size_t((n + kChunk - 1) / kChunk), 0.0);
+        "curvilinear_sweep",
+        [](In2<T> distances, In1<int32_t> rows, In1<int32_t> pins, Out2<double> y, double unit,
+           double alpha, double reach, bool step, int n_threads) {
+            const auto n = int64_t(y.shape(1));
+            expect(int64_t(distances.shape(1)) == n && rows.shape(0) == pins.shape(0),
+                   "distances must be (rows, n), y (dim, n), and each pin needs a row");
+            for (size_t p = 0; p < pins.shape(0); ++p)
+                expect(pins.data()[p] >= 0 && pins.data()[p] < n && rows.data()[p] >= 0 &&
+                           rows.data()[p] < int64_t(distances.shape(0)),
+                       "pins must lie in [0, n) and rows in [0, rows of distances)");
+            const Pins<T> all{int64_t(pins.shape(0)), pins.data(), rows.data(), distances.data()};
             nb::gil_scoped_release unlocked;
-            parallel_ranges(n, kChunk, n_threads, [&](int64_t begin, int64_t end, int) {
-                stress[size_t(begin / kChunk)] =
-                    kernels<T>().guttman(dissimilarities.data(), transposed.data(), out.data(), n,
-                                         int(out.shape(1)), begin, end);
-            });
-            double total = 0;
-            for (double s : stress) total += s;
-            return total / 2;
+            return curvilinear_sweep<T>(all, {unit, alpha, reach, step}, y.data(), n,
+                                        int(y.shape(0)), n_threads);
         },
-        "dissimilarities"_a.noconvert(), "transposed"_a.noconvert(), "out"_a.noconvert(),
+        "distances"_a.noconvert(), "rows"_a.noconvert(), "pins"_a.noconvert(), "y"_a.noconvert(),
+        "unit"_a, "alpha"_a, "reach"_a, "step"_a, "n_threads"_a);
+    m.def(
+        "stress_gradient",
+        [](In2<T> dissimilarities, In2<T> x, Out2<T> gradient, int n_threads) {
+            const auto n = int64_t(x.shape(0));
+            expect(int64_t(dissimilarities.shape(0)) == n &&
+                       int64_t(dissimilarities.shape(1)) == n && int64_t(gradient.shape(0)) == n &&
+                       gradient.shape(1) == x.shape(1),
+                   "dissimilarities must be (n, n), x and gradient (n, dim)");
+            nb::gil_scoped_release unlocked;
+            return stress_gradient<T>(dissimilarities.data(), x.data(), n, int(x.shape(1)),
+                                      n_threads, gradient.data());
+        },
+        "dissimilarities"_a.noconvert(), "x"_a.noconvert(), "gradient"_a.noconvert(),
         "n_threads"_a);
+    m.def(
+        "pair_distances",
+        [](In1<int32_t> first, In1<int32_t> second, In2<T> x, Out1<T> distances, int n_threads) {
+            check_pairs(first, second, int64_t(x.shape(0)));
+            expect(distances.shape(0) == first.shape(0), "distances must have one entry per pair");
+            nb::gil_scoped_release unlocked;
+            parallel_ranges(
+                int64_t(first.shape(0)), 16384, n_threads, [&](int64_t begin, int64_t end, int) {
+                    kernels<T>().pair_distances(first.data(), second.data(), x.data(),
+                                                int(x.shape(1)), begin, end, distances.data());
+                });
+        },
+        "first"_a.noconvert(), "second"_a.noconvert(), "x"_a.noconvert(), "distances"_a.noconvert(),
+        "n_threads"_a);
+    m.def(
+        "pair_gradient",
+        [](In1<int32_t> first, In1<int32_t> second, In1<T> distances, In1<T> targets,
+           In1<T> weights, In2<T> x, Out2<T> gradient, int n_threads) {
+            check_pairs(first, second, int64_t(x.shape(0)));
+            const size_t count = first.shape(0);
+            expect(distances.shape(0) == count && targets.shape(0) == count &&
+                       (weights.shape(0) == count || weights.shape(0) == 0),
+                   "distances, targets and weights must have one entry per pair");
+            expect(gradient.shape(0) == x.shape(0) && gradient.shape(1) == x.shape(1),
+                   "x and gradient must be (n, dim)");
+            nb::gil_scoped_release unlocked;
+            return pair_gradient<T>(first.data(), second.data(), distances.data(), targets.data(),
+                                    weights.shape(0) > 0 ? weights.data() : nullptr, int64_t(count),
+                                    x.data(), int64_t(x.shape(0)), int(x.shape(1)), n_threads,
+                                    gradient.data());
+        },
+        "first"_a.noconvert(), "second"_a.noconvert(), "distances"_a.noconvert(),
+        "targets"_a.noconvert(), "weights"_a.noconvert(), "x"_a.noconvert(),
+        "gradient"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "meet_in_tiles",
+        [](In1<int32_t> order, In3<T> targets, In3<T> weights, double rate, Out2<T> x,
+           int n_threads) {
+            const auto tiles = int64_t(targets.shape(0)), side = int64_t(targets.shape(1));
+            expect(
+                int64_t(targets.shape(2)) == side && int64_t(order.shape(0)) >= 2 * side * tiles &&
+                    (weights.shape(0) == 0 ||
+                     (int64_t(weights.shape(0)) == tiles && int64_t(weights.shape(1)) == side &&
+                      int64_t(weights.shape(2)) == side)),
+                "targets and weights must be (tiles, side, side), order of 2 side tiles objects");
+            std::vector<bool> seen(x.shape(0), false);
+            for (size_t k = 0; k < order.shape(0); ++k) {
+                const int32_t i = order.data()[k];
+                expect(i >= 0 && size_t(i) < x.shape(0) && !seen[size_t(i)],
+                       "order must name objects of x, each once");
+                seen[size_t(i)] = true;
+            }
+            nb::gil_scoped_release unlocked;
+            return meet_in_tiles<T>(order.data(), tiles, side, targets.data(),
+                                    weights.shape(0) > 0 ? weights.data() : nullptr, rate,
+                                    int(x.shape(1)), n_threads, x.data());
+        },
+        "order"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "rate"_a,
+        "x"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "sammon_gradient",
+        [](In2<T> dissimilarities, In2<double> transposed, In1<double> mass, Out2<double> gradient,
+           double floor, double epsilon, int n_threads) {
+            const size_t n = mass.shape(0);
+            expect(dissimilarities.shape(0) == n && dissimilarities.shape(1) == n &&
+                       transposed.shape(1) == n && gradient.shape(0) == n &&
+                       gradient.shape(1) == transposed.shape(0),
+                   "dissimilarities must be (n, n), transposed (dim, n) and gradient (n, dim)");
+            nb::gil_scoped_release unlocked;
+            return sammon_gradient<T>(dissimilarities.data(), transposed.data(), mass.data(),
+                                      int64_t(n), int(transposed.shape(0)), floor, epsilon,
+                                      n_threads, gradient.data());
+        },
+        "dissimilarities"_a.noconvert(), "transposed"_a.noconvert(), "mass"_a.noconvert(),
+        "gradient"_a.noconvert(), "floor"_a, "epsilon"_a, "n_threads"_a);
+    m.def(
+        "place_points",
+        [](In2<T> targets, In2<T> weights, In2<T> transposed, Out2<T> y, int max_iter, double tol,
+           int n_threads) {
+            expect(targets.shape(0) == y.shape(0) && weights.shape(0) == y.shape(0) &&
+                       targets.shape(1) == transposed.shape(1) &&
+                       weights.shape(1) == transposed.shape(1) && transposed.shape(0) == y.shape(1),
+                   "targets and weights must be (new, n), transposed (dim, n) and y (new, dim)");
+            nb::gil_scoped_release unlocked;
+            place_points<T>(targets.data(), weights.data(), int64_t(y.shape(0)), transposed.data(),
+                            int64_t(transposed.shape(1)), int(y.shape(1)), max_iter, tol, n_threads,
+                            y.data());
+        },
+        "targets"_a.noconvert(), "weights"_a.noconvert(), "transposed"_a.noconvert(),
+        "y"_a.noconvert(), "max_iter"_a, "tol"_a, "n_threads"_a);
+    m.def(
+        "isotonic",
+        [](In1<T> values, In1<T> weights, In1<int64_t> starts, bool primary, Out1<T> out,
+           int n_threads) {
+            const auto n = int64_t(values.shape(0));
+            expect(out.shape(0) == values.shape(0) &&
+                       (weights.shape(0) == values.shape(0) || weights.shape(0) == 0),
+                   "weights and out must have one entry per value");
+            const T* own = weights.shape(0) > 0 ? weights.data() : nullptr;
+            const auto ties = int64_t(starts.shape(0)) - 1;
+            if (ties >= 0) {
+                expect(starts.data()[0] == 0 && starts.data()[ties] == n,
+                       "starts must go from 0 to the number of values");
+                for (int64_t b = 0; b < ties; ++b)
+                    expect(starts.data()[b] <= starts.data()[b + 1], "starts must not decrease");
+            }
+            nb::gil_scoped_release unlocked;
+            if (ties < 0)
+                isotonic<T>(values.data(), own, n, n_threads, out.data());
+            else
+                isotonic_with_ties<T>(values.data(), own, n, starts.data(), ties, primary,
+                                      n_threads, out.data());
+        },
+        "values"_a.noconvert(), "weights"_a.noconvert(), "starts"_a.noconvert(), "primary"_a,
+        "out"_a.noconvert(), "n_threads"_a);
 }
 
 }  // namespace

@@ -11,12 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "lowdim/curvilinear.hpp"
 #include "lowdim/geodesics.hpp"
 #include "lowdim/graph.hpp"
+#include "lowdim/isotonic.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/neighbors.hpp"
 #include "lowdim/parallel.hpp"
 #include "lowdim/reconstruction.hpp"
+#include "lowdim/sammon.hpp"
+#include "lowdim/stress.hpp"
 
 using namespace lowdim;
 
@@ -769,48 +773,274 @@ void test_narrow_matmul(int width, bool squared) {
     }
 }
 
-// --- the Guttman transform -----------------------------------------------------------------
+// --- stress --------------------------------------------------------------------------------
+
+// Pulls sum_j w (1 - target / d) (x_i - x_j) of the given pairs, in double; x point by point.
+template <class T>
+double naive_stress(const std::vector<T>& x, int dim, int i, int j, double target, double weight,
+                    std::vector<double>& sums) {
+    double squares = 0;
+    for (int c = 0; c < dim; ++c)
+        squares += std::pow(double(x[size_t(i * dim + c)]) - double(x[size_t(j * dim + c)]), 2);
+    const double d = std::sqrt(squares);
+    for (int c = 0; c < dim && d > 0; ++c) {
+        const double gap = double(x[size_t(i * dim + c)]) - double(x[size_t(j * dim + c)]);
+        sums[size_t(i * dim + c)] += weight * (1 - target / d) * gap;
+        sums[size_t(j * dim + c)] -= weight * (1 - target / d) * gap;
+    }
+    return weight * (target - d) * (target - d);
+}
 
 template <class T>
-void test_guttman(int n, int dim) {
+bool all_close(const std::vector<T>& a, const std::vector<double>& b, double scale) {
+    bool ok = a.size() == b.size();
+    for (size_t k = 0; ok && k < a.size(); ++k) ok = close(a[k], b[k], scale);
+    return ok;
+}
+
+template <class T>
+void test_stress(int n, int dim, T scale) {
     Random random(uint32_t(n * 10 + dim));
-    std::vector<T> x = random.reals<T>(int64_t(n) * dim);  // x[c * n + i], as the kernel reads it
-    for (int c = 0; c < dim && n > 3; ++c) x[size_t(c * n + 3)] = x[size_t(c * n)];  // a duplicate
+    std::vector<T> x = random.reals<T>(int64_t(n) * dim);
+    for (T& v : x) v *= scale;
+    for (int c = 0; c < dim && n > 3; ++c) x[size_t(3 * dim + c)] = x[size_t(c)];  // a duplicate
     std::vector<T> delta(size_t(n) * size_t(n), T(0));
+    std::vector<int32_t> first, second;
+    std::vector<T> targets, weights;
+    std::vector<double> full(x.size(), 0.0), listed(x.size(), 0.0);
+    double all = 0, some = 0;
     for (int i = 0; i < n; ++i)
-        for (int j = 0; j < i; ++j)
-            delta[size_t(i * n + j)] = delta[size_t(j * n + i)] = T(random.real() + 0.1);
-    std::vector<T> out(size_t(n * dim), T(-1));
-    const int middle = n / 3;
-    double stress = kernels<T>().guttman(delta.data(), x.data(), out.data(), n, dim, 0, middle);
-    check(std::all_of(out.begin() + middle * dim, out.end(), [](T v) { return v == -1; }),
-          "guttman writes its rows only");
-    stress += kernels<T>().guttman(delta.data(), x.data(), out.data(), n, dim, middle, n);
-    double naive_stress = 0;
-    bool ok = true;
-    for (int i = 0; i < n; ++i) {
-        std::vector<double> row(size_t(dim), 0.0);
-        double size = 1;  // of the terms of the sum: near neighbours make them large
-        for (int j = 0; j < n; ++j) {
-            double squares = 0;
-            for (int c = 0; c < dim; ++c)
-                squares += std::pow(double(x[size_t(c * n + i)]) - double(x[size_t(c * n + j)]), 2);
-            const double d = std::sqrt(squares), target = double(delta[size_t(i * n + j)]);
-            naive_stress += (target - d) * (target - d);
-            size += target / n;
-            for (int c = 0; c < dim && d > 0; ++c)
-                row[size_t(c)] +=
-                    target / d * (double(x[size_t(c * n + i)]) - double(x[size_t(c * n + j)])) / n;
+        for (int j = i + 1; j < n; ++j) {
+            const T target = T(random.real() + 0.1) * scale;
+            delta[size_t(i * n + j)] = delta[size_t(j * n + i)] = target;
+            all += naive_stress(x, dim, i, j, double(target), 1.0, full);
+            if (random.whole(0, 2) == 0) continue;
+            const T weight = T(random.whole(0, 3));
+            first.push_back(j);
+            second.push_back(i);
+            targets.push_back(target);
+            weights.push_back(weight);
+            some += naive_stress(x, dim, i, j, double(target), double(weight), listed);
         }
-        for (int c = 0; c < dim; ++c)
-            ok = ok && close(out[size_t(i * dim + c)], row[size_t(c)], size);
+    std::vector<T> one(x.size()), three(x.size());
+    const double stress = stress_gradient<T>(delta.data(), x.data(), n, dim, 1, one.data());
+    const double again = stress_gradient<T>(delta.data(), x.data(), n, dim, 3, three.data());
+    const double size = double(scale) * n;
+    check(all_close(one, full, size), "stress_gradient");
+    check(std::abs(stress - all) <= 1e-4 * all && close(T(stress / (1 + all)), all / (1 + all)),
+          "stress_gradient's stress");
+    check(same_bits(one, three) && stress == again, "stress_gradient with three threads");
+
+    const auto count = int64_t(first.size());
+    std::vector<T> d(first.size());
+    kernels<T>().pair_distances(first.data(), second.data(), x.data(), dim, 0, count, d.data());
+    const double pairs = pair_gradient<T>(first.data(), second.data(), d.data(), targets.data(),
+                                          weights.data(), count, x.data(), n, dim, 1, one.data());
+    pair_gradient<T>(first.data(), second.data(), d.data(), targets.data(), weights.data(), count,
+                     x.data(), n, dim, 3, three.data());
+    check(all_close(one, listed, size), "pair_gradient");
+    check(close(T(pairs / (1 + some)), some / (1 + some)), "pair_gradient's stress");
+    check(same_bits(one, three), "pair_gradient with three threads");
+}
+
+// Sammon's stress by its definition; floats too are summed in double.
+template <class T>
+void test_sammon(int n, int dim, double epsilon) {
+    Random random(uint32_t(n * 10 + dim));
+    const std::vector<double> x = random.reals<double>(int64_t(n) * dim);
+    std::vector<double> mass(static_cast<size_t>(n)), naive(x.size(), 0.0), transposed(x.size());
+    std::vector<T> delta(size_t(n) * size_t(n), T(0));
+    for (double& m : mass) m = random.whole(1, 3);
+    for (int i = 0; i < n; ++i)
+        for (int c = 0; c < dim; ++c) transposed[size_t(c * n + i)] = x[size_t(i * dim + c)];
+    double total = 0;
+    for (int i = 0; i < n; ++i)
+        for (int j = i + 1; j < n; ++j) {
+            const T target = random.whole(0, 5) == 0 ? T(0) : T(random.real() + 0.1);
+            delta[size_t(i * n + j)] = delta[size_t(j * n + i)] = target;
+            if (target == T(0) && epsilon == 0) continue;
+            const double weight =
+                mass[size_t(i)] * mass[size_t(j)] / std::max(double(target), epsilon);
+            total += naive_stress(x, dim, i, j, double(target), weight, naive);
+        }
+    std::vector<double> one(x.size()), three(x.size());
+    const double stress = sammon_gradient<T>(delta.data(), transposed.data(), mass.data(), n, dim,
+                                             1e-12, epsilon, 1, one.data());
+    const double again = sammon_gradient<T>(delta.data(), transposed.data(), mass.data(), n, dim,
+                                            1e-12, epsilon, 3, three.data());
+    bool ok = std::abs(stress - 2 * total) <= 1e-10 * (1 + total);
+    for (size_t k = 0; k < one.size(); ++k)
+        ok = ok && std::abs(one[k] - naive[k]) <= 1e-10 * (1 + total);
+    check(ok, "sammon_gradient");
+    check(stress == again && same_bits(one, three), "sammon_gradient with three threads");
+}
+
+// A point is put back where its distances to the others say.
+template <class T>
+void test_place_points() {
+    const int n = 40, dim = 2, n_new = 20;
+    Random random(5);
+    const std::vector<T> x = random.reals<T>(n * dim), truth = random.reals<T>(n_new * dim);
+    std::vector<T> targets(size_t(n_new * n)), weights(size_t(n_new * n), T(1));
+    for (int r = 0; r < n_new; ++r)
+        for (int j = 0; j < n; ++j)
+            targets[size_t(r * n + j)] = std::hypot(truth[size_t(r * dim)] - x[size_t(j)],
+                                                    truth[size_t(r * dim + 1)] - x[size_t(n + j)]);
+    std::vector<T> one = truth, three;
+    for (T& v : one) v += T(0.1);
+    for (int j = 0; j < n; ++j) weights[size_t(3 * n + j)] = 0;  // nothing is known of the fourth
+    three = one;
+    const T still = one[6];
+    place_points<T>(targets.data(), weights.data(), n_new, x.data(), n, dim, 1000, 1e-12, 1,
+                    one.data());
+    place_points<T>(targets.data(), weights.data(), n_new, x.data(), n, dim, 1000, 1e-12, 3,
+                    three.data());
+    bool ok = true;
+    for (int k = 0; k < n_new * dim; ++k)
+        ok = ok && (k / dim == 3 || std::abs(one[size_t(k)] - truth[size_t(k)]) < T(1e-4));
+    check(ok && one[6] == still, "place_points");
+    check(same_bits(one, three), "place_points with three threads");
+}
+
+template <class T>
+void test_meet_in_tiles() {
+    const int n = 37, side = 3, n_tiles = 6;
+    Random random(6);
+    std::vector<T> one = random.reals<T>(n * 2), targets(size_t(n_tiles * side * side), T(0.5));
+    std::vector<int32_t> order(size_t(n), 0);
+    for (int i = 0; i < n; ++i) order[size_t(i)] = int32_t((i * 5 + 2) % n);
+    std::vector<T> three = one, naive = one;
+    meet_in_tiles<T>(order.data(), n_tiles, side, targets.data(), nullptr, 0.4, 2, 1, one.data());
+    meet_in_tiles<T>(order.data(), n_tiles, side, targets.data(), nullptr, 0.4, 2, 3, three.data());
+    for (int t = 0; t < n_tiles; ++t)
+        for (int a = 0; a < side; ++a)
+            for (int b = 0; b < side; ++b) {
+                T* p = &naive[size_t(2 * order[size_t(t * 2 * side + a)])];
+                T* q = &naive[size_t(2 * order[size_t(t * 2 * side + side + b)])];
+                const T d = std::hypot(p[0] - q[0], p[1] - q[1]);
+                for (int c = 0; c < 2; ++c) {
+                    const T move = T(0.2) * (T(0.5) - d) / d * (p[c] - q[c]);
+                    p[c] += move;
+                    q[c] -= move;
+                }
+            }
+    check(all_close(one, std::vector<double>(naive.begin(), naive.end()), 10), "meet_in_tiles");
+    check(same_bits(one, three), "meet_in_tiles with three threads");
+}
+
+// --- isotonic regression --------------------------------------------------------------------
+
+// max over j <= k of min over l >= k of the weighted mean of [j, l], by its definition.
+template <class T>
+std::vector<double> naive_isotonic(const std::vector<T>& y, const std::vector<T>& w) {
+    const size_t n = y.size();
+    std::vector<double> out(n, -kInf<double>);
+    for (size_t j = 0; j < n; ++j) {
+        std::vector<double> least(n, kInf<double>);
+        double sum = 0, mass = 0;
+        for (size_t l = j; l < n; ++l) {
+            sum += double(w[l]) * double(y[l]);
+            mass += double(w[l]);
+            least[l] = sum / mass;
+        }
+        for (size_t l = n; l-- > j;) {
+            if (l + 1 < n) least[l] = std::min(least[l], least[l + 1]);
+            out[l] = std::max(out[l], least[l]);
+        }
     }
-    check(ok, "guttman");
-    check(close(T(stress), naive_stress), "guttman's stress");
+    return out;
+}
+
+template <class T>
+void test_isotonic() {
+    Random random(9);
+    for (int n : {0, 1, 2, 50, 300}) {
+        std::vector<T> y = random.reals<T>(n), w = random.wholes<T>(n, 1, 4), out(y.size());
+        for (int k = 0; k < n; ++k) y[size_t(k)] += T(k) / T(100);
+        isotonic<T>(y.data(), w.data(), n, 1, out.data());
+        check(all_close(out, naive_isotonic(y, w), 1), "isotonic");
+        isotonic<T>(y.data(), nullptr, n, 1, out.data());
+        check(all_close(out, naive_isotonic(y, std::vector<T>(y.size(), T(1))), 1),
+              "isotonic without weights");
+    }
+    const int64_t n = 100000;  // several stretches
+    std::vector<T> y = random.reals<T>(n), one(y.size()), three(y.size());
+    for (int64_t k = 0; k < n; ++k) y[size_t(k)] += T(k) / T(n);
+    isotonic<T>(y.data(), nullptr, n, 1, one.data());
+    isotonic<T>(y.data(), nullptr, n, 3, three.data());
+    check(std::is_sorted(one.begin(), one.end()), "isotonic is sorted");
+    check(same_bits(one, three), "isotonic with three threads");
+
+    const std::vector<T> tied = {3, 1, 2, 5, 4}, mass = {1, 1, 2, 1, 1};
+    const std::vector<int64_t> starts = {0, 2, 5};
+    std::vector<T> out(5);
+    isotonic_with_ties<T>(tied.data(), nullptr, 5, starts.data(), 2, true, 1, out.data());
+    check(all_close(out, {2.5, 1, 2.5, 5, 4}, 1), "isotonic, primary ties");
+    isotonic_with_ties<T>(tied.data(), mass.data(), 5, starts.data(), 2, false, 1, out.data());
+    check(all_close(out, {2, 2, 3.25, 3.25, 3.25}, 1), "isotonic, secondary ties");
+}
+
+// Each pin in turn, each other point in turn.
+template <class T>
+double naive_sweep(const Pins<T>& pins, const Pull& pull, std::vector<double>& y, int n, int dim) {
+    double error = 0;
+    for (int64_t p = 0; p < pins.count; ++p) {
+        const int i = pins.points[p];
+        for (int j = 0; j < n; ++j) {
+            if (j == i) continue;
+            double square = 0;
+            for (int c = 0; c < dim; ++c)
+                square += std::pow(y[size_t(c * n + j)] - y[size_t(c * n + i)], 2);
+            const double d = std::sqrt(square);
+            const double gap = double(pins.distances[pins.rows[p] * n + j]) * pull.unit - d;
+            const double weight = pull.step ? double(d <= pull.reach) : std::exp(-d / pull.reach);
+            error += weight * gap * gap;
+            if (d == 0) continue;
+            for (int c = 0; c < dim; ++c)
+                y[size_t(c * n + j)] +=
+                    pull.alpha * weight * gap / d * (y[size_t(c * n + j)] - y[size_t(c * n + i)]);
+        }
+    }
+    return error;
+}
+
+template <class T>
+void test_curvilinear(int n, int dim, bool step) {
+    Random random{uint32_t(1000 * n + 10 * dim + step)};
+    const int count = std::min(n, 70);
+    std::vector<T> distances = random.reals<T>(int64_t(count) * n);
+    for (T& d : distances) d = std::abs(d);
+    std::vector<double> start = random.reals<double>(int64_t(n) * dim);
+    if (n > 2)  // two points in one place
+        for (int c = 0; c < dim; ++c) start[size_t(c * n + 1)] = start[size_t(c * n)];
+    std::vector<int32_t> points(static_cast<size_t>(n)), rows(static_cast<size_t>(count));
+    for (int i = 0; i < n; ++i) points[size_t(i)] = i;
+    for (int i = n - 1; i > 0; --i)
+        std::swap(points[size_t(i)], points[size_t(random.whole(0, i))]);
+    for (int i = 0; i < count; ++i) {
+        rows[size_t(i)] = count - 1 - i;
+        distances[size_t(rows[size_t(i)]) * size_t(n) + size_t(points[size_t(i)])] = 0;
+    }
+    const Pins<T> pins{count, points.data(), rows.data(), distances.data()};
+    const Pull pull{2.0, 0.4, 0.7, step};
+    std::vector<double> naive = start;
+    const double error = naive_sweep(pins, pull, naive, n, dim);
+    std::vector<double> one = start, three = start;
+    const double met = curvilinear_sweep(pins, pull, one.data(), n, dim, 1);
+    bool ok = close(met, error, double(n));
+    for (size_t k = 0; k < one.size(); ++k) ok = ok && std::abs(one[k] - naive[k]) < 1e-10;
+    check(ok, "curvilinear_sweep");
+    check(curvilinear_sweep(pins, pull, three.data(), n, dim, 3) == met && same_bits(one, three),
+          "curvilinear_sweep with threads");
 }
 
 template <class T>
 void test_all() {
+    for (int n : {1, 2, 33, 300, 1030, 8200})
+        for (int dim : {1, 2, 3, 5}) {
+            test_curvilinear<T>(n, dim, false);
+            test_curvilinear<T>(n, dim, true);
+        }
     test_offers<T>();
     test_products<T>();
     test_rerank<T>(false);
@@ -826,7 +1056,13 @@ void test_all() {
         test_narrow_matmul<T>(width, true);
     }
     for (int n : {1, 2, 9, 256, 300})
-        for (int dim : {1, 2, 3, 7}) test_guttman<T>(n, dim);
+        for (int dim : {1, 2, 3, 7})
+            for (double scale : {1e-9, 1.0, 1e7}) test_stress<T>(n, dim, T(scale));
+    for (int n : {1, 2, 40, 300})
+        for (double epsilon : {0.0, 0.3}) test_sammon<T>(n, n % 3 + 1, epsilon);
+    test_place_points<T>();
+    test_meet_in_tiles<T>();
+    test_isotonic<T>();
 }
 
 }  // namespace

@@ -9,17 +9,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lowdim.matrices.gram import is_euclidean as is_euclidean
     from lowdim.methods.classical_mds import ClassicalMDS as ClassicalMDS
+    from lowdim.methods.curvilinear_component import (
+        CurvilinearComponentAnalysis as CurvilinearComponentAnalysis,
+    )
+    from lowdim.methods.curvilinear_distance import (
+        CurvilinearDistanceAnalysis as CurvilinearDistanceAnalysis,
+    )
     from lowdim.methods.diffusion_map import DiffusionMap as DiffusionMap
+    from lowdim.methods.indscal import INDSCAL as INDSCAL
     from lowdim.methods.isomap import Isomap as Isomap
     from lowdim.methods.kernel_pca import KernelPCA as KernelPCA
     from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
     from lowdim.methods.locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
+    from lowdim.methods.maximum_variance import (
+        MaximumVarianceUnfolding as MaximumVarianceUnfolding,
+    )
+    from lowdim.methods.mds import MDS as MDS
     from lowdim.methods.pca import PCA as PCA
+    from lowdim.methods.sammon import Sammon as Sammon
     from lowdim.methods.spectral_clustering import SpectralClustering as SpectralClustering
     from lowdim.persist import load as load
     from lowdim.relations.geodesics import geodesics as geodesics
     from lowdim.relations.graph import NeighborGraph as NeighborGraph
     from lowdim.relations.neighbors import neighbors as neighbors
+    from lowdim.solvers.procrustes import procrustes as procrustes
     from lowdim.versions import show_versions as show_versions
 
 __version__ = "0.1.0"
@@ -32,9 +45,10 @@ _FUNCTIONS = {
     "is_euclidean": "matrices.gram",
     "load": "persist",
     "neighbors": "relations.neighbors",
+    "procrustes": "solvers.procrustes",
     "show_versions": "versions",
 }
-_PACKAGES = ("data", "plot")
+_PACKAGES = ("data", "plot", "quality")
 
 
 def _methods() -> dict[str, str]:

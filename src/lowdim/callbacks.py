@@ -30,7 +30,8 @@ class Watch:
     """Reports the iterations of a solver.
 
     Used as a context: Ctrl-C inside it ends the loop with a warning instead of an exception, so
-    that the caller goes on with the best coordinates it has.
+    that the caller goes on with the best coordinates it has. `stopped` tells that the callback or
+    Ctrl-C ended it.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Watch:
         self.label, self.max_iter = label, max_iter
         self.callback, self.verbose = callback, verbose
         self.started = self.drawn = time.monotonic()
+        self.stopped = False
 
     def __call__(self, iteration: int, loss: float, embedding: Array) -> bool:
         """Report one finished iteration; true if the solver should stop."""
@@ -46,7 +48,8 @@ class Watch:
             self._draw(iteration, loss)
         if self.callback is None:
             return False
-        return bool(self.callback(State(iteration, self.max_iter, loss, embedding)))
+        self.stopped = bool(self.callback(State(iteration, self.max_iter, loss, embedding)))
+        return self.stopped
 
     def _draw(self, iteration: int, loss: float) -> None:
         self.drawn = time.monotonic()
@@ -69,6 +72,7 @@ class Watch:
         if self.verbose:
             sys.stderr.write("\n")
         if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self.stopped = True
             checks.warn(f"{self.label} was interrupted; the best coordinates so far are kept.")
             return True
         return False

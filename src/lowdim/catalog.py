@@ -19,6 +19,7 @@ class Method:
     cost: str
     extends: str
     paper: str
+    objects: str = "vectors"  # or "subjects": several matrices of dissimilarities
 
     def load(self) -> Any:
         """The estimator class."""
@@ -45,6 +46,16 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 per iteration, n^2 memory; n m with m landmarks; n d^2 for Euclidean vectors",
         extends="Gower's formula; linear inverse for Euclidean vectors, else barycentric",
         paper="Torgerson 1952; Gower 1966; landmarks: de Silva and Tenenbaum 2004",
+    ),
+    Method(
+        name="MDS",
+        module="mds",
+        family="stress",
+        sentence="D -> disparities (identity, linear, monotone) -> majorize",
+        keeps="distances, all alike, or only their order; weighted, or with pairs missing",
+        cost="n^2 per iteration, n^2 memory; n per iteration with sampled pairs",
+        extends="majorization against the map; barycentric inverse",
+        paper="Kruskal 1964; de Leeuw and Heiser 1980; Borg and Groenen 2005",
     ),
     Method(
         name="KernelPCA",
@@ -106,6 +117,58 @@ CATALOG: tuple[Method, ...] = (
         cost="n k and a sparse eigenproblem",
         extends="Nystroem's formula; barycentric inverse",
         paper="Coifman and Lafon 2006",
+    ),
+    Method(
+        name="Sammon",
+        module="sammon",
+        family="stress",
+        sentence="stress with w = 1/delta -> quasi-Newton or majorization",
+        keeps="distances, each to its own scale: the small ones as carefully as the large",
+        cost="n^2 per iteration, n^3 once, n^2 memory",
+        extends="least own stress on the frozen map; barycentric inverse",
+        paper="Sammon 1969; majorization: de Leeuw and Heiser 1980",
+    ),
+    Method(
+        name="INDSCAL",
+        module="indscal",
+        family="stress",
+        sentence="several D: double-centre(D_k^2) -> shared space + a diagonal weight per subject",
+        keeps="what several judges agree on, with axes that cannot be turned",
+        cost="m n^2 per iteration and m n^2 memory for m subjects",
+        extends="weights of new subjects; weights back to dissimilarities",
+        paper="Carroll and Chang 1970",
+        objects="subjects",
+    ),
+    Method(
+        name="CurvilinearComponentAnalysis",
+        module="curvilinear_component",
+        family="stress",
+        sentence="D -> stress weighted by the distances on the map -> one object pins, others move",
+        keeps="short distances; unfolds or tears what cannot lie flat",
+        cost="n^2 per epoch; memory n beyond 256 MB of distances; m^2 per epoch with m prototypes",
+        extends="the same rule against the map, which stands still; barycentric inverse",
+        paper="Demartines and Herault 1997",
+    ),
+    Method(
+        name="CurvilinearDistanceAnalysis",
+        module="curvilinear_distance",
+        family="stress",
+        sentence="k-NN -> geodesics -> curvilinear component analysis",
+        keeps="short distances along the data's manifold",
+        cost="n^2 log n and n^2 per epoch, n^2 memory; n m log n and n m with m prototypes",
+        extends="geodesics through a new point's neighbours, then the same rule; barycentric "
+        "inverse",
+        paper="Lee, Lendasse and Verleysen 2004",
+    ),
+    Method(
+        name="MaximumVarianceUnfolding",
+        module="maximum_variance",
+        family="spectral",
+        sentence="k-NN -> SDP(max trace, local isometry) -> top eigenvectors",
+        keeps="distances to neighbours, everything else pulled apart",
+        cost="m^3 and m^2 memory for m edges; near n for the factorised version",
+        extends="distances to neighbours kept against the frozen map; barycentric inverse",
+        paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006",
     ),
 )
 

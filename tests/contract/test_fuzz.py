@@ -109,7 +109,8 @@ def test_odd_but_valid_dissimilarities(metric_case, D):
     few_neighbors = {"n_neighbors": min(2, len(D) - 1)} if metric_case.sees_graph else {}
     clusters = {"n_clusters": 2} if metric_case.has("n_clusters") else {}
     estimator = metric_case.make(n_components=1, metric="precomputed", **few_neighbors, **clusters)
-    assert fitted_or_refused(estimator, D) is not None
+    placed = fitted_or_refused(estimator, D)
+    assert placed is not None or not D.any()  # all in one place: stress has nothing to fit
 
 
 @many

@@ -29,6 +29,13 @@ struct Tile {
     T scale;
 };
 
+// How a pinned point acts on the others: y_j += alpha F(Y_j) (X_j - Y_j) / Y_j (y_j - y_pin), with
+// X_j the given distance times `unit`, and F a step at `reach` or exp(-Y / reach).
+struct Pull {
+    double unit, alpha, reach;
+    bool step;
+};
+
 template <class T>
 struct Kernels {
     // Offer every score of the tile to the heaps of its rows (offset[j] added), self excluded.
@@ -38,6 +45,10 @@ struct Kernels {
                              T* bounds);
     T (*squared_distance)(const T*, const T*, size_t);
     T (*dot)(const T*, const T*, size_t);
+    // One pinned point at `at` acts on the points [begin, end) of y, stored dimension by dimension;
+    // returns their error sum F(Y) (X - Y)^2 before they moved.
+    double (*pin)(const T* distances, const Pull&, const double* at, double* y, int64_t n, int dim,
+                  int64_t begin, int64_t end);
     // Relax all arcs of u for kLanes sources at once; returns how many targets got shorter and
     // writes which, each with the greatest of its shortened distances: when the search comes to
     // that distance, the node has its final distance from nearly every source.
@@ -52,9 +63,21 @@ struct Kernels {
                    int width);
     void (*squared_matmul)(const T* a, int64_t n_cols, const T* x, T* y, int64_t begin, int64_t end,
                            int width);
-    // Guttman transform of rows [begin, end); returns their share of the raw stress.
-    double (*guttman)(const T* dissimilarities, const T* x, T* out, int64_t n, int dim,
-                      int64_t begin, int64_t end);
+    // Adds to sums the pulls sum_j (1 - delta_ij / d_ij) (x_i - x_j) of the pairs i < j with i in
+    // [begin, end), on both ends of a pair; returns their raw stress. x and sums are stored
+    // dimension by dimension, dissimilarities count `unit` each, and no |x| exceeds a few units.
+    double (*stress_rows)(const T* dissimilarities, const T* x, T* sums, int64_t n, int dim,
+                          int64_t begin, int64_t end, T unit);
+    // Distances of the listed pairs [begin, end); x is stored point by point.
+    void (*pair_distances)(const int32_t* first, const int32_t* second, const T* x, int dim,
+                           int64_t begin, int64_t end, T* distances);
+    // As stress_rows for listed pairs with weights (null: all one).
+    double (*pair_gradient)(const int32_t* first, const int32_t* second, const T* distances,
+                            const T* targets, const T* weights, const T* x, int dim, int64_t begin,
+                            int64_t end, T* sums);
+    // gradient = sum_j w_j (1 - target_j / |y - x_j|) (y - x_j); returns the stress of y.
+    double (*point_gradient)(const T* targets, const T* weights, const T* x, int64_t n, int dim,
+                             const T* y, T* gradient);
 };
 
 // The table in use: the widest instruction set this machine has, or the one that the environment

@@ -187,11 +187,132 @@ def barycentric_weights(grams: Array, reg: float, n_jobs: int | None) -> Array:
     return weights
 
 
-def guttman(dissimilarities: Array, X: Array, n_jobs: int | None) -> tuple[Array, float]:
-    """The Guttman transform B(X)X / n and the raw stress at X, in one pass over the pairs."""
-    out = np.empty_like(X)
-    stress = _native.guttman(dissimilarities, np.ascontiguousarray(X.T), out, n_threads(n_jobs))
-    return out, float(stress)
+def stress_gradient(dissimilarities: Array, X: Array, n_jobs: int | None) -> tuple[Array, float]:
+    """The gradient V X - B(X) X and the raw stress at X, in one pass over half of the matrix.
+
+    The Guttman transform of X is X - gradient / n.
+    """
+    gradient = np.empty_like(X)
+    stress = _native.stress_gradient(dissimilarities, X, gradient, n_threads(n_jobs))
+    return gradient, float(stress)
+
+
+def sammon_gradient(
+    dissimilarities: Array,
+    X: Array,
+    mass: Array,
+    *,
+    floor: float,
+    epsilon: float,
+    n_jobs: int | None,
+) -> tuple[Array, float]:
+    """Half the gradient of sum_{i<j} w_ij (delta_ij - d_ij)^2 and that sum, coordinates in float64.
+
+    The weights are mass_i mass_j / max(delta_ij, epsilon); pairs up to `floor` are left out unless
+    epsilon > 0.
+    """
+    gradient = np.empty(X.shape)
+    stress = _native.sammon_gradient(
+        dissimilarities,
+        np.ascontiguousarray(X.T),
+        mass,
+        gradient,
+        floor,
+        epsilon,
+        n_threads(n_jobs),
+    )
+    return gradient, float(stress) / 2
+
+
+def pair_distances(first: Array, second: Array, X: Array, n_jobs: int | None) -> Array:
+    """|x_i - x_j| of the listed pairs."""
+    distances = np.empty(len(first), dtype=X.dtype)
+    _native.pair_distances(first, second, X, distances, n_threads(n_jobs))
+    return distances
+
+
+def pair_gradient(
+    first: Array,
+    second: Array,
+    distances: Array,
+    targets: Array,
+    weights: Array | None,
+    X: Array,
+    n_jobs: int | None,
+) -> tuple[Array, float]:
+    """V X - B(X) X and the weighted raw stress of listed pairs at given distances."""
+    gradient = np.empty_like(X)
+    own = np.empty(0, X.dtype) if weights is None else weights
+    stress = _native.pair_gradient(
+        first, second, distances, targets, own, X, gradient, n_threads(n_jobs)
+    )
+    return gradient, float(stress)
+
+
+def meet_in_tiles(
+    order: Array, targets: Array, weights: Array | None, rate: float, X: Array, n_jobs: int | None
+) -> float:
+    """Move the points X, in place, pair by pair in tiles of `order`; returns the stress met."""
+    own = np.empty((0, 0, 0), X.dtype) if weights is None else weights
+    return float(_native.meet_in_tiles(order, targets, own, rate, X, n_threads(n_jobs)))
+
+
+def place_points(
+    targets: Array,
+    weights: Array,
+    X: Array,
+    start: Array,
+    max_iter: int,
+    tol: float,
+    n_jobs: int | None,
+) -> Array:
+    """Points with the target distances to the points X, by majorization, each on its own."""
+    Y = np.array(start, dtype=X.dtype, order="C")
+    fixed = np.ascontiguousarray(X.T)
+    _native.place_points(targets, weights, fixed, Y, max_iter, tol, n_threads(n_jobs))
+    return Y
+
+
+def isotonic(
+    values: Array,
+    weights: Array | None,
+    ties: Array | None,
+    primary: bool,
+    n_jobs: int | None,
+) -> Array:
+    """The non-decreasing sequence nearest to the values, in weighted least squares.
+
+    `ties` holds the starts of runs of tied items, and the number of items at the end; tied items
+    may part in the order of their values (primary) or stay equal.
+    """
+    out = np.empty_like(values)
+    own = np.empty(0, values.dtype) if weights is None else weights
+    starts = np.empty(0, np.int64) if ties is None else ties
+    _native.isotonic(values, own, starts, primary, out, n_threads(n_jobs))
+    return out
+
+
+def curvilinear_sweep(
+    distances: Array,
+    rows: Array,
+    pins: Array,
+    Y: Array,
+    *,
+    unit: float,
+    alpha: float,
+    reach: float,
+    step: bool,
+    n_jobs: int | None,
+) -> float:
+    """Let points pin one after the other: all others move, in place, and the error is returned.
+
+    Y holds the points dimension by dimension; row r of `distances`, times `unit`, belongs to the
+    pin that stands at the same place of `pins` as r does of `rows`.
+    """
+    found = _native.curvilinear_sweep(
+        distances, rows, pins, Y, unit, alpha, reach, step, n_threads(n_jobs)
+    )
+    return float(found)
 
 
 def isa() -> str:

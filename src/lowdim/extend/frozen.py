@@ -1,0 +1,103 @@
+"""New points on a map that stays as it is: each where its own stress is least."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lowdim.backends import native
+from lowdim.checks import Array
+
+ROWS = 32  # rows placed at once
+STARTS = 8  # nearest objects tried as a start
+MAX_ITER = 200
+TOL = 1e-12
+
+
+def place_by_stress(D: Array, W: Array, Y: Array, n_jobs: int | None = None) -> Array:
+    """Points x that minimise sum_j W_ij (D_ij - |x_i - y_j|)^2 over frozen y_j, row by row.
+
+    Starts from the best of the nearest objects' places and their centroid, and takes Newton steps
+    where they lower the stress, else the step of majorization, which never raises it. Rows do not
+    depend on each other. Needs a positive weight in every row.
+    """
+    Y = np.ascontiguousarray(Y, dtype=np.float64)
+    out = np.empty((D.shape[0], Y.shape[1]))
+
+    def place(rows: slice) -> None:
+        part = _Rows(np.asarray(D[rows], dtype=np.float64), np.asarray(W[rows], np.float64), Y)
+        out[rows] = part.descend(part.start())
+
+    native.run(place, native.blocks(D.shape[0], ROWS), n_jobs)
+    return out
+
+
+class _Rows:
+    """The stresses of several new points, as functions of their coordinates."""
+
+    def __init__(self, D: Array, W: Array, Y: Array) -> None:
+        self.D, self.W, self.Y = D, W, Y
+        self.total = W.sum(axis=1)
+
+    def start(self) -> Array:
+        k = min(STARTS, self.D.shape[1])
+        nearest = np.argsort(self.D, axis=1, kind="stable")[:, :k]
+        places = self.Y[nearest]
+        tried = np.concatenate([places.mean(axis=1, keepdims=True), places], axis=1)
+        losses = np.stack([self.stress(tried[:, t]) for t in range(k + 1)], axis=1)
+        return np.asarray(tried[np.arange(len(tried)), losses.argmin(axis=1)])
+
+    def stress(self, x: Array) -> Array:
+        return np.asarray((self.W * (self.D - self._distances(x)[1]) ** 2).sum(axis=1))
+
+    def descend(self, x: Array) -> Array:
+        left = np.arange(len(x))
+        now = self
+        value = now.stress(x)
+        for _ in range(MAX_ITER):
+            at = x[left]
+            newton, guttman = now._steps(at)
+            moved = at + newton
+            after = now.stress(moved)
+            worse = ~(after < value[left])
+            if worse.any():
+                moved[worse] = (at + guttman)[worse]
+                after = np.where(worse, now.stress(moved), after)
+            lower = after < value[left]
+            moved[~lower] = at[~lower]
+            going = lower & (value[left] - after > TOL * value[left])
+            x[left], value[left] = moved, np.minimum(after, value[left])
+            if not going.any():
+                break
+            left, now = left[going], _Rows(now.D[going], now.W[going], self.Y)
+        return x
+
+    def _distances(self, x: Array) -> tuple[list[Array], Array]:
+        gaps = [x[:, c, None] - self.Y[None, :, c] for c in range(self.Y.shape[1])]
+        squares = gaps[0] ** 2
+        for gap in gaps[1:]:
+            squares += gap**2
+        return gaps, np.sqrt(squares)
+
+    def _steps(self, x: Array) -> tuple[Array, Array]:
+        """The steps of Newton's method, made a descent, and of majorization.
+
+        With r = D/d and u the unit vector from y_j to x, half of the gradient is
+        sum_j w (1 - r) (x - y_j) and half of the Hessian sum_j w ((1 - r) I + r u u').
+        """
+        gaps, d = self._distances(x)
+        safe = np.where(d > 0, d, 1.0)
+        ratio = np.where(d > 0, self.D / safe, 0.0)
+        pull = self.W * (1 - ratio)
+        gradient = np.stack([(pull * gap).sum(axis=1) for gap in gaps], axis=1)
+        bend = self.W * ratio / safe**2
+        H = np.empty((len(x), len(gaps), len(gaps)))
+        for a, left in enumerate(gaps):
+            for b, right in enumerate(gaps[: a + 1]):
+                H[:, a, b] = H[:, b, a] = (bend * left * right).sum(axis=1)
+        diagonal = np.arange(len(gaps))
+        H[:, diagonal, diagonal] += pull.sum(axis=1)[:, None]
+        values, vectors = np.linalg.eigh(H)
+        curvature = np.maximum(np.abs(values), 1e-3 * self.total[:, None])
+        along = np.einsum("mab,ma->mb", vectors, gradient) / curvature
+        newton = -np.einsum("mab,mb->ma", vectors, along)
+        return newton, -gradient / self.total[:, None]

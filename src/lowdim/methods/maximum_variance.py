@@ -1,0 +1,268 @@
+"""Maximum variance unfolding, or semidefinite embedding (Weinberger and Saul 2004, 2006)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.base import GraphEmbedder
+from lowdim.callbacks import Callback, Watch
+from lowdim.checks import Array
+from lowdim.extend.curvilinear import interpolate
+from lowdim.matrices.laplacian import laplacian, weighted
+from lowdim.relations.distances import distance_matrix
+from lowdim.relations.graph import NeighborGraph, add_edges
+from lowdim.solvers.semidefinite import (
+    Lengths,
+    compliance,
+    factorized,
+    interior_point,
+    lengths_of,
+    low_rank,
+)
+from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs
+
+CONSTRAINTS = ("equality", "inequality")
+SOLVERS = ("auto", "interior-point", "factorized")
+EXACT_EDGES = 2500  # up to this many the interior-point method is used by itself
+LOOSE = 0.1  # slack of the small programme, whose few functions cannot keep every distance
+LEAST = 1e-8  # slack below which the factorised programme is treated as exact
+
+
+class MaximumVarianceUnfolding(GraphEmbedder):
+    """Coordinates that pull all objects apart as far as the distances to neighbours allow.
+
+    k-NN -> SDP(max trace, local isometry) -> top eigenvectors
+
+    Parameters
+    ----------
+    n_components : dimension of the map.
+    n_neighbors, radius : neighbours of a point: a number of them, or all within a distance. Few
+        neighbours leave freedom to unfold; with many the graph becomes rigid.
+    constraint : "equality" keeps the distances between neighbours, "inequality" lets them shrink.
+    slack : what the distances may give: the penalty on errors is such that squared distances are
+        off by this share on average. 0 keeps them exactly, which noise or dissimilarities that
+        are not Euclidean can make impossible, and a rigid graph useless.
+    common_neighbors : also keep the distances between neighbours of a common point (the angles).
+    solver : "interior-point" for all of K, n x n; "factorized" for K = Q L Q' in the span of the
+        smoothest functions Q on the graph (Weinberger, Sha, Zhu and Saul 2006), then refined in
+        the coordinates; "auto": the first for up to 2500 edges.
+    n_functions : number of these functions.
+    tol : relative accuracy of the trace at which the solvers stop.
+    max_iter : most iterations of the interior-point method or of the refinement.
+    metric, metric_params : how neighbours are measured; "precomputed" for dissimilarities, a
+        sparse graph of distances, or a `NeighborGraph`.
+    disconnected : "join", "largest", "separate" or "raise"; see Isomap. Pieces of a graph could
+        be pulled apart without end.
+    random_state : start of the iterative eigensolver of Q.
+    n_jobs : threads; the result does not depend on it.
+    callback : called after every iteration; a true answer stops.
+    verbose : show the progress.
+
+    Attributes
+    ----------
+    embedding_, graph_, n_iter_
+    eigenvalues_ : of K, descending: all of them with solver "interior-point", one more than the
+        coordinates (at least three) with "factorized". How many stand out is the dimension.
+    kernel_ : K, with "interior-point".
+    length_error_ : the largest relative error in K of a distance that is to be kept.
+    duality_gap_ : relative, with "interior-point": no K has a larger trace by more than this.
+    history_ : the duality gap, or the objective of the refinement, after each iteration.
+
+    `transform` places a new object where the distances to its neighbours are kept best, near ones
+    first, with the map as it is; a training object gets its own coordinates. Time m^3 for m edges
+    and memory m^2, or near n for the factorised version on data of low dimension.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = 5,
+        radius: float | None = None,
+        constraint: str = "equality",
+        slack: float = 1e-4,
+        common_neighbors: bool = False,
+        solver: str = "auto",
+        n_functions: int = 10,
+        tol: float = 1e-7,
+        max_iter: int = 200,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        disconnected: str = "join",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.constraint = constraint
+        self.slack = slack
+        self.common_neighbors = common_neighbors
+        self.solver = solver
+        self.n_functions = n_functions
+        self.tol = tol
+        self.max_iter = max_iter
+        self.metric = metric
+        self.metric_params = metric_params
+        self.disconnected = disconnected
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
+        checks.choice(self.constraint, "constraint", CONSTRAINTS)
+        checks.choice(self.solver, "solver", SOLVERS)
+        checks.choice(self.common_neighbors, "common_neighbors", (False, True))
+        slack = checks.real(self.slack, "slack", 0, 1)
+        checks.integer(self.max_iter, "max_iter", 1)
+        checks.integer(self.n_functions, "n_functions", 1)
+        checks.real(self.tol, "tol", 0, 1, open_low=True)
+        k = self._check_n_components(graph.n_objects)
+        edges = graph.adjacency(n_jobs=self.n_jobs)
+        if self.common_neighbors:
+            edges = self._with_common_neighbors(rows, graph, edges)
+        lengths, points = lengths_of(edges)
+        for name in ("kernel_", "duality_gap_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if lengths.n < 3:
+            Y = self._pair(lengths)
+        elif self.solver == "interior-point" or (
+            self.solver == "auto" and len(lengths.squares) <= EXACT_EDGES
+        ):
+            Y = self._exact(lengths, points, slack, k)
+        else:
+            Y = self._factorized(lengths, slack, k)
+        self.length_error_ = _length_error(lengths, Y, self.constraint == "inequality")
+        values, coordinates = _principal(Y[points], k)
+        with np.errstate(over="ignore"):  # the coordinates may be representable where K is not
+            self.eigenvalues_ = values * lengths.unit**2
+        self.embedding_ = (coordinates * lengths.unit).astype(edges.dtype, copy=False)
+
+    def _pair(self, lengths: Lengths) -> Array:
+        """One or two distinct points: nothing to optimise."""
+        self.history_, self.n_iter_ = np.zeros(0), 0
+        Y = np.zeros((lengths.n, 1))
+        if lengths.n == 2:
+            Y[1] = np.sqrt(lengths.squares[0])
+        return np.asarray(Y - lengths.mass @ Y / lengths.mass.sum())
+
+    def _exact(self, lengths: Lengths, points: Array, slack: float, k: int) -> Array:
+        """All of K, as coordinates in as many dimensions as there are points."""
+
+        def view(gram: Array) -> Array:
+            return np.asarray(_principal(_root(gram)[points], k)[1] * lengths.unit)
+
+        found = interior_point(
+            lengths,
+            inequality=self.constraint == "inequality",
+            give=compliance(lengths, slack, self.n_jobs),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            watch=Watch("Interior point", self.max_iter, self.callback, self.verbose),
+            view=None if self.callback is None else view,
+            n_jobs=self.n_jobs,
+        )
+        with np.errstate(over="ignore"):
+            self.kernel_ = found.gram[np.ix_(points, points)] * lengths.unit**2
+        self.duality_gap_ = found.gap
+        self.history_, self.n_iter_ = found.history, len(found.history)
+        return _root(found.gram)
+
+    def _factorized(self, lengths: Lengths, slack: float, k: int) -> Array:
+        """K = Q L Q' for the bottom eigenvectors Q of the Laplacian, refined in coordinates."""
+        inequality = self.constraint == "inequality"
+        most = lengths.n - 1
+        found = bottom_eigenpairs(
+            laplacian(weighted(lengths.adjacency(), "binary", 1.0)),
+            min(max(self.n_functions, k + 1), most),
+            B=lengths.mass,
+            null=np.ones(lengths.n),
+            seed=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        root = np.sqrt(lengths.mass)[:, None]
+        loose = compliance(lengths, max(LOOSE, slack), self.n_jobs)
+        L = factorized(
+            lengths, found.vectors * root, inequality=inequality, give=loose, n_jobs=self.n_jobs
+        )
+        values, vectors = np.linalg.eigh(L)
+        rank = min(max(k + 1, 3), len(values))
+        top = fix_signs(vectors[:, ::-1][:, :rank]) * np.sqrt(values[::-1][:rank])
+
+        def view(Y: Array) -> Array:
+            return np.asarray(_principal(Y, k)[1] * lengths.unit)
+
+        Y, self.history_ = low_rank(
+            lengths,
+            found.vectors @ top,
+            Watch("Unfolding", self.max_iter, self.callback, self.verbose),
+            inequality=inequality,
+            give=compliance(lengths, max(slack, LEAST), self.n_jobs),
+            loose=loose,
+            tol=self.tol,
+            view=None if self.callback is None else view,
+            n_jobs=self.n_jobs,
+        )
+        self.n_iter_ = len(self.history_)
+        return Y
+
+    def _with_common_neighbors(self, rows: Any, graph: NeighborGraph, edges: Any) -> Any:
+        """The graph with edges between any two neighbours of a point."""
+        if isinstance(rows, NeighborGraph) or (self._precomputed and hasattr(rows, "tocsr")):
+            raise ValueError(
+                "common_neighbors=True needs the distances between the neighbours of an object, "
+                "which X, a graph, does not hold. Give all dissimilarities, or vectors."
+            )
+        lists = graph.csr()
+        found: list[tuple[Array, Array]] = []
+        for i in range(graph.n_objects):
+            own = lists.indices[lists.indptr[i] : lists.indptr[i + 1]]
+            a, b = np.triu_indices(len(own), 1)
+            if self._precomputed:
+                between = rows[np.ix_(own, own)]
+            else:
+                between = distance_matrix(rows[own], self._metric, 1)
+            found.append((np.stack([own[a], own[b]], axis=1), between[a, b]))
+        pairs = np.concatenate([pair for pair, _ in found]).astype(np.int64)
+        distances = np.concatenate([d for _, d in found]).astype(edges.dtype)
+        return add_edges(edges, pairs, distances, self.n_jobs)
+
+    def _transform(self, rows: Any) -> Array:
+        nearest, distances = self._new_neighbors(rows)
+        counts = np.isfinite(distances).sum(axis=1)
+        out = np.empty((len(nearest), self.embedding_.shape[1]), dtype=self.embedding_.dtype)
+        for count in np.unique(counts):
+            those = counts == count
+            out[those] = interpolate(
+                self.embedding_, nearest[those, :count], distances[those, :count], self.n_jobs
+            )
+        return out
+
+
+def _root(gram: Array) -> Array:
+    """Y with Y Y' = gram, the largest axes first."""
+    values, vectors = np.linalg.eigh(gram)
+    return np.asarray(vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0)))
+
+
+def _principal(Y: Array, k: int) -> tuple[Array, Array]:
+    """Eigenvalues of Y Y' and k coordinates along its principal axes (zero where it has fewer)."""
+    U, lengths, _ = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
+    coordinates = np.zeros((len(Y), k))
+    shown = min(k, len(lengths))
+    coordinates[:, :shown] = fix_signs(U[:, :shown]) * lengths[:shown]
+    return lengths**2, coordinates
+
+
+def _length_error(lengths: Lengths, Y: Array, inequality: bool) -> float:
+    gaps = Y[lengths.heads] - Y[lengths.tails]
+    ratio = np.sqrt(np.einsum("mp,mp->m", gaps, gaps) / lengths.squares)
+    error = ratio - 1 if inequality else np.abs(ratio - 1)
+    return float(np.maximum(error, 0).max(initial=0.0))

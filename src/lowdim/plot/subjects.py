@@ -1,0 +1,74 @@
+"""Pictures of how subjects weigh the dimensions they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowdim.plot.canvas import FAINT, INK, TEXT, TITLE, Layout, new_figure
+from lowdim.plot.names import write_names
+from lowdim.plot.scatter import paint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def subject_weights(
+    weights: Any,
+    color: Any = None,
+    *,
+    labels: Sequence[str] | None = None,
+    dimensions: tuple[int, int] = (0, 1),
+    title: str | None = None,
+    ax: Any = None,
+) -> Axes:
+    """Draw the subjects of INDSCAL as vectors: how much each makes of two of the dimensions.
+
+    The direction of a vector is a subject's balance between the dimensions, and its length how well
+    they describe the subject: on the quarter circle they account for all of its variance, where
+    the dimensions are uncorrelated. (Carroll and Chang, Psychometrika 35, 1970, figure 3.)
+
+    Parameters
+    ----------
+    weights : array (n_subjects, n_components), `weights_` of a fitted INDSCAL
+    color : array (n_subjects,), or a colour; as in `scatter`
+    labels : names of the subjects, written at the vectors' ends
+    dimensions : which two columns to draw
+    title : str
+    ax : matplotlib axes to draw on, otherwise those of a new figure
+    """
+    values = np.asarray(weights, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] < 2 or not len(values):
+        raise ValueError(
+            "weights must have a row a subject and at least two columns to be drawn, got shape "
+            f"{values.shape}."
+        )
+    if not all(0 <= d < values.shape[1] for d in dimensions) or len(dimensions) != 2:
+        raise ValueError(
+            f"dimensions must be two column numbers below {values.shape[1]}, got {dimensions!r}."
+        )
+    ends = values[:, list(dimensions)]
+    drawn = np.asarray(np.isfinite(ends).all(axis=1))
+    colors, _ = paint(color, len(ends))
+    axes: Axes = new_figure(4.0, 4.0).add_subplot() if ax is None else ax
+    angles = np.linspace(0, np.pi / 2, 100)
+    axes.plot(np.cos(angles), np.sin(angles), color=FAINT, linewidth=0.8, zorder=0.5)
+    for end, shade in zip(ends[drawn], colors[drawn], strict=True):
+        axes.plot([0, end[0]], [0, end[1]], color=shade, linewidth=0.8, alpha=0.6, zorder=1)
+    axes.scatter(ends[drawn, 0], ends[drawn, 1], c=colors[drawn], s=16, linewidths=0, zorder=2)
+    most = max(1.0, float(ends[drawn].max(initial=0.0)))
+    axes.set(xlim=(0, 1.05 * most), ylim=(0, 1.05 * most))
+    axes.set_aspect("equal")
+    axes.set_xlabel(f"weight of dimension {dimensions[0] + 1}", fontsize=TEXT, color=INK)
+    axes.set_ylabel(f"weight of dimension {dimensions[1] + 1}", fontsize=TEXT, color=INK)
+    axes.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if labels is not None:
+        write_names(axes, Layout(ends, drawn, False), labels, 4)
+        axes.set(xlim=(0, 1.05 * most), ylim=(0, 1.05 * most))
+    if title is not None:
+        axes.set_title(title, fontsize=TITLE, color=INK)
+    return axes

@@ -1,0 +1,253 @@
+"""Dissimilarities known for some pairs of objects, and how much each of them counts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import native
+from lowdim.checks import Array
+from lowdim.relations.distances import Metric, check_dissimilarities
+
+GROUP = 16  # objects of a random sample that are measured together
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs first < second with their dissimilarities; weights None means all one."""
+
+    n: int
+    first: Array
+    second: Array
+    values: Array
+    weights: Array | None = None
+
+    def take(self, chosen: Array) -> Pairs:
+        """Some of the pairs, or all in another order."""
+        weights = None if self.weights is None else self.weights[chosen]
+        first, second = self.first[chosen], self.second[chosen]
+        return Pairs(self.n, first, second, self.values[chosen], weights)
+
+    def weighted(self, weights: Array | None) -> Pairs:
+        """The same pairs with these weights; pairs of weight 0 are as good as unknown."""
+        if weights is None:
+            return self
+        kept = np.flatnonzero(weights > 0)
+        weights = weights.astype(self.values.dtype, copy=False)
+        found = replace(self, weights=weights)
+        found = found if len(kept) == len(weights) else found.take(kept)
+        if found.weights is not None and (found.weights == 1).all():
+            return replace(found, weights=None)
+        return found
+
+    @property
+    def complete(self) -> bool:
+        return len(self.first) == self.n * (self.n - 1) // 2
+
+    def mass(self) -> float:
+        """The sum of the weights."""
+        total = len(self.first) if self.weights is None else self.weights.sum(dtype=np.float64)
+        return float(total)
+
+    @property
+    def mean_weight(self) -> float:
+        return self.mass() / max(len(self.first), 1)
+
+    def sum_of_squares(self, values: Array) -> float:
+        """The weighted sum of squares of a number a pair has."""
+        exact = values.astype(np.float64, copy=False)
+        if self.weights is None:
+            return float(np.dot(exact, exact))
+        return float(np.einsum("i,i,i->", exact, exact, self.weights.astype(np.float64)))
+
+    def matrix(self, values: Array, *, fill: float = np.nan) -> Array:
+        """Numbers of the pairs as a symmetric n x n matrix with zero diagonal."""
+        out = np.full((self.n, self.n), fill, dtype=values.dtype)
+        np.fill_diagonal(out, 0)
+        out[self.first, self.second] = values
+        out[self.second, self.first] = values
+        return out
+
+    def graph(self, values: Array) -> Any:
+        """Numbers of the pairs as a symmetric CSR matrix."""
+        from scipy.sparse import csr_array
+
+        ends = np.concatenate([self.first, self.second])
+        others = np.concatenate([self.second, self.first])
+        return csr_array((np.concatenate([values, values]), (ends, others)), (self.n, self.n))
+
+
+def dense_pairs(D: Array) -> Pairs:
+    """The known pairs of a checked matrix: all that are not NaN."""
+    first, second = (side.astype(np.int32) for side in np.triu_indices(len(D), 1))
+    found = Pairs(len(D), first, second, D[first, second])
+    known = ~np.isnan(found.values)
+    return found if known.all() else found.take(np.flatnonzero(known))
+
+
+def sparse_pairs(S: Any, name: str = "X") -> Pairs:
+    """The stored entries of a sparse matrix; of a pair, one entry or two equal ones."""
+    S = checks.vectors(S, name=name, sparse=True).tocoo()
+    if S.shape[0] != S.shape[1]:
+        raise ValueError(f"{name}: array must be 2-dimensional and square, got shape {S.shape}.")
+    rows, columns = (side.astype(np.int32) for side in S.coords)
+    _not_negative(rows, columns, S.data, name)
+    own = rows == columns
+    if (S.data[own] != 0).any():
+        i = int(rows[own][S.data[own] != 0][0])
+        raise ValueError(
+            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
+            f"[{i}, {i}] is {S.data[own][S.data[own] != 0][0]:g}."
+        )
+    first, second = np.minimum(rows, columns)[~own], np.maximum(rows, columns)[~own]
+    values = S.data[~own]
+    key = first.astype(np.int64) * S.shape[0] + second
+    order = np.argsort(key, kind="stable")
+    key, values = key[order], values[order]
+    twice = key[1:] == key[:-1]
+    slack = (1e-5 if values.dtype == np.float32 else 1e-9) * np.abs(values).max(initial=0)
+    apart = twice & (np.abs(values[1:] - values[:-1]) > slack)
+    if apart.any():
+        at = order[int(apart.argmax())]
+        i, j = first[at], second[at]
+        raise ValueError(
+            f"{name}: Array must be symmetric, but [{i}, {j}] and [{j}, {i}] differ. Average the "
+            "two, or store one of them."
+        )
+    kept = np.concatenate([[True], ~twice]) if len(key) else np.empty(0, bool)
+    chosen = order[kept]
+    return Pairs(S.shape[0], first[chosen], second[chosen], values[kept])
+
+
+def sampled_pairs(
+    rows: Any,
+    metric: Metric,
+    partners: int,
+    random: np.random.RandomState,
+    n_jobs: int | None = None,
+) -> Pairs:
+    """Each object with about `partners` others, drawn at random, and their distances.
+
+    Objects are dealt into groups at random, and every group is measured against the groups at a
+    few random places around a circle, so any metric works on blocks and all objects are linked.
+    """
+    n = rows.shape[0]
+    order = random.permutation(n).astype(np.int32)
+    groups = [order[part] for part in native.blocks(n, GROUP)]
+    half = (len(groups) - 1) // 2
+    strides = 1 + random.permutation(max(half, 1))[: max(1, round(partners / (2 * GROUP)))]
+    strides = np.unique(np.append(strides, 1))  # a stride of one links all groups
+
+    def measure(g: int) -> tuple[Array, Array, Array]:
+        own, others = groups[g], [groups[(g + s) % len(groups)] for s in strides]
+        against = np.concatenate([own, *others] if len(groups) > 1 else [own])
+        block = np.asarray(metric.block(rows[own], rows[against]))
+        left, right = np.meshgrid(own, against, indexing="ij")
+        used = left != right
+        used[:, : len(own)] &= left[:, : len(own)] < right[:, : len(own)]
+        low, high = np.minimum(left, right)[used], np.maximum(left, right)[used]
+        return low, high, block[used]
+
+    parts = native.run(measure, range(len(groups)), n_jobs)
+    first, second, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    _, once = np.unique(first.astype(np.int64) * n + second, return_index=True)
+    dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
+    return Pairs(n, first[once], second[once], values[once].astype(dtype))
+
+
+def check_known(D: Any, name: str = "X") -> Array:
+    """A matrix of dissimilarities in which NaN off the diagonal means unknown."""
+    D = checks.vectors(D, name=name, allow_nan=True)
+    missing = np.isnan(D)
+    if D.ndim != 2 or D.shape[0] != D.shape[1] or not missing.any():
+        return check_dissimilarities(D, name)
+    own = np.diagonal(missing)
+    if own.any():
+        i = int(own.argmax())
+        raise ValueError(
+            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
+            f"[{i}, {i}] is NaN."
+        )
+    apart = missing != missing.T
+    if apart.any():
+        i, j = np.argwhere(apart & missing)[0]
+        raise ValueError(
+            f"{name}: Array must be symmetric, but contains NaN at [{i}, {j}] while [{j}, {i}] is "
+            f"{D[j, i]:g}. Mark a missing pair as NaN in both places, or in none."
+        )
+    check_dissimilarities(np.where(missing, 0, D).astype(D.dtype), name)
+    return np.asarray(D)
+
+
+def given_weights(W: Any, pairs: Pairs) -> Array:
+    """The weights of the pairs in a symmetric matrix, dense or sparse (0 where not stored)."""
+    n = pairs.n
+    if W.shape != (n, n) if hasattr(W, "tocsr") else np.shape(W) != (n, n):
+        raise ValueError(f"weights must be ({n}, {n}), as X is, got shape {np.shape(W)}.")
+    if hasattr(W, "tocsr"):
+        W = checks.vectors(W, name="weights", sparse=True)
+        rows, columns = W.tocoo().coords
+        _not_negative(rows, columns, W.tocoo().data, "weights")
+        found = np.asarray(W[pairs.first, pairs.second]).ravel()
+        mirror = np.asarray(W[pairs.second, pairs.first]).ravel()
+    else:
+        W = checks.vectors(W, name="weights")
+        found, mirror = W[pairs.first, pairs.second], W[pairs.second, pairs.first]
+        _not_negative(pairs.first, pairs.second, found, "weights")
+    apart = np.abs(found - mirror) > 1e-9 * np.abs(found).max(initial=0)
+    if apart.any():
+        i, j = pairs.first[apart][0], pairs.second[apart][0]
+        raise ValueError(
+            f"weights must be symmetric, but [{i}, {j}] and [{j}, {i}] differ. Average the two."
+        )
+    return np.asarray(found)
+
+
+def power_of(weights: Any) -> float:
+    """The exponent alpha of weights given by name: "d^-alpha", 0 for None."""
+    if weights is None:
+        return 0.0
+    match = re.fullmatch(r"d\^-(\d+(\.\d*)?)", weights) if isinstance(weights, str) else None
+    if match is None:
+        raise ValueError(
+            f"weights must be None or a name such as 'd^-1' or 'd^-2', got {weights!r}. A matrix "
+            "of weights is given to fit: fit(X, weights=W)."
+        )
+    return float(match[1])
+
+
+def power_weights(values: Array, alpha: float, smallest: float) -> Array:
+    """d^-alpha; zero dissimilarities count as the smallest positive one."""
+    return np.asarray(np.maximum(values, values.dtype.type(smallest)) ** -alpha)
+
+
+def require_connected(pairs: Pairs) -> None:
+    """Raise unless known pairs link all objects, naming those that cannot be placed."""
+    from scipy.sparse.csgraph import connected_components
+
+    if pairs.complete:
+        return
+    count, labels = connected_components(pairs.graph(np.ones(len(pairs.first))), directed=False)
+    if count == 1:
+        return
+    sizes = np.bincount(labels)
+    outside = np.flatnonzero(labels != sizes.argmax())
+    listed = ", ".join(map(str, outside[:10])) + (", ..." if len(outside) > 10 else "")
+    raise ValueError(
+        f"X: the known pairs (not missing, weight above 0) leave {count} groups of objects with no "
+        f"link between them, so objects {listed} ({len(outside)} in all) cannot be placed relative "
+        "to the others. Give at least one dissimilarity between each two groups, or embed the "
+        "groups on their own."
+    )
+
+
+def _not_negative(rows: Array, columns: Array, values: Array, name: str) -> None:
+    if len(values) and values.min() < 0:
+        at = int(np.argmax(values < 0))
+        raise ValueError(
+            f"{name}: entries must not be negative, [{rows[at]}, {columns[at]}] is {values[at]:g}."
+        )

@@ -1,0 +1,53 @@
+"""Distances from a few objects at a time to all, for whoever looks at each row in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lowdim.backends import native
+from lowdim.checks import Array
+from lowdim.relations.distances import Metric, cross_distances
+
+TILE = 512
+
+
+def distances_from(
+    rows: Any, metric: Metric, n_jobs: int | None = None
+) -> Callable[[Array], Array]:
+    """A function of row numbers that gives the distances from these to all rows."""
+    if metric.euclidean and isinstance(rows, np.ndarray):
+        return _euclidean(rows, n_jobs)
+
+    def measure(chosen: Array) -> Array:
+        return np.ascontiguousarray(cross_distances(rows, rows[chosen], metric, n_jobs).T)
+
+    return measure
+
+
+def _euclidean(rows: Array, n_jobs: int | None) -> Callable[[Array], Array]:
+    """By BLAS: |a - b|^2 = (-2 a, |a|^2, 1) . (b, 1, |b|^2), of centred vectors in double."""
+    n, d = rows.shape
+    right = np.empty((d + 2, n))
+    right[:d] = rows.T
+    right[:d] -= right[:d].mean(axis=1, keepdims=True)
+    right[d] = 1
+    right[d + 1] = np.einsum("dn,dn->n", right[:d], right[:d])
+
+    def measure(chosen: Array) -> Array:
+        left = np.empty((len(chosen), d + 2))
+        left[:, :d] = -2 * right[:d, chosen].T
+        left[:, d], left[:, d + 1] = right[d + 1, chosen], 1
+        out = np.empty((len(chosen), n))
+
+        def fill(part: slice) -> None:
+            squares = left @ right[:, part]
+            np.sqrt(np.maximum(squares, 0, out=squares), out=out[:, part])
+
+        native.run(fill, native.blocks(n, TILE), n_jobs)
+        out[np.arange(len(chosen)), chosen] = 0
+        return out
+
+    return measure

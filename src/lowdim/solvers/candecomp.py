@@ -1,0 +1,120 @@
+"""Shared space and subject weights of several scalar-product matrices (Carroll and Chang 1970).
+
+All models are B_k ~ X C_k X' with a small positive semidefinite C_k a subject. For a given X the
+best C_k is a small problem of its own, so it is eliminated and quasi-Newton steps minimise over X
+alone what alternating least squares would approach slowly. With C_k diagonal and not negative no
+two dimensions can grow without bound and cancel each other, which plain CANDECOMP suffers from
+(ten Berge, Kiers and Krijnen 1993), so a best solution exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lowdim.checks import Array
+
+Inner = Callable[[Array, Array], Array]
+"""From the Gram matrix X'X and the stack X'B_kX to the best C_k."""
+
+
+class SharedSpace:
+    """mean_k |B_k - X C_k X'|^2 as a function of X, for B_k with sum of squares one."""
+
+    def __init__(self, B: Array, inner: Inner) -> None:
+        self.B, self.inner = B, inner
+        self.squares = np.array([float((Bk.astype(np.float64) ** 2).sum()) for Bk in B])
+
+    def __call__(self, X: Array) -> tuple[float, Array]:
+        BX = self.products(X)
+        gram = X.T @ X
+        C = self.inner(gram, X.T @ BX)
+        gradient = (X @ (C @ gram @ C) - BX @ C).sum(axis=0) * (4 / len(self.B))
+        return float(self.losses(X.T @ BX, gram, C).mean()), gradient
+
+    def products(self, X: Array) -> Array:
+        """The stack of B_k X."""
+        return np.asarray(np.matmul(self.B, X.astype(self.B.dtype)), dtype=np.float64)
+
+    def weights(self, X: Array) -> tuple[Array, Array]:
+        """The best C_k, and the share of each subject's sum of squares they account for."""
+        XBX, gram = X.T @ self.products(X), X.T @ X
+        C = self.inner(gram, XBX)
+        return C, 1 - self.losses(XBX, gram, C) / self.squares
+
+    def losses(self, XBX: Array, gram: Array, C: Array) -> Array:
+        """|B_k - X C_k X'|^2 of each subject."""
+        fit = np.einsum("kab,kab->k", C, XBX)
+        scaled = C @ gram
+        size = np.einsum("kab,kba->k", scaled, scaled)
+        return np.asarray(np.maximum(self.squares - 2 * fit + size, 0))
+
+
+def diagonal_weights(gram: Array, XBX: Array) -> Array:
+    """Diagonal C_k, not negative: min |B_k - sum_r w_kr x_r x_r'|^2 has the normal equations
+    (X'X o X'X) w_k = diag(X'B_kX)."""
+    targets = np.diagonal(XBX, axis1=1, axis2=2)
+    w = nonnegative(gram * gram, targets)
+    return np.asarray(w[:, :, None] * np.eye(len(gram)))
+
+
+def full_weights(gram: Array, XBX: Array) -> Array:
+    """Positive semidefinite C_k: in an orthonormal basis of X's columns, the part of B_k there
+    with its negative eigenvalues removed."""
+    values, vectors = np.linalg.eigh(gram)
+    root = np.sqrt(np.maximum(values, 1e-14 * max(float(values[-1]), 1e-300)))
+    basis = vectors / root
+    inside, turn = np.linalg.eigh(basis.T @ XBX @ basis)
+    kept = (turn * np.maximum(inside, 0)[:, None, :]) @ turn.transpose(0, 2, 1)
+    return np.asarray(basis @ kept @ basis.T)
+
+
+def nonnegative(A: Array, targets: Array) -> Array:
+    """Rows w >= 0 that minimise w'Aw - 2 w't for each row t of the targets."""
+    from scipy.optimize import nnls
+
+    size = np.sqrt(np.maximum(np.diagonal(A), 1e-300))
+    scaled = A / np.outer(size, size)
+    values, vectors = np.linalg.eigh(scaled)
+    root = np.sqrt(np.maximum(values, 1e-14))
+    factor = (vectors * root) @ vectors.T
+    inverse = (vectors / root) @ vectors.T
+    right = (targets / size) @ inverse
+    free = right @ inverse
+    for k in np.flatnonzero((free < 0).any(axis=1)):
+        free[k] = nnls(factor, right[k])[0]
+    return np.asarray(free / size)
+
+
+def principal_space(B: Array, p: int) -> tuple[Array, Array]:
+    """The p leading eigenvectors of the mean of the B_k, and their eigenvalues, not negative."""
+    from lowdim.solvers.spectral import top_eigenpairs
+
+    mean = B.mean(axis=0, dtype=np.float64)
+    found = top_eigenpairs(mean, p)
+    return found.vectors, np.maximum(found.values, 0)
+
+
+def simultaneous_axes(B: Array, p: int, random: np.random.RandomState, tries: int) -> list[Array]:
+    """Spaces whose axes diagonalise mixtures of the subjects' matrices, the likeliest first.
+
+    Where the model holds, the whitened matrices S^-1/2 U'B_kU S^-1/2, with U and S the leading
+    eigenpairs of the mean, all have the same eigenvectors (Schoenemann 1972), and so has any
+    mixture of them; a random one tells the axes apart. The likeliest leaves least outside of the
+    diagonals.
+    """
+    U, values = principal_space(B, p)
+    root = np.sqrt(np.maximum(values, 1e-9 * max(float(values.max()), 1e-300)))
+    inside = np.matmul(U.T, np.matmul(B, U.astype(B.dtype)).astype(np.float64))
+    whitened = inside / np.outer(root, root)
+    centered = whitened - whitened.mean(axis=0)
+    found = []
+    for _ in range(tries):
+        mixture = np.einsum("k,kab->ab", random.standard_normal(len(B)), centered)
+        turn = np.linalg.eigh(mixture)[1]
+        turned = turn.T @ centered @ turn
+        outside = float((turned**2).sum() - (np.diagonal(turned, axis1=1, axis2=2) ** 2).sum())
+        found.append((outside, (U * root) @ turn))
+    found.sort(key=lambda pair: pair[0])
+    return [space for _, space in found]

@@ -1,0 +1,178 @@
+"""The rule of curvilinear component analysis (Demartines and Herault 1997).
+
+One object after the other is pinned, and all others move along the line to it, towards the
+distance they should have: y_j += alpha F(Y_ij) (X_ij - Y_ij) / Y_ij (y_j - y_i). F falls with the
+distance on the map, and ever sooner: a map may unfold, or tear, what cannot lie flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import native
+from lowdim.callbacks import Callback, Watch
+from lowdim.checks import Array
+from lowdim.solvers.initialize import random_start
+
+NEIGHBORHOODS = ("exponential", "step")
+WIDEST, NARROWEST = 3.0, 0.1  # lambda="auto", in standard deviations of the start's widest axis
+BLOCK = 64  # distances are measured for a multiple of this many pins at once,
+AT_ONCE = 2**21  # and for about this many pairs
+
+Distances = Array | Callable[[Array], Array]
+"""All distances, or a function that gives those from some objects to all."""
+
+
+class Curved(NamedTuple):
+    """A map, its error at the last lambda, its stress, and the error that each epoch met."""
+
+    embedding: Array
+    error: float
+    stress: float
+    history: Array
+
+
+class Decrease(NamedTuple):
+    """A geometric decrease over the epochs."""
+
+    first: float
+    last: float
+
+    def at(self, epoch: int, epochs: int) -> float:
+        done = epoch / max(epochs - 1, 1)
+        return float(self.first ** (1 - done) * self.last**done)
+
+
+def curvilinear(
+    distances: Distances,
+    start: Array,
+    *,
+    alpha: Any = (0.5, 0.01),
+    lambda_range: Any = "auto",
+    neighborhood: str = "exponential",
+    max_iter: int = 50,
+    random_state: Any = None,
+    label: str = "Curvilinear component analysis",
+    callback: Callback | None = None,
+    verbose: int = 0,
+    n_jobs: int | None = None,
+) -> Curved:
+    """Apply the rule for `max_iter` epochs, in each of which every object pins once.
+
+    The order of an epoch is drawn by (seed, epoch) among the objects sorted by their distance
+    from the centre of the start, so that the order of the rows does not matter. The error is
+    that of the paper's equation 1, sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2; the stress counts all
+    pairs alike, (sum (X - Y)^2 / sum X^2)^(1/2).
+    """
+    checks.choice(neighborhood, "neighborhood", NEIGHBORHOODS)
+    checks.integer(max_iter, "max_iter", 1)
+    rate = _decrease(alpha, "alpha", 1.0)
+    unit = _unit(start)
+    Y = np.ascontiguousarray(start.T, dtype=np.float64) * unit
+    Y -= Y.mean(axis=1, keepdims=True)
+    spread = max(float(Y.std(axis=1).max(initial=0.0)), 1e-6)
+    reach = Decrease(WIDEST * spread, NARROWEST * spread)
+    if not (isinstance(lambda_range, str) and lambda_range == "auto"):
+        given = _decrease(lambda_range, "lambda_range", np.inf, " or 'auto'")
+        reach = Decrease(given.first * unit, given.last * unit)
+    n = len(start)
+    seed, step = seed_of(random_state), neighborhood == "step"
+    ranked = np.argsort(np.einsum("cn,cn->n", Y, Y), kind="stable").astype(np.int32)
+
+    def sweep(pins: Array, Y: Array, alpha: float, reach: float, step: bool) -> float:
+        """Let the objects pin; the error they met, each pair counted once."""
+        total, whole = 0.0, isinstance(distances, np.ndarray)
+        for part in native.blocks(n, n if whole else BLOCK * max(1, AT_ONCE // (BLOCK * n))):
+            own = pins[part]
+            rows = own if whole else np.arange(len(own), dtype=np.int32)
+            D = distances if isinstance(distances, np.ndarray) else distances(own)
+            total += native.curvilinear_sweep(
+                D, rows, own, Y, unit=unit, alpha=alpha, reach=reach, step=step, n_jobs=n_jobs
+            )
+        error = total / 2 / unit / unit
+        if not np.isfinite(error):
+            raise ValueError(
+                "X: the distances are too large, their squares overflow. Divide X by a constant."
+            )
+        return error
+
+    def coordinates() -> Array:
+        centered = Y - Y.mean(axis=1, keepdims=True)
+        return np.ascontiguousarray(centered.T / unit, dtype=start.dtype)
+
+    history: list[float] = []
+    width = reach.first
+    with Watch(label, max_iter, callback, verbose) as watch:
+        for epoch in range(max_iter):
+            pins = ranked[np.random.default_rng([seed, epoch]).permutation(n)]
+            width = reach.at(epoch, max_iter)
+            history.append(sweep(pins, Y, rate.at(epoch, max_iter), width, step))
+            if watch(epoch + 1, history[-1], coordinates() if callback is not None else Y.T):
+                break
+    error = sweep(ranked, Y, 0.0, width, step)
+    apart = sweep(ranked, Y, 0.0, np.inf, True)
+    total = sweep(ranked, np.zeros_like(Y), 0.0, np.inf, True)
+    stress = float(np.sqrt(apart / total)) if total > 0 else 0.0
+    return Curved(coordinates(), error, stress, np.asarray(history, dtype=np.float64))
+
+
+def initial(
+    init: Any,
+    distances: Distances,
+    shape: tuple[int, int],
+    dtype: Any,
+    random_state: Any,
+    auto: Callable[[], Array],
+) -> Array:
+    """The start that `init` asks for: "auto", "random" in the size of the distances, or given."""
+    n, dim = shape
+    if isinstance(init, str):
+        checks.choice(init, "init", ("auto", "random"))
+        if init == "auto":
+            return auto()
+        some = np.arange(min(n, BLOCK), dtype=np.int32)
+        D = distances[some] if isinstance(distances, np.ndarray) else distances(some)
+        size = float(np.sqrt(np.mean(D.astype(np.float64) ** 2)))
+        random = np.random.RandomState(seed_of(random_state))
+        return random_start(n, dim, size, random, np.dtype(dtype))
+    if not hasattr(init, "shape") and not (isinstance(init, list) and init):
+        raise TypeError(
+            f"init must be 'auto', 'random' or an array of shape {shape}, got {init!r}."
+        )
+    start = np.asarray(checks.vectors(init, name="init"), dtype=dtype)
+    if start.shape != shape:
+        raise ValueError(
+            f"init must have shape {shape}, one row of n_components coordinates for each object "
+            f"(each prototype, where there are any); got {start.shape}."
+        )
+    return start
+
+
+def seed_of(random_state: Any) -> int:
+    """A number to key random numbers by; None stands for 0."""
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
+
+
+def _unit(start: Array) -> float:
+    """A power of two that brings the start to about 1, where squares neither over- nor
+    underflow."""
+    size = float(np.abs(start).max(initial=0.0))
+    if not np.isfinite(size):
+        raise ValueError("X: the numbers are too large, their squares overflow. Divide X first.")
+    return float(np.exp2(np.clip(-np.floor(np.log2(size)), -1000, 1000))) if size > 0 else 1.0
+
+
+def _decrease(value: Any, name: str, most: float, otherwise: str = "") -> Decrease:
+    wanted = f"{name} must be a pair (first, last) of decreasing positive numbers{otherwise}"
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(f"{wanted}, got {value!r}.")
+    first, last = (checks.real(v, name, 0, most, open_low=True) for v in value)
+    if first < last or not np.isfinite(first):
+        raise ValueError(f"{wanted}, got {value!r}.")
+    return Decrease(first, last)

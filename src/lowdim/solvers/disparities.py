@@ -1,0 +1,118 @@
+"""Disparities: the admissible transformation of the dissimilarities that fits distances best.
+
+Every transformation here is a convex cone of vectors, one number a pair. The best fit of given
+length is the projection on the cone, stretched to that length (Borg and Groenen 2005, chapter 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import native
+from lowdim.checks import Array
+from lowdim.relations.pairs import Pairs
+
+DISPARITIES = ("ratio", "interval", "ordinal", "spline")
+TIES = ("primary", "secondary")
+DEGREE, KNOTS = 2, 3  # of the monotone spline: quadratic, with interior knots at the quartiles
+CURVE = 4096  # points that a fitted transformation keeps for new dissimilarities
+
+Fit = Callable[[Array], Array]
+"""From distances, in the order of the pairs, to the disparities nearest to them."""
+
+
+def ordered(pairs: Pairs, kind: str) -> Pairs:
+    """The pairs in the order the transformation works in: ascending, where only order counts."""
+    if kind != "ordinal":
+        return pairs
+    return pairs.take(np.argsort(pairs.values, kind="stable"))
+
+
+def disparities(pairs: Pairs, kind: str, ties: str, n_jobs: int | None = None) -> Fit:
+    """The fit of a transformation; its result has the mean square 1 over the pairs' weights.
+
+    "ratio" leaves the dissimilarities as they are.
+    """
+    checks.choice(kind, "disparities", DISPARITIES)
+    checks.choice(ties, "ties", TIES)
+    if kind == "ratio":
+        return lambda distances: pairs.values
+    mass = pairs.mass()
+    project = _isotonic(pairs, ties, n_jobs) if kind == "ordinal" else _spline(pairs, kind)
+
+    def fit(distances: Array) -> Array:
+        found = project(distances)
+        size = pairs.sum_of_squares(found)
+        if not size > 0:  # all distances 0: any admissible disparities fit equally badly
+            found = np.ones_like(distances)
+            size = mass
+        return np.asarray(found * distances.dtype.type(np.sqrt(mass / size)))
+
+    return fit
+
+
+def _isotonic(pairs: Pairs, ties: str, n_jobs: int | None) -> Fit:
+    """Kruskal's monotone regression; the order of the dissimilarities never changes."""
+    new = np.flatnonzero(pairs.values[1:] != pairs.values[:-1]) + 1
+    starts = np.concatenate([[0], new, [len(pairs.values)]]).astype(np.int64)
+    tied = None if len(starts) == len(pairs.values) + 1 else starts
+    return lambda d: native.isotonic(d, pairs.weights, tied, ties == "primary", n_jobs)
+
+
+def _spline(pairs: Pairs, kind: str) -> Fit:
+    """Combinations of I-splines with coefficients that are not negative (Ramsay 1988).
+
+    With a constant, they are monotone and positive; of degree 1 without knots, a + b delta.
+    """
+    from scipy.optimize import nnls
+
+    basis = _i_splines(pairs.values, *((1, 0) if kind == "interval" else (DEGREE, KNOTS)))
+    weighted = basis if pairs.weights is None else basis * pairs.weights.astype(np.float64)
+    gram = weighted @ basis.T
+    gram.flat[:: len(gram) + 1] += 1e-12 * np.trace(gram)
+    root = np.linalg.cholesky(gram)
+
+    def project(distances: Array) -> Array:
+        moments = weighted @ distances.astype(np.float64)
+        coefficients, _ = nnls(root.T, np.linalg.solve(root, moments))
+        return np.asarray(coefficients @ basis, dtype=distances.dtype)
+
+    return project
+
+
+def _i_splines(values: Array, degree: int, n_knots: int) -> Array:
+    """A constant and the I-splines of the values, one basis function a row."""
+    from scipy.interpolate import BSpline
+
+    x = values.astype(np.float64)
+    low, high = x.min(), x.max()
+    if not high > low:
+        return np.ones((1, len(x)))
+    inner = np.unique(np.quantile(x, np.arange(1, n_knots + 1) / (n_knots + 1)))
+    inner = inner[(inner > low) & (inner < high)]
+    knots = np.concatenate([[low] * (degree + 1), inner, [high] * (degree + 1)])
+    pieces = BSpline.design_matrix(x, knots, degree).toarray().T
+    return np.ascontiguousarray(np.cumsum(pieces[::-1], axis=0)[::-1])
+
+
+def curve(values: Array, fitted: Array) -> Array:
+    """A fitted transformation as points (dissimilarity, disparity), from (0, 0) on, ascending."""
+    order = np.argsort(values, kind="stable")
+    if len(order) > CURVE:
+        order = order[np.linspace(0, len(order) - 1, CURVE).round().astype(np.int64)]
+    x, first, sizes = np.unique(values[order], return_index=True, return_counts=True)
+    y = np.maximum.accumulate(np.add.reduceat(fitted[order], first) / sizes)
+    if x[0] > 0:
+        x, y = np.concatenate([[0], x]), np.concatenate([[0], y])
+    return np.stack([x, y])
+
+
+def apply_curve(points: Array, values: Array) -> Array:
+    """Disparities of new dissimilarities; beyond the largest seen, in proportion to it."""
+    x, y = points
+    inside = np.interp(values, x, y)
+    beyond = np.maximum(values / x[-1], 1) if x[-1] > 0 else 1
+    return np.asarray(inside * beyond, dtype=values.dtype)

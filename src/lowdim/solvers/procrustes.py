@@ -1,0 +1,143 @@
+"""Procrustes alignment: one configuration moved, turned and scaled onto another.
+
+The rotation is Schönemann's (1966), the scale that of Schönemann and Carroll (1970), and
+rotations without reflection are Kabsch's (1976) and Umeyama's (1991).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+
+
+@dataclass(frozen=True)
+class Procrustes:
+    """The answer of `procrustes`.
+
+    aligned : Y moved onto the target, `scale * Y @ rotation + shift`.
+    rotation : orthogonal, (p, p); with determinant 1 where reflections are not allowed.
+    scale, shift : a number and a vector of length p.
+    correlation : the Procrustes correlation of the two configurations, 0 to 1; it does not depend
+        on which of them is the target, nor on `scaling`.
+    disparity : the sum of squared distances between target and aligned points as a share of the
+        target's sum of squares about its centroid; with scaling it is 1 - correlation^2.
+    """
+
+    aligned: Array
+    rotation: Array
+    scale: float
+    shift: Array
+    correlation: float
+    disparity: float
+
+    def apply(self, new: Any) -> Array:
+        """Other points of Y's space, moved in the same way."""
+        new = checks.vectors(new, name="new")
+        if new.shape[1] != len(self.shift):
+            raise ValueError(
+                f"new has {new.shape[1]} columns, but the alignment is of {len(self.shift)}."
+            )
+        moved = self.scale * (new.astype(np.float64) @ self.rotation) + self.shift
+        return np.asarray(moved, dtype=new.dtype)
+
+
+def procrustes(
+    target: Any,
+    Y: Any,
+    *,
+    scaling: bool = True,
+    reflection: bool = True,
+    weights: Any = None,
+) -> Procrustes:
+    """Move, turn and scale Y to lie as closely as possible on the target.
+
+    Minimises sum_i w_i |target_i - (scale * Y_i rotation + shift)|^2. Maps that depend on
+    distances alone are known only up to such motions: align them before comparing coordinates.
+
+    Parameters
+    ----------
+    target, Y : arrays (n, p): the same objects in the same order. Columns of zeros may be added to
+        compare configurations of different dimension.
+    scaling : whether Y may be scaled.
+    reflection : whether Y may be mirrored.
+    weights : n numbers, not negative: how much each object counts. Equal by default.
+
+    Where the answer is not unique, because a configuration lies in a point or on a line, one of
+    the answers is given; a configuration in a single point has correlation 0 with any other.
+    """
+    target, Y = checks.vectors(target, name="target"), checks.vectors(Y, name="Y")
+    if target.shape != Y.shape:
+        raise ValueError(
+            f"target has shape {target.shape} and Y {Y.shape}: they must hold the same objects in "
+            "the same number of coordinates. Add columns of zeros to the one with fewer."
+        )
+    w = _weights(weights, len(Y))
+    (A, a, size_a), (B, b, size_b) = _standardized(target, w), _standardized(Y, w)
+    left, singular, right = np.linalg.svd((B * w[:, None]).T @ A)
+    signs = np.ones(len(singular))
+    if not reflection and np.linalg.det(left @ right) < 0:
+        signs[-1] = -1
+    rotation = (left * signs) @ right
+    agreement = float(np.clip((signs * singular).sum(), 0.0, 1.0))
+    scale = 1.0
+    if scaling and size_b > 0:
+        scale = agreement * (size_a / size_b)
+    shift = a - scale * (b @ rotation)
+    moved = (scale * size_b) * (B @ rotation)
+    aligned = moved + a
+    gap = _norm(size_a * A - moved, w)
+    with np.errstate(over="ignore"):  # a huge Y on a tiny target, not to be scaled
+        share = np.float64(gap) / size_a if size_a > 0 else np.float64(np.inf if gap else 0.0)
+        disparity = float(share**2)
+    return Procrustes(
+        aligned.astype(np.result_type(target, Y)),
+        rotation.astype(Y.dtype),
+        float(scale),
+        shift.astype(Y.dtype),
+        agreement,
+        disparity,
+    )
+
+
+def _weights(weights: Any, n: int) -> Array:
+    """Weights with sum one."""
+    if weights is None:
+        return np.full(n, 1.0 / n)
+    given = checks.vectors(np.reshape(np.asarray(weights), (-1, 1)), name="weights")[:, 0]
+    if len(given) != n:
+        raise ValueError(f"weights has {len(given)} entries for {n} objects: give one for each.")
+    if given.min() < 0:
+        i = int(given.argmin())
+        raise ValueError(f"weights must not be negative, but weights[{i}] is {given[i]:g}.")
+    largest = float(given.max())
+    if largest == 0:
+        raise ValueError("weights are all zero: at least one object must count.")
+    given = given.astype(np.float64) / largest
+    return np.asarray(given / given.sum())
+
+
+def _standardized(X: Array, w: Array) -> tuple[Array, Array, float]:
+    """X about its weighted centroid with sum of squares one, the centroid, and its size.
+
+    A spread that is no more than the rounding of the coordinates counts as none.
+    """
+    X = X.astype(np.float64) if X.dtype != np.float64 else X
+    center = w @ X
+    centered = X - center
+    size = _norm(centered, w)
+    if size <= 4 * np.finfo(np.float64).eps * float(np.abs(X).max(initial=0.0)):
+        return np.zeros_like(centered), center, 0.0
+    return centered / size, center, size
+
+
+def _norm(X: Array, w: Array) -> float:
+    """The weighted root of the sum of squares, without overflow or underflow on the way."""
+    largest = float(np.abs(X).max(initial=0.0))
+    if largest == 0:
+        return 0.0
+    return largest * float(np.sqrt(w @ ((X / largest) ** 2).sum(axis=1)))
