@@ -203,3 +203,11 @@ def test_kernel_mds_is_kernel_pca(kernel, params):
 def test_a_kernel_needs_vectors():
     with pytest.raises(ValueError, match=r"kernel needs vectors.*KernelPCA"):
         ClassicalMDS(2, kernel="rbf", metric="precomputed").fit(squareform(pdist(points())))
+
+
+@pytest.mark.parametrize("n", [8, 60, 400])
+def test_equidistant_objects_have_as_many_coordinates_as_asked_for(n):
+    D = 1 - np.eye(n)  # a regular simplex: all eigenvalues but one are equal
+    found = ClassicalMDS(1, metric="precomputed").fit(D)
+    assert found.embedding_.shape == (n, 1)
+    np.testing.assert_allclose(found.eigenvalues_, 0.5)

@@ -20,8 +20,7 @@ class Eigenpairs(NamedTuple):
 
 
 def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = None) -> Eigenpairs:
-    from scipy.linalg import eigh
-
+    """By LAPACK, with known null vectors lifted out of the way."""
     n = operator.n
     if isinstance(A, np.ndarray):
         full = A
@@ -33,11 +32,21 @@ def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = N
     if basis is not None:  # to the very top, above every other eigenvalue
         full = _off(basis, _off(basis, full).T)
         full += (2 * np.abs(full).sum(axis=1).max() + 1) * (basis @ basis.T)
+    return extreme_eigh(full, k, top)
+
+
+def extreme_eigh(A: Array, k: int, top: bool) -> Eigenpairs:
+    """The k largest (or smallest) eigenpairs of a dense matrix, ascending, by LAPACK."""
+    from scipy.linalg import eigh
+
+    n = len(A)
     span = (n - k, n - 1) if top else (0, k - 1)
-    if k > n // 4:
-        values, vectors = eigh(full, check_finite=False, overwrite_a=True)
-        return Eigenpairs(values[span[0] : span[1] + 1], vectors[:, span[0] : span[1] + 1])
-    return Eigenpairs(*eigh(full, subset_by_index=span, check_finite=False, overwrite_a=True))
+    if k <= n // 4:
+        values, vectors = eigh(A, subset_by_index=span, check_finite=False)
+        if vectors.shape[1] == k:  # LAPACK may lose some of many equal eigenvalues
+            return Eigenpairs(values, vectors)
+    values, vectors = eigh(A, check_finite=False)
+    return Eigenpairs(values[span[0] : span[1] + 1], vectors[:, span[0] : span[1] + 1])
 
 
 def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: Any) -> Eigenpairs:

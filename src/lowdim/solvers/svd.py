@@ -10,6 +10,7 @@ from lowdim import checks
 from lowdim.backends import native
 from lowdim.checks import Array
 from lowdim.matrices.operators import Operator
+from lowdim.solvers.eigensolvers import extreme_eigh
 from lowdim.solvers.spectral import fix_signs, top_eigenpairs
 
 SOLVERS = ("auto", "full", "covariance_eigh", "gram_eigh", "arpack", "randomized")
@@ -114,8 +115,6 @@ def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
 
 
 def _by_covariance(X: Array, mean: Array, k: int, n_jobs: int | None) -> tuple[Array, Array]:
-    from scipy.linalg import eigh
-
     center = mean.astype(X.dtype)
 
     def share(rows: slice) -> Array:
@@ -128,18 +127,13 @@ def _by_covariance(X: Array, mean: Array, k: int, n_jobs: int | None) -> tuple[A
     for first in range(0, len(parts), 8):  # a few at a time: each share is d x d
         for part in native.run(share, parts[first : first + 8], n_jobs):
             total += part
-    values, vectors = eigh(
-        total, subset_by_index=(d - k, d - 1), check_finite=False, overwrite_a=True
-    )
+    values, vectors = extreme_eigh(total, k, top=True)
     return values[::-1], vectors[:, ::-1].T
 
 
 def _by_gram(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array]:
-    from scipy.linalg import eigh
-
-    n = len(X)
     G = native.matmul(X, X.T, n_jobs).astype(np.float64)
-    values, vectors = eigh(G, subset_by_index=(n - k, n - 1), check_finite=False, overwrite_a=True)
+    values, vectors = extreme_eigh(G, k, top=True)
     values, vectors = values[::-1], vectors[:, ::-1]
     axes = np.linalg.qr(X.T @ vectors.astype(X.dtype))[0]  # those without variance are arbitrary
     return values, axes.T
