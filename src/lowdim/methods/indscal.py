@@ -53,7 +53,7 @@ class INDSCAL(Embedder):
     max_iter : most iterations from a start.
     tol : iterations end when five of them together lower the loss by less than this share of it.
     n_jobs : kept for the common signature; the work is in BLAS calls too small for threads.
-    random_state : seed of the starts.
+    random_state : seed of the starts; None is a fixed one.
     callback : called after every iteration; a true answer stops.
     verbose : show the progress.
 
