@@ -12,8 +12,8 @@ from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.extend.curvilinear import NEIGHBORS, interpolate
 from lowdim.relations.distances import distance_matrix
-from lowdim.relations.neighbors import query, smallest
 from lowdim.relations.prototypes import choose_prototypes
+from lowdim.relations.search import query, smallest
 from lowdim.relations.streams import distances_from
 from lowdim.solvers.curvilinear import Distances, curvilinear, initial, seed_of
 from lowdim.solvers.initialize import classical_start, landmark_start

@@ -13,8 +13,8 @@ from lowdim.checks import Array
 from lowdim.extend.curvilinear import NEIGHBORS, interpolate
 from lowdim.relations.geodesics import geodesics, symmetrize_in_place
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.neighbors import smallest
 from lowdim.relations.prototypes import choose_prototypes
+from lowdim.relations.search import smallest
 from lowdim.solvers.curvilinear import curvilinear, initial
 from lowdim.solvers.initialize import classical_start
 

@@ -149,7 +149,7 @@ class Isomap(GraphEmbedder):
             n_jobs=self.n_jobs,
         )
         self.embedding_, self.stress_, self.history_ = found
-        self.n_iter_ = len(found.history)
+        self.n_iter_ = len(found.history) - 1
 
     def _between_landmarks(self) -> Array:
         if self.n_landmarks is None:

@@ -12,7 +12,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.relations.distances import Metric
 from lowdim.relations.landmarks import choose_landmarks
-from lowdim.relations.neighbors import query
+from lowdim.relations.search import query
 
 
 def choose_prototypes(

@@ -132,6 +132,8 @@ def descend(
                 break
             if failed:  # the Guttman step comes next
                 history.append(stress)
+                if watch(iteration, stress, X):
+                    break
                 continue
             step_new = solve(g_new)
             moved, bent = trial - X, g_new - g
