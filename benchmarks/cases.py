@@ -160,6 +160,27 @@ def our_landmark_isomap(data: Data) -> Any:
     return lowdim.Isomap(n_neighbors=15, n_landmarks=n_landmarks).fit(data["X"])
 
 
+def gauss_distances(n: int, where: Where) -> Data:
+    """Distances between points of a normal distribution in ten dimensions, which no plane holds."""
+    from scipy.spatial.distance import cdist
+
+    points = np.random.default_rng(0).normal(size=(n, 10))
+    return {"points": points, "X": cdist(points, points)}
+
+
+def stress_mds(kind: str, n: int) -> Case:
+    """Both from classical scaling, each to its own default precision."""
+    settings = {"metric": "precomputed", "metric_mds": kind == "metric", "normalized_stress": True}
+    return Case(
+        f"mds-{kind}-{n}",
+        n,
+        gauss_distances,
+        fit("lowdim.MDS", **settings, init="classical"),
+        quality.stress_one,
+        fit("sklearn.manifold.MDS", **settings, init="classical_mds", n_init=1),
+    )
+
+
 def locally_linear(method: str) -> Case:
     settings = {"n_neighbors": 12, "n_components": 2, "method": method}
     return Case(
@@ -201,6 +222,10 @@ CASES = [
         quality.distances_kept,
         fit("sklearn.manifold.ClassicalMDS"),
     ),
+    stress_mds("metric", 1_000),
+    stress_mds("metric", 2_000),
+    stress_mds("nonmetric", 500),
+    stress_mds("nonmetric", 1_000),
     Case(
         "isomap",
         10_000,

@@ -17,6 +17,11 @@ def distances_kept(fitted: Any, data: Data) -> Quality:
     return {"correlation": _correlation(fitted.embedding_, data["points"])}
 
 
+def stress_one(fitted: Any, data: Data) -> Quality:
+    """Kruskal's Stress-1, of the order of the distances or of the distances themselves."""
+    return {"stress-1": float(fitted.stress_)}
+
+
 def roll_unrolled(fitted: Any, data: Data) -> Quality:
     """The roll parameter in the first coordinate; what the map misses of the flat sheet."""
     Y = fitted.embedding_

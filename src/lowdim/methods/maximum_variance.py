@@ -26,7 +26,7 @@ from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs
 
 CONSTRAINTS = ("equality", "inequality")
 SOLVERS = ("auto", "interior-point", "factorized")
-EXACT_EDGES = 2500  # up to this many the interior-point method is used by itself
+EXACT_EDGES = 2000  # up to this many the interior-point method is used by itself
 LOOSE = 0.1  # slack of the small programme, whose few functions cannot keep every distance
 LEAST = 1e-8  # slack below which the factorised programme is treated as exact
 
@@ -48,7 +48,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
     common_neighbors : also keep the distances between neighbours of a common point (the angles).
     solver : "interior-point" for all of K, n x n; "factorized" for K = Q L Q' in the span of the
         smoothest functions Q on the graph (Weinberger, Sha, Zhu and Saul 2006), then refined in
-        the coordinates; "auto": the first for up to 2500 edges.
+        the coordinates; "auto": the first for up to 2000 edges.
     n_functions : number of these functions.
     tol : relative accuracy of the trace at which the solvers stop.
     max_iter : most iterations of the interior-point method or of the refinement.
@@ -68,7 +68,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         coordinates (at least three) with "factorized". How many stand out is the dimension.
     kernel_ : K, with "interior-point".
     length_error_ : the largest relative error in K of a distance that is to be kept.
-    duality_gap_ : relative, with "interior-point": no K has a larger trace by more than this.
+    duality_gap_ : relative, with "interior-point": no K does better by more than this share.
     history_ : the duality gap, or the objective of the refinement, after each iteration.
 
     `transform` places a new object where the distances to its neighbours are kept best, near ones
@@ -189,6 +189,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         )
         root = np.sqrt(lengths.mass)[:, None]
         loose = compliance(lengths, max(LOOSE, slack), self.n_jobs)
+        give = compliance(lengths, max(slack, LEAST), self.n_jobs)
         L = factorized(
             lengths, found.vectors * root, inequality=inequality, give=loose, n_jobs=self.n_jobs
         )
@@ -204,7 +205,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
             found.vectors @ top,
             Watch("Unfolding", self.max_iter, self.callback, self.verbose),
             inequality=inequality,
-            give=compliance(lengths, max(slack, LEAST), self.n_jobs),
+            give=give,
             loose=loose,
             tol=self.tol,
             view=None if self.callback is None else view,

@@ -313,7 +313,7 @@ class MDS(Embedder):
             if isinstance(problem, Pairs) and self._kind != "ratio":
                 # Metric steps first: of a random start, the order of distances tells little.
                 plain = disparities(problem, "ratio", self.ties)
-                start = smacof_pairs(problem, plain, start, max_iter=30, n_jobs=self.n_jobs)[0]
+                start = smacof_pairs(problem, plain, start, max_iter=5, n_jobs=self.n_jobs)[0]
             starts.append(start)
         return starts
 

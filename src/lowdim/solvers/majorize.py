@@ -23,6 +23,8 @@ from lowdim.solvers.disparities import Fit
 
 MEMORY = 6  # steps that the quasi-Newton direction remembers
 REACH = 5.0  # how many times longer than the Guttman step a quasi-Newton step may be
+PLAIN, SETTLED = 40, 1e-4  # Guttman steps first, until one lowers the stress by less than this:
+# from a bad start, long steps lead to worse minima
 DENSE = 0.1  # share of known pairs from which V is factored rather than solved by iterations
 
 Slope = Callable[[Array], tuple[Array, float]]
@@ -122,9 +124,11 @@ def descend(
     with watch:
         step = solve(g)
         past: deque[tuple[Array, Array, Array]] = deque(maxlen=MEMORY)
-        failed = False
+        failed = settled = False
+        fell = np.inf
         for iteration in range(1, max_iter + 1):
-            quasi = bool(past) and not failed
+            settled = settled or iteration > PLAIN or (bool(past) and fell <= SETTLED * total)
+            quasi = settled and bool(past) and not failed
             trial = X - (_direction(g, step, past) if quasi else step)
             g_new, stress_new = slope(trial)
             failed = not stress_new <= stress
@@ -139,10 +143,10 @@ def descend(
             moved, bent = trial - X, g_new - g
             if _dot(moved, bent) > 1e-10 * _dot(moved, moved):
                 past.append((moved, bent, step_new - step))
-            small = stress - stress_new <= eps * total
+            fell = stress - stress_new
             X, g, step, stress = trial, g_new, step_new, stress_new
             history.append(stress)
-            if watch(iteration, stress, X) or small:
+            if watch(iteration, stress, X) or fell <= eps * total:
                 break
     return Majorized(X, stress, np.array(history))
 

@@ -360,7 +360,7 @@ class _Path:
         """Z, one along u."""
         Z = self._laplacian(y) + 2 * self.outer
         Z.flat[:: len(Z) + 1] -= 1
-        return Z
+        return np.asarray(Z)
 
     def _inside(self, X: Array) -> Array:
         """X without its component along u."""
@@ -418,7 +418,7 @@ def factorized(
 
     def errors(L: Array) -> Array:
         e = weights * (np.einsum("ma,ma->m", P @ L, P) - 1)
-        return np.maximum(e, 0) if inequality else e
+        return np.asarray(np.maximum(e, 0) if inequality else e)
 
     def value(L: Array, mu: float) -> float:
         try:
@@ -478,8 +478,8 @@ def low_rank(
     """The programme over K = Y Y' with few columns, from a start (Burer and Monteiro 2003).
 
     Gauss and Newton's steps on the coordinates, damped by Levenberg's and Marquardt's rule, with
-    the sparse Hessian of stretching and tension factored each time. With enough columns a local
-    optimum is the optimum of the programme; `certificate` tells whether it is.
+    the sparse Hessian of stretching and tension factored each time. With enough columns the local
+    optimum is the optimum of the programme; with few its trace is a little less.
 
     Parameters
     ----------
@@ -541,13 +541,13 @@ class _Coordinates:
         self.inequality, self.n_jobs = inequality, n_jobs
         self.heads, self.tails, self.n = lengths.heads, lengths.tails, lengths.n
 
-    def _errors(self, Y: Array) -> tuple[Array, Array]:
+    def errors(self, Y: Array) -> tuple[Array, Array]:
         P = native.spmm(self.B, Y, self.n_jobs)
         e = np.einsum("mp,mp->m", P, P) - 1
         return P, np.maximum(e, 0) if self.inequality else e
 
     def value(self, Y: Array, e: float) -> float:
-        error = self._errors(Y)[1]
+        error = self.errors(Y)[1]
         return float(error @ error) / (2 * e) - float((Y * Y).sum())
 
     def model(self, Y: Array, e: float, damping: float) -> tuple[Array, Callable[[Array], Array]]:
@@ -560,7 +560,7 @@ class _Coordinates:
         from scipy.sparse.linalg import splu
 
         n, p = Y.shape
-        P, error = self._errors(Y)
+        P, error = self.errors(Y)
         gradient = 2 / e * native.spmm(self.C, P * error[:, None], self.n_jobs) - 2 * Y
         stretched = error > 0 if self.inequality else np.ones(len(error), dtype=bool)
         blocks = 2 * P[:, :, None] * P[:, None, :] * stretched[:, None, None]
@@ -576,9 +576,9 @@ class _Coordinates:
         order = np.argsort(rows, kind="stable")
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
         H = bsr_array((data[order], columns[order], indptr), shape=(n * p, n * p))
-        H = csr_array(H).tocsc()
-        H.sum_duplicates()
+        full = csr_array(H).tocsc()
+        full.sum_duplicates()
         lu = splu(
-            H, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+            full, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
         return gradient, lambda g: np.asarray(lu.solve(g.ravel()).reshape(n, p))
