@@ -89,3 +89,9 @@ def test_float32_stays_float32():
     coefficients = learn_preimages(embedding, small, kernel, 0.1)
     assert learned_preimages(embedding, embedding, coefficients, kernel).dtype == np.float32
     assert fixed_point_preimages(embedding, small, embedding, gammas, GAMMA).dtype == np.float32
+
+
+def test_a_ridge_too_small_is_named():
+    Y = np.zeros((600, 2))  # all in one place: the kernel matrix has rank one
+    with pytest.raises(ValueError, match="alpha=0 is too small"):
+        learn_preimages(Y, np.ones((600, 3)), resolve_kernel("rbf", gamma=1.0), 0.0)

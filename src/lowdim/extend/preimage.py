@@ -65,7 +65,12 @@ def learn_preimages(
     Weston and Schoelkopf 2004): solve (K + alpha I) C = X with K the kernel on the map."""
     K = kernel_matrix(np.ascontiguousarray(embedding), kernel, n_jobs)
     K.flat[:: len(K) + 1] += alpha
-    return solve_positive(K, np.asarray(X), n_jobs)
+    try:
+        return solve_positive(K, np.asarray(X), n_jobs)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"alpha={alpha:g} is too small: the kernel matrix of the map is singular. Raise it."
+        ) from None
 
 
 def learned_preimages(
