@@ -13,17 +13,15 @@
 namespace lowdim {
 
 struct PooledBlock {
-    double mean, weight;
+    double sum, weight;
     int64_t end;  // one past its last item
 };
 
+// Compares means by products: a division for every meeting would take most of the time.
 inline void pool(std::vector<PooledBlock>& stack, PooledBlock block) {
-    while (!stack.empty() && stack.back().mean >= block.mean) {
-        const PooledBlock& last = stack.back();
-        const double weight = last.weight + block.weight;
-        const double mean =
-            weight > 0 ? last.mean + (block.mean - last.mean) * (block.weight / weight) : last.mean;
-        block = {mean, weight, block.end};
+    while (!stack.empty() && stack.back().sum * block.weight >= block.sum * stack.back().weight) {
+        block.sum += stack.back().sum;
+        block.weight += stack.back().weight;
         stack.pop_back();
     }
     stack.push_back(block);
@@ -37,15 +35,18 @@ void isotonic(const T* values, const T* weights, int64_t n, int n_threads, T* ou
     std::vector<std::vector<PooledBlock>> parts{static_cast<size_t>(count)};
     parallel_ranges(n, kStretch, n_threads, [&](int64_t begin, int64_t end, int) {
         auto& stack = parts[size_t(begin / kStretch)];
-        for (int64_t k = begin; k < end; ++k)
-            pool(stack, {double(values[k]), weights ? double(weights[k]) : 1.0, k + 1});
+        for (int64_t k = begin; k < end; ++k) {
+            const double weight = weights ? double(weights[k]) : 1.0;
+            pool(stack, {weight * double(values[k]), weight, k + 1});
+        }
     });
     std::vector<PooledBlock> blocks;
     for (const auto& part : parts)
         for (const PooledBlock& block : part) pool(blocks, block);
     int64_t begin = 0;
     for (const PooledBlock& block : blocks) {
-        std::fill(out + begin, out + block.end, T(block.mean));
+        std::fill(out + begin, out + block.end,
+                  T(block.weight > 0 ? block.sum / block.weight : 0.0));
         begin = block.end;
     }
 }

@@ -10,17 +10,16 @@ from lowdim.checks import Array
 from lowdim.matrices.gram import gram_operator, squared_means
 from lowdim.relations.geodesics import geodesics
 from lowdim.relations.pairs import Pairs
-from lowdim.solvers.scaling import classical_scaling
+from lowdim.solvers.spectral import top_eigenpairs
 
 ALL = 1500  # up to this many objects incomplete pairs are filled in completely
 LANDMARKS = 200
 
 
 def classical_start(D: Array, k: int, n_jobs: int | None = None) -> Array:
-    """Classical scaling of a full matrix."""
-    trace = float(squared_means(D, n_jobs).mean()) / 2 * len(D)
-    found = classical_scaling(gram_operator(D, n_jobs), k, trace=trace, n_jobs=n_jobs)
-    return found.coordinates
+    """Classical scaling of a full matrix; how Euclidean it is does not matter for a start."""
+    found = top_eigenpairs(gram_operator(D, n_jobs), k, n_jobs=n_jobs)
+    return np.asarray(found.vectors * np.sqrt(np.maximum(found.values, 0)).astype(D.dtype))
 
 
 def landmark_start(
@@ -35,9 +34,9 @@ def landmark_start(
     rows = distances(chosen.astype(np.int32))
     D = np.ascontiguousarray(rows[:, chosen])
     D = np.maximum(D, D.T)
-    trace = float(squared_means(D, n_jobs).mean()) / 2 * len(D)
-    found = classical_scaling(gram_operator(D, n_jobs), k, trace=trace, n_jobs=n_jobs)
-    scale = np.where(found.values > 1e-12 * found.values.max(), found.values, np.inf) ** -0.5
+    found = top_eigenpairs(gram_operator(D, n_jobs), k, n_jobs=n_jobs)
+    kept = found.values > 1e-12 * found.values.max()
+    scale = np.where(kept, found.values, np.inf) ** -0.5
     offsets = 0.5 * (squared_means(D, n_jobs).astype(D.dtype)[:, None] - rows**2)
     return np.asarray(offsets.T @ (found.vectors * scale.astype(D.dtype)))
 
