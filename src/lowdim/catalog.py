@@ -168,7 +168,8 @@ CATALOG: tuple[Method, ...] = (
         keeps="distances to neighbours, everything else pulled apart",
         cost="m^3 and m^2 memory for m edges; near n for the factorised version",
         extends="distances to neighbours kept against the frozen map; barycentric inverse",
-        paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006",
+        paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006; "
+        "landmarks: Weinberger, Packer and Saul 2005",
     ),
 )
 

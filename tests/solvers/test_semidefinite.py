@@ -201,6 +201,24 @@ def test_factorized_is_optimal_in_its_span(inequality):
         assert objective(other) >= best - 1e-6 * abs(best)
 
 
+def test_factorized_is_optimal_with_functions_of_all_scales():
+    """The slope at L is semidefinite and orthogonal to L, for rough and smooth functions alike."""
+    lengths = roll(120)
+    e = compliance(lengths, 0.1)
+    random = np.random.RandomState(0)
+    Q = np.linalg.qr(np.c_[np.ones(120), random.standard_normal((120, 25))])[0][:, 1:16]
+    smooth = bottom_eigenpairs(
+        laplacian(weighted(lengths.adjacency(), "binary", 1.0)), 8, null=np.ones(120)
+    ).vectors
+    Q = np.linalg.qr(np.c_[Q, smooth])[0] @ np.linalg.qr(random.standard_normal((23, 23)))[0]
+    L = factorized(lengths, Q, give=e)
+    P = lengths.incidence() @ Q
+    errors = lengths.squares * (np.einsum("ma,ab,mb->m", P, L, P) - 1)
+    slope = P.T @ (P * (errors * lengths.squares / e)[:, None]) - np.eye(23)
+    assert np.linalg.eigvalsh(slope)[0] > -1e-5
+    assert abs(np.sum(slope * L)) < 1e-5 * np.trace(L)
+
+
 def test_points_in_one_place_are_one_point():
     pairs = [(0, 1), (1, 2), (2, 3), (3, 4)]
     lengths, points = lengths_of(graph_of(5, pairs, np.array([1.0, 1e-300, 2.0, 1.0])))

@@ -53,6 +53,56 @@ def reconstruction_matrix(W: Array, neighbors: Array) -> Any:
     return (residual.T @ residual).tocsr()
 
 
+def ragged_matrix(
+    grams: Callable[[Array, Array], Array], lists: Any, reg: float, n_jobs: int | None = None
+) -> Any:
+    """Standard LLE for lists of different lengths, the rows of a CSR graph.
+
+    `grams(objects, neighbors)` gives the Gram matrices of objects with equally many neighbours; an
+    object without any has no part in M.
+    """
+    from scipy.sparse import csr_array, dia_array
+
+    n = lists.shape[0]
+    counts = np.diff(lists.indptr)
+    W = np.empty(len(lists.indices))
+    for count in np.unique(counts[counts > 0]):
+        objects = np.flatnonzero(counts == count)
+        for rows in native.blocks(len(objects), 512):
+            places = lists.indptr[objects[rows], None] + np.arange(count)
+            gram = grams(objects[rows], lists.indices[places]).astype(np.float64)
+            W[places] = barycentric_weights(gram, reg, n_jobs)
+    weights = csr_array((W, lists.indices, lists.indptr), shape=(n, n))
+    kept: Any = (counts > 0).astype(np.float64)[None, :]
+    residual = (dia_array((kept, [0]), shape=(n, n)) - weights).tocsr()
+    return (residual.T @ residual).tocsr()
+
+
+def rebuilt_from(M: Any, landmarks: Array) -> Array:
+    """Q, n x m: every point as a linear function of m landmarks (Weinberger, Packer, Saul 2005).
+
+    Column j is the function f of least f'Mf that is one at landmark j and zero at the others:
+    Q = [I; -M_uu^-1 M_ul], with M in blocks of landmarks l and other points u.
+    """
+    from scipy.sparse import csc_array
+    from scipy.sparse.linalg import splu
+
+    n = M.shape[0]
+    others = np.setdiff1d(np.arange(n), landmarks)
+    Q = np.zeros((n, len(landmarks)))
+    Q[landmarks, np.arange(len(landmarks))] = 1
+    if len(others):
+        below = M.tocsr()[others]
+        factor = splu(
+            csc_array(below[:, others]),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+        Q[others] = -factor.solve(below[:, landmarks].toarray())
+    return Q
+
+
 def modified_matrix(
     grams: Callable[[Array], Array], neighbors: Array, dim: int, tol: float, n_jobs: int | None
 ) -> Any:

@@ -12,8 +12,15 @@ from lowdim.callbacks import Callback, Watch
 from lowdim.checks import Array
 from lowdim.extend.curvilinear import interpolate
 from lowdim.matrices.laplacian import laplacian, weighted
+from lowdim.matrices.reconstruction import (
+    local_grams,
+    local_grams_from_distances,
+    ragged_matrix,
+    rebuilt_from,
+)
 from lowdim.relations.distances import distance_matrix
 from lowdim.relations.graph import NeighborGraph, add_edges
+from lowdim.relations.landmarks import choose_landmarks
 from lowdim.solvers.semidefinite import (
     Lengths,
     compliance,
@@ -29,6 +36,10 @@ SOLVERS = ("auto", "interior-point", "factorized")
 EXACT_EDGES = 2000  # up to this many the interior-point method is used by itself
 LOOSE = 0.1  # slack of the small programme, whose few functions cannot keep every distance
 LEAST = 1e-8  # slack below which the factorised programme is treated as exact
+
+REG = 1e-3  # ridge of the locally linear weights, as a share of the local trace
+RIDGE = 1e-9  # share of the Laplacian in the reconstruction matrix
+DEPENDENT = 1e-5  # relative size of a direction below which it is not one of its own
 
 
 class MaximumVarianceUnfolding(GraphEmbedder):
@@ -48,15 +59,18 @@ class MaximumVarianceUnfolding(GraphEmbedder):
     common_neighbors : also keep the distances between neighbours of a common point (the angles).
     solver : "interior-point" for all of K, n x n; "factorized" for K = Q L Q' in the span of the
         smoothest functions Q on the graph (Weinberger, Sha, Zhu and Saul 2006), then refined in
-        the coordinates; "auto": the first for up to 2000 edges.
+        the coordinates; "auto": the first for up to 2000 edges, without landmarks.
     n_functions : number of these functions.
+    n_landmarks : take for Q the weights that rebuild every object from this many random ones,
+        along the locally linear weights of the neighbours (Weinberger, Packer and Saul 2005);
+        20 to 60 do, and time grows with the sixth power. Excludes "interior-point".
     tol : relative accuracy of the trace at which the solvers stop.
     max_iter : most iterations of the interior-point method or of the refinement.
     metric, metric_params : how neighbours are measured; "precomputed" for dissimilarities, a
         sparse graph of distances, or a `NeighborGraph`.
     disconnected : "join", "largest", "separate" or "raise"; see Isomap. Pieces of a graph could
         be pulled apart without end.
-    random_state : start of the iterative eigensolver of Q.
+    random_state : start of the iterative eigensolver of Q, or seed of the landmarks.
     n_jobs : threads; the result does not depend on it.
     callback : called after every iteration; a true answer stops.
     verbose : show the progress.
@@ -67,6 +81,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
     eigenvalues_ : of K, descending: all of them with solver "interior-point", one more than the
         coordinates (at least three) with "factorized". How many stand out is the dimension.
     kernel_ : K, with "interior-point".
+    landmarks_ : with n_landmarks, their rows, ascending.
     length_error_ : the largest relative error in K of a distance that is to be kept.
     duality_gap_ : relative, with "interior-point": no K does better by more than this share.
     history_ : the duality gap, or the objective of the refinement, after each iteration.
@@ -87,6 +102,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         common_neighbors: bool = False,
         solver: str = "auto",
         n_functions: int = 10,
+        n_landmarks: int | None = None,
         tol: float = 1e-7,
         max_iter: int = 200,
         metric: Any = "euclidean",
@@ -105,6 +121,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         self.common_neighbors = common_neighbors
         self.solver = solver
         self.n_functions = n_functions
+        self.n_landmarks = n_landmarks
         self.tol = tol
         self.max_iter = max_iter
         self.metric = metric
@@ -124,21 +141,28 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         checks.integer(self.n_functions, "n_functions", 1)
         checks.real(self.tol, "tol", 0, 1, open_low=True)
         k = self._check_n_components(graph.n_objects)
+        for name in ("kernel_", "duality_gap_", "landmarks_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if self.n_landmarks is not None:
+            self._choose_landmarks(rows, graph.n_objects, k)
         edges = graph.adjacency(n_jobs=self.n_jobs)
         if self.common_neighbors:
             edges = self._with_common_neighbors(rows, graph, edges)
         lengths, points = lengths_of(edges)
-        for name in ("kernel_", "duality_gap_"):
-            if hasattr(self, name):
-                delattr(self, name)
         if lengths.n < 3:
             Y = self._pair(lengths)
         elif self.solver == "interior-point" or (
-            self.solver == "auto" and len(lengths.squares) <= EXACT_EDGES
+            self.solver == "auto"
+            and self.n_landmarks is None
+            and len(lengths.squares) <= EXACT_EDGES
         ):
             Y = self._exact(lengths, points, slack, k)
+        elif self.n_landmarks is None:
+            Y = self._factorized(lengths, self._smooth_functions(lengths, k), slack, k)
         else:
-            Y = self._factorized(lengths, slack, k)
+            Q = self._landmark_functions(rows, graph, edges, lengths, points, k)
+            Y = self._factorized(lengths, Q, slack, k)
         self.length_error_ = _length_error(lengths, Y, self.constraint == "inequality")
         values, coordinates = _principal(Y[points], k)
         with np.errstate(over="ignore"):  # the coordinates may be representable where K is not
@@ -175,24 +199,69 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         self.history_, self.n_iter_ = found.history, len(found.history)
         return _root(found.gram)
 
-    def _factorized(self, lengths: Lengths, slack: float, k: int) -> Array:
-        """K = Q L Q' for the bottom eigenvectors Q of the Laplacian, refined in coordinates."""
-        inequality = self.constraint == "inequality"
-        most = lengths.n - 1
+    def _choose_landmarks(self, rows: Any, n: int, k: int) -> None:
+        if self.solver == "interior-point":
+            raise ValueError(
+                "n_landmarks needs the factorised programme, but solver='interior-point' computes "
+                "all of K. Set solver='auto' or 'factorized', or n_landmarks=None."
+            )
+        self._check_between(rows, "n_landmarks")
+        self.landmarks_ = choose_landmarks(n, self.n_landmarks, k + 1, self.random_state)
+
+    def _smooth_functions(self, lengths: Lengths, k: int) -> Array:
+        """The bottom eigenvectors of the Laplacian, in the coordinates of `Lengths.incidence`."""
         found = bottom_eigenpairs(
             laplacian(weighted(lengths.adjacency(), "binary", 1.0)),
-            min(max(self.n_functions, k + 1), most),
+            min(max(self.n_functions, k + 1), lengths.n - 1),
             B=lengths.mass,
             null=np.ones(lengths.n),
             seed=self.random_state,
             n_jobs=self.n_jobs,
         )
+        return np.asarray(found.vectors * np.sqrt(lengths.mass)[:, None])
+
+    def _landmark_functions(
+        self, rows: Any, graph: NeighborGraph, edges: Any, lengths: Lengths, points: Array, k: int
+    ) -> Array:
+        """An orthonormal basis of what is linear in the landmarks, in the same coordinates."""
+        vectors = not self._precomputed and self._metric.name == "euclidean"
+        scaled = rows.astype(np.float64) / lengths.unit if vectors else rows
+
+        def grams(objects: Array, neighbors: Array) -> Array:
+            if vectors:
+                centers = scaled[objects]
+                centers = centers.toarray() if hasattr(centers, "toarray") else centers
+                return local_grams(scaled, neighbors, centers)
+            own = np.arange(1, neighbors.shape[1] + 1)[None, :]
+            found = []
+            for together in np.column_stack([objects, neighbors]):
+                D = self._between(rows, together) / lengths.unit
+                found.append(local_grams_from_distances(D, own, np.zeros(1, dtype=np.intp)))
+            return np.concatenate(found)
+
+        lists = graph.csr() if graph.bridges is None else edges
+        M = ragged_matrix(grams, lists, REG, self.n_jobs)
+        # Where no landmark determines a function through M, the smoothest one is taken.
+        ridge = RIDGE * float(M.diagonal().mean())
+        M = M + ridge * laplacian(weighted(edges, "binary", 1.0))
         root = np.sqrt(lengths.mass)[:, None]
+        Q = rebuilt_from(M, self.landmarks_)[np.unique(points, return_index=True)[1]] * root
+        u = root / np.linalg.norm(root)
+        U, sizes, _ = np.linalg.svd(Q - u @ (u.T @ Q), full_matrices=False)
+        U = U[:, sizes > DEPENDENT * np.linalg.norm(Q, 2)]  # Q 1 = 1, so at least one is left out
+        if U.shape[1] < min(k, lengths.n - 1):
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks}: the landmarks are in too few different places "
+                f"for n_components={k}. Raise n_landmarks, or set another random_state."
+            )
+        return np.asarray(U)
+
+    def _factorized(self, lengths: Lengths, Q: Array, slack: float, k: int) -> Array:
+        """K = Q L Q' for an orthonormal Q, refined in coordinates."""
+        inequality = self.constraint == "inequality"
         loose = compliance(lengths, max(LOOSE, slack), self.n_jobs)
         give = compliance(lengths, max(slack, LEAST), self.n_jobs)
-        L = factorized(
-            lengths, found.vectors * root, inequality=inequality, give=loose, n_jobs=self.n_jobs
-        )
+        L = factorized(lengths, Q, inequality=inequality, give=loose, n_jobs=self.n_jobs)
         values, vectors = np.linalg.eigh(L)
         rank = min(max(k + 1, 3), len(values))
         top = fix_signs(vectors[:, ::-1][:, :rank]) * np.sqrt(values[::-1][:rank])
@@ -202,7 +271,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
 
         Y, self.history_ = low_rank(
             lengths,
-            found.vectors @ top,
+            Q @ top / np.sqrt(lengths.mass)[:, None],
             Watch("Unfolding", self.max_iter, self.callback, self.verbose),
             inequality=inequality,
             give=give,
@@ -216,24 +285,29 @@ class MaximumVarianceUnfolding(GraphEmbedder):
 
     def _with_common_neighbors(self, rows: Any, graph: NeighborGraph, edges: Any) -> Any:
         """The graph with edges between any two neighbours of a point."""
-        if isinstance(rows, NeighborGraph) or (self._precomputed and hasattr(rows, "tocsr")):
-            raise ValueError(
-                "common_neighbors=True needs the distances between the neighbours of an object, "
-                "which X, a graph, does not hold. Give all dissimilarities, or vectors."
-            )
+        self._check_between(rows, "common_neighbors=True")
         lists = graph.csr()
         found: list[tuple[Array, Array]] = []
         for i in range(graph.n_objects):
             own = lists.indices[lists.indptr[i] : lists.indptr[i + 1]]
             a, b = np.triu_indices(len(own), 1)
-            if self._precomputed:
-                between = rows[np.ix_(own, own)]
-            else:
-                between = distance_matrix(rows[own], self._metric, 1)
-            found.append((np.stack([own[a], own[b]], axis=1), between[a, b]))
+            found.append((np.stack([own[a], own[b]], axis=1), self._between(rows, own)[a, b]))
         pairs = np.concatenate([pair for pair, _ in found]).astype(np.int64)
         distances = np.concatenate([d for _, d in found]).astype(edges.dtype)
         return add_edges(edges, pairs, distances, self.n_jobs)
+
+    def _check_between(self, rows: Any, what: str) -> None:
+        if isinstance(rows, NeighborGraph) or (self._precomputed and hasattr(rows, "tocsr")):
+            raise ValueError(
+                f"{what} needs the distances between the neighbours of an object, "
+                "which X, a graph, does not hold. Give all dissimilarities, or vectors."
+            )
+
+    def _between(self, rows: Any, own: Array) -> Array:
+        """The distances between some objects."""
+        if self._precomputed:
+            return np.asarray(rows[np.ix_(own, own)])
+        return distance_matrix(rows[own], self._metric, 1)
 
     def _transform(self, rows: Any) -> Array:
         nearest, distances = self._new_neighbors(rows)

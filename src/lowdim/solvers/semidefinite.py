@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim import checks
 from lowdim.backends import memory, native
 from lowdim.callbacks import Watch
 from lowdim.checks import Array
@@ -37,6 +38,7 @@ from lowdim.solvers.linear import cholesky_in_place
 
 SOURCES = 2000  # up to this many points all geodesics are used to bound the trace
 RESIDUAL = 1e-6  # to which lengths are met
+WORST = 0.2  # relative error of a length above which an unfinished answer is warned of
 COINCIDENT = 1e-7  # a length below this share of the root mean square one is zero
 
 
@@ -407,13 +409,17 @@ def factorized(
     Newton steps on its logarithmic barrier. Q is in the coordinates of `Lengths.incidence`.
     """
     P = np.asarray(lengths.incidence() @ Q)
+    rates, turn = np.linalg.eigh(P.T @ P)  # smooth functions first: L is then near a diagonal one
+    P = P @ turn
     weights = lengths.squares
     r = Q.shape[1]
     a, b = np.triu_indices(r)
-    root = np.where(a == b, 1.0, np.sqrt(2.0))
-    basis = np.zeros((r * r, len(a)))  # symmetric matrices by their upper triangles, isometrically
-    basis[a * r + b, np.arange(len(a))] = basis[b * r + a, np.arange(len(a))] = 1 / root
-    basis[a * r + b, np.arange(len(a))] = np.where(a == b, 1.0, 1 / root)
+    memory.claim(
+        4 * 8 * len(a) ** 2,
+        f"The semidefinite programme in {r} functions",
+        "Set fewer of them: n_landmarks or n_functions.",
+    )
+    root = np.where(a == b, 1.0, np.sqrt(2.0))  # symmetric matrices by their upper triangles
     trace = (a == b).astype(np.float64)
 
     def errors(L: Array) -> Array:
@@ -428,39 +434,56 @@ def factorized(
         barrier = 2 * float(np.log(lower.diagonal()).sum())
         return float((errors(L) ** 2).sum()) / (2 * give) - float(np.trace(L)) - mu * barrier
 
-    def penalty(L: Array) -> tuple[Array, Array]:
-        """Gradient and Hessian of the squared errors' half sum."""
-        e = errors(L)
+    def curvature(active: Array) -> Array:
+        """The Hessian of the squared errors' half sum."""
 
-        def part(rows: slice) -> tuple[Array, Array]:
-            active = e[rows] > 0 if inequality else np.ones(rows.stop - rows.start, dtype=bool)
-            p = P[rows][active]
-            phi = p[:, a] * p[:, b] * (root * weights[rows][active, None])
-            return e[rows][active] @ phi, phi.T @ phi
+        def part(rows: slice) -> Array:
+            p = P[rows][active[rows]]
+            phi = p[:, a] * p[:, b] * (root * weights[rows][active[rows], None])
+            return np.asarray(phi.T @ phi)
 
-        parts = native.run(part, native.blocks(len(P), 4096), n_jobs)
-        return sum(x[0] for x in parts), sum(x[1] for x in parts)
+        total = np.zeros((len(a), len(a)))
+        for own in native.run(part, native.blocks(len(P), 4096), n_jobs):
+            total += own
+        return total
 
-    L = np.eye(r) / np.mean((P**2).sum(axis=1))
+    def barrier_curvature(inverse: Array) -> Array:
+        """The Hessian of -log det L."""
+        H = inverse[np.ix_(a, a)] * inverse[np.ix_(b, b)]
+        H += inverse[np.ix_(a, b)] * inverse[np.ix_(b, a)]
+        return np.asarray(H * (root / 2) * root[:, None])
+
+    L = np.diag(len(P) / r / np.maximum(rates, 1e-12 * rates[-1]))  # the mean length is right
     mu = float(np.trace(L))
+    active = np.ones(len(P), dtype=bool)
+    penalty: Array | None = None
     with native.blas_on_one_thread():
         while mu > 1e-9 * float(np.trace(L)):
             for _ in range(50):
-                gradient, H = penalty(L)
+                e = errors(L)
+                if inequality and not np.array_equal(active, e > 0):
+                    active, penalty = e > 0, None
+                if penalty is None:
+                    penalty = curvature(active)
                 inverse = np.linalg.inv(L)
-                g = gradient / give - trace - mu * (basis.T @ inverse.ravel())
-                H = H / give + mu * (basis.T @ np.kron(inverse, inverse) @ basis)
-                step = -np.linalg.solve(H + 1e-14 * np.trace(H) * np.eye(len(H)), g)
+                slope = P.T @ (P * (e * weights / give)[:, None]) - mu * inverse
+                g = slope[a, b] * root - trace
+                H = penalty / give + mu * barrier_curvature(inverse)
+                scale = 1 / np.sqrt(H.diagonal())
+                H *= scale * scale[:, None]
+                H[np.diag_indices(len(H))] += 1e-14
+                step = -scale * np.linalg.solve(H, scale * g)
                 drop = float(g @ step)
-                D = (basis @ step).reshape(r, r)
+                D = np.zeros((r, r))
+                D[a, b] = D[b, a] = step / root
                 now, t = value(L, mu), 1.0
                 while t > 1e-10 and value(L + t * D, mu) > now + 0.1 * t * drop:
                     t /= 2
                 L = L + t * D
-                if -drop <= 1e-6 * mu or t <= 1e-10:
+                if -drop <= max(1e-6 * mu, 1e-12 * abs(now)) or t <= 1e-10:  # or rounding
                     break
             mu *= 0.1
-    return _symmetric(L)
+    return _symmetric(turn @ L @ turn.T)
 
 
 def low_rank(
@@ -526,6 +549,13 @@ def low_rank(
                     return
                 e = max(e / 10, give)
                 damping, value = 1.0, chain.value(Y, e)
+        worst = float(np.abs(np.sqrt(1 + chain.errors(Y)[1]) - 1).max(initial=0.0))
+        if worst > WORST:
+            checks.warn(
+                f"{watch.label} stopped after max_iter={watch.max_iter} iterations, before it "
+                f"converged: some distance to a neighbour is off by {worst:.0%}. Raise max_iter "
+                "or slack."
+            )
 
     with native.blas_on_one_thread(), watch:
         descend(watch)
