@@ -9,14 +9,9 @@ from scipy.sparse import coo_array
 from lowdim import data, neighbors
 from lowdim.callbacks import Watch
 from lowdim.matrices.laplacian import laplacian, weighted
-from lowdim.solvers.semidefinite import (
-    compliance,
-    factorized,
-    interior_point,
-    lengths_of,
-    low_rank,
-    trace_bound,
-)
+from lowdim.solvers.edge_lengths import compliance, lengths_of, trace_bound
+from lowdim.solvers.factorized import factorized, low_rank
+from lowdim.solvers.semidefinite import interior_point
 from lowdim.solvers.spectral import bottom_eigenpairs
 
 

@@ -21,14 +21,9 @@ from lowdim.matrices.reconstruction import (
 from lowdim.relations.distances import distance_matrix
 from lowdim.relations.graph import NeighborGraph, add_edges
 from lowdim.relations.landmarks import choose_landmarks
-from lowdim.solvers.semidefinite import (
-    Lengths,
-    compliance,
-    factorized,
-    interior_point,
-    lengths_of,
-    low_rank,
-)
+from lowdim.solvers.edge_lengths import Lengths, compliance, lengths_of
+from lowdim.solvers.factorized import factorized, low_rank
+from lowdim.solvers.semidefinite import interior_point
 from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs
 
 CONSTRAINTS = ("equality", "inequality")
