@@ -64,7 +64,9 @@ def vectors(
 def finite(values: Any, name: str) -> None:
     """Raise unless all entries are finite, naming the first that is not."""
     entries = values.data if hasattr(values, "tocsr") else values
-    if np.isfinite(entries.sum(dtype=np.float64)) or np.isfinite(entries).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = entries.sum()  # finite unless an entry is not, or the sum overflows
+    if np.isfinite(total) or np.isfinite(entries).all():
         return
     if hasattr(values, "tocsr"):
         places = np.stack(values.tocoo().coords, axis=1)

@@ -38,7 +38,6 @@ def principal_axes(
     """The k leading principal axes of the rows of X; variances divide by n - 1."""
     checks.choice(solver, "svd_solver", SOLVERS)
     n, d = X.shape
-    mean, total = _moments(X, n_jobs)
     if solver == "auto":
         solver = choose(n, d, k, sparse=hasattr(X, "tocsr"))
     if hasattr(X, "tocsr") and solver not in ("arpack",):
@@ -46,18 +45,35 @@ def principal_axes(
             raise ValueError(f"svd_solver={solver!r} needs dense X; use 'auto' or 'arpack'.")
         solver = "arpack"
     with native.blas_on_one_thread():
-        if solver == "full":
-            values, components = _by_svd(X - mean.astype(X.dtype), k)
-        elif solver == "covariance_eigh":
-            values, components = _by_covariance(X, mean, k, n_jobs)
-        elif solver == "gram_eigh":
-            values, components = _by_gram(X - mean.astype(X.dtype), k, n_jobs)
-        elif solver == "randomized":
-            values, components = _by_sampling(X - mean.astype(X.dtype), k, power, oversamples, seed)
+        if solver == "covariance_eigh":
+            mean, values, components, total = _by_covariance(X, k, n_jobs)
         else:
-            values, components = _by_lanczos(X, mean, k, seed, n_jobs)
+            mean = _mean(X, n_jobs)
+            values, components = _about(X, mean, k, solver, seed, power, oversamples, n_jobs)
+            total = _sum_of_squares(X, mean, n_jobs)
     components = fix_signs(components.T).T.astype(X.dtype, copy=False)
     return Axes(mean, components, np.maximum(values, 0) / max(n - 1, 1), total / max(n - 1, 1))
+
+
+def _about(
+    X: Any,
+    mean: Array,
+    k: int,
+    solver: str,
+    seed: Any,
+    power: Any,
+    oversamples: int,
+    n_jobs: int | None,
+) -> tuple[Array, Array]:
+    """Squared singular values of X - mean and the right singular vectors."""
+    if solver == "arpack":
+        return _by_lanczos(X, mean, k, seed, n_jobs)
+    centered = X - mean.astype(X.dtype)
+    if solver == "full":
+        return _by_svd(centered, k)
+    if solver == "gram_eigh":
+        return _by_gram(centered, k, n_jobs)
+    return _by_sampling(centered, k, power, oversamples, seed)
 
 
 def choose(n: int, d: int, k: int, sparse: bool = False) -> str:
@@ -86,21 +102,26 @@ def scores(X: Any, mean: Array, components: Array, n_jobs: int | None = None) ->
     return out
 
 
-def _moments(X: Any, n_jobs: int | None) -> tuple[Array, float]:
-    """Column means and the total sum of squares about them."""
+def _mean(X: Any, n_jobs: int | None) -> Array:
+    """Column means; short sums in the type of X, their totals in double precision."""
     if hasattr(X, "tocsr"):
-        mean = np.asarray(X.mean(axis=0)).ravel().astype(np.float64)
+        return np.asarray(X.mean(axis=0)).ravel().astype(np.float64)
+    sums = native.run(lambda rows: X[rows].sum(axis=0), native.blocks(X.shape[0], 512), n_jobs)
+    return np.asarray(np.sum(sums, axis=0, dtype=np.float64) / X.shape[0])
+
+
+def _sum_of_squares(X: Any, mean: Array, n_jobs: int | None) -> float:
+    """The total sum of squares about the column means."""
+    if hasattr(X, "tocsr"):
         squares = float((X.data.astype(np.float64) ** 2).sum())
-        return mean, squares - X.shape[0] * float(mean @ mean)
-    parts = native.run(lambda r: X[r].sum(axis=0, dtype=np.float64), _parts(X), n_jobs)
-    mean = np.sum(parts, axis=0) / X.shape[0]
+        return float(squares - X.shape[0] * float(mean @ mean))
     center = mean.astype(X.dtype)
 
     def spread(rows: slice) -> float:
         block = X[rows] - center
         return float(np.einsum("ij,ij->", block, block))
 
-    return mean, float(sum(native.run(spread, _parts(X), n_jobs)))
+    return float(sum(native.run(spread, _parts(X), n_jobs)))
 
 
 def _parts(X: Any) -> list[slice]:
@@ -114,21 +135,29 @@ def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
     return s[:k] ** 2, Vt[:k]
 
 
-def _by_covariance(X: Array, mean: Array, k: int, n_jobs: int | None) -> tuple[Array, Array]:
-    center = mean.astype(X.dtype)
+def _by_covariance(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array, Array, float]:
+    """Mean, variances, axes and the sum of squares from one pass over X.
 
-    def share(rows: slice) -> Array:
-        block = X[rows] - center
-        return np.asarray(block.T @ block)
+    Products are taken about the mean of the first rows, close enough to the mean of all that
+    the correction at the end loses no digits.
+    """
+    n, d = X.shape
+    near = X[:512].mean(axis=0)
 
-    d = X.shape[1]
-    total = np.zeros((d, d))
-    parts = _parts(X)
+    def share(rows: slice) -> tuple[Array, Array]:
+        block = X[rows] - near
+        return block.T @ block, block.sum(axis=0)
+
+    total, sums = np.zeros((d, d)), np.zeros(d)
+    parts = native.blocks(n, int(np.clip(-(-n // 8), 1024, 16384)))
     for first in range(0, len(parts), 8):  # a few at a time: each share is d x d
-        for part in native.run(share, parts[first : first + 8], n_jobs):
-            total += part
+        for product, sum_of_rows in native.run(share, parts[first : first + 8], n_jobs):
+            total += product
+            sums += sum_of_rows
+    total -= np.outer(sums, sums) / n
     values, vectors = extreme_eigh(total, k, top=True)
-    return values[::-1], vectors[:, ::-1].T
+    mean = near + sums / n
+    return mean, values[::-1], vectors[:, ::-1].T, float(np.trace(total))
 
 
 def _by_gram(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array]:
