@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -312,7 +309,7 @@ def test_callbacks(method, capsys):
 def test_ctrl_c_keeps_the_best_so_far(method):
     def interrupt(state):
         if state.iteration == 3:
-            os.kill(os.getpid(), signal.SIGINT)
+            raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="Sammon was interrupted"):
         found = lowdim.Sammon(method=method, callback=interrupt).fit(swiss())

@@ -48,9 +48,11 @@ def principal_axes(
         if solver == "covariance_eigh":
             mean, values, components, total = _by_covariance(X, k, n_jobs)
         else:
-            mean = _mean(X, n_jobs)
+            with np.errstate(over="ignore", invalid="ignore"):  # told next, with the remedy
+                mean = _mean(X, n_jobs)
+                total = _sum_of_squares(X, mean, n_jobs)
+            _require_finite(total, X)
             values, components = _about(X, mean, k, solver, seed, power, oversamples, n_jobs)
-            total = _sum_of_squares(X, mean, n_jobs)
     components = fix_signs(components.T).T.astype(X.dtype, copy=False)
     return Axes(mean, components, np.maximum(values, 0) / max(n - 1, 1), total / max(n - 1, 1))
 
@@ -124,6 +126,14 @@ def _sum_of_squares(X: Any, mean: Array, n_jobs: int | None) -> float:
     return float(sum(native.run(spread, _parts(X), n_jobs)))
 
 
+def _require_finite(total: float, X: Any) -> None:
+    if not np.isfinite(total):
+        largest = abs(X).max()
+        raise ValueError(
+            f"X: its squares overflow {X.dtype}; the largest entry is {largest:g}. Rescale X."
+        )
+
+
 def _parts(X: Any) -> list[slice]:
     return native.blocks(X.shape[0], 4096)
 
@@ -145,8 +155,9 @@ def _by_covariance(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array, 
     near = X[:512].mean(axis=0)
 
     def share(rows: slice) -> tuple[Array, Array]:
-        block = X[rows] - near
-        return block.T @ block, block.sum(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # told below, with the remedy
+            block = X[rows] - near
+            return block.T @ block, block.sum(axis=0)
 
     total, sums = np.zeros((d, d)), np.zeros(d)
     parts = native.blocks(n, int(np.clip(-(-n // 8), 1024, 16384)))
@@ -155,6 +166,7 @@ def _by_covariance(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array, 
             total += product
             sums += sum_of_rows
     total -= np.outer(sums, sums) / n
+    _require_finite(float(total.sum()), X)
     values, vectors = extreme_eigh(total, k, top=True)
     mean = near + sums / n
     return mean, values[::-1], vectors[:, ::-1].T, float(np.trace(total))
