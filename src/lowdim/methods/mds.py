@@ -89,7 +89,7 @@ class MDS(Embedder):
 
     `transform` places each new object by majorization of its stress against the map, with the
     disparities of the fit interpolated. Training objects come back to where they are as closely as
-    the fit has converged: within a few percent of the map for the default eps. Time n^2 per
+    the fit has converged: within a tenth of the map for the default eps. Time n^2 per
     iteration and memory n^2; weights and missing pairs cost n^3 once, or what is sparse.
 
     Unlike scikit-learn, zero dissimilarities are not taken for missing ones.
