@@ -9,9 +9,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "lowdim/affinities.hpp"
 #include "lowdim/curvilinear.hpp"
+#include "lowdim/descent.hpp"
+#include "lowdim/forces.hpp"
 #include "lowdim/geodesics.hpp"
 #include "lowdim/graph.hpp"
+#include "lowdim/grid.hpp"
 #include "lowdim/isotonic.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/neighbors.hpp"
@@ -19,6 +23,7 @@
 #include "lowdim/reconstruction.hpp"
 #include "lowdim/sammon.hpp"
 #include "lowdim/stress.hpp"
+#include "lowdim/tree.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -67,6 +72,55 @@ Graph<T> checked_graph(const In1<int64_t>& indptr, const In1<int32_t>& indices,
     const int64_t n = check_structure(indptr, indices);
     expect(data.shape(0) == indices.shape(0), "indices and data must have indptr[-1] entries");
     return {n, indptr.data(), indices.data(), data.data()};
+}
+
+Similarity similarity_of(const std::string& name, double dof) {
+    expect(dof > 0, "dof must be positive");
+    if (name == "gaussian") return {Likeness::kGaussian, dof};
+    expect(name == "student", "the similarity must be 'gaussian' or 'student'");
+    return {dof == 1 ? Likeness::kCauchy : Likeness::kStudent, dof};
+}
+
+// The edges of a graph, checked once and then pulled at in every iteration.
+template <class T>
+struct Edges {
+    In1<int64_t> indptr;
+    In1<int32_t> indices;
+    In1<T> p;
+
+    Edges(In1<int64_t> starts, In1<int32_t> ends, In1<T> values)
+        : indptr(std::move(starts)), indices(std::move(ends)), p(std::move(values)) {
+        checked_graph(indptr, indices, p);
+    }
+    double attraction(const In2<T>& y, const Similarity& kernel, bool loss, int n_threads,
+                      const Out2<T>& force) const {
+        const auto n = int64_t(indptr.shape(0)) - 1;
+        expect(int64_t(y.shape(0)) == n && force.shape(0) == y.shape(0) &&
+                   force.shape(1) == y.shape(1),
+               "y and force must be (n, dim)");
+        nb::gil_scoped_release unlocked;
+        return lowdim::attraction<T>(indptr.data(), indices.data(), p.data(), y.data(), n,
+                                     int(y.shape(1)), kernel, loss, n_threads, force.data());
+    }
+};
+
+// The grid under a field: n nodes on its one axis, or (rows, stride) of which `columns` count.
+template <class T>
+Grid grid_of(const Out2<T>& field, int dim, int64_t columns, const In1<double>& origin,
+             double step) {
+    const auto rows = int64_t(field.shape(0));
+    expect((dim == 1 && field.shape(1) == 1) || dim == 2, "a grid has one or two axes");
+    expect(rows >= 2 * kSpline && (dim == 1 || columns >= 2 * kSpline), "the grid is too small");
+    expect(columns <= int64_t(field.shape(1)), "columns must be at most those of the field");
+    expect(int(origin.shape(0)) == dim && step > 0, "origin must have one entry per axis");
+    return {dim, rows, columns, {origin.data()[0], dim > 1 ? origin.data()[1] : 0.0}, step};
+}
+
+template <class T>
+void expect_finite(const In2<T>& y) {
+    bool finite = true;
+    for (size_t k = 0; k < y.size(); ++k) finite &= std::isfinite(y.data()[k]);
+    expect(finite, "coordinates must be finite");
 }
 
 // The objects of listed pairs must exist; scans that vectorise, little beside what follows them.
@@ -383,6 +437,116 @@ void bind_for(nb::module_& m) {
         },
         "values"_a.noconvert(), "weights"_a.noconvert(), "starts"_a.noconvert(), "primary"_a,
         "out"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "perplexity_affinities",
+        [](In1<int64_t> indptr, In1<T> squared, double perplexity, Out1<T> p, Out1<double> beta,
+           int n_threads) {
+            const auto n = int64_t(beta.shape(0));
+            expect(int64_t(indptr.shape(0)) == n + 1 && indptr.data()[0] == 0 &&
+                       indptr.data()[n] == int64_t(squared.shape(0)) &&
+                       squared.shape(0) == p.shape(0),
+                   "squared and p must have indptr[-1] entries, beta one per row");
+            for (int64_t i = 0; i < n; ++i)
+                expect(indptr.data()[i] <= indptr.data()[i + 1], "indptr must not decrease");
+            nb::gil_scoped_release unlocked;
+            perplexity_affinities<T>(indptr.data(), n, squared.data(), perplexity, n_threads,
+                                     p.data(), beta.data());
+        },
+        "indptr"_a.noconvert(), "squared"_a.noconvert(), "perplexity"_a, "p"_a.noconvert(),
+        "beta"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "repulsion",
+        [](In2<T> y, In2<T> transposed, In1<T> mass, const std::string& similarity, double dof,
+           Out2<T> force, Out1<T> z, int n_threads) {
+            expect(transposed.shape(0) == y.shape(1) && force.shape(0) == y.shape(0) &&
+                       force.shape(1) == y.shape(1) && z.shape(0) == y.shape(0) &&
+                       (mass.shape(0) == 0 || mass.shape(0) == transposed.shape(1)),
+                   "y and force must be (n, dim), transposed (dim, m), z of n and mass of m");
+            const Similarity kernel = similarity_of(similarity, dof);
+            nb::gil_scoped_release unlocked;
+            repulsion<T>(y.data(), int64_t(y.shape(0)), transposed.data(),
+                         mass.shape(0) > 0 ? mass.data() : nullptr, int64_t(transposed.shape(1)),
+                         int(y.shape(1)), kernel, n_threads, force.data(), z.data());
+        },
+        "y"_a.noconvert(), "transposed"_a.noconvert(), "mass"_a.noconvert(), "similarity"_a,
+        "dof"_a, "force"_a.noconvert(), "z"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "tree_repulsion",
+        [](In2<T> y, In1<T> mass, const std::string& similarity, double dof, double angle,
+           Out2<T> force, Out1<T> z, int n_threads) {
+            expect(y.shape(1) >= 1 && y.shape(1) <= 3, "a tree has one to three dimensions");
+            expect(force.shape(0) == y.shape(0) && force.shape(1) == y.shape(1) &&
+                       z.shape(0) == y.shape(0) &&
+                       (mass.shape(0) == 0 || mass.shape(0) == y.shape(0)),
+                   "y and force must be (n, dim), z and mass of n");
+            expect_finite(y);
+            const Similarity kernel = similarity_of(similarity, dof);
+            nb::gil_scoped_release unlocked;
+            Tree<T>(y.data(), mass.shape(0) > 0 ? mass.data() : nullptr, int64_t(y.shape(0)),
+                    int(y.shape(1)))
+                .repel(kernel, angle, n_threads, force.data(), z.data());
+        },
+        "y"_a.noconvert(), "mass"_a.noconvert(), "similarity"_a, "dof"_a, "angle"_a,
+        "force"_a.noconvert(), "z"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "spread",
+        [](In2<T> y, In1<T> charge, In1<double> origin, double step, int64_t columns, Out2<T> field,
+           int n_threads) {
+            const Grid grid = grid_of<T>(field, int(y.shape(1)), columns, origin, step);
+            expect(charge.shape(0) == 0 || charge.shape(0) == y.shape(0),
+                   "charge must have one entry per point");
+            expect_finite(y);
+            nb::gil_scoped_release unlocked;
+            spread<T>(y.data(), charge.shape(0) > 0 ? charge.data() : nullptr, int64_t(y.shape(0)),
+                      grid, int64_t(field.shape(1)), n_threads, field.data());
+        },
+        "y"_a.noconvert(), "charge"_a.noconvert(), "origin"_a.noconvert(), "step"_a, "columns"_a,
+        "field"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "gather",
+        [](Out2<T> field, In1<double> origin, double step, int64_t columns, In2<T> y, Out1<T> value,
+           Out2<T> gradient, int n_threads) {
+            const Grid grid = grid_of<T>(field, int(y.shape(1)), columns, origin, step);
+            expect(value.shape(0) == y.shape(0) && gradient.shape(0) == y.shape(0) &&
+                       gradient.shape(1) == y.shape(1),
+                   "y and gradient must be (n, dim), value of n");
+            expect_finite(y);
+            nb::gil_scoped_release unlocked;
+            gather<T>(field.data(), int64_t(field.shape(1)), grid, y.data(), int64_t(y.shape(0)),
+                      n_threads, value.data(), gradient.data());
+        },
+        "field"_a.noconvert(), "origin"_a.noconvert(), "step"_a, "columns"_a, "y"_a.noconvert(),
+        "value"_a.noconvert(), "gradient"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "momentum_step",
+        [](In2<T> gradient, Out2<T> y, Out2<T> velocity, Out2<T> gains, double rate,
+           double momentum, double least_gain, double longest, int n_threads) {
+            const size_t size = gradient.size();
+            expect(y.size() == size && velocity.size() == size && gains.size() == size &&
+                       y.shape(1) == gradient.shape(1),
+                   "gradient, y, velocity and gains must be (n, dim)");
+            nb::gil_scoped_release unlocked;
+            return momentum_step<T>(gradient.data(), int64_t(gradient.shape(0)),
+                                    int(gradient.shape(1)), {rate, momentum, least_gain, longest},
+                                    n_threads, y.data(), velocity.data(), gains.data());
+        },
+        "gradient"_a.noconvert(), "y"_a.noconvert(), "velocity"_a.noconvert(),
+        "gains"_a.noconvert(), "rate"_a, "momentum"_a, "least_gain"_a, "longest"_a, "n_threads"_a);
+}
+
+template <class T>
+void bind_edges(nb::module_& m, const char* name) {
+    nb::class_<Edges<T>>(m, name)
+        .def(nb::init<In1<int64_t>, In1<int32_t>, In1<T>>(), "indptr"_a.noconvert(),
+             "indices"_a.noconvert(), "p"_a.noconvert())
+        .def(
+            "attraction",
+            [](const Edges<T>& edges, In2<T> y, const std::string& similarity, double dof,
+               bool loss, Out2<T> force, int n_threads) {
+                return edges.attraction(y, similarity_of(similarity, dof), loss, n_threads, force);
+            },
+            "y"_a.noconvert(), "similarity"_a, "dof"_a, "loss"_a, "force"_a.noconvert(),
+            "n_threads"_a);
 }
 
 }  // namespace
@@ -400,4 +564,6 @@ NB_MODULE(_native, m) {
         "indptr"_a.noconvert(), "indices"_a.noconvert());
     bind_for<float>(m);
     bind_for<double>(m);
+    bind_edges<float>(m, "Edges32");
+    bind_edges<double>(m, "Edges64");
 }

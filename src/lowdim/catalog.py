@@ -171,6 +171,17 @@ CATALOG: tuple[Method, ...] = (
         paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006; "
         "landmarks: Weinberger, Packer and Saul 2005",
     ),
+    Method(
+        name="TSNE",
+        module="tsne",
+        family="neighbour",
+        sentence="perplexity affinities -> descend(attract P, repel Student kernel)",
+        keeps="who is near whom; says little of distances, densities and gaps",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="van der Maaten and Hinton 2008; Barnes-Hut: van der Maaten 2014; FFT: Linderman et "
+        "al. 2019",
+    ),
 )
 
 

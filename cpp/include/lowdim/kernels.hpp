@@ -36,6 +36,14 @@ struct Pull {
     bool step;
 };
 
+// How similar two points of the map at squared distance s are: w = exp(-s), or Student's
+// w = (1 + s / dof)^(-(dof + 1) / 2), of which dof = 1, w = 1 / (1 + s), is the common case.
+enum class Likeness { kGaussian, kCauchy, kStudent };
+struct Similarity {
+    Likeness likeness;
+    double dof;
+};
+
 template <class T>
 struct Kernels {
     // Offer every score of the tile to the heaps of its rows (offset[j] added), self excluded.
@@ -78,6 +86,23 @@ struct Kernels {
     // gradient = sum_j w_j (1 - target_j / |y - x_j|) (y - x_j); returns the stress of y.
     double (*point_gradient)(const T* targets, const T* weights, const T* x, int64_t n, int dim,
                              const T* y, T* gradient);
+    // For e_j = exp(-beta d_j): sum e, sum e d and sum e d^2; writes e.
+    void (*gaussian_moments)(const T* d, int64_t n, T beta, T* e, double* sums);
+    // force_i = sum_j p_ij u_ij (y_i - y_j) for rows [begin, end) of a CSR matrix, where u = 1 for
+    // the Gaussian and 1 / (1 + s / dof) for Student's similarity; y and force are stored point by
+    // point. Where it is asked for, also sum_ij p_ij log w_ij.
+    void (*attract)(const int64_t* indptr, const int32_t* indices, const T* p, const T* y, int dim,
+                    const Similarity&, int64_t begin, int64_t end, T* force, double* log_sum);
+    // For the points [begin, end): force_i = sum_j m_j w_ij u_ij (y_i - y_j) and z_i = sum_j m_j
+    // w_ij over the n points of `others`, which are stored dimension by dimension. A point acts on
+    // itself like any other. Masses may be null: all one.
+    void (*repel)(const T* y, int64_t begin, int64_t end, const T* others, const T* mass, int64_t n,
+                  int dim, const Similarity&, T* force, T* z);
+    // Adds to the force on one point, and to its z, what n cells of points do to second order.
+    // A cell is a column of `cells`: its centre of mass, mass, and second moments (upper triangle),
+    // each quantity a row of length `stride`; up to three dimensions.
+    void (*repel_multipoles)(const T* here, const T* cells, int64_t stride, int64_t n, int dim,
+                             const Similarity&, T* force, double* z);
 };
 
 // The table in use: the widest instruction set this machine has, or the one that the environment

@@ -315,6 +315,100 @@ def curvilinear_sweep(
     return float(found)
 
 
+def perplexity_affinities(
+    indptr: Array, squared: Array, perplexity: float, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """Rows p ~ exp(-beta d) of sum one and entropy log(perplexity), and their betas."""
+    p, beta = np.empty_like(squared), np.empty(len(indptr) - 1)
+    _native.perplexity_affinities(indptr, squared, perplexity, p, beta, n_threads(n_jobs))
+    return p, beta
+
+
+class Edges:
+    """The edges of a CSR matrix, checked once, along which points attract each other."""
+
+    def __init__(self, P: Any) -> None:
+        indptr, indices = csr_indices(P)
+        kind = _native.Edges32 if P.dtype == np.float32 else _native.Edges64
+        self.edges = kind(indptr, indices, np.ascontiguousarray(P.data))
+
+    def attraction(
+        self, Y: Array, similarity: str, dof: float, *, loss: bool, n_jobs: int | None
+    ) -> tuple[Array, float]:
+        """sum_j p_ij u_ij (y_i - y_j), and sum_ij p_ij log w_ij if `loss`, else 0."""
+        force = np.empty_like(Y)
+        logs = self.edges.attraction(Y, similarity, dof, loss, force, n_threads(n_jobs))
+        return force, float(logs)
+
+
+def repulsion(
+    Y: Array,
+    others: Array,
+    mass: Array | None,
+    similarity: str,
+    dof: float,
+    n_jobs: int | None,
+) -> tuple[Array, Array]:
+    """sum_j m_j w_ij u_ij (y_i - x_j) and sum_j m_j w_ij over all others x, itself included."""
+    force, z = np.empty_like(Y), np.empty(len(Y), Y.dtype)
+    own = np.empty(0, Y.dtype) if mass is None else mass
+    transposed = np.ascontiguousarray(others.T)
+    _native.repulsion(Y, transposed, own, similarity, dof, force, z, n_threads(n_jobs))
+    return force, z
+
+
+def tree_repulsion(
+    Y: Array, mass: Array | None, similarity: str, dof: float, angle: float, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """As `repulsion` among the points Y, itself excluded, far cells acting as wholes."""
+    force, z = np.empty_like(Y), np.empty(len(Y), Y.dtype)
+    own = np.empty(0, Y.dtype) if mass is None else mass
+    _native.tree_repulsion(Y, own, similarity, dof, angle, force, z, n_threads(n_jobs))
+    return force, z
+
+
+def spread(
+    Y: Array,
+    charge: Array | None,
+    origin: Array,
+    step: float,
+    columns: int,
+    field: Array,
+    n_jobs: int | None,
+) -> None:
+    """Points to the nodes of a grid, by splines: the field is overwritten."""
+    own = np.empty(0, Y.dtype) if charge is None else charge
+    _native.spread(Y, own, origin, step, columns, field, n_threads(n_jobs))
+
+
+def gather(
+    field: Array, origin: Array, step: float, columns: int, Y: Array, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """The values of a spline field at points, and the gradients there."""
+    value, gradient = np.empty(len(Y), Y.dtype), np.empty_like(Y)
+    _native.gather(field, origin, step, columns, Y, value, gradient, n_threads(n_jobs))
+    return value, gradient
+
+
+def momentum_step(
+    gradient: Array,
+    Y: Array,
+    velocity: Array,
+    gains: Array,
+    *,
+    rate: float,
+    momentum: float,
+    least_gain: float,
+    longest: float,
+    n_jobs: int | None,
+) -> float:
+    """One step of descent, in place of Y, velocity and gains; returns the gradient's norm."""
+    square = _native.momentum_step(
+        gradient, Y, velocity, gains, rate, momentum, least_gain, longest, n_threads(n_jobs)
+    )
+    return float(np.sqrt(square))
+
+
 def isa() -> str:
     """The instruction set in use."""
     return str(_native.isa())

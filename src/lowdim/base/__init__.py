@@ -3,3 +3,4 @@
 from lowdim.base.embedder import Embedder as Embedder
 from lowdim.base.graph_embedder import GraphEmbedder as GraphEmbedder
 from lowdim.base.neighbor_embedder import NeighborEmbedder as NeighborEmbedder
+from lowdim.base.stochastic_embedder import StochasticEmbedder as StochasticEmbedder

@@ -213,12 +213,6 @@ class GraphEmbedder(NeighborEmbedder):
         new, known = np.nonzero(rows <= reach)
         return new, known, rows[new, known]
 
-    def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
-        """Coordinates of new objects, those at distance zero from a training object its own."""
-        same = distances[:, 0] == 0
-        Y[same] = self.embedding_[nearest[same, 0]]
-        return Y
-
 
 def _side_by_side(pieces: list[Array]) -> list[Array]:
     """Maps moved along the first axis so that they do not overlap."""

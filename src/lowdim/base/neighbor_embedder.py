@@ -97,3 +97,9 @@ class NeighborEmbedder(Embedder):
         if hasattr(rows, "tocsr"):
             return padded(*sparse_rows(rows, k, None))
         return smallest(rows, k)
+
+    def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
+        """Coordinates of new objects, those at distance zero from a training object its own."""
+        same = distances[:, 0] == 0
+        Y[same] = self.embedding_[nearest[same, 0]]
+        return Y

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from lowdim import checks
 from lowdim.checks import Array
 from lowdim.matrices.gram import gram_operator, squared_means
 from lowdim.relations.geodesics import geodesics
+from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.pairs import Pairs
 from lowdim.solvers.spectral import top_eigenpairs
+from lowdim.solvers.svd import principal_axes, scores
 
 ALL = 1500  # up to this many objects incomplete pairs are filled in completely
 LANDMARKS = 200
@@ -62,3 +66,62 @@ def random_start(
     """Points spread evenly over a centred box whose distances have the root mean square `size`."""
     spread = (random.uniform(size=(n, k)) - 0.5) * size * np.sqrt(6 / k)
     return np.asarray(spread, dtype=dtype)
+
+
+START = 1e-4  # standard deviation of the first coordinate where a map begins to unfold
+
+
+def spectral_start(graph: Any, k: int, random: np.random.RandomState, n_jobs: int | None) -> Array:
+    """TO BE REPLACED."""
+    return random.standard_normal((graph.shape[0], k))
+
+
+def layout_start(
+    init: Any,
+    shape: tuple[int, int],
+    random: np.random.RandomState,
+    *,
+    vectors: Any = None,
+    dissimilarities: Array | None = None,
+    graph: NeighborGraph,
+    n_jobs: int | None = None,
+) -> Array:
+    """Where a map of an attracting and repelling force begins: "pca", "spectral", "random" of a
+    tiny size, or an array as it is.
+
+    "pca" means principal components of vectors and, their equal, classical scaling of
+    dissimilarities; where only a graph is known, its spectral layout.
+    """
+    if not isinstance(init, str):
+        return given_start(init, shape, ("pca", "spectral", "random"))
+    checks.choice(init, "init", ("pca", "spectral", "random"))
+    n, k = shape
+    if init == "random":
+        return np.asarray(START * random.standard_normal(shape))
+    if init == "pca" and vectors is not None:
+        most = min(k, *vectors.shape)
+        axes = principal_axes(vectors, most, seed=random, n_jobs=n_jobs)
+        start = scores(vectors, axes.mean, axes.components, n_jobs)
+    elif init == "pca" and dissimilarities is not None:
+        given = dissimilarities
+        start = landmark_start(lambda chosen: given[chosen], n, k, random, n_jobs)
+    else:
+        start = spectral_start(graph.adjacency(), k, random, n_jobs)
+    start = np.asarray(start, dtype=np.float64)
+    size = float(start[:, 0].std())
+    out = START * random.standard_normal(shape)  # for axes that the start does not have
+    if size > 0:
+        out[:, : start.shape[1]] = start * (START / size)
+    return np.asarray(out)
+
+
+def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
+    """A start given as an array."""
+    found = np.shape(init) if isinstance(init, list | tuple | np.ndarray) else type(init).__name__
+    if found != shape:
+        listed = ", ".join(map(repr, names))
+        raise ValueError(
+            f"init must be one of {listed} or an array of shape {shape} (n_samples, "
+            f"n_components); got {found}."
+        )
+    return np.asarray(checks.vectors(init, name="init"))

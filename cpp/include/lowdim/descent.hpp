@@ -1,0 +1,53 @@
+// One step of gradient descent with momentum and a gain for every coordinate (Jacobs 1988).
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lowdim/parallel.hpp"
+
+namespace lowdim {
+
+struct Step {
+    double rate, momentum, least_gain, longest;
+};
+
+// A gain grows by 0.2 while velocity and gradient disagree on the direction, and shrinks to 0.8 of
+// itself where they agree that it overshot. No point moves farther than `longest` at once. Returns
+// the squared norm of the gradient.
+template <class T>
+double momentum_step(const T* gradient, int64_t n, int dim, const Step& step, int n_threads, T* y,
+                     T* velocity, T* gains) {
+    constexpr int64_t kRows = 4096;
+    std::vector<double> parts(static_cast<size_t>((n + kRows - 1) / kRows), 0.0);
+    const T rate = static_cast<T>(step.rate), momentum = static_cast<T>(step.momentum);
+    const T least = static_cast<T>(step.least_gain), longest = static_cast<T>(step.longest);
+    parallel_ranges(n, kRows, n_threads, [&](int64_t begin, int64_t end, int) {
+        double sum = 0;
+        for (int64_t i = begin; i < end; ++i) {
+            T length = 0;
+            for (int64_t k = i * dim; k < (i + 1) * dim; ++k) {
+                const T g = gradient[k];
+                sum += double(g) * double(g);
+                const T grown = velocity[k] * g < 0 ? gains[k] + T(0.2) : gains[k] * T(0.8);
+                gains[k] = std::max(grown, least);
+                velocity[k] = momentum * velocity[k] - rate * gains[k] * g;
+                length += velocity[k] * velocity[k];
+            }
+            length = std::sqrt(length);
+            const T scale = length > longest ? longest / length : T(1);
+            for (int64_t k = i * dim; k < (i + 1) * dim; ++k) {
+                velocity[k] *= scale;
+                y[k] += velocity[k];
+            }
+        }
+        parts[static_cast<size_t>(begin / kRows)] = sum;
+    });
+    double total = 0;
+    for (double part : parts) total += part;
+    return total;
+}
+
+}  // namespace lowdim

@@ -1,0 +1,210 @@
+// Repulsion by a tree of cells (Barnes and Hut 1986), in one to three dimensions. Far cells act to
+// second order; points that are near each other walk the tree together.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "lowdim/kernels.hpp"
+#include "lowdim/parallel.hpp"
+
+namespace lowdim {
+
+template <class T>
+class Tree {
+  public:
+    // The points y (n, dim), with masses or null for ones.
+    Tree(const T* y, const T* mass, int64_t n, int dim) : dim_(dim), n_(n) {
+        sort(y);
+        points_.resize(static_cast<size_t>(n * dim));
+        mass_.assign(static_cast<size_t>(n), T(1));
+        for (int64_t i = 0; i < n; ++i) {
+            for (int c = 0; c < dim; ++c)
+                points_[at(c, i)] = y[int64_t(order_[size_t(i)]) * dim + c];
+            if (mass != nullptr) mass_[size_t(i)] = mass[order_[size_t(i)]];
+        }
+        if (n > 0) grow(0, n, kBits - 1);
+    }
+
+    // force and z of every point, itself excluded; a cell acts as a whole where its size is less
+    // than `angle` times its distance.
+    void repel(const Similarity& kernel, double angle, int n_threads, T* force, T* z) const {
+        const int64_t groups = (n_ + kGroup - 1) / kGroup;
+        parallel_chunks(groups, n_threads, [&](int64_t g, int) {
+            Walk walk;
+            const int64_t begin = g * kGroup, end = std::min(n_, begin + kGroup);
+            collect(begin, end, angle, walk);
+            const int rows = dim_ + 1 + dim_ * (dim_ + 1) / 2;
+            const auto far = int64_t(walk.cells.size()), near = int64_t(walk.points.size());
+            std::vector<T> cells(size_t(far * rows)), points(size_t(near * dim_)),
+                masses(static_cast<size_t>(near));
+            for (int64_t k = 0; k < far; ++k) {
+                const Cell& cell = cells_[size_t(walk.cells[size_t(k)])];
+                for (int r = 0; r < rows; ++r)
+                    cells[size_t(r * far + k)] = static_cast<T>(cell.values[size_t(r)]);
+            }
+            for (int64_t k = 0; k < near; ++k) {
+                const int32_t p = walk.points[size_t(k)];
+                for (int c = 0; c < dim_; ++c) points[size_t(c * near + k)] = points_[at(c, p)];
+                masses[size_t(k)] = mass_[size_t(p)];
+            }
+            for (int64_t i = begin; i < end; ++i) {
+                std::array<T, 3> here{}, push{};
+                for (int c = 0; c < dim_; ++c) here[size_t(c)] = points_[at(c, i)];
+                T close = 0;
+                kernels<T>().repel(here.data(), 0, 1, points.data(), masses.data(), near, dim_,
+                                   kernel, push.data(), &close);
+                double sum = double(close) - double(mass_[size_t(i)]);  // w = 1 on itself
+                kernels<T>().repel_multipoles(here.data(), cells.data(), far, far, dim_, kernel,
+                                              push.data(), &sum);
+                const int64_t own = order_[size_t(i)];
+                for (int c = 0; c < dim_; ++c) force[own * dim_ + c] = push[size_t(c)];
+                z[own] = static_cast<T>(sum);
+            }
+        });
+    }
+
+  private:
+    static constexpr int kBits = 21;  // levels of the tree: cells of a side of 2^-21 of the map
+    static constexpr int64_t kLeaf = 8, kGroup = 32;
+
+    struct Cell {
+        std::array<double, 10> values;  // centre of mass, mass, second moments
+        double size;                    // the longest side of the box around its points
+        int64_t begin, end;             // its points
+        int64_t next;                   // the cell after all cells inside this one
+        bool leaf;
+    };
+    struct Walk {
+        std::vector<int32_t> cells, points;
+    };
+
+    size_t at(int c, int64_t i) const { return static_cast<size_t>(c * n_ + i); }
+
+    // Points in the order of a curve that visits every cell of the tree in one go.
+    void sort(const T* y) {
+        std::array<double, 3> low{}, high{};
+        for (int c = 0; c < dim_; ++c) low[size_t(c)] = high[size_t(c)] = n_ > 0 ? y[c] : 0;
+        for (int64_t i = 0; i < n_; ++i)
+            for (int c = 0; c < dim_; ++c) {
+                low[size_t(c)] = std::min(low[size_t(c)], double(y[i * dim_ + c]));
+                high[size_t(c)] = std::max(high[size_t(c)], double(y[i * dim_ + c]));
+            }
+        double side = 0;
+        for (int c = 0; c < dim_; ++c) side = std::max(side, high[size_t(c)] - low[size_t(c)]);
+        const double scale = side > 0 ? double((1 << kBits) - 1) / side : 0;
+        std::vector<std::pair<uint64_t, int32_t>> keyed(static_cast<size_t>(n_));
+        for (int64_t i = 0; i < n_; ++i) {
+            uint64_t key = 0;
+            std::array<uint64_t, 3> place{};
+            for (int c = 0; c < dim_; ++c)
+                place[size_t(c)] = uint64_t((double(y[i * dim_ + c]) - low[size_t(c)]) * scale);
+            for (int b = kBits - 1; b >= 0; --b)
+                for (int c = 0; c < dim_; ++c) key = key << 1 | (place[size_t(c)] >> b & 1);
+            keyed[size_t(i)] = {key, int32_t(i)};
+        }
+        std::sort(keyed.begin(), keyed.end());
+        keys_.resize(size_t(n_));
+        order_.resize(size_t(n_));
+        for (int64_t i = 0; i < n_; ++i) {
+            keys_[size_t(i)] = keyed[size_t(i)].first;
+            order_[size_t(i)] = keyed[size_t(i)].second;
+        }
+    }
+
+    // The cell of the points [begin, end), which share all digits above `level`, and those in it.
+    void grow(int64_t begin, int64_t end, int level) {
+        const auto number = cells_.size();
+        cells_.push_back(summary(begin, end));
+        cells_[number].leaf = end - begin <= kLeaf || level < 0;
+        if (!cells_[number].leaf) {
+            const uint64_t digit = (uint64_t(1) << dim_) - 1;
+            for (int64_t from = begin; from < end;) {
+                const uint64_t prefix = keys_[size_t(from)] >> (level * dim_) & digit;
+                int64_t to = from;
+                while (to < end && (keys_[size_t(to)] >> (level * dim_) & digit) == prefix) ++to;
+                grow(from, to, level - 1);
+                from = to;
+            }
+        }
+        cells_[number].next = int64_t(cells_.size());
+    }
+
+    Cell summary(int64_t begin, int64_t end) const {
+        Cell cell{};
+        cell.begin = begin;
+        cell.end = end;
+        std::array<double, 3> low, high, centre{};
+        low.fill(1e300);
+        high.fill(-1e300);
+        double total = 0;
+        for (int64_t i = begin; i < end; ++i) {
+            const double m = double(mass_[size_t(i)]);
+            total += m;
+            for (int c = 0; c < dim_; ++c) {
+                const double v = double(points_[at(c, i)]);
+                low[size_t(c)] = std::min(low[size_t(c)], v);
+                high[size_t(c)] = std::max(high[size_t(c)], v);
+                centre[size_t(c)] += m * v;
+            }
+        }
+        for (int c = 0; c < dim_; ++c) {
+            centre[size_t(c)] = total > 0 ? centre[size_t(c)] / total : low[size_t(c)];
+            cell.values[size_t(c)] = centre[size_t(c)];
+            cell.size = std::max(cell.size, high[size_t(c)] - low[size_t(c)]);
+        }
+        cell.values[size_t(dim_)] = total;
+        for (int64_t i = begin; i < end; ++i) {
+            size_t k = size_t(dim_) + 1;
+            for (int a = 0; a < dim_; ++a)
+                for (int b = a; b < dim_; ++b)
+                    cell.values[k++] += double(mass_[size_t(i)]) *
+                                        (double(points_[at(a, i)]) - centre[size_t(a)]) *
+                                        (double(points_[at(b, i)]) - centre[size_t(b)]);
+        }
+        return cell;
+    }
+
+    // The cells that act as wholes on all of the points [begin, end), and the other points.
+    void collect(int64_t begin, int64_t end, double angle, Walk& walk) const {
+        std::array<double, 3> low, high;
+        low.fill(1e300);
+        high.fill(-1e300);
+        for (int64_t i = begin; i < end; ++i)
+            for (int c = 0; c < dim_; ++c) {
+                low[size_t(c)] = std::min(low[size_t(c)], double(points_[at(c, i)]));
+                high[size_t(c)] = std::max(high[size_t(c)], double(points_[at(c, i)]));
+            }
+        for (int64_t k = 0; k < int64_t(cells_.size());) {
+            const Cell& cell = cells_[size_t(k)];
+            double square = 0;
+            for (int c = 0; c < dim_; ++c) {
+                const double v = cell.values[size_t(c)];
+                const double gap = std::max({low[size_t(c)] - v, v - high[size_t(c)], 0.0});
+                square += gap * gap;
+            }
+            if (cell.size * cell.size < angle * angle * square) {
+                walk.cells.push_back(int32_t(k));
+                k = cell.next;
+            } else if (cell.leaf) {
+                for (int64_t i = cell.begin; i < cell.end; ++i) walk.points.push_back(int32_t(i));
+                k = cell.next;
+            } else {
+                ++k;
+            }
+        }
+    }
+
+    int dim_;
+    int64_t n_;
+    std::vector<uint64_t> keys_;
+    std::vector<int32_t> order_;
+    std::vector<T> points_, mass_;  // in the order of the curve; points dimension by dimension
+    std::vector<Cell> cells_;
+};
+
+}  // namespace lowdim

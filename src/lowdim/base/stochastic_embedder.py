@@ -1,0 +1,127 @@
+"""The contract of the methods that match the neighbours' probabilities of data and map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from lowdim import checks
+from lowdim.base.neighbor_embedder import NeighborEmbedder
+from lowdim.callbacks import Watch
+from lowdim.checks import Array
+from lowdim.extend.attraction import place_by_affinity
+from lowdim.matrices.affinities import conditional_to_new
+from lowdim.relations.graph import NeighborGraph
+from lowdim.solvers.descend import Descent, Objective, Phase, descend, learning_rate
+from lowdim.solvers.initialize import layout_start
+from lowdim.solvers.repulsion import Similarity
+
+EARLY, EARLY_MOMENTUM, MOMENTUM = 250, 0.5, 0.8
+NEW_PERPLEXITY = 5.0  # of new objects, whose place a few near neighbours tell best
+
+
+class StochasticEmbedder(NeighborEmbedder):
+    """An embedder that finds a map on which the neighbours' probabilities are those of the data.
+
+    The parameters `perplexity`, `early_exaggeration`, `exaggeration`, `learning_rate`, `max_iter`,
+    `n_iter_without_progress`, `min_grad_norm` and `init` mean the same in every such method.
+    """
+
+    kl_divergence_: float
+    n_iter_: int
+    learning_rate_: float
+    history_: Array
+
+    @property
+    def _similarity(self) -> Similarity:
+        """How similar two points of the map are."""
+        raise NotImplementedError
+
+    def _n_wanted(self, n: int) -> int:
+        most = max(self._perplexities(n))
+        if getattr(self, "method", "auto") == "exact":
+            return n - 1
+        return min(n - 1, int(3 * most))
+
+    def _perplexities(self, n: int) -> list[float]:
+        """The perplexities asked for, checked against the number of objects."""
+        given = self.perplexity
+        if isinstance(given, str | bytes) or not np.all(np.isreal(np.asarray(given))):
+            raise TypeError(f"perplexity must be a number or a list of numbers, got {given!r}.")
+        values = [
+            checks.real(value, "perplexity", 1e-12)
+            for value in (given if np.ndim(given) else [given])
+        ]
+        if not values:
+            raise ValueError("perplexity must be a number or a list of numbers, got an empty list.")
+        if max(values) >= n:
+            raise ValueError(
+                f"perplexity ({max(values):g}) must be less than n_samples ({n}): it is a number "
+                "of neighbours."
+            )
+        return values
+
+    def _check_descent(self) -> None:
+        checks.real(self.early_exaggeration, "early_exaggeration", 1)
+        checks.real(self.exaggeration, "exaggeration", 0, open_low=True)
+        checks.integer(self.max_iter, "max_iter", 1)
+        checks.integer(self.n_iter_without_progress, "n_iter_without_progress", -1)
+        checks.real(self.min_grad_norm, "min_grad_norm", 0)
+
+    def _start(self, rows: Any, graph: NeighborGraph, dtype: Any) -> Array:
+        """Where the descent begins: a very small map, so that it can still unfold."""
+        n, k = graph.n_objects, self.n_components
+        random = check_random_state(self.random_state)
+        vectors = rows if not self._precomputed and rows.dtype.kind == "f" else None
+        dissimilarities = rows if self._precomputed and isinstance(rows, np.ndarray) else None
+        start = layout_start(
+            self.init,
+            (n, k),
+            random,
+            vectors=vectors,
+            dissimilarities=dissimilarities,
+            graph=graph,
+            n_jobs=self.n_jobs,
+        )
+        return np.array(start, dtype=dtype, order="C")
+
+    def _descend(self, objective: Objective, start: Array) -> None:
+        """Follow the gradient from the start to `embedding_`, first with attraction exaggerated."""
+        n = len(start)
+        early = min(EARLY, self.max_iter)
+        self.learning_rate_ = learning_rate(self.learning_rate, n, self.early_exaggeration)
+        late = learning_rate(self.learning_rate, n, max(self.exaggeration, 1.0))
+        phases = [
+            Phase(early, self.learning_rate_, EARLY_MOMENTUM, self.early_exaggeration),
+            Phase(self.max_iter - early, late, MOMENTUM, self.exaggeration),
+        ]
+        patience = self.n_iter_without_progress
+        descent = Descent(
+            objective,
+            start,
+            self.min_grad_norm,
+            10**9 if patience < 0 else patience,
+            self.n_jobs,
+        )
+        watch = Watch(type(self).__name__, self.max_iter, self.callback, self.verbose)
+        descend(descent, phases, watch)
+        self.kl_divergence_ = float(objective(descent.Y, 1.0, True)[1])
+        self.n_iter_ = descent.iteration
+        self.history_ = np.array(descent.history).reshape(-1, 2)
+        self.embedding_ = descent.Y
+
+    def _transform(self, rows: Any) -> Array:
+        n = len(self.embedding_)
+        wanted = min(NEW_PERPLEXITY, *self._perplexities(n))
+        nearest, distances = self._nearest_known(rows, min(n, max(1, int(3 * wanted))))
+        p = conditional_to_new(distances, wanted, n_jobs=self.n_jobs)
+        Y = place_by_affinity(
+            p.astype(self.embedding_.dtype),
+            nearest,
+            self.embedding_,
+            self._similarity,
+            n_jobs=self.n_jobs,
+        )
+        return self._keep_known(Y, nearest, distances)

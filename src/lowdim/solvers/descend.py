@@ -1,0 +1,108 @@
+"""Gradient descent with momentum and gains on a force field, which can be stopped and resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import native
+from lowdim.callbacks import Watch
+from lowdim.checks import Array
+
+Objective = Callable[[Array, float, bool], tuple[Array, float]]
+"""(Y, exaggeration of the attraction, loss wanted?) -> gradient and loss (or NaN)."""
+
+CHECK = 50  # iterations between looks at the loss
+LEAST_GAIN = 0.01
+LONGEST_STEP = 5.0  # that a point takes at once, in units of the similarity's width
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of the descent with settings of its own."""
+
+    iterations: int
+    rate: float
+    momentum: float
+    exaggeration: float = 1.0
+
+
+@dataclass
+class Descent:
+    """A descent as it stands: `run` goes on from there, and two runs equal one of both lengths.
+
+    The loss is looked at every 50 iterations, and in each where a callback wants to know it.
+    `min_grad_norm` and `patience` (iterations without a lower loss) end it early.
+    """
+
+    objective: Objective
+    Y: Array
+    min_grad_norm: float = 0.0
+    patience: int = 10**9
+    n_jobs: int | None = None
+    iteration: int = 0
+    history: list[tuple[int, float]] = field(default_factory=list)
+    best: float = np.inf
+    best_at: int = 0
+    ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.velocity, self.gains = np.zeros_like(self.Y), np.ones_like(self.Y)
+
+    def run(self, phase: Phase, watch: Watch | None = None) -> bool:
+        """Go on through a phase; false where it was ended early."""
+        self.ended = False
+        for _ in range(phase.iterations):
+            look = (self.iteration + 1) % CHECK == 0
+            told = watch is not None and (watch.callback is not None or bool(watch.verbose))
+            gradient, loss = self.objective(self.Y, phase.exaggeration, look or told)
+            norm = native.momentum_step(
+                gradient,
+                self.Y,
+                self.velocity,
+                self.gains,
+                rate=phase.rate,
+                momentum=phase.momentum,
+                least_gain=LEAST_GAIN,
+                longest=LONGEST_STEP,
+                n_jobs=self.n_jobs,
+            )
+            self.iteration += 1
+            if not np.isfinite(norm):
+                raise FloatingPointError("the descent diverged")
+            stop = watch is not None and watch(self.iteration, loss, self.Y)
+            if stop or (look and self._ends(loss, norm)):
+                self.ended = True
+                return False
+        return True
+
+    def _ends(self, loss: float, norm: float) -> bool:
+        self.history.append((self.iteration, loss))
+        if loss < self.best:
+            self.best, self.best_at = loss, self.iteration
+        return norm <= self.min_grad_norm or self.iteration - self.best_at > self.patience
+
+    def forget_best(self) -> None:
+        """A loss under another exaggeration is no measure for what follows."""
+        self.best, self.best_at = np.inf, self.iteration
+
+
+def descend(descent: Descent, phases: list[Phase], watch: Watch) -> None:
+    """Run through the phases; Ctrl-C and callbacks end all of them and keep the map."""
+    with watch:
+        for phase in phases:
+            descent.forget_best()
+            descent.run(phase, watch)
+            if watch.stopped:
+                return
+
+
+def learning_rate(given: float | str, n: int, exaggeration: float) -> float:
+    """ "auto" is n / exaggeration / 4, at least 50 (Belkina et al. 2019)."""
+    if isinstance(given, str):
+        checks.choice(given, "learning_rate", ("auto",))
+        return max(n / exaggeration / 4, 50.0)
+    return checks.real(given, "learning_rate", 0)

@@ -1,0 +1,89 @@
+"""What stochastic neighbour embeddings minimise: divergences between the neighbours' probabilities
+in the data and on the map, with their gradients as attraction less repulsion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim.backends import native
+from lowdim.checks import Array
+from lowdim.relations.graph import symmetrize
+from lowdim.solvers.repulsion import Repulsion, Similarity
+
+
+class PairDivergence:
+    """KL(P || Q) of joint probabilities, q_ij = m_i m_j w_ij / Z (van der Maaten and Hinton 2008).
+
+    Its gradient is 4 / width * (sum_j p_ij u_ij (y_i - y_j) - sum_j q_ij u_ij (y_i - y_j)). P is
+    symmetric and of sum one; masses m are one unless given (Yang, Peltonen and Kaski 2014).
+    """
+
+    def __init__(
+        self,
+        P: Any,
+        similarity: Similarity,
+        repulsion: Repulsion,
+        mass: Array | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.edges, self.similarity, self.repulsion = native.Edges(P), similarity, repulsion
+        self.mass, self.n_jobs = mass, n_jobs
+        self.constant = _sum_p_log_p(P.data)
+        if mass is not None:
+            rows = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
+            self.constant -= 2 * float((rows * np.log(mass)).sum())
+
+    def __call__(self, Y: Array, exaggeration: float, loss: bool) -> tuple[Array, float]:
+        gradient, logs = self.edges.attraction(
+            Y, self.similarity.name, self.similarity.dof, loss=loss, n_jobs=self.n_jobs
+        )
+        push, z = self.repulsion(Y, self.mass)
+        if self.mass is not None:
+            push *= self.mass[:, None]
+            z = z * self.mass
+        total = float(z.sum(dtype=np.float64))
+        scale = 4 / self.similarity.width
+        gradient *= Y.dtype.type(scale * exaggeration)
+        push *= Y.dtype.type(scale / total)
+        gradient -= push
+        return gradient, self.constant - logs + np.log(total) if loss else np.nan
+
+
+class RowDivergence:
+    """The mean over i of KL(P_i || Q_i), q_{j|i} = w_ij / Z_i (Hinton and Roweis 2002).
+
+    Its gradient is 2 / (n width) * sum_j (p_{j|i} + p_{i|j} - q_{j|i} - q_{i|j}) u_ij (y_i - y_j):
+    the part with q_{i|j} is the repulsion of masses 1 / Z_j.
+    """
+
+    def __init__(
+        self, P: Any, similarity: Similarity, repulsion: Repulsion, n_jobs: int | None = None
+    ) -> None:
+        self.edges = native.Edges(symmetrize(P, "half-sum", n_jobs))
+        self.similarity, self.repulsion, self.n_jobs = similarity, repulsion, n_jobs
+        self.n = P.shape[0]
+        self.constant = _sum_p_log_p(P.data)
+
+    def __call__(self, Y: Array, exaggeration: float, loss: bool) -> tuple[Array, float]:
+        gradient, logs = self.edges.attraction(
+            Y, self.similarity.name, self.similarity.dof, loss=loss, n_jobs=self.n_jobs
+        )
+        push, z = self.repulsion(Y)
+        z = np.maximum(z, np.finfo(z.dtype).tiny)  # a point that nobody is near to
+        inverse = 1 / z
+        push *= inverse[:, None]
+        push += self.repulsion(Y, inverse)[0]
+        scale = 2 / (self.similarity.width * self.n)
+        gradient *= Y.dtype.type(2 * scale * exaggeration)
+        push *= Y.dtype.type(scale)
+        gradient -= push
+        if not loss:
+            return gradient, np.nan
+        return gradient, (self.constant - logs + float(np.log(z).sum(dtype=np.float64))) / self.n
+
+
+def _sum_p_log_p(p: Array) -> float:
+    p = p[p > 0]
+    return float((p * np.log(p)).sum(dtype=np.float64))
