@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from lowdim import data
-from lowdim.base import GraphEmbedder
+from lowdim.base import GraphEmbedder, NeighborEmbedder
 from lowdim.catalog import CATALOG
 
 # Parameters for small data where the defaults do not suit.
@@ -29,7 +29,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "SpectralClustering": {"n_clusters": 3, "n_components": 2, "n_neighbors": 8, "random_state": 0},
     "DiffusionMap": {"n_neighbors": 8},
     "CurvilinearDistanceAnalysis": {"n_neighbors": 8},
+    "TSNE": {"perplexity": 5, "max_iter": 300},
 }
+
+# A long descent is chaotic: two that differ by rounding end apart. What must not matter is looked
+# at after its first steps.
+FIRST_STEPS: dict[str, dict[str, Any]] = {"TSNE": {"max_iter": 10}}
 
 # How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
 # rounding, except where the method's docstring says otherwise.
@@ -43,6 +48,7 @@ NEARBY = {
     "LocallyLinearEmbedding": 0.05,
     "LaplacianEigenmaps": 0.05,
     "SpectralClustering": 0.05,
+    "TSNE": 0.05,
 }
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the
@@ -61,12 +67,26 @@ class Case:
     def make(self, **params: Any) -> Any:
         return self.cls(**{**EXAMPLES.get(self.name, {}), **params})
 
+    def steady(self, **params: Any) -> Any:
+        """The method where rounding has not grown to anything yet."""
+        return self.make(**{**FIRST_STEPS.get(self.name, {}), **params})
+
     def has(self, parameter: str) -> bool:
         return parameter in self.cls().get_params()
 
     @property
     def sees_graph(self) -> bool:
         return issubclass(self.cls, GraphEmbedder)
+
+    @property
+    def sees_neighbors(self) -> bool:
+        return issubclass(self.cls, NeighborEmbedder)
+
+    def few(self, n: int) -> dict[str, Any]:
+        """Parameters that suit very few objects."""
+        if self.has("perplexity"):
+            return {"perplexity": min(2.0, max(1.0, n - 1.5))}
+        return {"n_neighbors": max(1, min(2, n - 1))} if self.sees_neighbors else {}
 
     @property
     def closeness(self) -> float:

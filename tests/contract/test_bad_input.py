@@ -71,6 +71,8 @@ def test_unknown_strings(case, X):
 @pytest.mark.parametrize("value", [3, [], {}, object()])
 def test_other_things_than_strings(case, X, value):
     for name in string_parameters(case):
+        if name == "learning_rate" and value == 3:
+            continue  # a number is fine
         with pytest.raises(ERRORS, match=name):
             case.make(**{name: value}).fit(X)
 
@@ -112,7 +114,7 @@ def test_very_few_samples(case, X, n, quiet):
     estimator, message = attempt(case.make(n_components=1), X[:n])
     if estimator is None:
         assert any(word in message for word in ("n_samples", "n_neighbors", "n_components"))
-        assert n < 3 or case.sees_graph
+        assert n < 3 or case.sees_neighbors
     else:
         assert n > 1
         assert estimator.embedding_.shape == (n, 1)
@@ -146,7 +148,7 @@ def test_duplicates(case, X, quiet):
 
 
 def test_duplicates_land_in_one_place(case, X):
-    if case.sees_graph:
+    if case.sees_neighbors:
         pytest.skip("equal objects of a graph may have different neighbours")
     estimator = case.make().fit(np.concatenate([X, X[:20]]))
     size = np.abs(estimator.embedding_).max()
@@ -157,8 +159,8 @@ def test_duplicates_land_in_one_place(case, X):
 
 def test_columns_without_variance_change_nothing(case, X):
     wider = np.column_stack([np.full(len(X), 7.0), X, np.zeros(len(X))])
-    reference = case.make(**fixed(case, X)).fit(X).embedding_
-    Y = case.make(**fixed(case, X)).fit(wider).embedding_
+    reference = case.steady(**fixed(case, X)).fit(X).embedding_
+    Y = case.steady(**fixed(case, X)).fit(wider).embedding_
     signs = np.where((Y * reference).sum(axis=0) < 0, -1, 1)
     np.testing.assert_allclose(Y * signs, reference, atol=1e-7 * np.abs(reference).max())
 
@@ -196,8 +198,8 @@ def test_numbers_too_large_to_square(case, X, dtype, quiet):
 
 
 def test_a_far_away_origin(case, X):
-    moved = case.make().fit(X + 1e5).embedding_
+    moved = case.steady().fit(X + 1e5).embedding_
     assert np.isfinite(moved).all()
-    reference = case.make().fit(X).embedding_
+    reference = case.steady().fit(X).embedding_
     signs = np.where((moved * reference).sum(axis=0) < 0, -1, 1)
     np.testing.assert_allclose(moved * signs, reference, atol=1e-4 * np.abs(reference).max())

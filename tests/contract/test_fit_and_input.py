@@ -88,8 +88,8 @@ def test_small_types_stay_float32(case, X, dtype):
 
 
 def test_float32_agrees_with_float64(case, X):
-    single = case.make().fit(X.astype(np.float32)).embedding_
-    double = case.make().fit(X.astype(np.float32).astype(np.float64)).embedding_
+    single = case.steady().fit(X.astype(np.float32)).embedding_
+    double = case.steady().fit(X.astype(np.float32).astype(np.float64)).embedding_
     size = np.abs(double).max()
     np.testing.assert_allclose(aligned(single, double), double, atol=2e-3 * size)
 
@@ -127,7 +127,7 @@ def test_other_containers_give_the_same_bits(case, X, kind, tmp_path):
 def test_sparse_equals_dense(case, kind):
     random = np.random.RandomState(0)
     dense = random.uniform(1, 2, (70, 12)) * (random.uniform(size=(70, 12)) < 0.4)
-    sparse, full = case.make().fit(kind(dense)), case.make().fit(dense)
+    sparse, full = case.steady().fit(kind(dense)), case.steady().fit(dense)
     size = np.abs(full.embedding_).max()
     np.testing.assert_allclose(
         aligned(sparse.embedding_, full.embedding_), full.embedding_, atol=1e-7 * size

@@ -74,7 +74,7 @@ def fitted_or_refused(estimator, rows):
 @given(rows=anything)
 def test_fit(case, rows):
     params = {"n_clusters": 2} if case.has("n_clusters") else {}
-    few_neighbors = {"n_neighbors": 2} if case.sees_graph else {}
+    few_neighbors = case.few(99)
     estimator = fitted_or_refused(case.make(n_components=1, **few_neighbors, **params), rows)
     if estimator is None:
         return
@@ -90,7 +90,7 @@ def test_fit(case, rows):
 @many
 @given(rows=anything)
 def test_dissimilarities(metric_case, rows):
-    few_neighbors = {"n_neighbors": 2} if metric_case.sees_graph else {}
+    few_neighbors = metric_case.few(99)
     clusters = {"n_clusters": 2} if metric_case.has("n_clusters") else {}
     estimator = metric_case.make(n_components=1, metric="precomputed", **few_neighbors, **clusters)
     fitted_or_refused(estimator, rows)
@@ -106,7 +106,7 @@ def test_odd_but_valid_dissimilarities(metric_case, D):
     """Symmetric, not negative, with ties and zeros, breaking the triangle inequality."""
     D = D + D.T
     np.fill_diagonal(D, 0)
-    few_neighbors = {"n_neighbors": min(2, len(D) - 1)} if metric_case.sees_graph else {}
+    few_neighbors = metric_case.few(len(D))
     clusters = {"n_clusters": 2} if metric_case.has("n_clusters") else {}
     estimator = metric_case.make(n_components=1, metric="precomputed", **few_neighbors, **clusters)
     placed = fitted_or_refused(estimator, D)

@@ -13,6 +13,7 @@ from lowdim.callbacks import Watch
 from lowdim.checks import Array
 from lowdim.extend.attraction import place_by_affinity
 from lowdim.matrices.affinities import conditional_to_new
+from lowdim.relations.distances import NAN_AWARE
 from lowdim.relations.graph import NeighborGraph
 from lowdim.solvers.descend import Descent, Objective, Phase, descend, learning_rate
 from lowdim.solvers.initialize import layout_start
@@ -74,7 +75,7 @@ class StochasticEmbedder(NeighborEmbedder):
         """Where the descent begins: a very small map, so that it can still unfold."""
         n, k = graph.n_objects, self.n_components
         random = check_random_state(self.random_state)
-        vectors = rows if not self._precomputed and rows.dtype.kind == "f" else None
+        vectors = rows if self._has_vectors(rows) else None
         dissimilarities = rows if self._precomputed and isinstance(rows, np.ndarray) else None
         start = layout_start(
             self.init,
@@ -86,6 +87,12 @@ class StochasticEmbedder(NeighborEmbedder):
             n_jobs=self.n_jobs,
         )
         return np.array(start, dtype=dtype, order="C")
+
+    def _has_vectors(self, rows: Any) -> bool:
+        """Whether principal components of the rows make sense."""
+        if self._precomputed or self._metric.name in NAN_AWARE:
+            return False
+        return bool(rows.ndim == 2 and rows.dtype.kind == "f")
 
     def _descend(self, objective: Objective, start: Array) -> None:
         """Follow the gradient from the start to `embedding_`, first with attraction exaggerated."""

@@ -101,8 +101,8 @@ def descend(descent: Descent, phases: list[Phase], watch: Watch) -> None:
 
 
 def learning_rate(given: float | str, n: int, exaggeration: float) -> float:
-    """ "auto" is n / exaggeration / 4, at least 50 (Belkina et al. 2019)."""
+    """ "auto" is n / exaggeration / 4 (Belkina et al. 2019)."""
     if isinstance(given, str):
         checks.choice(given, "learning_rate", ("auto",))
-        return max(n / exaggeration / 4, 50.0)
+        return n / exaggeration / 4
     return checks.real(given, "learning_rate", 0)
