@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from lowdim.methods.mds import MDS as MDS
     from lowdim.methods.pca import PCA as PCA
     from lowdim.methods.sammon import Sammon as Sammon
+    from lowdim.methods.sne import SNE as SNE
     from lowdim.methods.spectral_clustering import SpectralClustering as SpectralClustering
+    from lowdim.methods.symmetric_sne import SymmetricSNE as SymmetricSNE
+    from lowdim.methods.tsne import TSNE as TSNE
+    from lowdim.methods.weighted_tsne import WeightedTSNE as WeightedTSNE
     from lowdim.persist import load as load
     from lowdim.relations.geodesics import geodesics as geodesics
     from lowdim.relations.graph import NeighborGraph as NeighborGraph

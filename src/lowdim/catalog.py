@@ -172,6 +172,26 @@ CATALOG: tuple[Method, ...] = (
         "landmarks: Weinberger, Packer and Saul 2005",
     ),
     Method(
+        name="SNE",
+        module="sne",
+        family="neighbour",
+        sentence="perplexity affinities, row by row -> descend(attract P, repel Gaussian kernel)",
+        keeps="each object's neighbours; crowds them",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="Hinton and Roweis 2002",
+    ),
+    Method(
+        name="SymmetricSNE",
+        module="symmetric_sne",
+        family="neighbour",
+        sentence="perplexity affinities -> descend(attract P, repel Gaussian kernel)",
+        keeps="pairs of neighbours; crowds them",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="Cook, Sutskever, Mnih and Hinton 2007",
+    ),
+    Method(
         name="TSNE",
         module="tsne",
         family="neighbour",
@@ -181,6 +201,16 @@ CATALOG: tuple[Method, ...] = (
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="van der Maaten and Hinton 2008; Barnes-Hut: van der Maaten 2014; FFT: Linderman et "
         "al. 2019",
+    ),
+    Method(
+        name="WeightedTSNE",
+        module="weighted_tsne",
+        family="neighbour",
+        sentence="perplexity affinities -> descend(attract P, repel Student kernel between masses)",
+        keeps="who is near whom, important points with more room",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="Yang, Peltonen and Kaski 2014",
     ),
 )
 

@@ -18,6 +18,8 @@ from lowdim import data
 from lowdim.base import GraphEmbedder, NeighborEmbedder
 from lowdim.catalog import CATALOG
 
+DESCENT = {"perplexity": 5, "max_iter": 300}
+
 # Parameters for small data where the defaults do not suit.
 EXAMPLES: dict[str, dict[str, Any]] = {
     "PCA": {"n_components": 2},
@@ -29,12 +31,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "SpectralClustering": {"n_clusters": 3, "n_components": 2, "n_neighbors": 8, "random_state": 0},
     "DiffusionMap": {"n_neighbors": 8},
     "CurvilinearDistanceAnalysis": {"n_neighbors": 8},
-    "TSNE": {"perplexity": 5, "max_iter": 300},
+    **dict.fromkeys(("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE"), DESCENT),
 }
 
 # A long descent is chaotic: two that differ by rounding end apart. What must not matter is looked
 # at after its first steps.
-FIRST_STEPS: dict[str, dict[str, Any]] = {"TSNE": {"max_iter": 10}}
+FIRST_STEPS: dict[str, dict[str, Any]] = {
+    name: {"max_iter": 10} for name in ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE")
+}
 
 # How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
 # rounding, except where the method's docstring says otherwise.
@@ -48,7 +52,10 @@ NEARBY = {
     "LocallyLinearEmbedding": 0.05,
     "LaplacianEigenmaps": 0.05,
     "SpectralClustering": 0.05,
+    "SNE": 0.1,
+    "SymmetricSNE": 0.1,
     "TSNE": 0.05,
+    "WeightedTSNE": 0.05,
 }
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the

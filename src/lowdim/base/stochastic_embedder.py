@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.base.neighbor_embedder import NeighborEmbedder
-from lowdim.callbacks import Watch
+from lowdim.callbacks import Callback, Watch
 from lowdim.checks import Array
 from lowdim.extend.attraction import place_by_affinity
 from lowdim.matrices.affinities import conditional_to_new
@@ -17,8 +18,9 @@ from lowdim.relations.distances import NAN_AWARE
 from lowdim.relations.graph import NeighborGraph
 from lowdim.solvers.descend import Descent, Objective, Phase, descend, learning_rate
 from lowdim.solvers.initialize import layout_start
-from lowdim.solvers.repulsion import Similarity
+from lowdim.solvers.repulsion import AllPairs, Similarity, choose_repulsion
 
+METHODS = ("auto", "exact", "barnes_hut", "fft")
 EARLY, EARLY_MOMENTUM, MOMENTUM = 250, 0.5, 0.8
 NEW_PERPLEXITY = 5.0  # of new objects, whose place a few near neighbours tell best
 
@@ -26,14 +28,54 @@ NEW_PERPLEXITY = 5.0  # of new objects, whose place a few near neighbours tell b
 class StochasticEmbedder(NeighborEmbedder):
     """An embedder that finds a map on which the neighbours' probabilities are those of the data.
 
-    The parameters `perplexity`, `early_exaggeration`, `exaggeration`, `learning_rate`, `max_iter`,
-    `n_iter_without_progress`, `min_grad_norm` and `init` mean the same in every such method.
+    The parameters here mean the same in every such method; a method with more of them has an
+    `__init__` of its own.
     """
 
+    affinities_: Any
     kl_divergence_: float
     n_iter_: int
     learning_rate_: float
     history_: Array
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: Any = 30.0,
+        early_exaggeration: float = 12.0,
+        learning_rate: Any = "auto",
+        max_iter: int = 1000,
+        n_iter_without_progress: int = 300,
+        min_grad_norm: float = 1e-7,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        init: Any = "pca",
+        verbose: int = 0,
+        random_state: Any = None,
+        method: str = "auto",
+        angle: float = 0.5,
+        exaggeration: float = 1.0,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.early_exaggeration = early_exaggeration
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_iter_without_progress = n_iter_without_progress
+        self.min_grad_norm = min_grad_norm
+        self.metric = metric
+        self.metric_params = metric_params
+        self.init = init
+        self.verbose = verbose
+        self.random_state = random_state
+        self.method = method
+        self.angle = angle
+        self.exaggeration = exaggeration
+        self.n_jobs = n_jobs
+        self.callback = callback
 
     @property
     def _similarity(self) -> Similarity:
@@ -63,6 +105,24 @@ class StochasticEmbedder(NeighborEmbedder):
                 "of neighbours."
             )
         return values
+
+    def _unfold(
+        self, rows: Any, graph: NeighborGraph, P: Any, divergence: Callable[..., Objective]
+    ) -> None:
+        """From the affinities P to `embedding_`: `divergence(P, similarity, repulsion, n_jobs=)` is
+        what the map minimises. All pairs repel in the data's precision, fields in float32."""
+        checks.choice(self.method, "method", METHODS)
+        angle = checks.real(self.angle, "angle", 0, 1)
+        self._check_descent()
+        n, k = graph.n_objects, self._check_n_components(graph.n_objects)
+        repulsion = choose_repulsion(self.method, self._similarity, n, k, angle, self.n_jobs)
+        precise = P.dtype if isinstance(repulsion, AllPairs) else np.dtype(np.float32)
+        objective = divergence(
+            P.astype(precise, copy=False), self._similarity, repulsion, n_jobs=self.n_jobs
+        )
+        self.affinities_ = P
+        self._descend(objective, self._start(rows, graph, precise))
+        self.embedding_ = self.embedding_.astype(P.dtype, copy=False)
 
     def _check_descent(self) -> None:
         checks.real(self.early_exaggeration, "early_exaggeration", 1)

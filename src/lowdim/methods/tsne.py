@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from lowdim import checks
 from lowdim.base import StochasticEmbedder
 from lowdim.callbacks import Callback
 from lowdim.matrices.affinities import conditional_matrix, joint
 from lowdim.relations.graph import NeighborGraph
 from lowdim.solvers.divergence import PairDivergence
-from lowdim.solvers.repulsion import AllPairs, Similarity, choose_repulsion
-
-METHODS = ("auto", "exact", "barnes_hut", "fft")
+from lowdim.solvers.repulsion import Similarity
 
 
 class TSNE(StochasticEmbedder):
@@ -31,8 +27,7 @@ class TSNE(StochasticEmbedder):
     perplexity : effective number of neighbours; a list of them is averaged, which keeps both small
         and large neighbourhoods (Kobak and Berens 2019).
     early_exaggeration : factor on the attraction in the first 250 iterations.
-    learning_rate : "auto", n / exaggeration / 4 and at least 50 in each of the two phases; or a
-        number.
+    learning_rate : "auto", n / exaggeration / 4 in each of the two phases; or a number.
     max_iter : most iterations, those of the early exaggeration included.
     n_iter_without_progress : stop after so many iterations without a lower divergence (looked at
         every 50); -1 never stops.
@@ -116,16 +111,6 @@ class TSNE(StochasticEmbedder):
         return Similarity("student", checks.real(dof, "dof", 0, open_low=True))
 
     def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
-        checks.choice(self.method, "method", METHODS)
-        checks.real(self.angle, "angle", 0, 1)
-        self._check_descent()
-        n, k = graph.n_objects, self._check_n_components(graph.n_objects)
-        repulsion = choose_repulsion(self.method, self._similarity, n, k, self.angle, self.n_jobs)
-        P = joint(conditional_matrix(graph, self._perplexities(n), n_jobs=self.n_jobs), self.n_jobs)
-        precise = P.dtype if isinstance(repulsion, AllPairs) else np.dtype(np.float32)
-        self.affinities_ = P
-        objective = PairDivergence(
-            P.astype(precise, copy=False), self._similarity, repulsion, n_jobs=self.n_jobs
-        )
-        self._descend(objective, self._start(rows, graph, precise))
-        self.embedding_ = self.embedding_.astype(P.dtype, copy=False)
+        perplexities = self._perplexities(graph.n_objects)
+        P = joint(conditional_matrix(graph, perplexities, n_jobs=self.n_jobs), self.n_jobs)
+        self._unfold(rows, graph, P, PairDivergence)

@@ -12,6 +12,8 @@ from lowdim.checks import Array
 from lowdim.relations.graph import symmetrize
 from lowdim.solvers.repulsion import Repulsion, Similarity
 
+LEAST_Z = 1e-3  # of a point that none is near to: it is pulled back before it is pushed away
+
 
 class PairDivergence:
     """KL(P || Q) of joint probabilities, q_ij = m_i m_j w_ij / Z (van der Maaten and Hinton 2008).
@@ -29,7 +31,8 @@ class PairDivergence:
         n_jobs: int | None = None,
     ) -> None:
         self.edges, self.similarity, self.repulsion = native.Edges(P), similarity, repulsion
-        self.mass, self.n_jobs = mass, n_jobs
+        self.mass = None if mass is None else mass.astype(P.dtype)
+        self.n_jobs = n_jobs
         self.constant = _sum_p_log_p(P.data)
         if mass is not None:
             rows = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
@@ -71,7 +74,7 @@ class RowDivergence:
             Y, self.similarity.name, self.similarity.dof, loss=loss, n_jobs=self.n_jobs
         )
         push, z = self.repulsion(Y)
-        z = np.maximum(z, np.finfo(z.dtype).tiny)  # a point that nobody is near to
+        z = np.maximum(z, LEAST_Z)
         inverse = 1 / z
         push *= inverse[:, None]
         push += self.repulsion(Y, inverse)[0]
