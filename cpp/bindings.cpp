@@ -110,10 +110,11 @@ Grid grid_of(const Out2<T>& field, int dim, int64_t columns, const In1<double>& 
              double step) {
     const auto rows = int64_t(field.shape(0));
     expect((dim == 1 && field.shape(1) == 1) || dim == 2, "a grid has one or two axes");
-    expect(rows >= 2 * kSpline && (dim == 1 || columns >= 2 * kSpline), "the grid is too small");
+    expect(rows >= 2 * kTouch && (dim == 1 || columns >= 2 * kTouch), "the grid is too small");
     expect(columns <= int64_t(field.shape(1)), "columns must be at most those of the field");
     expect(int(origin.shape(0)) == dim && step > 0, "origin must have one entry per axis");
-    return {dim, rows, columns, {origin.data()[0], dim > 1 ? origin.data()[1] : 0.0}, step};
+    const auto stride = int64_t(field.shape(1));
+    return {dim, rows, columns, stride, {origin.data()[0], dim > 1 ? origin.data()[1] : 0.0}, step};
 }
 
 template <class T>
@@ -498,7 +499,7 @@ void bind_for(nb::module_& m) {
             expect_finite(y);
             nb::gil_scoped_release unlocked;
             spread<T>(y.data(), charge.shape(0) > 0 ? charge.data() : nullptr, int64_t(y.shape(0)),
-                      grid, int64_t(field.shape(1)), n_threads, field.data());
+                      grid, n_threads, field.data());
         },
         "y"_a.noconvert(), "charge"_a.noconvert(), "origin"_a.noconvert(), "step"_a, "columns"_a,
         "field"_a.noconvert(), "n_threads"_a);
@@ -512,8 +513,8 @@ void bind_for(nb::module_& m) {
                    "y and gradient must be (n, dim), value of n");
             expect_finite(y);
             nb::gil_scoped_release unlocked;
-            gather<T>(field.data(), int64_t(field.shape(1)), grid, y.data(), int64_t(y.shape(0)),
-                      n_threads, value.data(), gradient.data());
+            gather<T>(field.data(), grid, y.data(), int64_t(y.shape(0)), n_threads, value.data(),
+                      gradient.data());
         },
         "field"_a.noconvert(), "origin"_a.noconvert(), "step"_a, "columns"_a, "y"_a.noconvert(),
         "value"_a.noconvert(), "gradient"_a.noconvert(), "n_threads"_a);

@@ -44,6 +44,17 @@ struct Similarity {
     double dof;
 };
 
+// Nodes in one or two dimensions, the second axis contiguous, under splines of order kSpline.
+inline constexpr int kSpline = 6;  // nodes that a point touches on each axis
+inline constexpr int kTouch = 8;   // the same with room for whole vectors, the last two untouched
+struct Grid {
+    int dim;
+    int64_t rows, columns;  // nodes; columns is 1 in one dimension
+    int64_t stride;         // numbers between the rows of a field
+    double origin[2];       // the place of node (0, 0)
+    double step;            // between nodes
+};
+
 template <class T>
 struct Kernels {
     // Offer every score of the tile to the heaps of its rows (offset[j] added), self excluded.
@@ -103,6 +114,13 @@ struct Kernels {
     // each quantity a row of length `stride`; up to three dimensions.
     void (*repel_multipoles)(const T* here, const T* cells, int64_t stride, int64_t n, int dim,
                              const Similarity&, T* force, double* z);
+    // field[g] += charge_i B_g(y_i) for the listed points; charges may be null: all one. Points
+    // beyond the outermost nodes are held there.
+    void (*spread)(const T* y, const T* charge, const int32_t* points, int64_t count, const Grid&,
+                   T* field);
+    // value_i = sum_g field[g] B_g(y_i) and its gradient by y_i, for the points [begin, end).
+    void (*gather)(const T* field, const Grid&, const T* y, int64_t begin, int64_t end, T* value,
+                   T* gradient);
 };
 
 // The table in use: the widest instruction set this machine has, or the one that the environment

@@ -10,10 +10,10 @@ import numpy as np
 from lowdim.backends import native
 from lowdim.checks import Array
 
-STEP = 0.35  # between the grid's nodes, in units of the similarity's own width
+STEP = 0.3  # between the grid's nodes, in units of the similarity's own width
 LEAST_NODES = 32  # on the longest side of the map
 MOST_NODES = 2048  # on any side; a wider map gets a coarser grid
-MARGIN = 6  # nodes around the map: what a spline touches, and a little more
+MARGIN = 8  # nodes around the map: what a spline touches, and a little more
 EXACT = 1500  # points up to which all pairs are fastest
 
 
@@ -69,7 +69,9 @@ class BarnesHut:
 
     def __call__(self, Y: Array, mass: Array | None = None) -> tuple[Array, Array]:
         kind = self.similarity
-        return native.tree_repulsion(Y, mass, kind.name, kind.dof, self.angle, self.n_jobs)
+        strict = 0.6 if kind.name == "gaussian" else 0.8  # keeps an angle of 0.5 within 1e-3
+        angle = strict * self.angle
+        return native.tree_repulsion(Y, mass, kind.name, kind.dof, angle, self.n_jobs)
 
 
 class GridField:

@@ -1,0 +1,100 @@
+"""The descent: resumed or in one go, stopped by what should stop it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lowdim.callbacks import Watch
+from lowdim.solvers.descend import Descent, Phase, descend, learning_rate
+
+
+def bowl(Y, exaggeration, loss):
+    """A bowl that is steeper along the second axis."""
+    steep = np.array([1.0, 4.0])
+    return exaggeration * steep * Y, float((steep * Y**2).sum() / 2)
+
+
+def start():
+    return np.random.RandomState(0).standard_normal((50, 2))
+
+
+@pytest.mark.parametrize(("first", "second"), [(10, 25), (1, 34), (49, 60)])
+def test_two_runs_equal_one(first, second):
+    parted, whole = Descent(bowl, start()), Descent(bowl, start())
+    parted.run(Phase(first, 0.05, 0.5))
+    parted.run(Phase(second, 0.05, 0.5))
+    whole.run(Phase(first + second, 0.05, 0.5))
+    np.testing.assert_array_equal(parted.Y, whole.Y)
+    np.testing.assert_array_equal(parted.gains, whole.gains)
+    assert parted.iteration == whole.iteration == first + second
+    assert parted.history == whole.history
+
+
+def test_it_finds_the_bottom():
+    descent = Descent(bowl, start())
+    descent.run(Phase(300, 0.05, 0.8))
+    assert np.abs(descent.Y).max() < 1e-6
+
+
+def test_one_step_by_hand():
+    Y = np.array([[3.0, 1.0], [-2.0, 0.5]])
+    descent = Descent(bowl, Y.copy())
+    descent.run(Phase(2, 0.1, 0.5))
+    gains, velocity = np.ones((2, 2)), np.zeros((2, 2))
+    for _ in range(2):
+        gradient = bowl(Y, 1.0, False)[0]
+        gains = np.where(velocity * gradient < 0, gains + 0.2, gains * 0.8)
+        velocity = 0.5 * velocity - 0.1 * gains * gradient
+        Y = Y + velocity
+    np.testing.assert_allclose(descent.Y, Y)
+
+
+def test_no_point_leaps():
+    descent = Descent(bowl, 1e3 * start())
+    before = descent.Y.copy()
+    descent.run(Phase(1, 100.0, 0.5))
+    assert np.linalg.norm(descent.Y - before, axis=1).max() == pytest.approx(5.0)
+
+
+def test_a_flat_gradient_ends_it():
+    descent = Descent(bowl, start(), min_grad_norm=1e-3)
+    assert not descent.run(Phase(1000, 0.05, 0.8))
+    assert descent.iteration < 1000
+    assert descent.iteration % 50 == 0
+
+
+def test_no_progress_ends_it():
+    losses = iter(range(10**6))
+    descent = Descent(lambda Y, e, loss: (Y * 0 + 1, float(next(losses))), start(), patience=100)
+    assert not descent.run(Phase(1000, 1e-9, 0.0))
+    assert descent.iteration == 200  # the best was met at 50
+
+
+def test_the_callback_sees_every_iteration_and_stops_all_phases():
+    seen = []
+
+    def look(state):
+        seen.append((state.iteration, state.loss))
+        return state.iteration == 12
+
+    descent = Descent(bowl, start())
+    watch = Watch("test", 100, look)
+    descend(descent, [Phase(10, 0.05, 0.5, 3.0), Phase(90, 0.05, 0.8)], watch)
+    assert [number for number, _ in seen] == list(range(1, 13))
+    assert np.isfinite([loss for _, loss in seen]).all()
+
+
+def test_divergence_is_an_error():
+    descent = Descent(lambda Y, e, loss: (Y * np.nan, 0.0), start())
+    with pytest.raises(FloatingPointError, match="diverged"):
+        descent.run(Phase(1, 1.0, 0.5))
+
+
+def test_learning_rate():
+    assert learning_rate("auto", 4800, 12.0) == 100
+    assert learning_rate(7, 4800, 12.0) == 7
+    with pytest.raises(ValueError, match="learning_rate must be one of 'auto'"):
+        learning_rate("fast", 100, 12.0)
+    with pytest.raises(ValueError, match="learning_rate"):
+        learning_rate(-1.0, 100, 12.0)
