@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "lowdim/cells.hpp"
 #include "lowdim/curvilinear.hpp"
 #include "lowdim/geodesics.hpp"
 #include "lowdim/graph.hpp"
@@ -36,6 +37,8 @@ template <class T>
 using Out1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 void expect(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);
@@ -59,6 +62,27 @@ int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices)
     for (size_t e = 0; e < indices.shape(0); ++e)
         expect(indices.data()[e] >= 0 && indices.data()[e] < n, "indices must lie in [0, n)");
     return n;
+}
+
+// Cells must cover the points and have the panels to hold them.
+template <class Panels, class Norms>
+int64_t check_cells(const In1<int64_t>& starts, const In1<int64_t>& first_panel,
+                    const Panels& panels, const Norms& norms) {
+    expect(starts.shape(0) >= 2 && starts.shape(0) == first_panel.shape(0),
+           "starts and first_panel must have one entry per cell and one more");
+    const auto n_cells = int64_t(starts.shape(0)) - 1;
+    expect(starts.data()[0] == 0 && first_panel.data()[0] == 0, "starts must begin at 0");
+    for (int64_t c = 0; c < n_cells; ++c) {
+        const int64_t held =
+            (first_panel.data()[c + 1] - first_panel.data()[c]) * int64_t(kPanelPoints<float>);
+        const int64_t size = starts.data()[c + 1] - starts.data()[c];
+        expect(size >= 0 && held >= size, "every cell must have the panels that hold it");
+    }
+    expect(panels.shape(2) == kPanelPoints<float> && norms.shape(1) == kPanelPoints<float> &&
+               panels.shape(0) == norms.shape(0) &&
+               int64_t(panels.shape(0)) == first_panel.data()[n_cells],
+           "panels and norms must have first_panel[-1] panels");
+    return n_cells;
 }
 
 template <class T>
@@ -141,6 +165,24 @@ void bind_for(nb::module_& m) {
         },
         "queries"_a.noconvert(), "points"_a.noconvert(), "candidates"_a.noconvert(), "cosine"_a,
         "ids"_a.noconvert(), "distances"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "project_rows",
+        [](In2<T> x, In1<T> center, T scale, In3<float> axes, Out2<float> out, Out1<float> squares,
+           int n_threads) {
+            expect(center.shape(0) == x.shape(1) && axes.shape(1) == x.shape(1),
+                   "x, center and axes must have equal width");
+            expect(axes.shape(2) == kPanelPoints<float> &&
+                       axes.shape(0) * kPanelPoints<float> >= out.shape(1),
+                   "axes must come as panels that hold the columns of out");
+            expect(out.shape(0) == x.shape(0) && squares.shape(0) == x.shape(0),
+                   "out and squares must have one row per row of x");
+            nb::gil_scoped_release unlocked;
+            project_rows<T>(x.data(), int64_t(x.shape(0)), int64_t(x.shape(1)), center.data(),
+                            scale, axes.data(), int64_t(out.shape(1)), n_threads, out.data(),
+                            squares.data());
+        },
+        "x"_a.noconvert(), "center"_a.noconvert(), "scale"_a, "axes"_a.noconvert(),
+        "out"_a.noconvert(), "squares"_a.noconvert(), "n_threads"_a);
     m.def(
         "symmetrize",
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, const std::string& how,
@@ -385,6 +427,55 @@ void bind_for(nb::module_& m) {
         "out"_a.noconvert(), "n_threads"_a);
 }
 
+void bind_cells(nb::module_& m) {
+    m.attr("PANEL_POINTS") = kPanelPoints<float>;
+    m.def(
+        "fill_panels",
+        [](In2<float> points, In1<float> point_norms, In1<int32_t> order, In1<int64_t> starts,
+           In1<int64_t> first_panel, Out3<float> panels, Out2<float> norms, int n_threads) {
+            const int64_t n_cells = check_cells(starts, first_panel, panels, norms);
+            const auto n = int64_t(order.shape(0));
+            expect(starts.data()[n_cells] == n, "starts must end at the number of points");
+            expect(point_norms.shape(0) == points.shape(0), "one norm per point");
+            expect(panels.shape(1) == points.shape(1), "points and panels must have equal width");
+            for (int64_t i = 0; i < n; ++i)
+                expect(order.data()[i] >= 0 && size_t(order.data()[i]) < points.shape(0),
+                       "order must lie in [0, n)");
+            nb::gil_scoped_release unlocked;
+            fill_panels<float>(points.data(), point_norms.data(), order.data(), starts.data(),
+                               first_panel.data(), n_cells, int64_t(points.shape(1)), n_threads,
+                               panels.data(), norms.data());
+        },
+        "points"_a.noconvert(), "point_norms"_a.noconvert(), "order"_a.noconvert(),
+        "starts"_a.noconvert(), "first_panel"_a.noconvert(), "panels"_a.noconvert(),
+        "norms"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "search_cells",
+        [](In1<int64_t> starts, In1<int64_t> first_panel, In3<float> panels, In2<float> norms,
+           In2<float> queries, In1<int32_t> selves, In2<int32_t> probes, bool ordered,
+           Out2<float> values, Out2<int32_t> places, int n_threads) {
+            const int64_t n_cells = check_cells(starts, first_panel, panels, norms);
+            expect(queries.shape(1) == panels.shape(1), "queries and panels must have equal width");
+            expect(selves.shape(0) == queries.shape(0) && probes.shape(0) == queries.shape(0) &&
+                       values.shape(0) == queries.shape(0) && places.shape(0) == queries.shape(0),
+                   "selves, probes, values and places must have one row per query");
+            expect(values.shape(1) == places.shape(1) && values.shape(1) >= 1,
+                   "values and places must be (queries, m)");
+            for (size_t i = 0; i < probes.size(); ++i)
+                expect(probes.data()[i] < n_cells, "probes must name cells");
+            const Cells<float> cells{starts.data(), n_cells,      int64_t(panels.shape(1)),
+                                     panels.data(), norms.data(), first_panel.data()};
+            nb::gil_scoped_release unlocked;
+            search_cells<float>(cells, queries.data(), int64_t(queries.shape(0)), selves.data(),
+                                probes.data(), int(probes.shape(1)), int(values.shape(1)), ordered,
+                                n_threads, values.data(), places.data());
+        },
+        "starts"_a.noconvert(), "first_panel"_a.noconvert(), "panels"_a.noconvert(),
+        "norms"_a.noconvert(), "queries"_a.noconvert(), "selves"_a.noconvert(),
+        "probes"_a.noconvert(), "ordered"_a, "values"_a.noconvert(), "places"_a.noconvert(),
+        "n_threads"_a);
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -400,4 +491,5 @@ NB_MODULE(_native, m) {
         "indptr"_a.noconvert(), "indices"_a.noconvert());
     bind_for<float>(m);
     bind_for<double>(m);
+    bind_cells(m);
 }
