@@ -51,8 +51,9 @@ nb::object to_numpy(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 
-// The index arrays of a graph must be consistent, so that the core can trust them.
-int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices) {
+// The index arrays of a sparse matrix must be consistent, so that the core can trust them.
+int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices,
+                        int64_t n_columns) {
     expect(indptr.shape(0) >= 1, "indptr must have at least one entry");
     const auto n = int64_t(indptr.shape(0)) - 1;
     expect(indptr.data()[0] == 0, "indptr must start at 0");
@@ -60,8 +61,21 @@ int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices)
         expect(indptr.data()[i] <= indptr.data()[i + 1], "indptr must not decrease");
     expect(indices.shape(0) == size_t(indptr.data()[n]), "indices must have indptr[-1] entries");
     for (size_t e = 0; e < indices.shape(0); ++e)
-        expect(indices.data()[e] >= 0 && indices.data()[e] < n, "indices must lie in [0, n)");
+        expect(indices.data()[e] >= 0 && indices.data()[e] < n_columns,
+               "indices must lie in [0, n)");
     return n;
+}
+
+// Those of a graph: a square matrix.
+int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices) {
+    return check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1);
+}
+
+template <class T>
+int64_t check_rows(const In1<int64_t>& indptr, const In1<int32_t>& indices, const In1<T>& data,
+                   int64_t n_columns) {
+    expect(data.shape(0) == indices.shape(0), "indices and data must have indptr[-1] entries");
+    return check_structure(indptr, indices, n_columns);
 }
 
 // Cells must cover the points and have the panels to hold them.
@@ -165,6 +179,34 @@ void bind_for(nb::module_& m) {
         },
         "queries"_a.noconvert(), "points"_a.noconvert(), "candidates"_a.noconvert(), "cosine"_a,
         "ids"_a.noconvert(), "distances"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "rerank_sparse",
+        [](In1<int64_t> query_indptr, In1<int32_t> query_indices, In1<T> query_data,
+           In1<int64_t> point_indptr, In1<int32_t> point_indices, In1<T> point_data, int64_t dim,
+           In2<int32_t> candidates, bool cosine, Out2<int32_t> ids, Out2<T> distances,
+           int n_threads) {
+            const int64_t n_queries = check_rows(query_indptr, query_indices, query_data, dim);
+            const int64_t n_points = check_rows(point_indptr, point_indices, point_data, dim);
+            expect(
+                int64_t(candidates.shape(0)) == n_queries && int64_t(ids.shape(0)) == n_queries &&
+                    int64_t(distances.shape(0)) == n_queries &&
+                    ids.shape(1) == distances.shape(1) && ids.shape(1) <= candidates.shape(1),
+                "candidates, ids and distances must have one row per query, and k <= candidates");
+            for (size_t i = 0; i < candidates.size(); ++i)
+                expect(candidates.data()[i] < n_points, "candidate out of range");
+            const SparseRows<T> queries{query_indptr.data(), query_indices.data(),
+                                        query_data.data()};
+            const SparseRows<T> points{point_indptr.data(), point_indices.data(),
+                                       point_data.data()};
+            nb::gil_scoped_release unlocked;
+            rerank_sparse<T>(queries, points, n_queries, dim, candidates.data(),
+                             int(candidates.shape(1)), int(ids.shape(1)), cosine, n_threads,
+                             ids.data(), distances.data());
+        },
+        "query_indptr"_a.noconvert(), "query_indices"_a.noconvert(), "query_data"_a.noconvert(),
+        "point_indptr"_a.noconvert(), "point_indices"_a.noconvert(), "point_data"_a.noconvert(),
+        "dim"_a, "candidates"_a.noconvert(), "cosine"_a, "ids"_a.noconvert(),
+        "distances"_a.noconvert(), "n_threads"_a);
     m.def(
         "project_rows",
         [](In2<T> x, In1<T> center, T scale, In3<float> axes, Out2<float> out, Out1<float> squares,

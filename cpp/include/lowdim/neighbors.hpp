@@ -33,6 +33,17 @@ inline void order_by_key(const int32_t* keys, size_t count, std::vector<uint32_t
     }
 }
 
+// Write the k first of (distance, id) among the m found for a query, in that order.
+template <class T>
+void write_nearest(std::pair<T, int32_t>* found, int m, int k, int32_t* ids, T* distances) {
+    if (k < m) std::nth_element(found, found + k, found + m);
+    std::sort(found, found + k);
+    for (int c = 0; c < k; ++c) {
+        distances[c] = found[c].first;
+        ids[c] = found[c].second;
+    }
+}
+
 // Distances of each query to its m candidates, computed anew from the vectors (the tiles lose
 // digits to cancellation), and the k nearest in the order (distance, id). A candidate of -1 is
 // none. cosine: the vectors have unit length (or are zero), the distance is 1 - <x, y>.
@@ -40,8 +51,8 @@ template <class T>
 void rerank(const T* queries, const T* points, int64_t n_queries, int64_t dim,
             const int32_t* candidates, int m, int k, bool cosine, int n_threads, int32_t* ids,
             T* distances) {
-    const Kernels<T>& kernel = kernels<T>();
     constexpr int64_t kChunk = 256;
+    const Kernels<T>& kernel = kernels<T>();
     struct Scratch {  // kept from chunk to chunk
         std::vector<std::pair<T, int32_t>> found;
         std::vector<uint32_t> order, spare;
@@ -63,17 +74,67 @@ void rerank(const T* queries, const T* points, int64_t n_queries, int64_t dim,
             if (id >= 0 && cosine)
                 value = std::max(T(0), 1 - kernel.dot(x, points + int64_t(id) * dim, size_t(dim)));
             else if (id >= 0)
-                value = kernel.squared_distance(x, points + int64_t(id) * dim, size_t(dim));
+                value =
+                    std::sqrt(kernel.squared_distance(x, points + int64_t(id) * dim, size_t(dim)));
             found[e] = {value, id};
         }
+        for (int64_t q = begin; q < end; ++q)
+            write_nearest(&found[size_t(q - begin) * size_t(m)], m, k, ids + q * k,
+                          distances + q * k);
+    });
+}
+
+// Rows of a CSR matrix, no column twice in a row.
+template <class T>
+struct SparseRows {
+    const int64_t* indptr;
+    const int32_t* indices;
+    const T* data;
+};
+
+// As rerank, for sparse vectors; sums in double precision.
+template <class T>
+void rerank_sparse(const SparseRows<T>& queries, const SparseRows<T>& points, int64_t n_queries,
+                   int64_t dim, const int32_t* candidates, int m, int k, bool cosine, int n_threads,
+                   int32_t* ids, T* distances) {
+    struct Scratch {                // kept from chunk to chunk
+        std::vector<T> dense;       // the query
+        std::vector<int64_t> seen;  // which candidate last had an entry in this column
+        std::vector<std::pair<T, int32_t>> found;
+        int64_t candidate = 0;
+    };
+    std::vector<Scratch> scratches(size_t(std::max(n_threads, 1)));
+    parallel_ranges(n_queries, 64, n_threads, [&](int64_t begin, int64_t end, int thread) {
+        Scratch& own = scratches[size_t(thread)];
+        own.dense.resize(size_t(dim));
+        own.seen.resize(size_t(dim));
+        own.found.resize(size_t(m));
         for (int64_t q = begin; q < end; ++q) {
-            const auto own = found.begin() + (q - begin) * m;
-            if (k < m) std::nth_element(own, own + k, own + m);
-            std::sort(own, own + k);
-            for (int c = 0; c < k; ++c) {
-                ids[q * k + c] = own[c].second;
-                distances[q * k + c] = cosine ? own[c].first : std::sqrt(own[c].first);
+            const int64_t first = queries.indptr[q], last = queries.indptr[q + 1];
+            for (int64_t e = first; e < last; ++e)
+                own.dense[size_t(queries.indices[e])] = queries.data[e];
+            for (int c = 0; c < m; ++c) {
+                const int32_t id = candidates[q * m + c];
+                if (id < 0) {
+                    own.found[size_t(c)] = {std::numeric_limits<T>::infinity(), id};
+                    continue;
+                }
+                ++own.candidate;
+                double sum = 0;
+                for (int64_t e = points.indptr[id]; e < points.indptr[id + 1]; ++e) {
+                    const auto column = size_t(points.indices[e]);
+                    const double x = double(own.dense[column]), y = double(points.data[e]);
+                    sum += cosine ? x * y : (x - y) * (x - y);
+                    own.seen[column] = own.candidate;
+                }
+                if (!cosine)  // what the query has where the candidate has nothing
+                    for (int64_t e = first; e < last; ++e)
+                        if (own.seen[size_t(queries.indices[e])] != own.candidate)
+                            sum += double(queries.data[e]) * double(queries.data[e]);
+                own.found[size_t(c)] = {T(cosine ? std::max(0.0, 1 - sum) : std::sqrt(sum)), id};
             }
+            for (int64_t e = first; e < last; ++e) own.dense[size_t(queries.indices[e])] = 0;
+            write_nearest(own.found.data(), m, k, ids + q * k, distances + q * k);
         }
     });
 }

@@ -141,12 +141,20 @@ def offer(
 
 
 def rerank(
-    queries: Array, points: Array, candidates: Array, k: int, cosine: bool, n_jobs: int | None
+    queries: Any, points: Any, candidates: Array, k: int, cosine: bool, n_jobs: int | None
 ) -> tuple[Array, Array]:
-    """The k nearest of each row's candidates by exact distance, ordered by (distance, index)."""
-    ids = np.empty((len(queries), k), dtype=np.int32)
-    distances = np.empty((len(queries), k), dtype=queries.dtype)
-    _native.rerank(queries, points, candidates, cosine, ids, distances, n_threads(n_jobs))
+    """The k nearest of each row's candidates by exact distance, ordered by (distance, index).
+
+    Rows are those of arrays or of CSR matrices; a candidate of -1 is none.
+    """
+    ids = np.empty((queries.shape[0], k), dtype=np.int32)
+    distances = np.empty((queries.shape[0], k), dtype=queries.dtype)
+    out = (candidates, cosine, ids, distances, n_threads(n_jobs))
+    if hasattr(points, "tocsr"):
+        parts = (*csr_indices(queries), queries.data, *csr_indices(points), points.data)
+        _native.rerank_sparse(*parts, points.shape[1], *out)
+    else:
+        _native.rerank(queries, points, *out)
     return ids, distances
 
 

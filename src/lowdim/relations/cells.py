@@ -55,8 +55,10 @@ class CoarseSpace:
         return Z, squares
 
 
-def leading_axes(A: Array, count: int, random: np.random.Generator, n_jobs: int | None) -> Array:
-    """About the leading right singular vectors of A, by subspace iteration."""
+def leading_axes(
+    A: Array, count: int, random: np.random.Generator, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """About the leading right singular vectors of A, one a row, and the squared singular values."""
     count = min(count, *A.shape)
     wide = min(count + OVERSAMPLED, *A.shape)
     Q = random.standard_normal((A.shape[1], wide)).astype(A.dtype)
@@ -65,8 +67,9 @@ def leading_axes(A: Array, count: int, random: np.random.Generator, n_jobs: int 
         for _ in range(3):
             Q = np.linalg.qr(native.matmul(turned, native.matmul(A, Q, n_jobs), n_jobs))[0]
         B = native.matmul(A, Q, n_jobs)
-        vectors = np.linalg.eigh((B.T @ B).astype(np.float64))[1][:, ::-1]
-        return np.asarray((Q @ vectors[:, :count].astype(A.dtype)).T)
+        squares, vectors = np.linalg.eigh((B.T @ B).astype(np.float64))
+        axes = Q @ vectors[:, : -count - 1 : -1].astype(A.dtype)
+        return np.ascontiguousarray(axes.T), squares[: -count - 1 : -1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +90,14 @@ class Cells:
         return _nearest(self.centers, Z, p, n_jobs)
 
     def search(
-        self, Z: Array, selves: Array, probes: Array, m: int, n_jobs: int | None, *, ordered: bool
+        self,
+        Z: Array,
+        selves: Array,
+        probes: Array,
+        m: int,
+        n_jobs: int | None,
+        *,
+        ordered: bool = False,
     ) -> Array:
         """Places of m candidates for each vector, from the given cells."""
         return native.search_cells(

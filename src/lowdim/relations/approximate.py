@@ -1,0 +1,275 @@
+"""Nearly all of the nearest neighbours, in time far below n^2, at a recall that was measured.
+
+An index cuts the rows into cells of a coarse space (see `cells`). A row is compared there with the
+rows of the few cells nearest to it, and the best of them are ranked by their true distances. How
+many cells and how many candidates that takes is read off a sample of rows whose true neighbours are
+known: the cheapest choice that finds the share asked for. Where no choice is cheaper than comparing
+everything, as for data without structure in many dimensions, there is no index.
+
+A row's answer depends on that row and the index alone, and the index on the data and the seed.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowdim.backends import native
+from lowdim.checks import Array
+from lowdim.relations.cells import (
+    AXES_FROM,
+    Cells,
+    CoarseSpace,
+    build_cells,
+    leading_axes,
+)
+from lowdim.relations.distances import Metric
+from lowdim.relations.products import check_overflow, unit_rows
+from lowdim.relations.search import query
+
+logger = logging.getLogger("lowdim")
+
+SAMPLE = 256  # rows whose true neighbours are found
+FEWEST = 2000  # rows below which an index cannot pay
+PER_CELL = 256  # rows of a cell, on average
+KEPT = 0.9  # share of the variance that the coarse space should hold
+WIDTHS = (32, 64, 96, 128)  # of the coarse space
+WORTH = 0.7  # an index must cost less than this share of the exact search
+BLOCK = 16384  # rows searched at once
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How far to look: cells visited, candidates ranked, and the recall that it gave."""
+
+    probes: int
+    candidates: int
+    recall: float
+    cost: float  # nanoseconds a row on one core, roughly
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborIndex:
+    """Rows with their coarse vectors in cells, and a plan for k neighbours."""
+
+    rows: Any  # of unit length for the cosine
+    cosine: bool
+    space: CoarseSpace
+    cells: Cells
+    vectors: Array
+    plan: Plan
+    k: int
+
+    @property
+    def recall(self) -> float:
+        """The share of true neighbours found, as measured on a sample of the rows."""
+        return self.plan.recall
+
+    def neighbors(self, n_jobs: int | None = None) -> tuple[Array, Array]:
+        """Indices and distances of each row's k nearest other rows, nearly all of them."""
+        n = self.rows.shape[0]
+        indices = np.empty((n, self.k), dtype=np.int32)
+        distances = np.empty((n, self.k), dtype=self.rows.dtype)
+        for part in native.blocks(n, BLOCK):
+            own = self.cells.order[part]
+            places = np.arange(part.start, part.stop, dtype=np.int32)
+            found = self._candidates(self.vectors[own], places, self.k, n_jobs)
+            indices[own], distances[own] = self._ranked(self.rows[own], found, self.k, n_jobs)
+        check_overflow(distances, self.rows)
+        return indices, distances
+
+    def query(self, queries: Any, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
+        """Indices and distances of the k rows nearest to each query; k up to that of the plan."""
+        asked = np.ascontiguousarray(queries, dtype=self.rows.dtype)
+        asked = unit_rows(asked) if self.cosine else asked
+        Z, _ = self.space.vectors(asked, n_jobs)
+        nobody = np.full(len(Z), -1, dtype=np.int32)
+        found = self._candidates(Z, nobody, k, n_jobs)
+        indices, distances = self._ranked(asked, found, k, n_jobs)
+        check_overflow(distances, asked)
+        return indices, distances
+
+    def _candidates(self, Z: Array, selves: Array, k: int, n_jobs: int | None) -> Array:
+        """Rows to be ranked for each vector, at least k of them; -1 fills up."""
+        Z = np.ascontiguousarray(Z)
+        p, m = self.plan.probes, self.plan.candidates
+        places = self.cells.search(Z, selves, self.cells.nearest(Z, p, n_jobs), m, n_jobs)
+        while p < self.cells.count and len(short := np.flatnonzero((places >= 0).sum(axis=1) < k)):
+            p = min(4 * p, self.cells.count)
+            few = np.ascontiguousarray(Z[short])
+            probes = self.cells.nearest(few, p, n_jobs)
+            places[short] = self.cells.search(few, selves[short], probes, m, n_jobs)
+        return np.where(places >= 0, self.cells.order[places], np.int32(-1))
+
+    def _ranked(
+        self, queries: Any, candidates: Array, k: int, n_jobs: int | None
+    ) -> tuple[Array, Array]:
+        return native.rerank(queries, self.rows, candidates, k, self.cosine, n_jobs)
+
+
+def build_index(
+    rows: Any, metric: Metric, k: int, recall: float, seed: int, n_jobs: int | None
+) -> NeighborIndex | None:
+    """An index that finds at least that share of the k nearest, or None: search exactly.
+
+    The share is met on a sample, with a tenth of what may be missed to spare.
+    """
+    n, d = rows.shape
+    if n < FEWEST or 4 * k > n or recall >= 1:
+        return None
+    random = np.random.default_rng(seed)
+    cosine = metric.name == "cosine"
+    sample = np.sort(random.choice(n, SAMPLE, replace=False))
+    truth, farthest = _true_neighbors(rows, sample, k, metric, n_jobs)
+    points = unit_rows(rows) if cosine else rows
+    limit = WORTH * _exact_cost(n, d)
+    wanted = recall + 0.1 * (1 - recall)
+    for axes, center, scale in _coarse_axes(points, cosine, random, n_jobs):
+        space = _coarse_space(points, sample, truth, axes, center, scale, cosine, n_jobs)
+        Z, squares = space.vectors(points, n_jobs)
+        if not np.isfinite(squares).all():
+            return None  # it overflows: the exact search says so better
+        count = max(16, min(n // PER_CELL, 4 * int(np.sqrt(n))))
+        cells = build_cells(Z, squares, count, random, n_jobs)
+        unplanned = NeighborIndex(points, cosine, space, cells, Z, Plan(0, 0, 0, 0), k)
+        plan = _plan(unplanned, sample, farthest, wanted, limit, n_jobs)
+        if plan is not None:
+            logger.info(
+                "Neighbours from %d cells in %d dimensions: %d cells and %d candidates a row, "
+                "recall %.3f on %d rows",
+                cells.count,
+                Z.shape[1],
+                plan.probes,
+                plan.candidates,
+                plan.recall,
+                SAMPLE,
+            )
+            return NeighborIndex(points, cosine, space, cells, Z, plan, k)
+    return None
+
+
+def _true_neighbors(
+    rows: Any, sample: Array, k: int, metric: Metric, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """The k nearest others of the sampled rows, and the distance of the farthest."""
+    indices, distances = query(rows, rows[sample], k + 1, metric, n_jobs)
+    distances = np.where(indices == sample[:, None], np.inf, distances)
+    order = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    farthest = np.take_along_axis(distances, order, axis=1)[:, -1]
+    return np.take_along_axis(indices, order, axis=1), farthest
+
+
+def _coarse_axes(
+    points: Array, cosine: bool, random: np.random.Generator, n_jobs: int | None
+) -> list[tuple[Array | None, Array, float]]:
+    """Axes, centre and scale of the coarse spaces to try, the smallest first."""
+    n, d = points.shape
+    some = points[np.sort(random.choice(n, min(n, AXES_FROM), replace=False))]
+    center = np.zeros(d) if cosine else some.mean(axis=0, dtype=np.float64)
+    center = center.astype(points.dtype)
+    centered = some - center
+    largest = float(np.abs(centered).max(initial=0)) or 1.0
+    centered = (centered / largest).astype(np.float32)
+    total = float(np.einsum("ij,ij->", centered, centered))
+    scale = 1 / (largest * (np.sqrt(total / len(some)) or 1.0))
+    if d <= WIDTHS[-1]:
+        return [(None, center, scale)]
+    axes, energies = leading_axes(centered, WIDTHS[-1], random, n_jobs)
+    kept = np.cumsum(energies)
+    enough = [w for w in WIDTHS if w <= len(axes) and kept[w - 1] >= KEPT * total]
+    width = enough[0] if enough else len(axes)
+    widths = [width] if width == len(axes) else [width, len(axes)]
+    return [(axes[:w], center, scale) for w in widths]
+
+
+def _coarse_space(
+    points: Array,
+    sample: Array,
+    truth: Array,
+    axes: Array | None,
+    center: Array,
+    scale: float,
+    cosine: bool,
+    n_jobs: int | None,
+) -> CoarseSpace:
+    """The map to a coarse space; how residuals slant is seen on the true neighbours."""
+    if axes is None:
+        return CoarseSpace(center, scale, None, points.shape[1], cosine, 0.0)
+    panels = native.axis_panels(axes)
+    pairs = np.stack([np.repeat(sample, truth.shape[1]), truth.ravel()])
+    pairs = pairs[:, :: max(1, pairs.shape[1] // 4096)]
+    left, right = (np.asarray(points[side] - center, np.float64) * scale for side in pairs)
+    left, right = (side - (side @ axes.T) @ axes for side in (left, right))
+    product = float(np.einsum("ij,ij->", left, right))
+    size = float(np.sqrt(np.einsum("ij,ij->i", left, left) * np.einsum("ij,ij->i", right, right)).sum())
+    slant = min(max(product / size, 0.0), 1.0) if size > 0 else 0.0
+    return CoarseSpace(center, scale, panels, len(axes), cosine, slant)
+
+
+def _plan(
+    index: NeighborIndex,
+    sample: Array,
+    farthest: Array,
+    wanted: float,
+    limit: float,
+    n_jobs: int | None,
+) -> Plan | None:
+    """The cheapest plan that finds the wanted share on the sample, below a cost; or None.
+
+    One search of every cell tells all: which candidates come up in which order, and in the how
+    manieth cell each of them lies.
+    """
+    n, k, cells = index.rows.shape[0], index.k, index.cells
+    Z = np.ascontiguousarray(index.vectors[sample])
+    place = np.empty(n, dtype=np.int32)
+    place[cells.order] = np.arange(n, dtype=np.int32)
+    probes = cells.nearest(Z, cells.count, n_jobs)
+    most = min(n - 1, 10 * k + 100)
+    places = cells.search(Z, place[sample], probes, most, n_jobs, ordered=True)
+    candidates = cells.order[places]
+    ranked, distances = index._ranked(index.rows[sample], candidates, most, n_jobs)
+    reach = farthest * (1 + 1e-5)  # rounding, and ties are as good as neighbours
+    row = np.arange(len(sample))[:, None]
+    near = (row * n + ranked)[distances <= reach[:, None]]
+    good = np.isin(row * n + candidates, near)
+    rank = np.empty_like(probes)
+    np.put_along_axis(rank, probes, np.arange(cells.count, dtype=rank.dtype)[None, :], axis=1)
+    cell = np.searchsorted(cells.starts, places, side="right") - 1
+    rank = np.take_along_axis(rank, cell, axis=1)
+    compared = np.cumsum(np.diff(cells.starts)[probes], axis=1).mean(axis=0)
+    best: Plan | None = None
+    for p in _grid(cells.count):
+        inside = rank < p
+        hit = good & inside
+        hit &= np.cumsum(hit, axis=1) <= k
+        order = np.cumsum(inside, axis=1)[hit]
+        found = np.cumsum(np.bincount(order, minlength=most + 1)) / (len(sample) * k)
+        enough = np.flatnonzero(found >= wanted)
+        if not len(enough):
+            continue
+        m = min(max(int(enough[0]), k + k // 8 + 4), most)
+        cost = _cost(index, float(compared[p - 1]), m)
+        if cost < limit and (best is None or cost < best.cost):
+            best = Plan(p, m, float(found[m]), cost)
+    return best
+
+
+def _grid(count: int) -> list[int]:
+    """Numbers of cells to consider, each about an eighth more than the one before."""
+    grid = [1]
+    while grid[-1] < count:
+        grid.append(min(count, grid[-1] + max(1, grid[-1] // 8)))
+    return grid
+
+
+def _cost(index: NeighborIndex, compared: float, m: int) -> float:
+    """What a row takes: comparing in the coarse space, the cells' centres, and ranking."""
+    step = index.vectors.shape[1] / 65 + 3
+    return (compared + index.cells.count) * step + m * (index.rows.shape[1] / 4 + 60)
+
+
+def _exact_cost(n: int, d: int) -> float:
+    return n * (d / 130 + 0.5)
