@@ -93,7 +93,7 @@ def prepare_graph(n: int, where: Where) -> None:
     """Compute the neighbour graph that `fashion_graph` reads."""
     import lowdim
 
-    lowdim.neighbors(fashion(n, where)["X"], 15).save(where.graph(n))
+    lowdim.neighbors(fashion(n, where)["X"], 15, method="exact").save(where.graph(n))
 
 
 def fit(path: str, **parameters: Any) -> Job:
@@ -111,7 +111,7 @@ def fit(path: str, **parameters: Any) -> Job:
 def our_neighbors(data: Data) -> Array:
     import lowdim
 
-    return np.asarray(lowdim.neighbors(data["X"], 15).indices)
+    return np.asarray(lowdim.neighbors(data["X"], 15, method="exact").indices)
 
 
 def peer_neighbors(data: Data) -> Array:

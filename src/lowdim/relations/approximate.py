@@ -17,28 +17,22 @@ from typing import Any
 
 import numpy as np
 
+from lowdim import checks
 from lowdim.backends import native
 from lowdim.checks import Array
-from lowdim.relations.cells import (
-    AXES_FROM,
-    Cells,
-    CoarseSpace,
-    build_cells,
-    leading_axes,
-)
+from lowdim.relations.cells import Cells, CoarseSpace, build_cells, coarse_spaces
 from lowdim.relations.distances import Metric
-from lowdim.relations.products import check_overflow, unit_rows
-from lowdim.relations.search import query
+from lowdim.relations.products import canonical, check_overflow, product_sample, unit_rows
 
 logger = logging.getLogger("lowdim")
 
 SAMPLE = 256  # rows whose true neighbours are found
 FEWEST = 2000  # rows below which an index cannot pay
 PER_CELL = 256  # rows of a cell, on average
-KEPT = 0.9  # share of the variance that the coarse space should hold
-WIDTHS = (32, 64, 96, 128)  # of the coarse space
+SPARE = 0.2  # of what may be missed is kept in hand, for the sample is only a sample
 WORTH = 0.7  # an index must cost less than this share of the exact search
 BLOCK = 16384  # rows searched at once
+LONG = 10  # seconds of an exact search that nobody asked for
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,7 @@ class NeighborIndex:
 
     def query(self, queries: Any, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Indices and distances of the k rows nearest to each query; k up to that of the plan."""
-        asked = np.ascontiguousarray(queries, dtype=self.rows.dtype)
+        asked = canonical(queries.astype(self.rows.dtype, copy=False))
         asked = unit_rows(asked) if self.cosine else asked
         Z, _ = self.space.vectors(asked, n_jobs)
         nobody = np.full(len(Z), -1, dtype=np.int32)
@@ -115,20 +109,19 @@ def build_index(
 ) -> NeighborIndex | None:
     """An index that finds at least that share of the k nearest, or None: search exactly.
 
-    The share is met on a sample, with a tenth of what may be missed to spare.
+    The share is met on a sample of the rows.
     """
-    n, d = rows.shape
+    n = rows.shape[0]
     if n < FEWEST or 4 * k > n or recall >= 1:
         return None
     random = np.random.default_rng(seed)
     cosine = metric.name == "cosine"
     sample = np.sort(random.choice(n, SAMPLE, replace=False))
-    truth, farthest = _true_neighbors(rows, sample, k, metric, n_jobs)
-    points = unit_rows(rows) if cosine else rows
-    limit = WORTH * _exact_cost(n, d)
-    wanted = recall + 0.1 * (1 - recall)
-    for axes, center, scale in _coarse_axes(points, cosine, random, n_jobs):
-        space = _coarse_space(points, sample, truth, axes, center, scale, cosine, n_jobs)
+    points = unit_rows(rows) if cosine else canonical(rows)
+    farthest = product_sample(points, sample, k, cosine, n_jobs)[1][:, -1]
+    limit = WORTH * _exact_cost(points)
+    wanted = recall + SPARE * (1 - recall)
+    for space in coarse_spaces(points, cosine, random, n_jobs):
         Z, squares = space.vectors(points, n_jobs)
         if not np.isfinite(squares).all():
             return None  # it overflows: the exact search says so better
@@ -149,64 +142,6 @@ def build_index(
             )
             return NeighborIndex(points, cosine, space, cells, Z, plan, k)
     return None
-
-
-def _true_neighbors(
-    rows: Any, sample: Array, k: int, metric: Metric, n_jobs: int | None
-) -> tuple[Array, Array]:
-    """The k nearest others of the sampled rows, and the distance of the farthest."""
-    indices, distances = query(rows, rows[sample], k + 1, metric, n_jobs)
-    distances = np.where(indices == sample[:, None], np.inf, distances)
-    order = np.argsort(distances, axis=1, kind="stable")[:, :k]
-    farthest = np.take_along_axis(distances, order, axis=1)[:, -1]
-    return np.take_along_axis(indices, order, axis=1), farthest
-
-
-def _coarse_axes(
-    points: Array, cosine: bool, random: np.random.Generator, n_jobs: int | None
-) -> list[tuple[Array | None, Array, float]]:
-    """Axes, centre and scale of the coarse spaces to try, the smallest first."""
-    n, d = points.shape
-    some = points[np.sort(random.choice(n, min(n, AXES_FROM), replace=False))]
-    center = np.zeros(d) if cosine else some.mean(axis=0, dtype=np.float64)
-    center = center.astype(points.dtype)
-    centered = some - center
-    largest = float(np.abs(centered).max(initial=0)) or 1.0
-    centered = (centered / largest).astype(np.float32)
-    total = float(np.einsum("ij,ij->", centered, centered))
-    scale = 1 / (largest * (np.sqrt(total / len(some)) or 1.0))
-    if d <= WIDTHS[-1]:
-        return [(None, center, scale)]
-    axes, energies = leading_axes(centered, WIDTHS[-1], random, n_jobs)
-    kept = np.cumsum(energies)
-    enough = [w for w in WIDTHS if w <= len(axes) and kept[w - 1] >= KEPT * total]
-    width = enough[0] if enough else len(axes)
-    widths = [width] if width == len(axes) else [width, len(axes)]
-    return [(axes[:w], center, scale) for w in widths]
-
-
-def _coarse_space(
-    points: Array,
-    sample: Array,
-    truth: Array,
-    axes: Array | None,
-    center: Array,
-    scale: float,
-    cosine: bool,
-    n_jobs: int | None,
-) -> CoarseSpace:
-    """The map to a coarse space; how residuals slant is seen on the true neighbours."""
-    if axes is None:
-        return CoarseSpace(center, scale, None, points.shape[1], cosine, 0.0)
-    panels = native.axis_panels(axes)
-    pairs = np.stack([np.repeat(sample, truth.shape[1]), truth.ravel()])
-    pairs = pairs[:, :: max(1, pairs.shape[1] // 4096)]
-    left, right = (np.asarray(points[side] - center, np.float64) * scale for side in pairs)
-    left, right = (side - (side @ axes.T) @ axes for side in (left, right))
-    product = float(np.einsum("ij,ij->", left, right))
-    size = float(np.sqrt(np.einsum("ij,ij->i", left, left) * np.einsum("ij,ij->i", right, right)).sum())
-    slant = min(max(product / size, 0.0), 1.0) if size > 0 else 0.0
-    return CoarseSpace(center, scale, panels, len(axes), cosine, slant)
 
 
 def _plan(
@@ -266,10 +201,29 @@ def _grid(count: int) -> list[int]:
 
 
 def _cost(index: NeighborIndex, compared: float, m: int) -> float:
-    """What a row takes: comparing in the coarse space, the cells' centres, and ranking."""
+    """Nanoseconds a row: comparing in the coarse space, the cells' centres, and ranking."""
     step = index.vectors.shape[1] / 65 + 3
-    return (compared + index.cells.count) * step + m * (index.rows.shape[1] / 4 + 60)
+    sparse = hasattr(index.rows, "tocsr")
+    ranking = 2 * index.rows.nnz / len(index.vectors) if sparse else index.rows.shape[1] / 4
+    return float((compared + index.cells.count) * step + m * (ranking + 60))
 
 
-def _exact_cost(n: int, d: int) -> float:
-    return n * (d / 130 + 0.5)
+def _exact_cost(rows: Any) -> float:
+    """Nanoseconds a row of the exact search."""
+    n, d = rows.shape
+    return float(n * (rows.nnz / n * 2 if hasattr(rows, "tocsr") else d / 130 + 0.5))
+
+
+def told_exact(rows: Any, metric: Metric, recall: float, n_jobs: int | None) -> None:
+    """Say that there is no index for these rows, aloud if the exact search will take long."""
+    n = rows.shape[0]
+    if n < FEWEST:
+        return
+    message = (
+        f"No shortcut finds {recall:.4g} of the neighbours of these {n} objects in much less time "
+        "than comparing all pairs, so they are all compared and the neighbours are exact. For "
+        "speed, ask for a smaller recall or reduce the dimensions first, say by PCA."
+    )
+    known = metric.name in ("euclidean", "cosine")
+    seconds = n * _exact_cost(rows) / 1e9 / native.n_threads(n_jobs) if known else np.inf
+    (checks.warn if seconds > LONG and recall < 1 else logger.info)(message)

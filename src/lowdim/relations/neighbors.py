@@ -1,4 +1,4 @@
-"""The neighbour graph of a data set, exact."""
+"""The neighbour graph of a data set, exact or approximate."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from lowdim import checks
+from lowdim.relations.approximate import build_index, told_exact
 from lowdim.relations.distances import Metric, resolve_metric
 from lowdim.relations.graph import NeighborGraph, fingerprint
 from lowdim.relations.precomputed import check_k, precomputed_graph
-from lowdim.relations.search import nearest, within
+from lowdim.relations.search import nearest, tree_fits, within
+
+METHODS = ("auto", "exact", "approximate")
+EXACT_UP_TO = 10_000  # objects that "auto" compares all with all
 
 
 def neighbors(
@@ -19,9 +23,12 @@ def neighbors(
     radius: float | None = None,
     metric: str | Callable[[Any, Any], float] = "euclidean",
     metric_params: dict[str, Any] | None = None,
+    method: str = "auto",
+    recall: float = 0.95,
+    random_state: Any = None,
     n_jobs: int | None = None,
 ) -> NeighborGraph:
-    """The graph of each object's k nearest neighbours, or of all within a radius; exact.
+    """The graph of each object's k nearest neighbours, or of all within a radius.
 
     Parameters
     ----------
@@ -31,20 +38,48 @@ def neighbors(
     radius : largest distance of a neighbour, in place of k.
     metric : a SciPy name, "gower", "nan_euclidean", "haversine", "precomputed" or a callable.
     metric_params : further arguments of the metric.
+    method : "exact" compares all pairs (or uses a k-d tree in up to 8 dimensions).
+        "approximate" looks for each object's neighbours among the objects of a few cells, as far
+        as it takes to find the asked share of them on a sample of the objects; where that is no
+        faster than comparing all pairs, as on small data and on data without structure in many
+        dimensions, the graph is exact. "auto" is "exact" up to 10,000 objects and wherever the
+        k-d tree serves, and "approximate" beyond. A graph with a radius is always exact.
+    recall : share of the true neighbours that an approximate graph must hold; the share measured
+        on the sample is the graph's `recall`, which is None for an exact graph.
+    random_state : seed of the sample and the cells; None takes a fixed one.
     n_jobs : threads; None takes all cores. The result does not depend on it.
 
-    Time grows with n^2 (n log n in up to 8 dimensions), memory with n k.
+    Time grows with n^2 if exact (n log n in up to 8 dimensions), with about n^1.5 if not; memory
+    with n k, and for an approximate graph with n times the dimension, at most 257.
     """
+    checks.choice(method, "method", METHODS)
+    recall = checks.real(recall, "recall", 0, 1, open_low=True)
     if k is None and radius is None:
         k = 15
     if isinstance(metric, str) and metric == "precomputed":
         return precomputed_graph(X, k, radius)
     found, rows = resolve_metric(metric, metric_params, X)
-    return neighbor_graph(rows, found, k, radius, n_jobs)
+    seed = index_seed(random_state)
+    return neighbor_graph(rows, found, k, radius, n_jobs, method=method, recall=recall, seed=seed)
+
+
+def index_seed(random_state: Any) -> int:
+    """The number that seeds an index: fixed for None, for the sample is no part of the answer."""
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
 
 
 def neighbor_graph(
-    rows: Any, metric: Metric, k: int | None, radius: float | None, n_jobs: int | None
+    rows: Any,
+    metric: Metric,
+    k: int | None,
+    radius: float | None,
+    n_jobs: int | None,
+    *,
+    method: str = "exact",
+    recall: float = 0.95,
+    seed: int = 0,
 ) -> NeighborGraph:
     """The neighbour graph of prepared rows."""
     if (k is None) == (radius is None):
@@ -57,5 +92,19 @@ def neighbor_graph(
         radius = checks.real(radius, "radius", 0)
         indptr, indices, distances = within(rows, metric, radius, n_jobs)
         return NeighborGraph(indices, distances, metric.name, fingerprint(rows), indptr)
-    indices, distances = nearest(rows, check_k(k, rows.shape[0]), metric, n_jobs)
+    k = check_k(k, rows.shape[0])
+    if method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric)):
+        index = build_index(rows, metric, k, recall, seed, n_jobs)
+        if index is not None:
+            indices, distances = index.neighbors(n_jobs)
+            return NeighborGraph(
+                indices, distances, metric.name, fingerprint(rows), recall=index.recall
+            )
+        told_exact(rows, metric, recall, n_jobs)
+    indices, distances = nearest(rows, k, metric, n_jobs)
     return NeighborGraph(indices, distances, metric.name, fingerprint(rows))
+
+
+def exact_is_fast(rows: Any, metric: Metric) -> bool:
+    """Whether "auto" searches exactly."""
+    return rows.shape[0] <= EXACT_UP_TO or tree_fits(rows, metric)

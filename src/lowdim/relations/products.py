@@ -117,7 +117,7 @@ def product_sample(
         for part in native.blocks(end - begin, TILE):
             some = X[begin + part.start : begin + part.stop]
             some = some - center if np.ndim(center) else some
-            norms = np.zeros(some.shape[0], X.dtype) if cosine else _squares(some)
+            norms = np.zeros(some.shape[0], X.dtype) if cosine else squared_norms(some)
             tile = _product(asked, some, local)
             first = (-1 - len(sample), begin + part.start)
             native.offer(tile, norms, first, -2.0, values, ids)
@@ -129,7 +129,8 @@ def product_sample(
     return native.rerank(X[sample], X, found, k, cosine, n_jobs)
 
 
-def _squares(X: Any) -> Array:
+def squared_norms(X: Any) -> Array:
+    """The squared length of each row."""
     if hasattr(X, "tocsr"):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(X.dtype)
     return np.asarray(np.einsum("ij,ij->i", X, X))
@@ -221,10 +222,10 @@ def _prepared(X: Any, cosine: bool) -> tuple[Any, Array]:
         return unit_rows(X), np.zeros(X.shape[0], dtype=X.dtype)
     if hasattr(X, "tocsr"):
         exact = X.astype(np.float64)  # it is not centred, and its product is no faster in float32
-        return exact, _squares(exact)
+        return exact, squared_norms(exact)
     memory.claim(X.nbytes, "A centred copy of X", "Use float32.")
     shifted = X - _center(X)
-    return shifted, _squares(shifted)
+    return shifted, squared_norms(shifted)
 
 
 def _center(X: Array) -> Array:
