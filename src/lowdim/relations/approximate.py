@@ -3,8 +3,9 @@
 An index cuts the rows into cells of a coarse space (see `cells`). A row is compared there with the
 rows of the few cells nearest to it, and the best of them are ranked by their true distances. How
 many cells and how many candidates that takes is read off a sample of rows whose true neighbours are
-known: the cheapest choice that finds the share asked for. Where no choice is cheaper than comparing
-everything, as for data without structure in many dimensions, there is no index.
+known: the cheapest choice that finds the share asked for. Other metrics than the Euclidean and the
+cosine have no coarse space: their cells are those of `pivots`. Where no choice is cheaper than
+comparing everything, as for data without structure in many dimensions, there is no index.
 
 A row's answer depends on that row and the index alone, and the index on the data and the seed.
 """
@@ -22,6 +23,7 @@ from lowdim.backends import native
 from lowdim.checks import Array
 from lowdim.relations.cells import Cells, CoarseSpace, build_cells, coarse_spaces
 from lowdim.relations.distances import Metric
+from lowdim.relations.pivots import PivotIndex, build_pivots
 from lowdim.relations.products import canonical, check_overflow, product_sample, unit_rows
 
 logger = logging.getLogger("lowdim")
@@ -46,7 +48,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class NeighborIndex:
+class CellIndex:
     """Rows with their coarse vectors in cells, and a plan for k neighbours."""
 
     rows: Any  # of unit length for the cosine
@@ -106,7 +108,7 @@ class NeighborIndex:
 
 def build_index(
     rows: Any, metric: Metric, k: int, recall: float, seed: int, n_jobs: int | None
-) -> NeighborIndex | None:
+) -> CellIndex | PivotIndex | None:
     """An index that finds at least that share of the k nearest, or None: search exactly.
 
     The share is met on a sample of the rows.
@@ -115,19 +117,33 @@ def build_index(
     if n < FEWEST or 4 * k > n or recall >= 1:
         return None
     random = np.random.default_rng(seed)
+    wanted = recall + SPARE * (1 - recall)
+    if metric.name in ("euclidean", "cosine"):
+        return _build_cell_index(rows, metric, k, wanted, random, n_jobs)
+    return build_pivots(rows, metric, k, wanted, random, n_jobs)
+
+
+def _build_cell_index(
+    rows: Any,
+    metric: Metric,
+    k: int,
+    wanted: float,
+    random: np.random.Generator,
+    n_jobs: int | None,
+) -> CellIndex | None:
+    n = rows.shape[0]
     cosine = metric.name == "cosine"
     sample = np.sort(random.choice(n, SAMPLE, replace=False))
     points = unit_rows(rows) if cosine else canonical(rows)
     farthest = product_sample(points, sample, k, cosine, n_jobs)[1][:, -1]
     limit = WORTH * _exact_cost(points)
-    wanted = recall + SPARE * (1 - recall)
     for space in coarse_spaces(points, cosine, random, n_jobs):
         Z, squares = space.vectors(points, n_jobs)
         if not np.isfinite(squares).all():
             return None  # it overflows: the exact search says so better
         count = max(16, min(n // PER_CELL, 4 * int(np.sqrt(n))))
         cells = build_cells(Z, squares, count, random, n_jobs)
-        unplanned = NeighborIndex(points, cosine, space, cells, Z, Plan(0, 0, 0, 0), k)
+        unplanned = CellIndex(points, cosine, space, cells, Z, Plan(0, 0, 0, 0), k)
         plan = _plan(unplanned, sample, farthest, wanted, limit, n_jobs)
         if plan is not None:
             logger.info(
@@ -140,12 +156,12 @@ def build_index(
                 plan.recall,
                 SAMPLE,
             )
-            return NeighborIndex(points, cosine, space, cells, Z, plan, k)
+            return CellIndex(points, cosine, space, cells, Z, plan, k)
     return None
 
 
 def _plan(
-    index: NeighborIndex,
+    index: CellIndex,
     sample: Array,
     farthest: Array,
     wanted: float,
@@ -200,7 +216,7 @@ def _grid(count: int) -> list[int]:
     return grid
 
 
-def _cost(index: NeighborIndex, compared: float, m: int) -> float:
+def _cost(index: CellIndex, compared: float, m: int) -> float:
     """Nanoseconds a row: comparing in the coarse space, the cells' centres, and ranking."""
     step = index.vectors.shape[1] / 65 + 3
     sparse = hasattr(index.rows, "tocsr")
