@@ -78,15 +78,25 @@ class CellIndex:
         return indices, distances
 
     def query(self, queries: Any, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
-        """Indices and distances of the k rows nearest to each query; k up to that of the plan."""
-        asked = canonical(queries.astype(self.rows.dtype, copy=False))
-        asked = unit_rows(asked) if self.cosine else asked
+        """Indices and distances of the k rows nearest to each query; k up to that of the index."""
+        k = checks.integer(k, "k", 1, self.k, " (that of the index)")
+        asked = self._like_rows(queries)
         Z, _ = self.space.vectors(asked, n_jobs)
         nobody = np.full(len(Z), -1, dtype=np.int32)
         found = self._candidates(Z, nobody, k, n_jobs)
         indices, distances = self._ranked(asked, found, k, n_jobs)
         check_overflow(distances, asked)
         return indices, distances
+
+    def _like_rows(self, queries: Any) -> Any:
+        if hasattr(self.rows, "tocsr"):
+            from scipy.sparse import csr_array
+
+            asked = canonical(csr_array(queries, dtype=self.rows.dtype))
+        else:
+            dense = queries.toarray() if hasattr(queries, "tocsr") else queries
+            asked = np.ascontiguousarray(dense, dtype=self.rows.dtype)
+        return unit_rows(asked) if self.cosine else asked
 
     def _candidates(self, Z: Array, selves: Array, k: int, n_jobs: int | None) -> Array:
         """Rows to be ranked for each vector, at least k of them; -1 fills up."""
@@ -182,9 +192,8 @@ def _plan(
     places = cells.search(Z, place[sample], probes, most, n_jobs, ordered=True)
     candidates = cells.order[places]
     ranked, distances = index._ranked(index.rows[sample], candidates, most, n_jobs)
-    reach = farthest * (1 + 1e-5)  # rounding, and ties are as good as neighbours
     row = np.arange(len(sample))[:, None]
-    near = (row * n + ranked)[distances <= reach[:, None]]
+    near = (row * n + ranked)[distances <= farthest[:, None]]  # ties are as good
     good = np.isin(row * n + candidates, near)
     rank = np.empty_like(probes)
     np.put_along_axis(rank, probes, np.arange(cells.count, dtype=rank.dtype)[None, :], axis=1)

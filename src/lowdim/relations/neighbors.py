@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from lowdim import checks
+from lowdim.checks import Array
 from lowdim.relations.approximate import build_index, told_exact
 from lowdim.relations.distances import Metric, resolve_metric
 from lowdim.relations.graph import NeighborGraph, fingerprint
 from lowdim.relations.precomputed import check_k, precomputed_graph
-from lowdim.relations.search import nearest, tree_fits, within
+from lowdim.relations.search import nearest, query, tree_fits, within
 
 METHODS = ("auto", "exact", "approximate")
 EXACT_UP_TO = 10_000  # objects that "auto" compares all with all
@@ -103,6 +104,29 @@ def neighbor_graph(
         told_exact(rows, metric, recall, n_jobs)
     indices, distances = nearest(rows, k, metric, n_jobs)
     return NeighborGraph(indices, distances, metric.name, fingerprint(rows))
+
+
+def neighbor_query(
+    rows: Any,
+    metric: Metric,
+    k: int,
+    n_jobs: int | None,
+    *,
+    method: str = "auto",
+    recall: float = 0.95,
+    seed: int = 0,
+) -> Callable[[Any], tuple[Array, Array]]:
+    """A function that finds indices and distances of the k rows nearest to each of new rows.
+
+    Each new row's answer depends on that row alone. With the arguments that made an approximate
+    graph of the rows, the index is the same one; it is worth keeping for the next call.
+    """
+    k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
+    if method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric)):
+        index = build_index(rows, metric, k, recall, seed, n_jobs)
+        if index is not None:
+            return lambda new: index.query(new, k, n_jobs)
+    return lambda new: query(rows, new, k, metric, n_jobs)
 
 
 def exact_is_fast(rows: Any, metric: Metric) -> bool:

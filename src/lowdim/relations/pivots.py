@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lowdim import checks
 from lowdim.backends import native
 from lowdim.checks import Array
 from lowdim.relations.distances import Metric, defined
@@ -49,6 +50,7 @@ class PivotIndex:
 
     def query(self, queries: Any, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Indices and distances of the k objects nearest to each query; k up to the index's."""
+        k = checks.integer(k, "k", 1, self.k, " (that of the index)")
         return self._search(queries, np.full(queries.shape[0], -1), k, n_jobs)
 
     def _search(
@@ -124,7 +126,8 @@ def build_pivots(
     place[order] = np.arange(n)
     indices, distances = query(rows, rows[sample], k + 1, metric, n_jobs)
     distances = np.where(indices == sample[:, None], np.inf, distances)
-    reach = np.sort(distances, axis=1)[:, k - 1 : k] * (1 + 1e-5)
+    rounding = 32 * np.finfo(distances.dtype).eps
+    reach = np.sort(distances, axis=1)[:, k - 1 : k] * (1 + rounding)  # ties are as good
     p = 2
     while p * n / len(pivots) < WORTH * n:
         index = replace(index, probes=p)
