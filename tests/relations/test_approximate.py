@@ -137,6 +137,9 @@ def test_auto_is_exact_where_that_is_fast(eager, monkeypatch):
     assert neighbors.neighbors(X, radius=1.0).recall is None
     assert neighbors.neighbors(X[:, :3], 5).recall is None  # the k-d tree
     assert neighbors.neighbors(X, 5, method="exact").recall is None
+    assert neighbors.neighbors(X[:, :20], 5, metric="cityblock").recall is None
+    monkeypatch.setattr(neighbors, "BLOCKS_UP_TO", N - 1)
+    assert neighbors.neighbors(X[:, :20], 5, metric="cityblock").recall is not None
     monkeypatch.setattr(neighbors, "EXACT_UP_TO", N)
     assert neighbors.neighbors(X, 5).recall is None
 
