@@ -93,7 +93,7 @@ def prepare_graph(n: int, where: Where) -> None:
     """Compute the neighbour graph that `fashion_graph` reads."""
     import lowdim
 
-    lowdim.neighbors(fashion(n, where)["X"], 15).save(where.graph(n))
+    lowdim.neighbors(fashion(n, where)["X"], 15, method="exact").save(where.graph(n))
 
 
 def fit(path: str, **parameters: Any) -> Job:
@@ -111,7 +111,7 @@ def fit(path: str, **parameters: Any) -> Job:
 def our_neighbors(data: Data) -> Array:
     import lowdim
 
-    return np.asarray(lowdim.neighbors(data["X"], 15).indices)
+    return np.asarray(lowdim.neighbors(data["X"], 15, method="exact").indices)
 
 
 def peer_neighbors(data: Data) -> Array:
@@ -119,6 +119,37 @@ def peer_neighbors(data: Data) -> Array:
 
     search = NearestNeighbors(n_neighbors=15, algorithm="brute", n_jobs=-1).fit(data["X"])
     return np.asarray(search.kneighbors(return_distance=False))
+
+
+def our_approximate(k: int) -> Job:
+    def job(data: Data) -> Array:
+        import lowdim
+
+        graph = lowdim.neighbors(data["X"], k, method="approximate", recall=0.97)
+        return np.asarray(graph.indices)
+
+    return job
+
+
+def peer_approximate(k: int) -> Job:
+    """NN-descent as umap-learn calls it; its first neighbour is the object itself."""
+
+    def job(data: Data) -> Array:
+        from pynndescent import NNDescent
+
+        n = len(data["X"])
+        search = NNDescent(
+            data["X"],
+            n_neighbors=k + 1,
+            n_trees=min(64, 5 + round(n**0.5 / 20)),
+            n_iters=max(5, round(np.log2(n))),
+            max_candidates=60,
+            random_state=0,
+            n_jobs=-1,
+        )
+        return np.asarray(search.neighbor_graph[0][:, 1:])
+
+    return job
 
 
 def our_laplacian(data: Data) -> Array:
@@ -276,6 +307,18 @@ CASES = [
         our_neighbors,
         quality.recall,
         peer_neighbors,
+    ),
+    *(
+        Case(
+            f"knn-approximate-{k}",
+            70_000,
+            fashion,
+            our_approximate(k),
+            quality.recall,
+            peer_approximate(k),
+            peer_package="pynndescent",
+        )
+        for k in (15, 90)
     ),
     Case(
         "isomap-landmarks",

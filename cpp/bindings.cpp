@@ -10,6 +10,7 @@
 #include <string>
 
 #include "lowdim/affinities.hpp"
+#include "lowdim/cells.hpp"
 #include "lowdim/curvilinear.hpp"
 #include "lowdim/descent.hpp"
 #include "lowdim/forces.hpp"
@@ -41,6 +42,8 @@ template <class T>
 using Out1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 void expect(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);
@@ -53,8 +56,9 @@ nb::object to_numpy(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 
-// The index arrays of a graph must be consistent, so that the core can trust them.
-int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices) {
+// The index arrays of a sparse matrix must be consistent, so that the core can trust them.
+int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices,
+                        int64_t n_columns) {
     expect(indptr.shape(0) >= 1, "indptr must have at least one entry");
     const auto n = int64_t(indptr.shape(0)) - 1;
     expect(indptr.data()[0] == 0, "indptr must start at 0");
@@ -62,8 +66,42 @@ int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices)
         expect(indptr.data()[i] <= indptr.data()[i + 1], "indptr must not decrease");
     expect(indices.shape(0) == size_t(indptr.data()[n]), "indices must have indptr[-1] entries");
     for (size_t e = 0; e < indices.shape(0); ++e)
-        expect(indices.data()[e] >= 0 && indices.data()[e] < n, "indices must lie in [0, n)");
+        expect(indices.data()[e] >= 0 && indices.data()[e] < n_columns,
+               "indices must lie in [0, n)");
     return n;
+}
+
+// Those of a graph: a square matrix.
+int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices) {
+    return check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1);
+}
+
+template <class T>
+int64_t check_rows(const In1<int64_t>& indptr, const In1<int32_t>& indices, const In1<T>& data,
+                   int64_t n_columns) {
+    expect(data.shape(0) == indices.shape(0), "indices and data must have indptr[-1] entries");
+    return check_structure(indptr, indices, n_columns);
+}
+
+// Cells must cover the points and have the panels to hold them.
+template <class Panels, class Norms>
+int64_t check_cells(const In1<int64_t>& starts, const In1<int64_t>& first_panel,
+                    const Panels& panels, const Norms& norms) {
+    expect(starts.shape(0) >= 2 && starts.shape(0) == first_panel.shape(0),
+           "starts and first_panel must have one entry per cell and one more");
+    const auto n_cells = int64_t(starts.shape(0)) - 1;
+    expect(starts.data()[0] == 0 && first_panel.data()[0] == 0, "starts must begin at 0");
+    for (int64_t c = 0; c < n_cells; ++c) {
+        const int64_t held =
+            (first_panel.data()[c + 1] - first_panel.data()[c]) * int64_t(kPanelPoints<float>);
+        const int64_t size = starts.data()[c + 1] - starts.data()[c];
+        expect(size >= 0 && held >= size, "every cell must have the panels that hold it");
+    }
+    expect(panels.shape(2) == kPanelPoints<float> && norms.shape(1) == kPanelPoints<float> &&
+               panels.shape(0) == norms.shape(0) &&
+               int64_t(panels.shape(0)) == first_panel.data()[n_cells],
+           "panels and norms must have first_panel[-1] panels");
+    return n_cells;
 }
 
 template <class T>
@@ -196,6 +234,52 @@ void bind_for(nb::module_& m) {
         },
         "queries"_a.noconvert(), "points"_a.noconvert(), "candidates"_a.noconvert(), "cosine"_a,
         "ids"_a.noconvert(), "distances"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "rerank_sparse",
+        [](In1<int64_t> query_indptr, In1<int32_t> query_indices, In1<T> query_data,
+           In1<int64_t> point_indptr, In1<int32_t> point_indices, In1<T> point_data, int64_t dim,
+           In2<int32_t> candidates, bool cosine, Out2<int32_t> ids, Out2<T> distances,
+           int n_threads) {
+            const int64_t n_queries = check_rows(query_indptr, query_indices, query_data, dim);
+            const int64_t n_points = check_rows(point_indptr, point_indices, point_data, dim);
+            expect(
+                int64_t(candidates.shape(0)) == n_queries && int64_t(ids.shape(0)) == n_queries &&
+                    int64_t(distances.shape(0)) == n_queries &&
+                    ids.shape(1) == distances.shape(1) && ids.shape(1) <= candidates.shape(1),
+                "candidates, ids and distances must have one row per query, and k <= candidates");
+            for (size_t i = 0; i < candidates.size(); ++i)
+                expect(candidates.data()[i] < n_points, "candidate out of range");
+            const SparseRows<T> queries{query_indptr.data(), query_indices.data(),
+                                        query_data.data()};
+            const SparseRows<T> points{point_indptr.data(), point_indices.data(),
+                                       point_data.data()};
+            nb::gil_scoped_release unlocked;
+            rerank_sparse<T>(queries, points, n_queries, dim, candidates.data(),
+                             int(candidates.shape(1)), int(ids.shape(1)), cosine, n_threads,
+                             ids.data(), distances.data());
+        },
+        "query_indptr"_a.noconvert(), "query_indices"_a.noconvert(), "query_data"_a.noconvert(),
+        "point_indptr"_a.noconvert(), "point_indices"_a.noconvert(), "point_data"_a.noconvert(),
+        "dim"_a, "candidates"_a.noconvert(), "cosine"_a, "ids"_a.noconvert(),
+        "distances"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "project_rows",
+        [](In2<T> x, In1<T> center, T scale, In3<float> axes, Out2<float> out, Out1<float> squares,
+           int n_threads) {
+            expect(center.shape(0) == x.shape(1) && axes.shape(1) == x.shape(1),
+                   "x, center and axes must have equal width");
+            expect(axes.shape(2) == kPanelPoints<float> &&
+                       axes.shape(0) * kPanelPoints<float> >= out.shape(1),
+                   "axes must come as panels that hold the columns of out");
+            expect(out.shape(0) == x.shape(0) && squares.shape(0) == x.shape(0),
+                   "out and squares must have one row per row of x");
+            nb::gil_scoped_release unlocked;
+            project_rows<T>(x.data(), int64_t(x.shape(0)), int64_t(x.shape(1)), center.data(),
+                            scale, axes.data(), int64_t(out.shape(1)), n_threads, out.data(),
+                            squares.data());
+        },
+        "x"_a.noconvert(), "center"_a.noconvert(), "scale"_a, "axes"_a.noconvert(),
+        "out"_a.noconvert(), "squares"_a.noconvert(), "n_threads"_a);
     m.def(
         "symmetrize",
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, const std::string& how,
@@ -550,6 +634,55 @@ void bind_edges(nb::module_& m, const char* name) {
             "n_threads"_a);
 }
 
+void bind_cells(nb::module_& m) {
+    m.attr("PANEL_POINTS") = kPanelPoints<float>;
+    m.def(
+        "fill_panels",
+        [](In2<float> points, In1<float> point_norms, In1<int32_t> order, In1<int64_t> starts,
+           In1<int64_t> first_panel, Out3<float> panels, Out2<float> norms, int n_threads) {
+            const int64_t n_cells = check_cells(starts, first_panel, panels, norms);
+            const auto n = int64_t(order.shape(0));
+            expect(starts.data()[n_cells] == n, "starts must end at the number of points");
+            expect(point_norms.shape(0) == points.shape(0), "one norm per point");
+            expect(panels.shape(1) == points.shape(1), "points and panels must have equal width");
+            for (int64_t i = 0; i < n; ++i)
+                expect(order.data()[i] >= 0 && size_t(order.data()[i]) < points.shape(0),
+                       "order must lie in [0, n)");
+            nb::gil_scoped_release unlocked;
+            fill_panels<float>(points.data(), point_norms.data(), order.data(), starts.data(),
+                               first_panel.data(), n_cells, int64_t(points.shape(1)), n_threads,
+                               panels.data(), norms.data());
+        },
+        "points"_a.noconvert(), "point_norms"_a.noconvert(), "order"_a.noconvert(),
+        "starts"_a.noconvert(), "first_panel"_a.noconvert(), "panels"_a.noconvert(),
+        "norms"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "search_cells",
+        [](In1<int64_t> starts, In1<int64_t> first_panel, In3<float> panels, In2<float> norms,
+           In2<float> queries, In1<int32_t> selves, In2<int32_t> probes, bool ordered,
+           Out2<float> values, Out2<int32_t> places, int n_threads) {
+            const int64_t n_cells = check_cells(starts, first_panel, panels, norms);
+            expect(queries.shape(1) == panels.shape(1), "queries and panels must have equal width");
+            expect(selves.shape(0) == queries.shape(0) && probes.shape(0) == queries.shape(0) &&
+                       values.shape(0) == queries.shape(0) && places.shape(0) == queries.shape(0),
+                   "selves, probes, values and places must have one row per query");
+            expect(values.shape(1) == places.shape(1) && values.shape(1) >= 1,
+                   "values and places must be (queries, m)");
+            for (size_t i = 0; i < probes.size(); ++i)
+                expect(probes.data()[i] < n_cells, "probes must name cells");
+            const Cells<float> cells{starts.data(), n_cells,      int64_t(panels.shape(1)),
+                                     panels.data(), norms.data(), first_panel.data()};
+            nb::gil_scoped_release unlocked;
+            search_cells<float>(cells, queries.data(), int64_t(queries.shape(0)), selves.data(),
+                                probes.data(), int(probes.shape(1)), int(values.shape(1)), ordered,
+                                n_threads, values.data(), places.data());
+        },
+        "starts"_a.noconvert(), "first_panel"_a.noconvert(), "panels"_a.noconvert(),
+        "norms"_a.noconvert(), "queries"_a.noconvert(), "selves"_a.noconvert(),
+        "probes"_a.noconvert(), "ordered"_a, "values"_a.noconvert(), "places"_a.noconvert(),
+        "n_threads"_a);
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -567,4 +700,5 @@ NB_MODULE(_native, m) {
     bind_for<double>(m);
     bind_edges<float>(m, "Edges32");
     bind_edges<double>(m, "Edges64");
+    bind_cells(m);
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "lowdim/cells.hpp"
 #include "lowdim/curvilinear.hpp"
 #include "lowdim/geodesics.hpp"
 #include "lowdim/graph.hpp"
@@ -302,6 +303,157 @@ void test_rerank(bool cosine) {
             check(ok, "rerank orders by (distance, id)");
         }
     }
+}
+
+template <class T>
+void test_rerank_sparse(bool cosine) {
+    Random random(cosine ? 12 : 13);
+    const int64_t n_points = 40, n_queries = 150, dim = 30;
+    const int m = 12, k = 5;
+    auto sparse = [&](int64_t n, std::vector<T>& dense) {
+        Csr<T> csr;
+        csr.indptr.push_back(0);
+        dense.assign(size_t(n * dim), T(0));
+        for (int64_t i = 0; i < n; ++i) {
+            for (int32_t j = 0; j < dim; ++j)
+                if (random.whole(0, 3) == 0) {
+                    csr.indices.push_back(j);
+                    csr.data.push_back(T(random.whole(-2, 2)) / T(cosine ? 8 : 1));
+                    dense[size_t(i * dim + j)] = csr.data.back();
+                }
+            csr.indptr.push_back(int64_t(csr.indices.size()));
+        }
+        return csr;
+    };
+    std::vector<T> dense_points, dense_queries;
+    const Csr<T> points = sparse(n_points, dense_points);
+    const Csr<T> queries = sparse(n_queries, dense_queries);
+    const SparseRows<T> p{points.indptr.data(), points.indices.data(), points.data.data()};
+    const SparseRows<T> q{queries.indptr.data(), queries.indices.data(), queries.data.data()};
+    std::vector<int32_t> candidates;
+    for (int64_t i = 0; i < n_queries * m; ++i)
+        candidates.push_back(random.whole(0, 9) == 0 ? -1 : int32_t((i * 3 + i / m) % n_points));
+    std::vector<int32_t> ids(size_t(n_queries * k)), again(ids), expected(ids);
+    std::vector<T> distances(ids.size()), distances_again(ids.size()), right(ids.size());
+    rerank_sparse<T>(q, p, n_queries, dim, candidates.data(), m, k, cosine, 1, ids.data(),
+                     distances.data());
+    rerank_sparse<T>(q, p, n_queries, dim, candidates.data(), m, k, cosine, 3, again.data(),
+                     distances_again.data());
+    rerank<T>(dense_queries.data(), dense_points.data(), n_queries, dim, candidates.data(), m, k,
+              cosine, 1, expected.data(), right.data());
+    check(ids == again && same_bits(distances, distances_again),
+          "rerank_sparse does not depend on the threads");
+    check(ids == expected && same_bits(distances, right), "rerank_sparse agrees with rerank");
+}
+
+// --- cells ---------------------------------------------------------------------------------
+
+template <class T>
+void test_cells(int64_t dim, bool ties) {
+    Random random(21);
+    constexpr int P = kPanelPoints<T>;
+    const std::vector<int64_t> starts = {0, 1, 1, 70, 70 + P, 400};
+    const int64_t n_cells = int64_t(starts.size()) - 1, n = starts.back(), n_queries = 900;
+    const std::vector<T> points = random.wholes<T>(n * dim, ties ? 0 : -40, ties ? 1 : 40);
+    std::vector<T> queries = random.wholes<T>(n_queries * dim, ties ? 0 : -40, ties ? 1 : 40);
+    std::vector<int32_t> order;
+    for (int32_t i = 0; i < n; ++i) order.push_back(i);
+    for (int32_t i = 0; i < n; ++i)
+        std::swap(order[size_t(i)], order[size_t(random.whole(i, int(n) - 1))]);
+    std::vector<T> norms;
+    for (int64_t i = 0; i < n; ++i) {
+        T sum = 0;
+        for (int64_t t = 0; t < dim; ++t)
+            sum += points[size_t(i * dim + t)] * points[size_t(i * dim + t)];
+        norms.push_back(sum);
+    }
+    std::vector<int64_t> first_panel = {0};
+    for (int64_t c = 0; c < n_cells; ++c)
+        first_panel.push_back(first_panel.back() +
+                              (starts[size_t(c + 1)] - starts[size_t(c)] + P - 1) / P);
+    std::vector<T> panels(size_t(first_panel.back() * dim * P)),
+        sums(size_t(first_panel.back() * P));
+    fill_panels<T>(points.data(), norms.data(), order.data(), starts.data(), first_panel.data(),
+                   n_cells, dim, 2, panels.data(), sums.data());
+    const Cells<T> cells{starts.data(), n_cells,     dim,
+                         panels.data(), sums.data(), first_panel.data()};
+    std::vector<int32_t> selves, probes;
+    const int n_probes = 3;
+    for (int64_t q = 0; q < n_queries; ++q) {
+        selves.push_back(q % 2 == 0 ? int32_t(q % n) : -1);
+        const int first = random.whole(0, int(n_cells) - 1);
+        for (int r = 0; r < n_probes; ++r)  // each cell once, some places empty
+            probes.push_back(random.whole(0, 5) == 0 ? -1 : int32_t((first + r) % n_cells));
+    }
+    for (int m : {1, 7, 60, 500}) {
+        std::vector<T> values(size_t(n_queries * m)), values_again(values.size());
+        std::vector<int32_t> places(values.size()), places_again(values.size());
+        search_cells<T>(cells, queries.data(), n_queries, selves.data(), probes.data(), n_probes, m,
+                        true, 1, values.data(), places.data());
+        search_cells<T>(cells, queries.data(), n_queries, selves.data(), probes.data(), n_probes, m,
+                        true, 3, values_again.data(), places_again.data());
+        check(places == places_again && same_bits(values, values_again),
+              "search_cells does not depend on the threads");
+        bool ok = true;
+        for (int64_t q = 0; q < n_queries; ++q) {
+            Ranked<T> all;
+            for (int r = 0; r < n_probes; ++r) {
+                const int32_t cell = probes[size_t(q * n_probes + r)];
+                if (cell < 0) continue;
+                for (int64_t at = starts[size_t(cell)]; at < starts[size_t(cell + 1)]; ++at) {
+                    if (at == selves[size_t(q)]) continue;
+                    T score = norms[size_t(order[size_t(at)])];
+                    for (int64_t t = 0; t < dim; ++t)
+                        score -= 2 * queries[size_t(q * dim + t)] *
+                                 points[size_t(order[size_t(at)] * dim + t)];
+                    all.emplace_back(score, int32_t(at));
+                }
+            }
+            std::sort(all.begin(), all.end());
+            all.resize(size_t(m), {kInf<T>, -1});
+            for (int c = 0; c < m; ++c)
+                ok = ok && places[size_t(q * m + c)] == all[size_t(c)].second &&
+                     values[size_t(q * m + c)] == all[size_t(c)].first;
+        }
+        check(ok, "search_cells finds the first by (score, place) in its cells");
+    }
+}
+
+template <class T>
+void test_project(int64_t width) {
+    Random random(22);
+    constexpr int P = kPanelPoints<float>;
+    const int64_t n = 500, dim = 37, n_panels = (width + P - 1) / P;
+    const std::vector<T> x = random.wholes<T>(n * dim, -9, 9),
+                         center = random.wholes<T>(dim, -9, 9);
+    std::vector<float> axes(size_t(n_panels * dim * P), 0.0F), out(size_t(n * width)), again(out);
+    std::vector<float> squares(static_cast<size_t>(n)), squares_again(squares);
+    for (int64_t c = 0; c < width; ++c)
+        for (int64_t t = 0; t < dim; ++t)
+            axes[size_t((c / P * dim + t) * P + c % P)] = float(random.whole(-3, 3));
+    project_rows<T>(x.data(), n, dim, center.data(), T(0.5), axes.data(), width, 1, out.data(),
+                    squares.data());
+    project_rows<T>(x.data(), n, dim, center.data(), T(0.5), axes.data(), width, 3, again.data(),
+                    squares_again.data());
+    check(same_bits(out, again) && same_bits(squares, squares_again),
+          "project_rows does not depend on the threads");
+    bool ok = true;
+    for (int64_t i = 0; i < n; ++i) {
+        float square = 0;
+        for (int64_t t = 0; t < dim; ++t) {
+            const auto v = float(T(0.5) * (x[size_t(i * dim + t)] - center[size_t(t)]));
+            square += v * v;
+        }
+        ok = ok && square == squares[size_t(i)];
+        for (int64_t c = 0; c < width; ++c) {
+            float sum = 0;
+            for (int64_t t = 0; t < dim; ++t)
+                sum += float(T(0.5) * (x[size_t(i * dim + t)] - center[size_t(t)])) *
+                       axes[size_t((c / P * dim + t) * P + c % P)];
+            ok = ok && sum == out[size_t(i * width + c)];
+        }
+    }
+    check(ok, "project_rows agrees with plain loops");
 }
 
 // --- graphs --------------------------------------------------------------------------------
@@ -1045,6 +1197,11 @@ void test_all() {
     test_products<T>();
     test_rerank<T>(false);
     test_rerank<T>(true);
+    test_rerank_sparse<T>(false);
+    test_rerank_sparse<T>(true);
+    for (int64_t dim : {1, 5, 70})
+        for (bool ties : {false, true}) test_cells<T>(dim, ties);
+    for (int64_t width : {1, 32, 40, 64}) test_project<T>(width);
     test_symmetrize<T>();
     test_relax<T>();
     test_shortest_paths<T>();

@@ -19,6 +19,25 @@ struct Heap {
     int k;
 };
 
+// Points side by side, dimension by dimension: entry (t, j) of a panel is coordinate t of point j.
+// Two AVX-512 registers wide.
+template <class T>
+inline constexpr int kPanelPoints = static_cast<int>(128 / sizeof(T));
+// Queries that meet a panel at once, stored alike: entry (t, r) is coordinate t of query r.
+inline constexpr int kPanelQueries = 12;
+
+// The best candidates of many queries so far, in no order: what is no worse than the bound is
+// appended, and a list that comes near its room is cut to the `keep` best by (value, id), the worst
+// of which is the new bound. Appending needs no branch, unlike a heap.
+template <class T>
+struct Shortlists {
+    T* values;
+    int32_t* ids;
+    int32_t* counts;
+    T* bounds;
+    int keep, room;
+};
+
 // A rectangle of pairwise scores: score(i, j) = scale * tile[i * stride + j] + offset.
 template <class T>
 struct Tile {
@@ -121,6 +140,16 @@ struct Kernels {
     // value_i = sum_g field[g] B_g(y_i) and its gradient by y_i, for the points [begin, end).
     void (*gather)(const T* field, const Grid&, const T* y, int64_t begin, int64_t end, T* value,
                    T* gradient);
+    // out[r, j] = start[j] + sum_t queries[t, r] panel[t, j], summed in the order of t, so that a
+    // product does not depend on its company.
+    void (*panel_products)(const T* queries, const T* panel, const T* start, int64_t dim, T* out);
+    // Offer those sums of the first n_points of a panel to up to kPanelQueries lists: query r has
+    // list lists[r] and is itself the point selves[r]. The points are numbered from `first`.
+    void (*offer_panel)(const T* queries, const T* panel, const T* start, int64_t dim, int n_points,
+                        int32_t first, int n_queries, const int32_t* selves, const int32_t* lists,
+                        Shortlists<T>);
+    // Cut a list down to the `keep` that come first by (value, id).
+    void (*cut_list)(Shortlists<T>, int32_t list);
 };
 
 // The table in use: the widest instruction set this machine has, or the one that the environment

@@ -30,6 +30,7 @@ class GraphEmbedder(NeighborEmbedder):
     """
 
     graph_: NeighborGraph
+    _search = "exact"  # spectra and shortest paths are sensitive to single edges
     _default_neighbors = 10  # where neither n_neighbors nor radius is given
 
     def transform(self, X: Any) -> Array:

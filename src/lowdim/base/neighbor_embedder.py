@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 from lowdim.backends import native
@@ -9,9 +10,9 @@ from lowdim.base.embedder import Embedder
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph, fingerprint
 from lowdim.relations.lists import padded
-from lowdim.relations.neighbors import neighbor_graph
+from lowdim.relations.neighbors import neighbor_graph, neighbor_query
 from lowdim.relations.precomputed import check_k, precomputed_graph, sparse_rows
-from lowdim.relations.search import query, smallest
+from lowdim.relations.search import smallest
 
 
 class NeighborEmbedder(Embedder):
@@ -20,6 +21,8 @@ class NeighborEmbedder(Embedder):
     A method says in `_n_wanted(n)` how many neighbours it needs of n objects, and takes them in
     `_fit_graph(rows, graph)`. A ready `NeighborGraph` saves computing one: `fit(X, graph=graph)`.
     """
+
+    _search = "auto"  # or "exact": whether a few neighbours of many objects may be missed
 
     def fit(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Self:
         """Compute `embedding_` from the objects X.
@@ -32,6 +35,8 @@ class NeighborEmbedder(Embedder):
         graph : the neighbour graph of X from `lowdim.neighbors`, with at least as many neighbours
             as the method asks for, to be used instead of computing it.
         """
+        if hasattr(self, "_cached_search"):
+            del self._cached_search
         with native.blas_on_one_thread():
             rows = self._objects(X, fitting=True)
             self._fit_neighbors(rows, self._neighbor_graph(rows, graph))
@@ -61,7 +66,7 @@ class NeighborEmbedder(Embedder):
         k = check_k(self._n_wanted(rows.shape[0]), rows.shape[0])
         if self._precomputed:
             return precomputed_graph(rows, k, None)
-        return neighbor_graph(rows, self._metric, k, None, self._n_jobs)
+        return neighbor_graph(rows, self._metric, k, None, self._n_jobs, method=self._search)
 
     def _cut(self, graph: NeighborGraph) -> NeighborGraph:
         """The graph with no more neighbours than needed."""
@@ -93,10 +98,17 @@ class NeighborEmbedder(Embedder):
         Where fewer are stored (precomputed, sparse) the lists are filled up with infinity.
         """
         if not self._precomputed:
-            return query(self.X_fit_, rows, k, self._metric, self._n_jobs)
+            return self._searcher(k)(rows)
         if hasattr(rows, "tocsr"):
             return padded(*sparse_rows(rows, k, None))
         return smallest(rows, k)
+
+    def _searcher(self, k: int) -> Callable[[Any], tuple[Array, Array]]:
+        """The search for new objects' neighbours, kept from call to call."""
+        if getattr(self, "_cached_search", (None, 0))[1] != k:
+            search = neighbor_query(self.X_fit_, self._metric, k, self._n_jobs, method=self._search)
+            self._cached_search = (search, k)
+        return self._cached_search[0]
 
     def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
         """Coordinates of new objects, those at distance zero from a training object its own."""

@@ -161,17 +161,27 @@ def measured(rows: Any, metric: Metric, left: slice, right: slice) -> Array:
 
     To itself an object may have none: that distance is zero, whatever the metric says.
     """
-    block = np.asarray(metric.block(rows[left], rows[right]))
-    unknown = np.isnan(block)
+    block = np.array(metric.block(rows[left], rows[right]))
     both = np.arange(max(left.start, right.start), min(left.stop, right.stop))
-    unknown[both - left.start, both - right.start] = False
+    block[both - left.start, both - right.start] = 0
+    first, second = (np.arange(part.start, part.stop) for part in (left, right))
+    defined(block, metric, first, second)
+    return block
+
+
+def defined(block: Array, metric: Metric, first: Array | None, second: Array) -> None:
+    """Raise where a block of distances between the named objects holds NaN.
+
+    Without names the first objects are new ones.
+    """
+    unknown = np.isnan(block)
     if unknown.any():
-        i, j = np.argwhere(unknown)[0] + (left.start, right.start)
+        i, j = np.argwhere(unknown)[0]
+        one = f"objects {first[i]} and" if first is not None else "a given object and object"
         raise ValueError(
-            f"metric={metric.name!r} gives NaN for objects {i} and {j}. Remove such objects, or "
+            f"metric={metric.name!r} gives NaN for {one} {second[j]}. Remove such objects, or "
             "choose a metric that is defined for them."
         )
-    return block
 
 
 def distance_matrix(rows: Any, metric: Metric, n_jobs: int | None = None) -> Array:

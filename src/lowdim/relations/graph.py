@@ -40,7 +40,8 @@ class NeighborGraph:
 
     A k-nearest-neighbour graph holds `indices` and `distances` of shape (n, k). A radius graph
     holds flat arrays and `indptr`: the neighbours of i are `indices[indptr[i]:indptr[i + 1]]`.
-    `bridges` are the extra pairs that `join` added between components.
+    `bridges` are the extra pairs that `join` added between components. `recall` is the share of
+    the true neighbours that an approximate graph holds, as measured on a sample; None: all.
     """
 
     indices: Array
@@ -50,6 +51,7 @@ class NeighborGraph:
     indptr: Array | None = None
     bridges: Array | None = None
     bridge_lengths: Array | None = None
+    recall: float | None = None
 
     @property
     def n_objects(self) -> int:
@@ -62,7 +64,8 @@ class NeighborGraph:
 
     def __repr__(self) -> str:
         size = f"k={self.n_neighbors}" if self.indptr is None else f"{len(self.indices)} arcs"
-        return f"NeighborGraph({self.n_objects} objects, {size}, metric={self.metric!r})"
+        share = "" if self.recall is None else f", recall about {self.recall:.3f}"
+        return f"NeighborGraph({self.n_objects} objects, {size}, metric={self.metric!r}{share})"
 
     def reach(self) -> Array:
         """The distance from each object to the farthest of its neighbours."""
@@ -141,14 +144,15 @@ class NeighborGraph:
             renamed[rows] = np.arange(len(rows), dtype=np.int32)
             indices = renamed[self.indices[rows]]
             if (indices >= 0).all():  # a whole component: every list stays complete
-                return NeighborGraph(indices, self.distances[rows], self.metric)
+                return NeighborGraph(indices, self.distances[rows], self.metric, recall=self.recall)
         part = csr_array(self.csr()[rows][:, rows])
         indptr, indices = native.csr_indices(part)
-        return NeighborGraph(indices, part.data, self.metric, "", indptr)
+        return NeighborGraph(indices, part.data, self.metric, "", indptr, recall=self.recall)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to a `.npz` file: arrays and a line of JSON, nothing executable."""
-        header = json.dumps({"lowdim_graph": 1, "metric": self.metric, "data": self.fingerprint})
+        about = {"metric": self.metric, "data": self.fingerprint, "recall": self.recall}
+        header = json.dumps({"lowdim_graph": 1, **about})
         arrays = {
             name: value
             for name in ("indices", "distances", "indptr", "bridges", "bridge_lengths")
@@ -169,7 +173,8 @@ class NeighborGraph:
         header = json.loads(str(arrays.pop("header")))
         if header.get("lowdim_graph") != 1:
             raise ValueError(f"{path} has graph format {header.get('lowdim_graph')}, known is 1.")
-        return cls(metric=header["metric"], fingerprint=header["data"], **arrays)
+        about = {"fingerprint": header["data"], "recall": header.get("recall")}
+        return cls(metric=header["metric"], **about, **arrays)
 
 
 NearestOutside = Callable[[Array, Array], tuple[Array, Array, Array]]

@@ -1,4 +1,4 @@
-"""The neighbour graph of a data set, exact."""
+"""The neighbour graph of a data set, exact or approximate."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from lowdim import checks
+from lowdim.checks import Array
+from lowdim.relations.approximate import build_index, told_exact
 from lowdim.relations.distances import Metric, resolve_metric
 from lowdim.relations.graph import NeighborGraph, fingerprint
 from lowdim.relations.precomputed import check_k, precomputed_graph
-from lowdim.relations.search import nearest, within
+from lowdim.relations.search import nearest, query, tree_fits, within
+
+METHODS = ("auto", "exact", "approximate")
+SEED = 0  # of the sample and the cells, unless told otherwise
+EXACT_UP_TO = 10_000  # objects that "auto" compares all with all
+BLOCKS_UP_TO = 30_000  # the same for metrics measured in blocks: fast, while their cells are not
 
 
 def neighbors(
@@ -19,9 +26,12 @@ def neighbors(
     radius: float | None = None,
     metric: str | Callable[[Any, Any], float] = "euclidean",
     metric_params: dict[str, Any] | None = None,
+    method: str = "auto",
+    recall: float = 0.95,
+    random_state: Any = None,
     n_jobs: int | None = None,
 ) -> NeighborGraph:
-    """The graph of each object's k nearest neighbours, or of all within a radius; exact.
+    """The graph of each object's k nearest neighbours, or of all within a radius.
 
     Parameters
     ----------
@@ -31,20 +41,51 @@ def neighbors(
     radius : largest distance of a neighbour, in place of k.
     metric : a SciPy name, "gower", "nan_euclidean", "haversine", "precomputed" or a callable.
     metric_params : further arguments of the metric.
+    method : "exact" compares all pairs (or uses a k-d tree in up to 8 dimensions).
+        "approximate" looks for each object's neighbours among the objects of a few cells, as far
+        as it takes to find the asked share of them on a sample of the objects; where that is no
+        faster than comparing all pairs, as on small data and on data without structure in many
+        dimensions, the graph is exact. "auto" is "exact" up to 10,000 objects (30,000 under named
+        metrics other than "euclidean" and "cosine") and wherever the k-d tree serves, and
+        "approximate" beyond. A graph with a radius is always exact.
+    recall : share of the true neighbours that an approximate graph must hold; the share measured
+        on the sample is the graph's `recall`, which is None for an exact graph.
+    random_state : seed of the sample and the cells; None takes a fixed one.
     n_jobs : threads; None takes all cores. The result does not depend on it.
 
-    Time grows with n^2 (n log n in up to 8 dimensions), memory with n k.
+    Time grows with n^2 if exact (n log n in up to 8 dimensions), with about n^1.5 if not; memory
+    with n k, and for an approximate graph with n times the dimension, at most 257.
     """
+    checks.choice(method, "method", METHODS)
+    recall = checks.real(recall, "recall", 0, 1, open_low=True)
     if k is None and radius is None:
         k = 15
     if isinstance(metric, str) and metric == "precomputed":
         return precomputed_graph(X, k, radius)
     found, rows = resolve_metric(metric, metric_params, X)
-    return neighbor_graph(rows, found, k, radius, n_jobs)
+    seed = index_seed(random_state)
+    return neighbor_graph(rows, found, k, radius, n_jobs, method=method, recall=recall, seed=seed)
+
+
+def index_seed(random_state: Any) -> int:
+    """The number that seeds an index: fixed for None, for the sample is no part of the answer."""
+    from sklearn.utils import check_random_state
+
+    if random_state is None:
+        return SEED
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def neighbor_graph(
-    rows: Any, metric: Metric, k: int | None, radius: float | None, n_jobs: int | None
+    rows: Any,
+    metric: Metric,
+    k: int | None,
+    radius: float | None,
+    n_jobs: int | None,
+    *,
+    method: str = "exact",
+    recall: float = 0.95,
+    seed: int = SEED,
 ) -> NeighborGraph:
     """The neighbour graph of prepared rows."""
     if (k is None) == (radius is None):
@@ -57,5 +98,44 @@ def neighbor_graph(
         radius = checks.real(radius, "radius", 0)
         indptr, indices, distances = within(rows, metric, radius, n_jobs)
         return NeighborGraph(indices, distances, metric.name, fingerprint(rows), indptr)
-    indices, distances = nearest(rows, check_k(k, rows.shape[0]), metric, n_jobs)
+    k = check_k(k, rows.shape[0])
+    if method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric)):
+        index = build_index(rows, metric, k, recall, seed, n_jobs)
+        if index is not None:
+            indices, distances = index.neighbors(n_jobs)
+            return NeighborGraph(
+                indices, distances, metric.name, fingerprint(rows), recall=index.recall
+            )
+        told_exact(rows, metric, recall, n_jobs)
+    indices, distances = nearest(rows, k, metric, n_jobs)
     return NeighborGraph(indices, distances, metric.name, fingerprint(rows))
+
+
+def neighbor_query(
+    rows: Any,
+    metric: Metric,
+    k: int,
+    n_jobs: int | None,
+    *,
+    method: str = "auto",
+    recall: float = 0.95,
+    seed: int = SEED,
+) -> Callable[[Any], tuple[Array, Array]]:
+    """A function that finds indices and distances of the k rows nearest to each of new rows.
+
+    Each new row's answer depends on that row alone. With the arguments that made an approximate
+    graph of the rows, the index is the same one; it is worth keeping for the next call.
+    """
+    k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
+    if method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric)):
+        index = build_index(rows, metric, k, recall, seed, n_jobs)
+        if index is not None:
+            return lambda new: index.query(new, k, n_jobs)
+    return lambda new: query(rows, new, k, metric, n_jobs)
+
+
+def exact_is_fast(rows: Any, metric: Metric) -> bool:
+    """Whether "auto" searches exactly."""
+    in_blocks = metric.name not in ("euclidean", "cosine", "callable")
+    up_to = BLOCKS_UP_TO if in_blocks else EXACT_UP_TO
+    return rows.shape[0] <= up_to or tree_fits(rows, metric)

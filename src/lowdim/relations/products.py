@@ -51,10 +51,10 @@ def product_neighbors(X: Any, k: int, cosine: bool, n_jobs: int | None) -> tuple
                 )
 
     native.run(multiply, combinations_with_replacement(tiles, 2), n_jobs)
+    exact = shifted if cosine else canonical(X)
     if hasattr(X, "tocsr"):
         check_overflow(values, X)
-        return _sparse_exact(X if not cosine else shifted, ids, k, cosine)
-    exact = shifted if cosine else X
+        return native.rerank(exact, exact, ids, k, cosine, n_jobs)
     worst = values.max(axis=1)
     indices, distances = native.rerank(exact, exact, _known(ids), k, cosine, n_jobs)
     check_overflow(distances, X)
@@ -72,7 +72,7 @@ def product_query(
     points, queries = _common(points, queries)
     n, m = points.shape[0], min(points.shape[0], k + SPARE)
     shifted, norms = _prepared(points, cosine)
-    asked = _unit(queries) if cosine else queries - _center(points)
+    asked = unit_rows(queries) if cosine else queries - _center(points)
     exact = (asked, shifted) if cosine else (queries, points)
     out_i = np.empty((queries.shape[0], k), dtype=np.int32)
     out_d = np.empty((queries.shape[0], k), dtype=dtype)
@@ -95,6 +95,45 @@ def product_query(
 
     native.run(search, native.blocks(queries.shape[0], 512), n_jobs)
     return out_i, out_d
+
+
+def product_sample(
+    X: Any, sample: Array, k: int, cosine: bool, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """Indices and distances of the k nearest others of some rows; of unit length if cosine.
+
+    One pass over X, without a copy of it.
+    """
+    center = 0 if cosine or hasattr(X, "tocsr") else _center(X[sample])
+    asked = X[sample] - center if np.ndim(center) else X[sample]
+    m = min(X.shape[0], k + 1 + SPARE)
+    sixteenths = native.blocks(X.shape[0], -(-X.shape[0] // 16))
+    candidates = np.full((len(sixteenths), len(sample), m), NOBODY, dtype=np.int32)
+
+    def search(number: int) -> None:
+        values, ids = empty_heaps(len(sample), m, X.dtype)
+        local = threading.local()
+        begin, end = sixteenths[number].start, sixteenths[number].stop
+        for part in native.blocks(end - begin, TILE):
+            some = X[begin + part.start : begin + part.stop]
+            some = some - center if np.ndim(center) else some
+            norms = np.zeros(some.shape[0], X.dtype) if cosine else squared_norms(some)
+            tile = _product(asked, some, local)
+            first = (-1 - len(sample), begin + part.start)
+            native.offer(tile, norms, first, -2.0, values, ids)
+        candidates[number] = ids
+
+    native.run(search, range(len(sixteenths)), n_jobs)
+    found = _known(np.concatenate(list(candidates), axis=1))
+    found[found == sample[:, None]] = -1
+    return native.rerank(X[sample], X, found, k, cosine, n_jobs)
+
+
+def squared_norms(X: Any) -> Array:
+    """The squared length of each row."""
+    if hasattr(X, "tocsr"):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(X.dtype)
+    return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 def product_pairs(
@@ -180,20 +219,21 @@ def _product(A: Any, B: Any, local: threading.local) -> Array:
 def _prepared(X: Any, cosine: bool) -> tuple[Any, Array]:
     """Rows whose inner products rank the neighbours, and the offset of each column's score."""
     if cosine:
-        return _unit(X), np.zeros(X.shape[0], dtype=X.dtype)
+        return unit_rows(X), np.zeros(X.shape[0], dtype=X.dtype)
     if hasattr(X, "tocsr"):
         exact = X.astype(np.float64)  # it is not centred, and its product is no faster in float32
-        return exact, np.asarray(exact.multiply(exact).sum(axis=1)).ravel()
+        return exact, squared_norms(exact)
     memory.claim(X.nbytes, "A centred copy of X", "Use float32.")
     shifted = X - _center(X)
-    return shifted, np.einsum("ij,ij->i", shifted, shifted)
+    return shifted, squared_norms(shifted)
 
 
 def _center(X: Array) -> Array:
     return np.asarray(X.mean(axis=0, dtype=np.float64).astype(X.dtype))
 
 
-def _unit(X: Any) -> Any:
+def unit_rows(X: Any) -> Any:
+    """Rows of length one; zero rows stay zero."""
     from sklearn.preprocessing import normalize
 
     return normalize(X)
@@ -208,24 +248,12 @@ def _known(ids: Array) -> Array:
     return ids
 
 
-def _sparse_exact(X: Any, ids: Array, k: int, cosine: bool) -> tuple[Array, Array]:
-    """Exact distances of sparse rows to their candidates, a block of rows at a time."""
-    n, m = ids.shape
-    out_i = np.empty((n, k), dtype=np.int32)
-    out_d = np.empty((n, k), dtype=X.dtype)
-    for rows in native.blocks(n, max(1, 65536 // m)):
-        left = X[np.repeat(np.arange(rows.start, rows.stop), m)]
-        right = X[ids[rows].ravel()]
-        if cosine:
-            values = 1 - np.asarray(left.multiply(right).sum(axis=1)).reshape(-1, m)
-        else:
-            gap = left - right
-            values = np.sqrt(np.asarray(gap.multiply(gap).sum(axis=1))).reshape(-1, m)
-        values = np.maximum(values, 0)
-        order = np.lexsort((ids[rows], values), axis=1)[:, :k]
-        out_i[rows] = np.take_along_axis(ids[rows], order, axis=1)
-        out_d[rows] = np.take_along_axis(values, order, axis=1)
-    return out_i, out_d
+def canonical(X: Any) -> Any:
+    """X, or where it is sparse and has entries of one place apart, a copy with their sums."""
+    if hasattr(X, "tocsr") and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def _common(points: Array, queries: Array) -> tuple[Array, Array]:

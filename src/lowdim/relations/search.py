@@ -31,7 +31,7 @@ BLOCK = 512  # objects on a side of a block of distances
 
 def nearest(rows: Any, k: int, metric: Metric, n_jobs: int | None) -> tuple[Array, Array]:
     """Indices and distances of each object's k nearest others."""
-    if _tree_fits(rows, metric):
+    if tree_fits(rows, metric):
         return _tree_neighbors(rows, None, k, metric, n_jobs)
     if metric.name in ("euclidean", "cosine"):
         return product_neighbors(rows, k, metric.name == "cosine", n_jobs)
@@ -43,7 +43,7 @@ def query(
 ) -> tuple[Array, Array]:
     """Indices and distances of the k points nearest to each query."""
     k = checks.integer(k, "k", 1, points.shape[0], " (the number of points)")
-    if _tree_fits(points, metric):
+    if tree_fits(points, metric):
         return _tree_neighbors(points, queries, k, metric, n_jobs)
     if metric.name in ("euclidean", "cosine") and not hasattr(points, "tocsr"):
         return product_query(points, queries, k, metric.name == "cosine", n_jobs)
@@ -131,7 +131,8 @@ def nearest_outside(rows: Any, metric: Metric, n_jobs: int | None) -> NearestOut
     return search
 
 
-def _tree_fits(rows: Any, metric: Metric) -> bool:
+def tree_fits(rows: Any, metric: Metric) -> bool:
+    """Whether a k-d tree finds the neighbours, exactly and fast."""
     powers = ("euclidean", "cityblock", "chebyshev")
     return (
         metric.name in powers
