@@ -126,7 +126,7 @@ def cities() -> Figure:
     figure = new_figure(8.0, 4.2)
     for ax, second in zip(figure.subplots(1, 2), (1, 2), strict=True):
         title = f"Classical MDS, dimensions 1 and {second + 1}"
-        plot.scatter(Y[:, [0, second]], labels=names, ax=ax, title=title)
+        plot.scatter(Y[:, [0, second]], names=names, ax=ax, title=title)
     return figure
 
 

@@ -1,0 +1,112 @@
+"""Where a map tears neighbours apart, and where it shows false ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.plot import density
+from lowdim.plot.canvas import INK, TEXT, TITLE, axes_for, layout
+from lowdim.plot.scatter import draw_points, frame, marker_size, scatter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CORNERS = np.array(
+    [
+        [(0.85, 0.85, 0.85), (0.902, 0.624, 0.0)],  # neither; false: Okabe and Ito's orange
+        [(0.0, 0.447, 0.698), (0.1, 0.1, 0.1)],  # torn: their blue; both
+    ]
+)
+"""Colours of [torn, false] at 0 and 1: they differ in lightness and along blue to yellow, which
+every common kind of colour vision sees."""
+
+
+def errors(
+    embedding: Any,
+    torn: Any,
+    false: Any,
+    ax: Any = None,
+    *,
+    title: str | None = None,
+    size: float | None = None,
+) -> Axes:
+    """Draw a map coloured by its errors: blue where it tears, orange where it glues.
+
+    Parameters
+    ----------
+    embedding : array of shape (n,) or (n, 1 to 3).
+    torn : n numbers in [0, 1]: the share of each object's neighbours that the map places far away.
+    false : n numbers in [0, 1]: the share of each object's neighbours on the map that are none.
+    ax, title, size : as in `scatter`.
+
+    Points without errors are light grey and those with both dark; the worst are drawn on top. The
+    square beside the map is the key; it ends above the 99th percentile of both errors.
+    """
+    place = layout(embedding)
+    n = len(place.points)
+    torn, false = _shares(torn, "torn", n), _shares(false, "false", n)
+    known = np.concatenate([torn[place.drawn], false[place.drawn]])
+    percentile = float(np.percentile(known, 99)) if len(known) else 0.0
+    top = min(max(np.ceil(20 * percentile) / 20, 0.05), 1.0)
+    colors = two_way(torn / top, false / top)
+    if ax is None:
+        ax = axes_for(place, None)
+    if place.points.shape[1] == 2 and place.drawn.sum() >= density.FROM:
+        scatter(embedding, color=colors, ax=ax)
+    else:
+        order = np.argsort(torn + false, kind="stable")
+        draw_points(
+            axes_for(place, ax),
+            place,
+            colors,
+            size or marker_size(place.drawn),
+            order[place.drawn[order]],
+        )
+        frame(ax, place)
+    if title is not None:
+        ax.set_title(title, fontsize=TITLE, color=INK)
+    _key(ax, top)
+    axes: Axes = ax
+    return axes
+
+
+def two_way(torn: Array, false: Array) -> Array:
+    """Colours between the four corners, (n, 3), for shares in [0, 1]."""
+    a, b = np.clip(torn, 0, 1)[..., None], np.clip(false, 0, 1)[..., None]
+    low = (1 - b) * CORNERS[0, 0] + b * CORNERS[0, 1]
+    high = (1 - b) * CORNERS[1, 0] + b * CORNERS[1, 1]
+    return np.asarray((1 - a) * low + a * high)
+
+
+def _shares(values: Any, name: str, n: int) -> Array:
+    shares = np.asarray(values, dtype=np.float64)
+    if shares.shape != (n,):
+        raise ValueError(f"{name} has shape {shares.shape}, but there are {n} objects.")
+    with np.errstate(invalid="ignore"):
+        wrong = (shares < 0) | (shares > 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"{name} must hold shares in [0, 1], found {shares[row]:g} at [{row}].")
+    return np.nan_to_num(shares)
+
+
+def _key(ax: Any, top: float) -> None:
+    """The square of colours, and in words what its sides mean."""
+    steps = np.linspace(0, 1, 32)
+    torn, false = np.meshgrid(steps, steps)
+    key = ax.inset_axes((1.16, 0.62, 0.26, 0.26))
+    key.imshow(two_way(torn, false), origin="lower", extent=(0, top, 0, top), aspect="auto")
+    key.set_box_aspect(1)
+    key.set_xticks([0, top], ["0", f"{top:.0%}"])
+    key.set_yticks([0, top], ["0", f"{top:.0%}"])
+    key.get_xticklabels()[1].set_horizontalalignment("right")
+    key.get_yticklabels()[1].set_verticalalignment("top")
+    key.tick_params(labelsize=TEXT - 2, colors=INK, length=2, width=0.6, pad=1)
+    style: dict[str, Any] = {"fontsize": TEXT - 1, "color": INK, "labelpad": 1}
+    key.set_xlabel("torn: neighbours\nplaced far away", loc="right", **style)
+    key.set_ylabel("false: neighbours\nonly on the map", loc="top", **style)
+    for spine in key.spines.values():
+        spine.set_visible(False)
