@@ -6,9 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,15 +101,12 @@ def animate(
     frames = _frames(_record(source, X) if X is not None else source)
     if align:
         frames = _aligned(frames)
-    handle, temporary = mkstemp(suffix=path.suffix, dir=path.parent)
-    os.close(handle)
+    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
     try:
-        write(_pictures(frames, labels, title, size), Path(temporary), float(fps))
+        write(_pictures(frames, labels, title, size), temporary, float(fps))
         os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    finally:
+        temporary.unlink(missing_ok=True)
     return path
 
 

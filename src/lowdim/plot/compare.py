@@ -17,6 +17,9 @@ from lowdim.solvers.procrustes import procrustes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_ALIGN_BY = 20_000
+"""Objects, evenly spaced, by which larger maps are aligned."""
+
 Quality = str | float | Mapping[str, float]
 """What is written under a title: text, a number, or measures by name."""
 
@@ -104,7 +107,9 @@ def turn_onto(target: Array, Y: Array) -> Array:
     both = np.isfinite(target).all(axis=1) & np.isfinite(Y).all(axis=1)
     if not both.any():
         return Y
-    motion = procrustes(target[both], Y[both], scaling=False)
+    rows = np.flatnonzero(both)
+    rows = rows[:: -(-len(rows) // _ALIGN_BY)]
+    motion = procrustes(target[rows], Y[rows], scaling=False)
     return np.asarray(Y @ motion.rotation + motion.shift, dtype=np.float64)
 
 

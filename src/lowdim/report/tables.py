@@ -1,0 +1,96 @@
+"""The table of measures, with the best of each marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lowdim.report.markup import tag, text, user
+from lowdim.report.runs import Measure, Run
+
+
+def measure_names(runs: Sequence[Run]) -> list[str]:
+    """All measures of all runs, in the order in which they first appear."""
+    return list(dict.fromkeys(name for run in runs for name in run.assessment.measures))
+
+
+def best(runs: Sequence[Run], name: str) -> tuple[set[str], set[str]]:
+    """Names of the runs that are best by a measure, and of those that cannot be told from them.
+
+    A run cannot be told from the best one where their confidence intervals overlap.
+    """
+    found = {run.name: run.assessment.measures[name] for run in runs if _has(run, name)}
+    directions = {measure.better for measure in found.values()}
+    if len(found) < 2 or len(directions) != 1 or directions == {None}:
+        return set(), set()
+    sign = 1 if directions == {"higher"} else -1
+    top = max(sign * measure.value for measure in found.values())
+    first = {run for run, measure in found.items() if sign * measure.value == top}
+    if len(first) == len(found):
+        return set(), set()
+    winner = found[next(iter(first))]
+    near = {run for run, measure in found.items() if run not in first and _overlap(measure, winner)}
+    return first, near
+
+
+def _has(run: Run, name: str) -> bool:
+    measure = run.assessment.measures.get(name)
+    return measure is not None and measure.value == measure.value
+
+
+def _overlap(a: Measure, b: Measure) -> bool:
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return False
+    return a.low <= b.high and b.low <= a.high
+
+
+def quality_table(runs: Sequence[Run]) -> str:
+    """A row a map, a column a measure."""
+    names = measure_names(runs)
+    timed = any(run.seconds is not None for run in runs)
+    leaders = {name: best(runs, name) for name in names}
+    head = [tag("th", "map", scope="col")]
+    head += [_heading(name, runs) for name in names]
+    if timed:
+        head.append(tag("th", "seconds", scope="col"))
+    rows = []
+    for run in runs:
+        cells = [tag("th", user(run.name), scope="row")]
+        cells += [_cell(run, name, *leaders[name]) for name in names]
+        if timed:
+            cells.append(tag("td", "–" if run.seconds is None else f"{run.seconds:.2f}"))
+        rows.append(tag("tr", *cells))
+    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows))
+    marks = "★ best of the column."
+    if any(near for _, near in leaders.values()):
+        marks += " ≈ cannot be told from the best: the confidence intervals overlap."
+    if any(measure.low is not None for run in runs for measure in run.assessment.measures.values()):
+        marks += " Small numbers are confidence intervals."
+    return tag("div", table, class_="scroll", tabindex=0) + tag("p", marks, class_="note")
+
+
+def _heading(name: str, runs: Sequence[Run]) -> str:
+    measure = next(m for run in runs if (m := run.assessment.measures.get(name)))
+    arrow = {"higher": "↑", "lower": "↓"}.get(measure.better or "", "")
+    meant = f"{measure.better} is better" if measure.better else None
+    sign = tag("span", arrow, title=meant, class_="arrow") if arrow else ""
+    return tag("th", user(name), sign, scope="col", title=measure.meaning or None)
+
+
+def _cell(run: Run, name: str, first: set[str], near: set[str]) -> str:
+    if not _has(run, name):
+        return tag("td", "–")
+    measure = run.assessment.measures[name]
+    parts = [text(number(measure.value))]
+    if run.name in first:
+        parts.insert(0, tag("span", "★ ", aria_label="best", role="img"))
+    elif run.name in near:
+        parts.insert(0, tag("span", "≈ ", aria_label="cannot be told from the best", role="img"))
+    if measure.low is not None and measure.high is not None:
+        interval = f"{number(measure.low)} to {number(measure.high)}"
+        parts.append(tag("small", text(interval)))
+    return tag("td", *parts, class_="best" if run.name in first else None)
+
+
+def number(value: float) -> str:
+    """Three decimals where that says something, else three digits."""
+    return f"{value:.3f}" if 1e-3 <= abs(value) < 1000 or value == 0 else f"{value:.3g}"
