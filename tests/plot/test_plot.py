@@ -354,7 +354,7 @@ def test_errors_colour_two_ways(tmp_path):
 def test_errors_names_what_is_wrong():
     with pytest.raises(ValueError, match=r"torn has shape \(3,\), but there are 60"):
         plot.errors(Y2, np.zeros(3), np.zeros(60))
-    with pytest.raises(ValueError, match=r"false must hold shares in \[0, 1\], found 5 at \[7\]"):
+    with pytest.raises(ValueError, match=r"false must hold numbers in \[0, 1\], found 5 at \[7\]"):
         plot.errors(Y2, np.zeros(60), 5.0 * (np.arange(60) == 7))
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lowdim.report import Assessment, Measure, Run, write
-from lowdim.report.payload import NOWHERE, png, quantize
+from lowdim.report import Findings, Measure, Run, write
+from lowdim.report.payload import NOWHERE, UNKNOWN, png, quantize
 from lowdim.report.tables import best
 
 rng = np.random.default_rng(0)
@@ -68,11 +68,13 @@ def decode(text, dtype):
     return np.frombuffer(base64.b64decode(text), dtype=dtype)
 
 
-def assessment(shift=0.0):
+def findings(shift=0.0):
     K = np.arange(1, N - 1)
-    return Assessment(
+    return Findings(
+        verdict="A fair map.",
+        data=["A dozen dimensions."],
         measures={
-            "trustworthiness": Measure(0.9 + shift, 0.85 + shift, 0.95 + shift),
+            "trust": Measure(0.9 + shift, 0.85 + shift, 0.95 + shift, headline="close neighbours"),
             "stress-1": Measure(0.2 + shift, better="lower"),
         },
         warnings=["Gaps between groups mean nothing here."],
@@ -134,11 +136,13 @@ def test_kinds_and_values_are_told_apart(tmp_path):
     assert code["shades"] is None  # too many to tell apart by colours of their own
 
 
-def test_errors_are_stored_to_a_255th(tmp_path):
-    given = run(assessment=assessment())
+def test_errors_are_stored_to_a_254th(tmp_path):
+    given = run(assessment=findings())
+    given.findings.torn[3] = np.nan
     (stored,) = page(tmp_path, [given]).data["maps"]
-    found = decode(stored["torn"], np.uint8) / 255
-    np.testing.assert_allclose(found, given.assessment.torn, atol=0.5 / 255)
+    found = decode(stored["torn"], np.uint8) / 254
+    assert found[3] == UNKNOWN / 254
+    np.testing.assert_allclose(found[4:], given.findings.torn[4:], atol=0.5 / 254)
     assert len(decode(stored["false"], np.uint8)) == N
 
 
@@ -166,10 +170,16 @@ def test_too_many_pictures_are_made_coarser_and_then_left_out():
 
 
 def hostile_runs():
-    measures = {EVIL: Measure(1.0, meaning=EVIL), "b": Measure(2.0)}
-    found = Assessment(measures, [EVIL], (np.arange(1, 9), np.ones(8)), (np.ones(3), np.ones(3)))
+    found = Findings(
+        EVIL,
+        [EVIL],
+        {EVIL: Measure(1.0, meaning=EVIL, headline=EVIL), "b": Measure(2.0)},
+        (np.arange(1, 9), np.ones(8)),
+        (np.ones(3), np.ones(3), np.ones(3)),
+        data=[EVIL],
+    )
     evil = Run(EVIL, EVIL, {EVIL: EVIL}, rng.normal(size=(N, 2)), 1.0, found)
-    return [evil, run("b")]
+    return [evil, run("b", assessment=Findings(measures={EVIL: Measure(0.5)}))]
 
 
 def hostile(tmp_path, runs):
@@ -185,13 +195,13 @@ def test_no_string_of_the_user_becomes_markup(tmp_path):
     assert not any(name.startswith("on") for name, _ in found.attributes)
     assert found.data["ids"] == [SHOWN] * N
     assert found.data["colors"][0]["kinds"] == [SHOWN, "b"]
-    assert found.text.count(SHOWN) >= 6
+    assert found.text.count(SHOWN) >= 12
     assert "\x00" not in found.text
 
 
 def test_the_page_asks_for_nothing_from_outside(tmp_path):
     options = {"labels": np.arange(N) % 3, "images": rng.uniform(size=(N, 4, 4))}
-    path = write(tmp_path / "report.html", [run(assessment=assessment())], **options)
+    path = write(tmp_path / "report.html", [run(assessment=findings())], **options)
     source = path.read_text(encoding="utf-8")
     assert not re.search(r"https?://|@import|\bfetch\(|XMLHttpRequest|<link|\bsrc=|\bhref=", source)
     assert "default-src 'none'" in source
@@ -199,7 +209,7 @@ def test_the_page_asks_for_nothing_from_outside(tmp_path):
 
 def test_the_best_of_each_measure_is_marked_and_what_cannot_be_told_from_it():
     def with_measures(name, **measures):
-        return run(name, assessment=Assessment(measures))
+        return run(name, assessment=Findings(measures=measures))
 
     runs = [
         with_measures("a", up=Measure(0.9, 0.8, 1.0), down=Measure(3, better="lower")),
@@ -207,21 +217,22 @@ def test_the_best_of_each_measure_is_marked_and_what_cannot_be_told_from_it():
         with_measures("c", up=Measure(0.5, 0.4, 0.6), down=Measure(np.nan, better="lower")),
         with_measures("d", alone=Measure(1.0)),
     ]
-    assert best(runs, "up") == ({"a"}, {"b"})
-    assert best(runs, "down") == ({"b"}, set())
-    assert best(runs, "alone") == (set(), set())
-    assert best([runs[0], with_measures("e", up=Measure(0.9))], "up") == (set(), set())
+    assert best(runs, "up") == (["a"], ["b"])
+    assert best(runs, "down") == (["b"], [])
+    assert best(runs, "alone") == ([], [])
+    assert best([runs[0], with_measures("e", up=Measure(0.9))], "up") == ([], [])
 
 
 def test_everything_that_is_known_is_on_the_page(tmp_path):
-    runs = [run("first", assessment=assessment()), run("second", assessment=assessment(0.02))]
+    runs = [run("first", assessment=findings()), run("second", assessment=findings(0.02))]
     found = page(tmp_path, runs, title="Title", notes=["A note."], commands=["lowdim compare x"])
     for part in (
         "Title",
         "A note.",
         "80 objects, 2 maps",
-        "second is best by trustworthiness (0.920)",
-        "first is best by stress-1 (0.200)",
+        "Best for close neighbours: second (trust 0.920); not to be told from it: first",
+        "A dozen dimensions.",
+        "A fair map.",
         "★ 0.920",
         "≈ 0.900",
         "0.850 to 0.950",
@@ -232,7 +243,7 @@ def test_everything_that_is_known_is_on_the_page(tmp_path):
         "numpy",
     ):
         assert part in found.text, part
-    assert sum(name == "points" for name, _ in found.attributes) == 2  # one R_NX curve each
+    assert sum(name == "points" for name, _ in found.attributes) == 2  # an R_NX curve each
     labels = [value for name, value in found.attributes if name == "aria-label"]
     assert any(label.startswith("Map of 80 objects, first, by PCA") for label in labels)
     assert sum(label.startswith("Shepard diagram") for label in labels) == 2
@@ -244,7 +255,7 @@ def test_a_bare_map_makes_a_page(tmp_path):
     assert found.data["colors"] == []
     assert "lowdim.Isomap(n_neighbors=7).fit_transform(X)" in found.text
     assert "How true each map is" not in found.text
-    assert "What not to read" not in found.text
+    assert "believed" not in found.text
 
 
 def test_an_existing_report_is_replaced_only_by_a_whole_one(tmp_path):
@@ -264,8 +275,8 @@ def test_an_existing_report_is_replaced_only_by_a_whole_one(tmp_path):
         ([run("a"), run("a")], {}, "runs must have different names"),
         ([run("a"), Run("b", "PCA", {}, np.zeros((3, 2)))], {}, "same objects, got 80 in 'a', 3"),
         ([Run("a", "PCA", {}, np.zeros((3, 2, 2)))], {}, "embedding of 'a' must have a row"),
-        ([run(assessment=Assessment(torn=[1.0]))], {}, r"torn of 'a' has shape \(1,\)"),
-        ([run(assessment=Assessment(rnx=([1, 2], [1])))], {}, "rnx of 'a' must be two vectors"),
+        ([run(assessment=Findings(torn=[1.0]))], {}, r"torn of 'a' has shape \(1,\)"),
+        ([run(assessment=Findings(rnx=([1, 2], [1])))], {}, "rnx of 'a' must be two vectors"),
         ([run()], {"labels": [1, 2]}, r"labels 'label' has shape \(2,\)"),
         ([run()], {"ids": ["a"]}, "ids has 1 entries"),
         ([run()], {"images": np.zeros((N, 4))}, r"images must have shape \(80, height"),
@@ -291,4 +302,4 @@ def test_a_browser_runs_the_page(tmp_path):
     assert dom.tags.count("option") == 2  # the label and nothing
     assert "img" not in dom.tags
     assert "marquee" not in dom.tags
-    assert dom.text.count(SHOWN) >= 7  # the legend has it too
+    assert dom.text.count(SHOWN) >= 13  # the legend has it too

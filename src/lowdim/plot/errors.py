@@ -9,7 +9,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.plot import density
 from lowdim.plot.canvas import INK, TEXT, TITLE, axes_for, layout
-from lowdim.plot.scatter import draw_points, frame, marker_size, scatter
+from lowdim.plot.scatter import draw_points, frame, marker_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,8 +38,9 @@ def errors(
     Parameters
     ----------
     embedding : array of shape (n,) or (n, 1 to 3).
-    torn : n numbers in [0, 1]: the share of each object's neighbours that the map places far away.
-    false : n numbers in [0, 1]: the share of each object's neighbours on the map that are none.
+    torn : n numbers in [0, 1]: how far each object's neighbours were torn away from it.
+    false : n numbers in [0, 1]: how far each object's neighbours on the map are from it in the
+        data. Both are what `lowdim.quality.point_errors` gives; objects with NaN are left out.
     ax, title, size : as in `scatter`.
 
     Points without errors are light grey and those with both dark; the worst are drawn on top. The
@@ -48,14 +49,16 @@ def errors(
     place = layout(embedding)
     n = len(place.points)
     torn, false = _shares(torn, "torn", n), _shares(false, "false", n)
+    place = place._replace(drawn=place.drawn & np.isfinite(torn) & np.isfinite(false))
     known = np.concatenate([torn[place.drawn], false[place.drawn]])
     percentile = float(np.percentile(known, 99)) if len(known) else 0.0
-    top = min(max(np.ceil(20 * percentile) / 20, 0.05), 1.0)
+    top = min(max(np.ceil(100 * percentile) / 100, 0.01), 1.0)
     colors = two_way(torn / top, false / top)
     if ax is None:
         ax = axes_for(place, None)
     if place.points.shape[1] == 2 and place.drawn.sum() >= density.FROM:
-        scatter(embedding, color=colors, ax=ax)
+        shown = place.points[place.drawn], colors[place.drawn]
+        density.draw(axes_for(place, ax), *shown, "equalize", square=not place.strip)
     else:
         order = np.argsort(torn + false, kind="stable")
         draw_points(
@@ -65,7 +68,7 @@ def errors(
             size or marker_size(place.drawn),
             order[place.drawn[order]],
         )
-        frame(ax, place)
+    frame(ax, place)
     if title is not None:
         ax.set_title(title, fontsize=TITLE, color=INK)
     _key(ax, top)
@@ -89,8 +92,8 @@ def _shares(values: Any, name: str, n: int) -> Array:
         wrong = (shares < 0) | (shares > 1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"{name} must hold shares in [0, 1], found {shares[row]:g} at [{row}].")
-    return np.nan_to_num(shares)
+        raise ValueError(f"{name} must hold numbers in [0, 1], found {shares[row]:g} at [{row}].")
+    return shares
 
 
 def _key(ax: Any, top: float) -> None:
@@ -100,8 +103,8 @@ def _key(ax: Any, top: float) -> None:
     key = ax.inset_axes((1.16, 0.62, 0.26, 0.26))
     key.imshow(two_way(torn, false), origin="lower", extent=(0, top, 0, top), aspect="auto")
     key.set_box_aspect(1)
-    key.set_xticks([0, top], ["0", f"{top:.0%}"])
-    key.set_yticks([0, top], ["0", f"{top:.0%}"])
+    key.set_xticks([0, top], ["0", f"{top:.2g}"])
+    key.set_yticks([0, top], ["0", f"{top:.2g}"])
     key.get_xticklabels()[1].set_horizontalalignment("right")
     key.get_yticklabels()[1].set_verticalalignment("top")
     key.tick_params(labelsize=TEXT - 2, colors=INK, length=2, width=0.6, pad=1)

@@ -3,7 +3,8 @@
 `write("report.html", [Run(...), ...])` writes a page that needs no network and no server.
 """
 
-from lowdim.report.runs import Assessment, Measure, Run
+from lowdim.report.findings import Findings, Measure
+from lowdim.report.runs import Run
 from lowdim.report.write import write
 
-__all__ = ["Assessment", "Measure", "Run", "write"]
+__all__ = ["Findings", "Measure", "Run", "write"]

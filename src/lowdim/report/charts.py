@@ -91,8 +91,8 @@ def _curve(name: str, K: Any, R: Any) -> tuple[Array, Array]:
     return K, R
 
 
-def shepard_chart(name: str, given: Any, distances: Any) -> str:
-    """How many pairs lie where, distances on the map over dissimilarities."""
+def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None) -> str:
+    """How many pairs lie where, distances on the map over dissimilarities; disparities a line."""
     points = np.column_stack([np.asarray(given, np.float64), np.asarray(distances, np.float64)])
     points = points[np.isfinite(points).all(axis=1)]
     right, top = np.maximum(points.max(axis=0, initial=0), 1e-300).tolist()
@@ -105,6 +105,13 @@ def shepard_chart(name: str, given: Any, distances: Any) -> str:
         path = _cells(level == step, side, left, low)
         if path:
             parts.append(tag("path", d=path, class_="pairs", fill_opacity=f"{step / _LEVELS:.2f}"))
+    if disparities is not None:
+        order = np.argsort(given, kind="stable")
+        order = order[np.linspace(0, len(order) - 1, min(len(order), _MOST_KNOTS)).astype(int)]
+        x = left + side * _BINS * np.asarray(given)[order] / right
+        y = low - side * _BINS * np.asarray(disparities)[order] / top
+        knots = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+        parts.append(tag("polyline", points=knots, class_="curve s3"))
     ends = {"class_": "end"}
     parts.append(tag("text", "0", x=left - 4, y=low + 4, **ends))
     parts.append(tag("text", f"{right:.3g}", x=left + side * _BINS, y=low + 15, **ends))

@@ -20,6 +20,9 @@ from lowdim.report.runs import Run
 NOWHERE = 65535
 """The place of an object that a map does not place."""
 
+UNKNOWN = 255
+"""The error of an object at which nobody looked."""
+
 _MOST_SHADES = 12
 _MOST_KINDS = 200
 _MOST_INTEGERS = 30
@@ -64,11 +67,18 @@ def quantize(Y: Array) -> dict[str, Any]:
 def _map(run: Run, points: Array) -> dict[str, Any]:
     document = {"name": clean(run.name), **quantize(points)}
     for name in ("torn", "false"):
-        shares = getattr(run.assessment, name)
+        shares = getattr(run.findings, name)
         if shares is not None:
-            bytes_ = np.rint(255 * np.clip(np.nan_to_num(shares), 0, 1)).astype(np.uint8)
-            document[name] = _base64(bytes_)
+            document[name] = _base64(_bytes(np.asarray(shares, dtype=np.float64)))
     return document
+
+
+def _bytes(shares: Array) -> Array:
+    """Numbers in [0, 1] as 0 to 254, and 255 for those that are not known."""
+    known = np.isfinite(shares)
+    stored = np.full(len(shares), UNKNOWN, dtype=np.uint8)
+    stored[known] = np.rint((UNKNOWN - 1) * np.clip(shares[known], 0, 1))
+    return stored
 
 
 def _named(labels: Any) -> dict[str, Any]:

@@ -1,45 +1,16 @@
-"""What a report is made of: maps, and what was found out about them."""
+"""What a report is made of: maps, and what made them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from lowdim.checks import Array
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A number that says how true a map is, with its confidence interval if it is an estimate."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    better: str | None = "higher"  # or "lower"; None where neither is better
-    meaning: str = ""
-
-
-@dataclass(frozen=True)
-class Assessment:
-    """What is known of how true a map is; all of it may be left out.
-
-    measures : by name, in the order of the table.
-    warnings : what must not be read from the map, in plain words.
-    rnx : sizes K and values R_NX(K).
-    shepard : dissimilarities and distances on the map of the same pairs.
-    torn, false : of each object, the share of its neighbours that the map places far away, and the
-        share of its neighbours on the map that are none.
-    """
-
-    measures: Mapping[str, Measure] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
-    rnx: tuple[Any, Any] | None = None
-    shepard: tuple[Any, Any] | None = None
-    torn: Any = None
-    false: Any = None
+from lowdim.report.findings import Findings, findings_of
 
 
 @dataclass(frozen=True)
@@ -49,6 +20,7 @@ class Run:
     name : stands above the map; unique in a report.
     method : name of the estimator's class.
     parameters : those that were set.
+    assessment : what `lowdim.quality.assess` says of it, or `Findings` made by other means.
     embedding : coordinates, (n,) or (n, p). Rows with NaN are not drawn; of more than three
         dimensions the first two are.
     """
@@ -58,7 +30,17 @@ class Run:
     parameters: Mapping[str, Any]
     embedding: Any
     seconds: float | None = None
-    assessment: Assessment = field(default_factory=Assessment)
+    assessment: Any = None
+
+    @cached_property
+    def findings(self) -> Findings:
+        """What was found out about the map, nothing if it was not assessed."""
+        if self.assessment is None:
+            return Findings()
+        if isinstance(self.assessment, Findings):
+            return self.assessment
+        Y = np.asarray(self.embedding, dtype=np.float64).reshape(len(self.embedding), -1)
+        return findings_of(self.assessment, np.asarray(~np.isnan(Y).any(axis=1)))
 
     @property
     def points(self) -> Array:
@@ -92,7 +74,7 @@ def check_runs(runs: Sequence[Run]) -> int:
     n = next(iter(counts.values()))
     for run in runs:
         for name in ("torn", "false"):
-            values = getattr(run.assessment, name)
+            values = getattr(run.findings, name)
             if values is not None and np.shape(values) != (n,):
                 raise ValueError(
                     f"runs: {name} of {run.name!r} has shape {np.shape(values)}, but there are "

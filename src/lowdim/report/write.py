@@ -56,7 +56,7 @@ def write(
         style=_resource("report.css").template,
         introduction=_introduction(n, runs, notes),
         maps="".join(_figure(run, n) for run in runs),
-        findings=_warnings(runs) + _quality(runs) + _curves(runs) + _shepards(runs),
+        findings=_readings(runs) + _quality(runs) + _curves(runs) + _shepards(runs),
         again=_again(runs, commands),
         data=data,
         script="\n".join(_resource(name).template for name in _SCRIPTS),
@@ -79,29 +79,35 @@ def _introduction(n: int, runs: Sequence[Run], notes: Sequence[str]) -> str:
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     lines = [tag("p", f"{n:,} objects, {count}, {today}", class_="note")]
     lines += [tag("p", text(note)) for note in notes]
-    if any(run.assessment.measures for run in runs) and len(runs) > 1:
-        lines += _verdict(runs)
-    return "".join(lines)
+    facts = dict.fromkeys(fact for run in runs for fact in run.findings.data)
+    lines += [tag("p", text(fact)) for fact in facts]
+    return "".join(lines) + _headlines(runs)
 
 
-def _verdict(runs: Sequence[Run]) -> list[str]:
-    """Which map is best by what, in a line for each that is best by something."""
-    wins: dict[str, list[str]] = {}
+def _headlines(runs: Sequence[Run]) -> str:
+    """Which map is best for what."""
+    items = []
     for name in measure_names(runs):
-        for winner in best(runs, name)[0]:
-            value = next(run for run in runs if run.name == winner).assessment.measures[name].value
-            wins.setdefault(winner, []).append(f"{name} ({number(value)})")
-    items = [tag("li", user(run), " is best by ", text(_list(what))) for run, what in wins.items()]
-    return [tag("ul", *items, class_="verdict")] if items else []
+        found = {run.name: m for run in runs if (m := run.findings.measures.get(name))}
+        headline = next(iter(found.values())).headline
+        winners, near = best(runs, name)
+        if not headline or not winners:
+            continue
+        value = number(found[winners[0]].value)
+        parts = ["Best for ", text(headline), ": ", _names(winners), f" ({text(name)} {value})"]
+        if near:
+            parts += ["; not to be told from it: ", _names(near)]
+        items.append(tag("li", *parts))
+    return tag("ul", *items, class_="verdict") if items else ""
 
 
-def _list(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(user(name) for name in names)
 
 
 def _figure(run: Run, n: int) -> str:
     """A map's place on the page; the script draws on its canvas."""
-    measures = list(run.assessment.measures.items())[:_UNDER_A_MAP]
+    measures = list(run.findings.measures.items())[:_UNDER_A_MAP]
     told = ", ".join(f"{name} {number(measure.value)}" for name, measure in measures)
     spoken = f"Map of {n:,} objects, {run.name}, by {run.method}. {told}".strip()
     facts = [told] if told else []
@@ -122,19 +128,25 @@ def _section(title: str, *content: str, note: str = "") -> str:
     return tag("section", tag("h2", title), *lead, *content)
 
 
-def _warnings(runs: Sequence[Run]) -> str:
-    """The warnings, those shared by several maps once."""
+def _readings(runs: Sequence[Run]) -> str:
+    """What to see on the maps, and what not to read from them; what several share, once."""
     shared: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        if run.assessment.warnings:
-            shared.setdefault(tuple(run.assessment.warnings), []).append(run.name)
+        told = (run.findings.verdict, *run.findings.warnings)
+        if any(told):
+            shared.setdefault(told, []).append(run.name)
     parts = []
-    for warnings, names in shared.items():
-        heading = ", ".join(user(name) for name in names)
+    for (verdict, *warnings), names in shared.items():
+        heading = _names(names)
         if len(names) == len(runs) > 1:
             heading = "All maps"
-        parts.append(tag("h3", heading) + tag("ul", *(tag("li", text(line)) for line in warnings)))
-    return _section("What not to read from these maps", *parts) if parts else ""
+        parts.append(tag("h3", heading))
+        if verdict:
+            parts.append(tag("p", text(verdict), class_="prose"))
+        if warnings:
+            parts.append(tag("p", "Do not read from it:", class_="note"))
+            parts.append(tag("ul", *(tag("li", text(line)) for line in warnings)))
+    return _section("Can the maps be believed?", *parts) if parts else ""
 
 
 def _quality(runs: Sequence[Run]) -> str:
@@ -144,7 +156,7 @@ def _quality(runs: Sequence[Run]) -> str:
 
 
 def _curves(runs: Sequence[Run]) -> str:
-    curves = {run.name: run.assessment.rnx for run in runs if run.assessment.rnx is not None}
+    curves = {run.name: run.findings.rnx for run in runs if run.findings.rnx is not None}
     if not curves:
         return ""
     places = {run.name: place for place, run in enumerate(runs)}
@@ -173,16 +185,17 @@ def _curves(runs: Sequence[Run]) -> str:
 def _shepards(runs: Sequence[Run]) -> str:
     shown = []
     for run in runs:
-        if run.assessment.shepard is not None:
-            chart = shepard_chart(run.name, *run.assessment.shepard)
+        if run.findings.shepard is not None:
+            chart = shepard_chart(run.name, *run.findings.shepard)
             shown.append(tag("figure", tag("figcaption", tag("h3", user(run.name))), chart))
     if not shown:
         return ""
     return _section(
         "Distances",
         tag("div", *shown, class_="grid small"),
-        note="Shepard diagrams: where many pairs of objects lie (dark), by how far apart they are "
-        "in the data and on the map. A thin rising band means that distances can be read.",
+        note="Shepard diagrams: where many pairs of objects lie, by how far apart they are in "
+        "the data and on the map; the line is the closest relation that never falls. A thin band "
+        "along it means that distances can be read.",
     )
 
 

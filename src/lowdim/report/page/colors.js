@@ -1,6 +1,7 @@
 // Bytes out of the page, and colours out of numbers. A colour is 0xbbggrr, as a canvas stores it.
 
 const NOWHERE = 65535; // an object without a place, or a label without a value
+const UNKNOWN = 255; // an error that was not looked at; the others are 0 to 254
 
 const VIRIDIS = [
   "#440154", "#48186a", "#472d7b", "#424086", "#3b528b", "#33638d", "#2c728e", "#26828e", "#21918c",

@@ -14,23 +14,25 @@ const labels = data.colors.map((label) => {
   return { ...label, codes, hidden: new Set() };
 });
 const errors = data.maps.map((map) => ({
-  torn: map.torn ? unpack(map.torn, Uint8Array, order) : new Uint8Array(n),
-  wrong: map.false ? unpack(map.false, Uint8Array, order) : new Uint8Array(n),
+  torn: map.torn ? unpack(map.torn, Uint8Array, order) : new Uint8Array(n).fill(UNKNOWN),
+  wrong: map.false ? unpack(map.false, Uint8Array, order) : new Uint8Array(n).fill(UNKNOWN),
 }));
 
 const mostErrors = percentile(errors.flatMap(({ torn, wrong }) => [torn, wrong]), 0.99);
+const sampled = errors.some(({ torn }) => torn.includes(UNKNOWN));
 const states = new Uint8Array(n).fill(SHOWN);
 const selected = new Uint8Array(n);
 let color = null; // what colours the points: an entry of `choices`
 let hovered = -1;
 
-/** The byte that a share of all bytes does not exceed, and at least a twentieth of the scale. */
+/** The byte that a share of all known bytes does not exceed, and at least a hundredth of the scale. */
 function percentile(arrays, share) {
   const counts = new Float64Array(256);
   arrays.forEach((bytes) => bytes.forEach((byte) => counts[byte]++));
+  counts[UNKNOWN] = 0;
   let [left, level] = [counts.reduce((sum, count) => sum + count, 0) * share, 0];
-  while (level < 255 && (left -= counts[level]) > 0) level++;
-  return Math.max(level, 13);
+  while (level < UNKNOWN - 1 && (left -= counts[level]) > 0) level++;
+  return Math.max(level, 3);
 }
 
 /** 0 to n - 1 in an order that is always the same, so that no kind lies on top of all others. */
@@ -81,7 +83,9 @@ function byErrors(useTorn, useFalse) {
   );
   return (map) => {
     const { torn, wrong } = errors[map];
-    return Uint32Array.from({ length: n }, (_, i) => shades[(torn[i] << 8) | wrong[i]]);
+    const colors = new Uint32Array(n);
+    for (let i = 0; i < n; i++) colors[i] = shades[(torn[i] << 8) | wrong[i]];
+    return colors;
   };
 }
 
@@ -121,13 +125,19 @@ function repaint() {
   }
   looks = charts.map((_, map) => ({
     colors: shades(map),
-    states,
+    states: color.errors ? lookedAt(map) : states,
     paper: pack(paper),
     faint: pack(mix(paper, token("--ink"), 0.18)),
     ink: css(token("--ink")),
-    grow: any ? 1.5 : 1, // so that few among many are seen
+    grow: any || (color.errors && sampled) ? 1.5 : 1, // so that few among many are seen
   }));
   charts.forEach((chart) => later(chart));
+}
+
+/** States on a map coloured by its errors: objects whose errors are not known step back. */
+function lookedAt(map) {
+  const { torn } = errors[map];
+  return states.map((state, i) => (state === SHOWN && torn[i] === UNKNOWN ? DIM : state));
 }
 
 function longHex(hex) {
@@ -178,9 +188,9 @@ function bar(shade) {
 }
 
 function errorLegend(useTorn, useFalse) {
-  const most = `${Math.round((100 * mostErrors) / 255)} % or more`;
-  if (!useFalse) return ["none torn", bar((t) => errorShade(t, 0, theme())), `${most} of the neighbours placed far away`];
-  if (!useTorn) return ["none false", bar((t) => errorShade(0, t, theme())), `${most} of the neighbours on the map are none`];
+  const most = Number((mostErrors / (UNKNOWN - 1)).toPrecision(2));
+  if (!useFalse) return ["0", bar((t) => errorShade(t, 0, theme())), `${most}: neighbours torn far away`];
+  if (!useTorn) return ["0", bar((t) => errorShade(0, t, theme())), `${most}: neighbours on the map are far in the data`];
   const key = element("canvas", { width: 16, height: 16, className: "square", ariaHidden: "true" });
   const context = key.getContext("2d");
   for (let torn = 0; torn < 16; torn++) {
@@ -190,9 +200,9 @@ function errorLegend(useTorn, useFalse) {
     }
   }
   const lines = [
-    `→ torn: neighbours placed far away (blue: ${most})`,
-    `↑ false: neighbours only on the map (orange: ${most})`,
-    "↗ both; grey where the map is right",
+    `→ torn: neighbours placed far away (blue: ${most} or more of 1)`,
+    `↑ false: neighbours on the map that are none (orange: ${most} or more)`,
+    `↗ both; grey where the map is right${sampled ? "; pale where nobody looked" : ""}`,
   ];
   return [key, element("span", {}, ...lines.map((line) => element("div", {}, line)))];
 }
