@@ -74,7 +74,7 @@ def findings(shift=0.0):
         verdict="A fair map.",
         data=["A dozen dimensions."],
         measures={
-            "trust": Measure(0.9 + shift, 0.85 + shift, 0.95 + shift, headline="close neighbours"),
+            "trust": Measure(0.9 + shift, 0.05, headline="close neighbours"),
             "stress-1": Measure(0.2 + shift, better="lower"),
         },
         warnings=["Gaps between groups mean nothing here."],
@@ -212,9 +212,9 @@ def test_the_best_of_each_measure_is_marked_and_what_cannot_be_told_from_it():
         return run(name, assessment=Findings(measures=measures))
 
     runs = [
-        with_measures("a", up=Measure(0.9, 0.8, 1.0), down=Measure(3, better="lower")),
-        with_measures("b", up=Measure(0.85, 0.75, 0.95), down=Measure(1, better="lower")),
-        with_measures("c", up=Measure(0.5, 0.4, 0.6), down=Measure(np.nan, better="lower")),
+        with_measures("a", up=Measure(0.9, 0.1), down=Measure(3, better="lower")),
+        with_measures("b", up=Measure(0.85, 0.1), down=Measure(1, better="lower")),
+        with_measures("c", up=Measure(0.5, 0.1), down=Measure(np.nan, better="lower")),
         with_measures("d", alone=Measure(1.0)),
     ]
     assert best(runs, "up") == (["a"], ["b"])
@@ -233,9 +233,9 @@ def test_everything_that_is_known_is_on_the_page(tmp_path):
         "Best for close neighbours: second (trust 0.920); not to be told from it: first",
         "A dozen dimensions.",
         "A fair map.",
-        "★ 0.920",
-        "≈ 0.900",
-        "0.850 to 0.950",
+        "★\u00a00.920",
+        "≈\u00a00.900",
+        "± 0.050",
         "Gaps between groups mean nothing here.",
         "All maps",
         "lowdim compare x",
@@ -247,6 +247,17 @@ def test_everything_that_is_known_is_on_the_page(tmp_path):
     labels = [value for name, value in found.attributes if name == "aria-label"]
     assert any(label.startswith("Map of 80 objects, first, by PCA") for label in labels)
     assert sum(label.startswith("Shepard diagram") for label in labels) == 2
+
+
+def test_data_without_structure_are_named_first_and_no_map_is_praised(tmp_path):
+    def empty(value):
+        measures = {"trust": Measure(value, headline="close neighbours")}
+        return Findings("There is nothing to see.", measures=measures, no_structure=True)
+
+    found = page(tmp_path, [run("a", assessment=empty(0.5)), run("b", assessment=empty(0.6))])
+    assert found.text.count("There is nothing to see.") == 1
+    assert "Best for" not in found.text
+    assert "★" in found.text
 
 
 def test_a_bare_map_makes_a_page(tmp_path):

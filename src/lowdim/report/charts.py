@@ -36,7 +36,8 @@ def rnx_chart(curves: Mapping[str, tuple[Any, Any]], places: Mapping[str, int]) 
     checked = {name: _curve(name, *curve) for name, curve in curves.items()}
     most = max(float(K.max()) for K, _ in checked.values())
     least = min(float(K.min()) for K, _ in checked.values())
-    floor = min(0.0, min(float(R.min()) for _, R in checked.values()))
+    least_kept = min(float(R.min()) for _, R in checked.values())
+    floor = min(0.0, float(np.floor(5 * least_kept + 0.1)) / 5)  # a hair below chance is chance
     decades = np.log10(most / least) or 1.0
 
     def x(K: Any) -> Array:
@@ -47,7 +48,7 @@ def rnx_chart(curves: Mapping[str, tuple[Any, Any]], places: Mapping[str, int]) 
         return np.asarray(top + (height - bottom - top) * (1 - share))
 
     parts = []
-    for level in np.arange(np.ceil(5 * floor), 6) / 5:
+    for level in (step / 5 for step in range(round(5 * floor), 6)):
         at = f"{y(level):.1f}"
         parts.append(tag("line", x1=left, x2=width - 10, y1=at, y2=at, class_="grid"))
         parts.append(tag("text", f"{level:.1f}", x=left - 6, y=f"{y(level) + 4:.1f}", class_="end"))
@@ -114,8 +115,8 @@ def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None
         parts.append(tag("polyline", points=knots, class_="curve s3"))
     ends = {"class_": "end"}
     parts.append(tag("text", "0", x=left - 4, y=low + 4, **ends))
-    parts.append(tag("text", f"{right:.3g}", x=left + side * _BINS, y=low + 15, **ends))
-    parts.append(tag("text", f"{top:.3g}", x=left + 4, y=14))
+    parts.append(tag("text", _short(right), x=left + side * _BINS, y=low + 15, **ends))
+    parts.append(tag("text", _short(top), x=left + 4, y=14))
     middle = left + side * _BINS / 2
     parts.append(tag("text", "dissimilarity", x=middle, y=low + 28, class_="middle"))
     turned = f"rotate(-90 14 {low / 2:.0f})"
@@ -130,6 +131,10 @@ def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None
         aria_label=f"Shepard diagram of {name}: {len(points):,} pairs, distance on the map over "
         "dissimilarity.",
     )
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 def _cells(filled: Array, side: int, left: int, low: int) -> str:

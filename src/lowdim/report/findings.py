@@ -13,15 +13,15 @@ from lowdim.checks import Array
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that says how true a map is, with its confidence interval if it is an estimate.
+    """A number that says how true a map is.
 
+    margin : half of its 95 % confidence interval, 0 if it is no estimate.
     better : "higher" or "lower". meaning : a few words on what the number is.
     headline : what a map is good for that is best by it; only a few measures have one.
     """
 
     value: float
-    low: float | None = None
-    high: float | None = None
+    margin: float = 0.0
     better: str = "higher"
     meaning: str = ""
     headline: str = ""
@@ -38,6 +38,7 @@ class Findings:
     torn, false : of each object, how far its neighbours were torn away, and how far its neighbours
         on the map are from it in the data, 0 to 1; NaN where that is not known.
     data : facts about the data, not the map.
+    no_structure : whether the data have none to show; then the verdict says so.
     """
 
     verdict: str = ""
@@ -48,6 +49,7 @@ class Findings:
     torn: Any = None
     false: Any = None
     data: Sequence[str] = ()
+    no_structure: bool = False
 
 
 def findings_of(report: Any, placed: Array) -> Findings:
@@ -63,6 +65,7 @@ def findings_of(report: Any, placed: Array) -> Findings:
         shepard=report.shepard,
         torn=torn,
         false=false,
+        no_structure=report.structure is not None and report.structure.kind == "none",
         data=(f"Intrinsic dimension of the data: {report.dimension}.",),
     )
 
@@ -88,10 +91,6 @@ def _measures(report: Any) -> dict[str, Measure]:
             told = f"of the labels; in the data {report.labels.silhouette_data:.3f}"
             rows.append(("silhouette", report.labels.silhouette_map, up, told, ""))
     return {
-        name: Measure(float(value), *_interval(value), better, told, headline)
+        name: Measure(float(value), getattr(value, "margin", 0.0), better, told, headline)
         for name, value, better, told, headline in rows
     }
-
-
-def _interval(value: Any) -> tuple[float | None, float | None]:
-    return (value.low, value.high) if getattr(value, "margin", 0) else (None, None)

@@ -45,9 +45,7 @@ def _rank(measure: Measure | None) -> float:
 
 
 def _overlap(a: Measure, b: Measure) -> bool:
-    if a.low is None or a.high is None or b.low is None or b.high is None:
-        return False
-    return a.low <= b.high and b.low <= a.high
+    return a.margin + b.margin > 0 and abs(a.value - b.value) <= a.margin + b.margin
 
 
 def quality_table(runs: Sequence[Run]) -> str:
@@ -70,9 +68,9 @@ def quality_table(runs: Sequence[Run]) -> str:
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows))
     marks = "★ best of the column."
     if any(near for _, near in leaders.values()):
-        marks += " ≈ cannot be told from the best: the confidence intervals overlap."
-    if any(measure.low is not None for run in runs for measure in run.findings.measures.values()):
-        marks += " Small numbers are confidence intervals."
+        marks += " ≈ not to be told from the best: the confidence intervals overlap."
+    if any(measure.margin for run in runs for measure in run.findings.measures.values()):
+        marks += " ± is half of a 95 % confidence interval."
     return tag("div", table, class_="scroll", tabindex=0) + tag("p", marks, class_="note")
 
 
@@ -89,15 +87,16 @@ def _cell(run: Run, name: str, first: list[str], near: list[str]) -> str:
     measure = run.findings.measures[name]
     parts = [text(number(measure.value))]
     if run.name in first:
-        parts.insert(0, tag("span", "★ ", aria_label="best", role="img"))
+        parts.insert(0, tag("span", "★\u00a0", aria_label="best", role="img"))
     elif run.name in near:
-        parts.insert(0, tag("span", "≈ ", aria_label="cannot be told from the best", role="img"))
-    if measure.low is not None and measure.high is not None:
-        interval = f"{number(measure.low)} to {number(measure.high)}"
-        parts.append(tag("small", text(interval)))
+        parts.insert(
+            0, tag("span", "≈\u00a0", aria_label="cannot be told from the best", role="img")
+        )
+    if measure.margin:
+        parts.append(tag("small", text(f"± {number(measure.margin)}")))
     return tag("td", *parts, class_="best" if run.name in first else None)
 
 
 def number(value: float) -> str:
-    """Three decimals where that says something, else three digits."""
-    return f"{value:.3f}" if 1e-3 <= abs(value) < 1000 or value == 0 else f"{value:.3g}"
+    """Three decimals, or three digits of what is large."""
+    return f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"

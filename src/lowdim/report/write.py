@@ -56,7 +56,7 @@ def write(
         style=_resource("report.css").template,
         introduction=_introduction(n, runs, notes),
         maps="".join(_figure(run, n) for run in runs),
-        findings=_readings(runs) + _quality(runs) + _curves(runs) + _shepards(runs),
+        findings=_quality(runs) + _readings(runs) + _curves(runs) + _shepards(runs),
         again=_again(runs, commands),
         data=data,
         script="\n".join(_resource(name).template for name in _SCRIPTS),
@@ -81,7 +81,11 @@ def _introduction(n: int, runs: Sequence[Run], notes: Sequence[str]) -> str:
     lines += [tag("p", text(note)) for note in notes]
     facts = dict.fromkeys(fact for run in runs for fact in run.findings.data)
     lines += [tag("p", text(fact)) for fact in facts]
-    return "".join(lines) + _headlines(runs)
+    if runs[0].findings.no_structure:  # of the data, so of every run
+        lines.append(tag("p", tag("strong", text(runs[0].findings.verdict))))
+    else:
+        lines.append(_headlines(runs))
+    return "".join(lines)
 
 
 def _headlines(runs: Sequence[Run]) -> str:
@@ -132,21 +136,24 @@ def _readings(runs: Sequence[Run]) -> str:
     """What to see on the maps, and what not to read from them; what several share, once."""
     shared: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        told = (run.findings.verdict, *run.findings.warnings)
-        if any(told):
-            shared.setdefault(told, []).append(run.name)
+        verdict = "" if run.findings.no_structure else run.findings.verdict
+        reading = (verdict, *run.findings.warnings)
+        if any(reading):
+            shared.setdefault(reading, []).append(run.name)
     parts = []
     for (verdict, *warnings), names in shared.items():
         heading = _names(names)
         if len(names) == len(runs) > 1:
             heading = "All maps"
-        parts.append(tag("h3", heading))
+        told = [tag("h3", heading)]
         if verdict:
-            parts.append(tag("p", text(verdict), class_="prose"))
+            told.append(tag("p", text(verdict)))
         if warnings:
-            parts.append(tag("p", "Do not read from it:", class_="note"))
-            parts.append(tag("ul", *(tag("li", text(line)) for line in warnings)))
-    return _section("Can the maps be believed?", *parts) if parts else ""
+            told.append(tag("p", "Do not read from it:", class_="note"))
+            told.append(tag("ul", *(tag("li", text(line)) for line in warnings)))
+        parts.append(tag("div", *told, class_="card"))
+    cards = tag("div", *parts, class_="grid")
+    return _section("Can the maps be believed?", cards) if parts else ""
 
 
 def _quality(runs: Sequence[Run]) -> str:

@@ -129,7 +129,7 @@ function repaint() {
     paper: pack(paper),
     faint: pack(mix(paper, token("--ink"), 0.18)),
     ink: css(token("--ink")),
-    grow: any || (color.errors && sampled) ? 1.5 : 1, // so that few among many are seen
+    grow: any || (color.errors && sampled) ? 2 : 1, // so that few among many are seen
   }));
   charts.forEach((chart) => later(chart));
 }
