@@ -61,7 +61,7 @@ def swiss_roll() -> Figure:
         "Diffusion map": lowdim.DiffusionMap(n_neighbors=10),
     }
     roll = {"Swiss roll\n2000 points": X}
-    figure = plot.compare({**roll, **_timed(estimators, X)}, t, columns=3)
+    figure = plot.compare({**roll, **_timed(estimators, X)}, t, columns=3, align=False)
     view: Any = figure.axes[0]
     view.view_init(elev=10, azim=-75)
     return figure

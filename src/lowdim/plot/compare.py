@@ -86,7 +86,7 @@ def compare(
             ncols=min(len(painted.kinds), 4 * columns),
             **LEGEND,
         )
-    painted.color_bar(figure, panels, location="bottom", aspect=50, fraction=0.03)
+    painted.color_bar(figure, panels, location="bottom", aspect=60, shrink=0.5)
     if title is not None:
         figure.suptitle(title, fontsize=TITLE + 1, color=INK)
     return figure
