@@ -214,6 +214,9 @@ def _views(frames: list[Frame]) -> tuple[list[Array], Array]:
 
 
 def _writer(path: Path) -> Any:
+    """What writes the film, found before the fit and not after it."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path: the folder {path.parent} does not exist; make it first.")
     ending = path.suffix.lower()
     if ending == ".gif":
         return _gif

@@ -48,52 +48,45 @@ def errors(
     """
     place = layout(embedding)
     n = len(place.points)
-    torn, false = _shares(torn, "torn", n), _shares(false, "false", n)
+    torn, false = _errors(torn, "torn", n), _errors(false, "false", n)
     place = place._replace(drawn=place.drawn & np.isfinite(torn) & np.isfinite(false))
     known = np.concatenate([torn[place.drawn], false[place.drawn]])
     percentile = float(np.percentile(known, 99)) if len(known) else 0.0
     top = min(max(np.ceil(100 * percentile) / 100, 0.01), 1.0)
     colors = two_way(torn / top, false / top)
-    if ax is None:
-        ax = axes_for(place, None)
+    axes: Axes = axes_for(place, ax)
     if place.points.shape[1] == 2 and place.drawn.sum() >= density.FROM:
         shown = place.points[place.drawn], colors[place.drawn]
-        density.draw(axes_for(place, ax), *shown, "equalize", square=not place.strip)
+        density.draw(axes, *shown, "equalize", square=not place.strip)
     else:
         order = np.argsort(torn + false, kind="stable")
-        draw_points(
-            axes_for(place, ax),
-            place,
-            colors,
-            size or marker_size(place.drawn),
-            order[place.drawn[order]],
-        )
-    frame(ax, place)
+        area = size or marker_size(place.drawn)
+        draw_points(axes, place, colors, area, order[place.drawn[order]])
+    frame(axes, place)
     if title is not None:
-        ax.set_title(title, fontsize=TITLE, color=INK)
-    _key(ax, top)
-    axes: Axes = ax
+        axes.set_title(title, fontsize=TITLE, color=INK)
+    _key(axes, top)
     return axes
 
 
 def two_way(torn: Array, false: Array) -> Array:
-    """Colours between the four corners, (n, 3), for shares in [0, 1]."""
+    """Colours between the four corners, (n, 3), for errors from 0 to 1."""
     a, b = np.clip(torn, 0, 1)[..., None], np.clip(false, 0, 1)[..., None]
     low = (1 - b) * CORNERS[0, 0] + b * CORNERS[0, 1]
     high = (1 - b) * CORNERS[1, 0] + b * CORNERS[1, 1]
     return np.asarray((1 - a) * low + a * high)
 
 
-def _shares(values: Any, name: str, n: int) -> Array:
-    shares = np.asarray(values, dtype=np.float64)
-    if shares.shape != (n,):
-        raise ValueError(f"{name} has shape {shares.shape}, but there are {n} objects.")
+def _errors(values: Any, name: str, n: int) -> Array:
+    errors = np.asarray(values, dtype=np.float64)
+    if errors.shape != (n,):
+        raise ValueError(f"{name} has shape {errors.shape}, but there are {n} objects.")
     with np.errstate(invalid="ignore"):
-        wrong = (shares < 0) | (shares > 1)
+        wrong = (errors < 0) | (errors > 1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"{name} must hold numbers in [0, 1], found {shares[row]:g} at [{row}].")
-    return shares
+        raise ValueError(f"{name} must hold numbers in [0, 1], found {errors[row]:g} at [{row}].")
+    return errors
 
 
 def _key(ax: Any, top: float) -> None:

@@ -48,8 +48,10 @@ def write(
     commands : what to type to make the report again; by default the Python lines of the runs.
     notes : paragraphs under the title: what the data are, what was left out.
     """
-    n = check_runs(runs)
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path: the folder {path.parent} does not exist; make it first.")
+    n = check_runs(runs)
     data = encode(runs, labels=labels, ids=ids, images=images)
     page = _resource("page.html").substitute(
         title=text(title),
