@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -10,19 +10,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
 from lowdim.backends import native
-from lowdim.base.embedder import Embedder
+from lowdim.base.neighbor_embedder import NeighborEmbedder
 from lowdim.checks import Array
 from lowdim.relations.distances import Metric, cross_distances
-from lowdim.relations.graph import NeighborGraph, fingerprint
+from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import merged, nearest_within, padded
 from lowdim.relations.neighbors import neighbor_graph
-from lowdim.relations.precomputed import check_k, precomputed_graph, sparse_rows
-from lowdim.relations.search import nearest_outside, query, smallest, within_reach
+from lowdim.relations.precomputed import precomputed_graph, sparse_rows
+from lowdim.relations.search import nearest_outside, query, within_reach
 
 DISCONNECTED = ("join", "largest", "separate", "raise")
 
 
-class GraphEmbedder(Embedder):
+class GraphEmbedder(NeighborEmbedder):
     """An embedder that sees its data as a neighbour graph.
 
     The parameters `n_neighbors`, `radius` and `disconnected` mean the same in every such method,
@@ -32,30 +32,6 @@ class GraphEmbedder(Embedder):
     graph_: NeighborGraph
     _default_neighbors = 10  # where neither n_neighbors nor radius is given
 
-    def fit(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Self:
-        """Compute `embedding_` from the objects X.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix (n_samples, n_features); with metric="precomputed"
-            a matrix of dissimilarities, a sparse graph of them, or a `NeighborGraph`.
-        y : ignored.
-        graph : the neighbour graph of X from `lowdim.neighbors`, with at least `n_neighbors`
-            neighbours, to be used instead of computing it.
-        """
-        for name in ("parts_", "part_rows_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        checks.choice(self.disconnected, "disconnected", DISCONNECTED)
-        with native.blas_on_one_thread():
-            rows = self._objects(X, fitting=True)
-            self._fit_connected(rows, self._neighbor_graph(rows, graph))
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Array:
-        """Fit to X and return `embedding_`."""
-        return self.fit(X, y, graph=graph).embedding_
-
     def transform(self, X: Any) -> Array:
         """Coordinates of new objects; a row's answer does not depend on the other rows."""
         check_is_fitted(self)
@@ -64,46 +40,27 @@ class GraphEmbedder(Embedder):
         with native.blas_on_one_thread():
             return self._transform_parts(self._objects(X, fitting=False))
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
-        """Set `embedding_` from a connected graph of the rows."""
-        raise NotImplementedError
-
     def _neighbor_graph(self, rows: Any, given: NeighborGraph | None) -> NeighborGraph:
-        k, radius = self.n_neighbors, self.radius
-        if k is not None and radius is not None:
+        checks.choice(self.disconnected, "disconnected", DISCONNECTED)
+        if self.radius is None:
+            return super()._neighbor_graph(rows, given)
+        if self.n_neighbors is not None:
             raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
         if isinstance(rows, NeighborGraph):
-            return rows if rows.n_neighbors is None or k is None else rows.take(k)
+            return rows
         if given is not None:
-            return self._given_graph(rows, given)
-        if k is None and radius is None:
-            k = min(self._default_neighbors, rows.shape[0] - 1)
+            return self._same_data(rows, given)
         if self._precomputed:
-            return precomputed_graph(rows, k, radius)
-        if k is not None:
-            check_k(k, rows.shape[0])
-        return neighbor_graph(rows, self._metric, k, radius, self._n_jobs)
+            return precomputed_graph(rows, None, self.radius)
+        return neighbor_graph(rows, self._metric, None, self.radius, self._n_jobs)
 
-    def _given_graph(self, rows: Any, graph: NeighborGraph) -> NeighborGraph:
-        if not isinstance(graph, NeighborGraph):
-            raise TypeError(
-                f"graph must be a NeighborGraph from lowdim.neighbors, got {type(graph).__name__}."
-            )
-        if graph.n_objects != rows.shape[0]:
-            raise ValueError(f"graph has {graph.n_objects} objects, but X has {rows.shape[0]}.")
-        if graph.fingerprint and graph.fingerprint != fingerprint(rows):
-            raise ValueError(
-                "graph was computed from other data than X (their fingerprints differ). Compute "
-                "it again with lowdim.neighbors(X, ...)."
-            )
-        if not self._precomputed and graph.metric not in (self._metric.name, "precomputed"):
-            raise ValueError(
-                f"graph was measured by metric={graph.metric!r}, but this estimator's metric is "
-                f"{self._metric.name!r}. Give both the same."
-            )
-        if graph.n_neighbors is None or self.n_neighbors is None:
-            return graph
-        return graph.take(self.n_neighbors)
+    def _n_wanted(self, n: int) -> int:
+        if self.n_neighbors is None:
+            return min(self._default_neighbors, n - 1)
+        return self.n_neighbors  # type: ignore[no-any-return]  # checked where it is used
+
+    def _cut(self, graph: NeighborGraph) -> NeighborGraph:
+        return graph if self.n_neighbors is None else super()._cut(graph)
 
     # --- the one policy for disconnected graphs ---------------------------------------------
 
@@ -111,7 +68,10 @@ class GraphEmbedder(Embedder):
     def _symmetry(self) -> str:
         return str(getattr(self, "symmetry", "union"))
 
-    def _fit_connected(self, rows: Any, graph: NeighborGraph) -> None:
+    def _fit_neighbors(self, rows: Any, graph: NeighborGraph) -> None:
+        for name in ("parts_", "part_rows_"):
+            if hasattr(self, name):
+                delattr(self, name)
         count, labels = graph.components(self._symmetry)
         if count == 1:
             self.graph_ = graph
@@ -205,16 +165,14 @@ class GraphEmbedder(Embedder):
         k = self.graph_.n_neighbors
         if k is None and self.radius is None:
             return self._linked(rows, 1)
-        if self._precomputed and hasattr(rows, "tocsr"):
-            return padded(*sparse_rows(rows, k, self.radius))
-        if k is None:
-            measured = rows
-            if not self._precomputed:
-                measured = cross_distances(rows, self.X_fit_, self._metric, self._n_jobs)
-            return nearest_within(measured, self.radius)
-        if self._precomputed:
-            return smallest(rows, k)
-        return query(self.X_fit_, rows, k, self._metric, self._n_jobs)
+        if k is not None:
+            return self._nearest_known(rows, k)
+        if hasattr(rows, "tocsr") and self._precomputed:
+            return padded(*sparse_rows(rows, None, self.radius))
+        measured = rows
+        if not self._precomputed:
+            measured = cross_distances(rows, self.X_fit_, self._metric, self._n_jobs)
+        return nearest_within(measured, self.radius)
 
     def _new_links(self, rows: Any, *, itself: bool = False) -> tuple[Array, Array]:
         """Neighbours of new objects by the rule that linked the training objects.
@@ -237,12 +195,7 @@ class GraphEmbedder(Embedder):
         reach = reach * (
             1 + max(1e-8, 16 * float(np.finfo(reach.dtype).eps))
         )  # rounding parts none
-        if self._precomputed and hasattr(rows, "tocsr"):
-            nearest, distances = padded(*sparse_rows(rows, k, None))
-        elif self._precomputed:
-            nearest, distances = smallest(rows, k)
-        else:
-            nearest, distances = query(self.X_fit_, rows, k, self._metric, self._n_jobs)
+        nearest, distances = self._nearest_known(rows, k)
         if self._symmetry == "mutual":
             far = distances > reach[nearest]
             far[:, 0] = False
