@@ -17,7 +17,7 @@ from lowdim.report.runs import Run, check_runs
 from lowdim.report.tables import best, measure_names, number, quality_table
 from lowdim.versions import versions
 
-_SCRIPTS = ("colors.js", "chart.js", "report.js")
+_SCRIPTS = ("colors.js", "chart.js", "maps.js", "legend.js", "objects.js", "report.js")
 _UNDER_A_MAP = 3
 """Measures written under each map."""
 

@@ -1,6 +1,6 @@
 // A map on a canvas. Points are stamped into the canvas's pixels one by one: for the tens of
-// thousands of points of a map that takes a few milliseconds, needs no graphics card, and any number
-// of maps fits on a page.
+// thousands of points of a map that takes a few milliseconds, needs no graphics card, and any
+// number of maps fits on a page.
 
 const GOLDEN = 0.6180339887498949;
 const HIDDEN = 0;
@@ -81,7 +81,11 @@ class Chart {
     const ratio = window.devicePixelRatio || 1;
     const width = Math.round(this.canvas.clientWidth * ratio);
     const height = Math.round(this.canvas.clientHeight * ratio);
-    if (!width || !height || (this.image && this.image.width === width && this.image.height === height)) {
+    if (
+      !width ||
+      !height ||
+      (this.image && this.image.width === width && this.image.height === height)
+    ) {
       return false;
     }
     Object.assign(this.canvas, { width, height });
@@ -133,7 +137,8 @@ class Chart {
       if (states[i] !== state || !placed[i]) continue;
       const column = Math.round(x[i]);
       const row = Math.round(y[i]);
-      if (column < reach || row < reach || column >= width - reach || row >= height - reach) continue;
+      if (column < reach || row < reach || column >= width - reach || row >= height - reach)
+        continue;
       const color = state === DIM ? faint : colors[i];
       const redBlue = color & 0xff00ff;
       const green = (color >> 8) & 255;
@@ -177,7 +182,10 @@ class Chart {
   locate(event) {
     const box = this.canvas.getBoundingClientRect();
     const edge = this.canvas.clientLeft;
-    return [(event.clientX - box.left - edge) * this.ratio, (event.clientY - box.top - edge) * this.ratio];
+    return [
+      (event.clientX - box.left - edge) * this.ratio,
+      (event.clientY - box.top - edge) * this.ratio,
+    ];
   }
 
   /** The point that is drawn nearest to a place, or -1 if none is close. */
@@ -197,7 +205,8 @@ class Chart {
     const { states } = this.look;
     const within = [];
     for (let i = 0; i < this.n; i++) {
-      if (this.placed[i] && states[i] !== HIDDEN && encloses(line, this.x[i], this.y[i])) within.push(i);
+      if (this.placed[i] && states[i] !== HIDDEN && encloses(line, this.x[i], this.y[i]))
+        within.push(i);
     }
     return within;
   }

@@ -4,8 +4,23 @@ const NOWHERE = 65535; // an object without a place, or a label without a value
 const UNKNOWN = 255; // an error that was not looked at; the others are 0 to 254
 
 const VIRIDIS = [
-  "#440154", "#48186a", "#472d7b", "#424086", "#3b528b", "#33638d", "#2c728e", "#26828e", "#21918c",
-  "#1fa088", "#28ae80", "#3fbc73", "#5ec962", "#84d44b", "#addc30", "#d8e219", "#fde725",
+  "#440154",
+  "#48186a",
+  "#472d7b",
+  "#424086",
+  "#3b528b",
+  "#33638d",
+  "#2c728e",
+  "#26828e",
+  "#21918c",
+  "#1fa088",
+  "#28ae80",
+  "#3fbc73",
+  "#5ec962",
+  "#84d44b",
+  "#addc30",
+  "#d8e219",
+  "#fde725",
 ].map(rgb);
 
 // Neither, false, torn, both: blue against orange, and a grey that recedes on paper of either kind.
