@@ -75,6 +75,14 @@ def test_kinds_get_a_legend_and_distinct_colours(color, texts):
     assert {to_hex(shade) for shade in drawn(ax)[1]} == shades
 
 
+def test_missing_labels_are_one_grey_kind():
+    color = np.array(["a", None, float("nan"), "", "b", "a"] * 10, dtype=object)
+    ax = plot.scatter(Y2, color)
+    assert legend_texts(ax.get_legend()) == ["(missing)", "a", "b"]
+    greys = [to_hex(shade) for shade in drawn(ax)[1]].count("#cccccc")
+    assert greys == 30
+
+
 def test_the_legend_names_the_colour_of_its_points():
     color = np.where(Y2[:, 0] > 0, "right", "left")
     ax = plot.scatter(Y2, color)

@@ -12,6 +12,9 @@ from lowdim.plot.canvas import FAINT, INK, OKABE_ITO, TEXT, palette, require_mat
 MOST_KINDS = 12
 """More kinds than this cannot be told apart by colour."""
 
+MISSING = "(missing)"
+"""The kind of objects whose label is not known."""
+
 LEGEND: dict[str, Any] = {
     "frameon": False,
     "fontsize": TEXT,
@@ -71,14 +74,14 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels has shape {values.shape}, but there are {n} objects.")
-    if values.dtype.kind in "OUS":
-        values = values.astype(str)
+    values = in_words(values)
     if values.dtype.kind in "biuU":
         kinds, codes = np.unique(values, return_inverse=True)
         if len(kinds) <= MOST_KINDS or values.dtype.kind == "U":
             few = len(kinds) <= MOST_KINDS
             spread = np.linspace(0, 1, max(len(kinds), 2))[: len(kinds)]
             shades = to_rgba_array(palette(len(kinds))) if few else viridis(spread)
+            shades[kinds == MISSING] = to_rgba_array(FAINT)
             return Paint(shades[codes], tuple(map(str, kinds)), codes, shades)
     if values.dtype.kind not in "biuf":
         raise TypeError(f"labels must be numbers or strings, got {values.dtype}.")
@@ -88,6 +91,18 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     with np.errstate(invalid="ignore"):
         unit = (numbers - low) / ((high - low) or 1.0)
     return Paint(viridis(unit), scale=(low, high))
+
+
+def in_words(labels: Array) -> Array:
+    """Labels that are no numbers as strings, with one kind for None, NaN and empty ones."""
+    if labels.dtype.kind not in "OUS":
+        return labels
+    entries = labels.astype("U") if labels.dtype.kind == "S" else labels
+    return np.array([MISSING if _absent(entry) else str(entry) for entry in entries.tolist()])
+
+
+def _absent(entry: Any) -> bool:
+    return entry is None or entry == "" or (isinstance(entry, float) and np.isnan(entry))
 
 
 def viridis(unit: Array) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.plot.canvas import palette
 from lowdim.plot.compare import aligned
+from lowdim.plot.paint import MOST_KINDS
 from lowdim.report.markup import clean
 from lowdim.report.runs import Run
 
@@ -23,13 +24,11 @@ NOWHERE = 65535
 UNKNOWN = 255
 """The error of an object at which nobody looked."""
 
-_MOST_SHADES = 12
-_MOST_KINDS = 200
+_MOST_LISTED = 200
 _MOST_INTEGERS = 30
 """Integers of more kinds than this are values on a scale."""
 
 _MOST_PIXELS = 8_000_000
-_MISSING = "(missing)"
 
 
 def encode(
@@ -98,19 +97,16 @@ def _color(name: str, labels: Any, n: int) -> dict[str, Any]:
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels {name!r} has shape {values.shape}, but there are {n} objects.")
-    if values.dtype.kind in "OUS":
-        values = np.array(
-            [_MISSING if _absent(entry) else clean(entry) for entry in values.tolist()]
-        )
+    values = in_words(values)
     if values.dtype.kind in "biuU":
         kinds, codes = np.unique(values, return_inverse=True)
         if values.dtype.kind == "U" or len(kinds) <= _MOST_INTEGERS:
-            few = len(kinds) <= _MOST_SHADES
+            few = len(kinds) <= MOST_KINDS
             return {
                 "name": clean(name),
-                "kinds": [str(kind) for kind in kinds],
+                "kinds": [clean(kind) for kind in kinds],
                 "shades": list(palette(len(kinds))) if few else None,
-                "legend": len(kinds) <= _MOST_KINDS,
+                "legend": len(kinds) <= _MOST_LISTED,
                 "codes": _base64(codes.astype("<u4" if len(kinds) > 65536 else "<u2")),
             }
     if values.dtype.kind not in "biuf":
@@ -122,10 +118,6 @@ def _color(name: str, labels: Any, n: int) -> dict[str, Any]:
     finite = np.isfinite(numbers)
     q[finite] = np.rint((numbers[finite] - low) / ((high - low) or 1.0) * (NOWHERE - 1))
     return {"name": clean(name), "low": low, "high": high, "values": _base64(q)}
-
-
-def _absent(entry: Any) -> bool:
-    return entry is None or entry == "" or (isinstance(entry, float) and np.isnan(entry))
 
 
 def _sheet(images: Any, n: int) -> dict[str, Any] | None:
