@@ -14,7 +14,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.plot.canvas import palette
 from lowdim.plot.compare import aligned
-from lowdim.plot.paint import MOST_KINDS
+from lowdim.plot.paint import MOST_KINDS, in_words
 from lowdim.report.markup import clean
 from lowdim.report.runs import Run
 
