@@ -80,9 +80,18 @@ def _measures(report: Any) -> dict[str, Measure]:
         ("kept", report.preservation, up, f"share of the {k} nearest kept", "close neighbours"),
         ("local Q", report.q_local, up, f"neighbourhoods up to {report.K_max:,}", ""),
         ("global Q", report.q_global, up, f"neighbourhoods from {report.K_max:,} on", ""),
-        ("rank correlation", report.spearman, up, "of the distances (Spearman)", "large distances"),
+        (
+            "rank correlation",
+            report.spearman,
+            up,
+            "of the distances (Spearman)",
+            "straight-line distances",
+        ),
         ("stress-1", report.stress_1, down, "distances at the best scale; 0 at best", ""),
     ]
+    if report.geodesic is not None:
+        told = "of the distances with those along the data's neighbour graph (Spearman)"
+        rows.insert(7, ("along the data", report.geodesic, up, told, "distances along the data"))
     if report.labels is not None:
         name = f"{k}-NN {'accuracy' if report.labels.kind == 'accuracy' else 'R²'}"
         told = f"labels from neighbours on the map; in the data {float(report.labels.data):.3f}"
