@@ -52,7 +52,7 @@ _FUNCTIONS = {
     "procrustes": "solvers.procrustes",
     "show_versions": "versions",
 }
-_PACKAGES = ("data", "plot", "quality")
+_PACKAGES = ("data", "plot", "quality", "report")
 
 
 def _methods() -> dict[str, str]:

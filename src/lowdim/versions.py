@@ -8,9 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 from lowdim.backends import native
 
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "matplotlib")
 
-def show_versions() -> None:
-    """Print the versions and the machine that a result depends on."""
+
+def versions() -> dict[str, str]:
+    """The versions and the machine that a result depends on, by name."""
     import scipy.linalg  # noqa: F401  (so that its BLAS is loaded and can be reported)
     from threadpoolctl import threadpool_info
 
@@ -20,12 +22,20 @@ def show_versions() -> None:
         except PackageNotFoundError:
             return "not installed"
 
-    print(f"lowdim        {installed('lowdim')}")
-    print(f"python        {sys.version.split()[0]} on {platform.platform()}")
-    for name in ("numpy", "scipy", "scikit-learn", "threadpoolctl", "matplotlib"):
-        print(f"{name:<13} {installed(name)}")
-    print(f"instructions  {native.isa()} (LOWDIM_ISA overrides)")
-    print(f"threads       {native.n_threads(None)} (LOWDIM_NUM_THREADS overrides)")
+    found = {
+        "lowdim": installed("lowdim"),
+        "python": f"{sys.version.split()[0]} on {platform.platform()}",
+        **{name: installed(name) for name in _PACKAGES},
+        "instructions": f"{native.isa()} (LOWDIM_ISA overrides)",
+        "threads": f"{native.n_threads(None)} (LOWDIM_NUM_THREADS overrides)",
+    }
     for library in threadpool_info():
-        name, number = library["internal_api"], library["version"]
-        print(f"{library['user_api']:<13} {name} {number}, {library['num_threads']} threads")
+        name = " ".join(filter(None, (library["internal_api"], library["version"])))
+        found[library["user_api"]] = f"{name}, {library['num_threads']} threads"
+    return found
+
+
+def show_versions() -> None:
+    """Print the versions and the machine that a result depends on."""
+    for name, value in versions().items():
+        print(f"{name:<13} {value}")

@@ -365,7 +365,7 @@ def test_odd_but_valid_dissimilarities():
 def test_the_picture_of_the_weights(tmp_path):
     found = lowdim.INDSCAL(3).fit(subjects(p=3)[2])
     axes = plot.subject_weights(
-        found.weights_, labels=[f"s{k}" for k in range(10)], dimensions=(0, 2), title="Subjects"
+        found.weights_, names=[f"s{k}" for k in range(10)], dimensions=(0, 2), title="Subjects"
     )
     ends = np.asarray(axes.collections[-1].get_offsets())
     np.testing.assert_allclose(ends, found.weights_[:, [0, 2]])

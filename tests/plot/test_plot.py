@@ -6,7 +6,9 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
 
+import lowdim
 from lowdim import plot
 from lowdim.plot.canvas import OKABE_ITO, TWELVE, palette
 from lowdim.relations.neighbors import neighbors
@@ -73,6 +75,14 @@ def test_kinds_get_a_legend_and_distinct_colours(color, texts):
     assert {to_hex(shade) for shade in drawn(ax)[1]} == shades
 
 
+def test_missing_labels_are_one_grey_kind():
+    color = np.array(["a", None, float("nan"), "", "b", "a"] * 10, dtype=object)
+    ax = plot.scatter(Y2, color)
+    assert legend_texts(ax.get_legend()) == ["(missing)", "a", "b"]
+    greys = [to_hex(shade) for shade in drawn(ax)[1]].count("#cccccc")
+    assert greys == 30
+
+
 def test_the_legend_names_the_colour_of_its_points():
     color = np.where(Y2[:, 0] > 0, "right", "left")
     ax = plot.scatter(Y2, color)
@@ -111,7 +121,7 @@ def test_constant_values_and_no_points_can_be_drawn(tmp_path):
 
 
 def test_one_colour_for_all():
-    shades = drawn(plot.scatter(Y2, "#D55E00"))[1]
+    shades = drawn(plot.scatter(Y2, color="#D55E00"))[1]
     assert {to_hex(shade) for shade in shades} == {"#d55e00"}
 
 
@@ -161,10 +171,10 @@ def test_shapes_that_cannot_be_drawn(shape):
 
 
 def test_wrong_lengths_are_named():
-    with pytest.raises(ValueError, match="color has 3 entries, but there are 60"):
+    with pytest.raises(ValueError, match=r"labels has shape \(3,\), but there are 60"):
         plot.scatter(Y2, [1, 2, 3])
-    with pytest.raises(ValueError, match="labels has 2 entries for 60"):
-        plot.scatter(Y2, labels=["a", "b"])
+    with pytest.raises(ValueError, match="names has 2 entries for 60"):
+        plot.scatter(Y2, names=["a", "b"])
     with pytest.raises(ValueError, match=r"images must have shape \(60, height, width"):
         plot.scatter(Y2, images=np.zeros((3, 8, 8)))
     with pytest.raises(ValueError, match="two dimensions only"):
@@ -206,7 +216,7 @@ def test_images_sit_on_their_points_and_do_not_overlap(shape, tmp_path):
 def test_names_are_written_apart():
     grid = np.array([(x, y) for x in range(4) for y in range(4)], dtype=float)
     names = [f"place {i}" for i in range(16)]
-    ax = plot.scatter(grid, labels=names)
+    ax = plot.scatter(grid, names=names)
     ax.figure.canvas.draw()
     assert [text.get_text() for text in ax.texts] == names
     boxes = [text.get_window_extent() for text in ax.texts]
@@ -217,7 +227,7 @@ def test_names_are_written_apart():
 
 def test_names_in_three_dimensions_skip_nan():
     Y = np.array([[0, 0, 0], [1, 1, 1], [np.nan, 0, 0]])
-    ax = plot.scatter(Y, labels=["a", "b", "c"])
+    ax = plot.scatter(Y, names=["a", "b", "c"])
     assert [text.get_text().strip() for text in ax.texts] == ["a", "b"]
 
 
@@ -241,6 +251,135 @@ def test_compare_columns():
     assert figure.legends == []
     with pytest.raises(ValueError, match="embeddings is empty"):
         plot.compare({})
+
+
+def test_compare_turns_the_maps_onto_the_first():
+    turn = np.array([[0.0, 1.0], [1.0, 0.0]]) @ [[np.cos(1), -np.sin(1)], [np.sin(1), np.cos(1)]]
+    other = 3 * Y2 @ turn + 5
+    first, second, again = plot.compare({"a": Y2, "b": other, "c": Y2}).axes
+    shrunk = points(second) - points(second).mean(axis=0)
+    np.testing.assert_allclose(shrunk / 3, points(first) - points(first).mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(points(again), points(first))
+    _, straight = plot.compare({"a": Y2, "b": other}, align=False).axes
+    np.testing.assert_array_equal(np.sort(points(straight), axis=0), np.sort(other, axis=0))
+
+
+def test_compare_aligns_by_the_objects_that_both_maps_place():
+    other = -Y2
+    other[3] = np.nan
+    _, second = plot.compare({"a": Y2, "b": other}).axes
+    np.testing.assert_allclose(
+        np.sort(points(second), axis=0), np.sort(np.delete(Y2, 3, axis=0), axis=0), atol=1e-9
+    )
+
+
+def test_compare_writes_the_quality_under_the_titles():
+    quality = {"a": {"AUC": 0.51234, "trust": 0.9}, "b": 0.25, "c": "not assessed"}
+    figure = plot.compare({"a": Y2, "b": Y2, "c": Y2, "d": Y2}, quality=quality)
+    texts = [[text.get_text() for text in ax.texts] for ax in figure.axes]
+    assert texts == [["AUC 0.512  trust 0.9"], ["0.25"], ["not assessed"], []]
+    with pytest.raises(ValueError, match="quality names 'z'"):
+        plot.compare({"a": Y2}, quality={"z": 1.0})
+    with pytest.raises(ValueError, match="same objects, got 60 in 'a', 59 in 'b'"):
+        plot.compare({"a": Y2, "b": Y2[1:]})
+
+
+def test_values_have_a_colour_bar():
+    (_, bar) = plot.scatter(Y2, np.linspace(2, 7, 60)).figure.axes
+    assert bar.get_ylim() == (2, 7)
+    assert len(plot.scatter(Y2, np.linspace(2, 7, 60), legend="none").figure.axes) == 1
+    assert len(plot.compare({"a": Y2, "b": Y2}, np.arange(60.0)).axes) == 3
+
+
+def test_many_kinds_are_named_on_the_map():
+    kinds = np.array([f"kind {i:02}" for i in np.arange(60) % 15])
+    ax = plot.scatter(Y2, kinds)
+    assert ax.get_legend() is None
+    assert sorted(text.get_text() for text in ax.texts) == sorted(set(kinds))
+    for text in ax.texts:
+        members = Y2[kinds == text.get_text()]
+        assert (members == text.xy).all(axis=1).any()
+    assert len(plot.scatter(Y2, np.arange(60) % 3, legend="map").texts) == 3
+    assert len(plot.scatter(Y2, np.arange(60).astype(str), legend="none").texts) == 0
+
+
+def test_some_points_can_be_named():
+    ax = plot.scatter(Y2, names={3: "three", 50: "fifty"})
+    assert {text.get_text(): tuple(text.xy) for text in ax.texts} == {
+        "three": tuple(Y2[3]),
+        "fifty": tuple(Y2[50]),
+    }
+    with pytest.raises(ValueError, match="names has an entry for row 60"):
+        plot.scatter(Y2, names={60: "none"})
+
+
+def test_colours_and_labels_are_not_confused():
+    with pytest.raises(ValueError, match="give labels"):
+        plot.scatter(Y2, color=np.arange(60))
+    with pytest.raises(ValueError, match="color has 2 entries"):
+        plot.scatter(Y2, color=["red", "blue"])
+    with pytest.raises(ValueError, match="labels and color"):
+        plot.scatter(Y2, np.arange(60), color="red")
+
+
+def test_rnx_curves_are_what_they_are_given(tmp_path):
+    K = np.arange(1, 50)
+    ax = plot.rnx({"a": (K, 1 / K), "b": (K[:9], np.zeros(9))}, title="curves")
+    _, a, b = ax.lines
+    np.testing.assert_array_equal(a.get_xdata(), K)
+    np.testing.assert_allclose(a.get_ydata(), 1 / K)
+    assert len(b.get_xdata()) == 9
+    assert ax.get_xscale() == "log"
+    assert legend_texts(ax.get_legend()) == ["a", "b"]
+    assert plot.rnx({"a": (K, 1 / K)}, ax) is ax
+    assert saved(ax.figure, tmp_path) > 5000
+
+
+def test_rnx_names_what_is_wrong():
+    with pytest.raises(ValueError, match="curves is empty"):
+        plot.rnx({})
+    for bad in [([1, 2], [0.1]), ([0, 1], [0.1, 0.2]), ([], [])]:
+        with pytest.raises(ValueError, match=r"curves\['b'\] must be two vectors"):
+            plot.rnx({"a": ([1], [0.5]), "b": bad})
+
+
+def test_errors_colour_two_ways(tmp_path):
+    torn, false = np.zeros(60), np.zeros(60)
+    torn[:20], false[10:30] = 1, 1
+    ax = plot.errors(Y2, torn, false, title="errors")
+    shade = {tuple(p): to_hex(c) for p, c in zip(*drawn(ax), strict=True)}
+    expected = {5: "#0072b2", 15: "#1a1a1a", 25: "#e69f00", 45: "#d9d9d9"}
+    assert {row: shade[tuple(Y2[row])] for row in expected} == expected
+    np.testing.assert_array_equal(points(ax)[-10:], Y2[10:20])  # the worst on top
+    (key,) = ax.child_axes
+    assert "torn" in key.get_xlabel()
+    assert "false" in key.get_ylabel()
+    assert saved(ax.figure, tmp_path) > 5000
+    for Y in (Y2[:, 0], rng.normal(size=(60, 3))):
+        assert len(plot.errors(Y, torn, false).child_axes) == 1
+
+
+def test_errors_names_what_is_wrong():
+    with pytest.raises(ValueError, match=r"torn has shape \(3,\), but there are 60"):
+        plot.errors(Y2, np.zeros(3), np.zeros(60))
+    with pytest.raises(ValueError, match=r"false must hold numbers in \[0, 1\], found 5 at \[7\]"):
+        plot.errors(Y2, np.zeros(60), 5.0 * (np.arange(60) == 7))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 5])
+def test_every_estimator_plots_itself(columns):
+    X = rng.normal(size=(60, 8))
+    model = lowdim.PCA(n_components=columns)
+    with pytest.raises(NotFittedError):
+        model.plot()
+    ax = model.fit(X).plot(np.arange(60) % 2)
+    assert ax.get_title() == "PCA"
+    assert ax.name == ("3d" if columns == 3 else "rectilinear")
+    assert legend_texts(ax.get_legend()) == ["0", "1"]
+    if columns != 3:
+        expected = np.sort(model.embedding_[:, 0])
+        np.testing.assert_allclose(np.sort(points(ax)[:, 0]), expected)
+    assert model.plot(title="a map", ax=ax) is ax
 
 
 def test_scree_marks_negative_values():

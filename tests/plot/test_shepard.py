@@ -21,5 +21,5 @@ def test_points_and_line_are_the_pairs(tmp_path):
 
 
 def test_arrays_of_unequal_length():
-    with pytest.raises(ValueError, match="3, 2 and 3 entries"):
+    with pytest.raises(ValueError, match="3, 2, 3 entries"):
         plot.shepard((np.ones(3), np.ones(2), np.ones(3)))

@@ -73,6 +73,20 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Write the estimator to a file of arrays and JSON; `lowdim.load(path)` reads it."""
         persist.save(self, path)
 
+    def plot(self, labels: Any = None, **options: Any) -> Any:
+        """Draw the map, coloured by `labels`; returns matplotlib axes.
+
+        The options are those of `lowdim.plot.scatter`: `names`, `images`, `density`, `title`, `ax`
+        and so on. Of a map with more than three dimensions the first two are drawn.
+        """
+        from lowdim.plot import scatter
+
+        check_is_fitted(self)
+        Y = self.embedding_
+        shown = Y if Y.shape[1] <= 3 else Y[:, :2]
+        options.setdefault("title", type(self).__name__)
+        return scatter(shown, labels, **options)
+
     # --- what a method provides ------------------------------------------------------------
 
     def _fit(self, rows: Any) -> None:

@@ -61,7 +61,7 @@ def swiss_roll() -> Figure:
         "Diffusion map": lowdim.DiffusionMap(n_neighbors=10),
     }
     roll = {"Swiss roll\n2000 points": X}
-    figure = plot.compare({**roll, **_timed(estimators, X)}, t, columns=3)
+    figure = plot.compare({**roll, **_timed(estimators, X)}, t, columns=3, align=False)
     view: Any = figure.axes[0]
     view.view_init(elev=10, azim=-75)
     return figure
@@ -126,7 +126,7 @@ def cities() -> Figure:
     figure = new_figure(8.0, 4.2)
     for ax, second in zip(figure.subplots(1, 2), (1, 2), strict=True):
         title = f"Classical MDS, dimensions 1 and {second + 1}"
-        plot.scatter(Y[:, [0, second]], labels=names, ax=ax, title=title)
+        plot.scatter(Y[:, [0, second]], names=names, ax=ax, title=title)
     return figure
 
 

@@ -81,6 +81,18 @@ def bare(ax: Any) -> None:
         spine.set(color=FAINT, linewidth=0.6)
 
 
+def tidy(ax: Any, across: str, up: str, title: str | None = None) -> None:
+    """A chart's labels and ticks, small and dark, and no frame above and to the right."""
+    ax.set_xlabel(across, fontsize=TEXT, color=INK)
+    ax.set_ylabel(up, fontsize=TEXT, color=INK)
+    ax.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
+    ax.yaxis.get_offset_text().set_fontsize(TEXT - 1)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    if title is not None:
+        ax.set_title(title, fontsize=TITLE, color=INK)
+
+
 class Layout(NamedTuple):
     """Where to draw each object, (n, 2) or (n, 3), and which objects can be drawn (no NaN).
 

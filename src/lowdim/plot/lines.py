@@ -1,22 +1,25 @@
-"""Pictures with lines: spectra, and neighbour graphs over a map."""
+"""Pictures with lines: spectra, R_NX curves, and neighbour graphs over a map."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowdim.plot.canvas import (
+    FAINT,
     INK,
     OKABE_ITO,
     TEXT,
-    TITLE,
     axes_for,
     layout,
     new_figure,
     require_matplotlib,
+    tidy,
 )
+from lowdim.plot.names import Names
 from lowdim.plot.scatter import scatter
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from lowdim.relations.graph import NeighborGraph
 
 _BLUE, _VERMILLION = OKABE_ITO[0], OKABE_ITO[3]
+_CURVES = OKABE_ITO[:7]  # without yellow, too faint for a line
+_DASHES = ("-", "--", ":")
 _RASTER_FROM = 20000
 """From this many edges on, vector files hold them as pixels and stay small."""
 
@@ -54,22 +59,50 @@ def scree(
     else:
         axes.set_ylim(bottom=0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("dimension", fontsize=TEXT, color=INK)
-    axes.set_ylabel(label, fontsize=TEXT, color=INK)
-    axes.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
-    axes.yaxis.get_offset_text().set_fontsize(TEXT - 1)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    if title is not None:
-        axes.set_title(title, fontsize=TITLE, color=INK)
+    tidy(axes, "dimension", label, title)
+    return axes
+
+
+def rnx(curves: Mapping[str, tuple[Any, Any]], ax: Any = None, *, title: str | None = None) -> Axes:
+    """Draw R_NX(K) of one or more maps: how much of the neighbourhoods of every size K is kept.
+
+    A perfect map has 1 at every K, one made at random 0. K runs on a logarithmic scale, so the
+    left shows close neighbours and the right the arrangement as a whole. (Lee, Renard, Bernard,
+    Dupont and Verleysen, Neurocomputing 112, 2013.)
+
+    Parameters
+    ----------
+    curves : mapping of a map's name to its sizes K and its values R_NX(K).
+    ax : matplotlib axes to draw on, otherwise those of a new figure.
+    """
+    require_matplotlib()
+    if not curves:
+        raise ValueError("curves is empty: give at least one, as {name: (K, R)}.")
+    axes: Axes = new_figure(4.5, 3.2).add_subplot() if ax is None else ax
+    axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0.5)
+    for place, (name, curve) in enumerate(curves.items()):
+        K, R = (np.asarray(part, dtype=np.float64) for part in curve)
+        if K.ndim != 1 or K.shape != R.shape or not len(K) or np.min(K) <= 0:
+            raise ValueError(
+                f"curves[{name!r}] must be two vectors of one length, K positive, got shapes "
+                f"{K.shape} and {R.shape}."
+            )
+        color = _CURVES[place % len(_CURVES)]
+        dashes = _DASHES[place // len(_CURVES) % len(_DASHES)]
+        axes.plot(K, R, color=color, linestyle=dashes, linewidth=1.4, label=name)
+    axes.set_xscale("log")
+    axes.set_ylim(top=1)
+    tidy(axes, "neighbourhood size K", "$R_{NX}(K)$", title)
+    axes.legend(frameon=False, fontsize=TEXT, labelcolor=INK)
     return axes
 
 
 def graph(
     Y: Any,
     graph: NeighborGraph,
-    color: Any = None,
+    labels: Any = None,
     *,
+    names: Names | None = None,
     title: str | None = None,
     ax: Any = None,
     size: float | None = None,
@@ -77,7 +110,7 @@ def graph(
     """Draw the edges of a neighbour graph over a map of its objects.
 
     Bridges between components stand out in vermillion. Long edges in a map show where it was torn
-    or folded. `color`, `title`, `ax` and `size` are those of `scatter`.
+    or folded. The other parameters are those of `scatter`.
     """
     place = layout(Y)
     if graph.n_objects != len(place.points):
@@ -90,7 +123,7 @@ def graph(
     _edges(axes, place.points, pairs[pairs[:, 0] < pairs[:, 1]], "0.6", 0.4)
     if graph.bridges is not None:
         _edges(axes, place.points, graph.bridges, _VERMILLION, 1.2)
-    return scatter(Y, color, title=title, ax=axes, size=size)
+    return scatter(Y, labels, names=names, title=title, ax=axes, size=size, density=False)
 
 
 def _edges(ax: Any, points: Any, pairs: Any, color: str, width: float) -> None:

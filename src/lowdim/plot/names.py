@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from lowdim.checks import Array
 from lowdim.plot.canvas import INK, TEXT, Layout
+
+Names = Sequence[str] | Mapping[int, str]
+"""A name for every object, or, as a mapping, for some rows only."""
 
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 _ALIGN_X = {-1: "right", 0: "center", 1: "left"}
@@ -17,12 +20,18 @@ _WIDE = 0.6
 """Width of a letter as a share of the font size."""
 
 
-def write_names(ax: Any, place: Layout, names: Sequence[str], gap: float) -> None:
+def write_names(ax: Any, place: Layout, names: Names, gap: float) -> None:
     """Write each name `gap` points away from its point, where it covers the fewest others."""
-    if len(names) != len(place.points):
-        raise ValueError(f"labels has {len(names)} entries for {len(place.points)} objects.")
+    n = len(place.points)
+    if not isinstance(names, Mapping):
+        if len(names) != n:
+            raise ValueError(f"names has {len(names)} entries for {n} objects.")
+        names = dict(enumerate(names))
+    strangers = [row for row in names if not 0 <= row < n]
+    if strangers:
+        raise ValueError(f"names has an entry for row {strangers[0]!r}, but there are {n} objects.")
     font = TEXT - 1
-    rows = np.flatnonzero(place.drawn).tolist()
+    rows = [row for row in names if place.drawn[row]]
     if ax.name == "3d":
         for i in rows:
             ax.text(*place.points[i], f"  {names[i]}", fontsize=font, color=INK)
@@ -50,7 +59,15 @@ def write_names(ax: Any, place: Layout, names: Sequence[str], gap: float) -> Non
             va=_ALIGN_Y[side[1]],
             fontsize=font,
             color=INK,
+            path_effects=halo(),
         )
+
+
+def halo() -> list[Any]:
+    """A white edge around letters, so that they can be read over points."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=2, foreground="white")]
 
 
 def _conflict(box: Array, taken: Array, frame: Array) -> float:

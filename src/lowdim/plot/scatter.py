@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.plot.canvas import (
-    FAINT,
-    INK,
-    OKABE_ITO,
-    TEXT,
-    TITLE,
-    Layout,
-    axes_for,
-    bare,
-    layout,
-    new_figure,
-    palette,
-    require_matplotlib,
-)
-from lowdim.plot.names import write_names
+from lowdim.plot import density as pixels
+from lowdim.plot.canvas import INK, TITLE, Layout, axes_for, bare, layout
+from lowdim.plot.names import Names, write_names
+from lowdim.plot.paint import LEGEND, MOST_KINDS, Paint, paint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-MOST_KINDS = 12
-"""More kinds than this cannot be told apart by colour."""
 
 _IMAGE_SHARE = 1 / 16
 """Side of an image, as a share of the map's longer side."""
@@ -41,48 +25,19 @@ _IMAGE_STEP = 3.0
 _RASTER_FROM = 5000
 """From this many points on, vector files hold the points as pixels and stay small."""
 
-
-class Paint(NamedTuple):
-    """The colour of every point, and what the colours mean when they mean kinds."""
-
-    colors: Any
-    legend: dict[str, Any]
-
-
-def paint(color: Any, n: int) -> Paint:
-    """One colour a point: by kind for at most twelve integers or strings, else along viridis."""
-    require_matplotlib()
-    import matplotlib
-    from matplotlib.colors import to_rgba, to_rgba_array
-
-    if color is None or isinstance(color, str):
-        return Paint(np.tile(to_rgba(color or OKABE_ITO[0]), (n, 1)), {})
-    values = np.asarray(color)
-    if len(values) != n:
-        raise ValueError(f"color has {len(values)} entries, but there are {n} objects.")
-    if values.ndim == 2:
-        return Paint(to_rgba_array(values), {})
-    if values.dtype.kind in "OUS":
-        values = values.astype(str)
-    if values.dtype.kind in "biuU":
-        kinds, values = np.unique(values, return_inverse=True)
-        if len(kinds) <= MOST_KINDS:
-            shades = to_rgba_array(palette(len(kinds)))
-            return Paint(shades[values], dict(zip(map(str, kinds), shades, strict=True)))
-    known = values[np.isfinite(values)].astype(np.float64)
-    low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
-    unit = (values - low) / ((high - low) or 1.0)
-    shades = matplotlib.colormaps["viridis"](unit)
-    shades[~np.isfinite(values)] = to_rgba(FAINT)
-    return Paint(shades, {})
+_MOST_NAMED = 60
+"""More kinds than this are not written on the map unless asked for."""
 
 
 def scatter(
     Y: Any,
-    color: Any = None,
+    labels: Any = None,
     *,
-    labels: Sequence[str] | None = None,
+    names: Names | None = None,
     images: Any = None,
+    color: Any = None,
+    density: bool | str | None = None,
+    legend: str | None = None,
     title: str | None = None,
     ax: Any = None,
     size: float | None = None,
@@ -93,13 +48,22 @@ def scatter(
     ----------
     Y : array of shape (n,) or (n, 1 to 3)
         Coordinates. Rows with NaN are left out.
-    color : array of shape (n,), or a colour
-        Integers or strings of at most twelve kinds get a colour each, told apart with any colour
-        vision, and a legend; other values are coloured along viridis.
-    labels : sequence of n strings
-        Names to write beside the points.
+    labels : array of shape (n,)
+        What is known of the objects. Strings, or integers of at most twelve kinds, get a colour
+        each, told apart with any colour vision, and a legend; other numbers are coloured along
+        viridis, with a colour bar.
+    names : sequence of n strings, or mapping of row to string
+        Written beside the points: all of them, or the ones that are mapped.
     images : array of shape (n, height, width) or (n, height, width, 3 or 4)
         Pictures of the objects, drawn on their points wherever they do not overlap.
+    color : a colour, or an array of n colours
+        Instead of `labels`.
+    density : bool, "equalize" or "log"
+        Draw how many points fall on each pixel, with the colours mixed, instead of the points; by
+        default from 100,000 points on. The shade is equalised (True) or logarithmic.
+    legend : "beside", "map" or "none"
+        Where the kinds are named: beside the map, or on it, each at the middle of its points. By
+        default beside for at most twelve kinds, and on the map for up to sixty.
     title : str
     ax : matplotlib axes
         Drawn on if given, otherwise on a new figure (`.figure` of the answer).
@@ -111,85 +75,52 @@ def scatter(
     matplotlib axes
     """
     place = layout(Y)
-    colors, legend = paint(color, len(place.points))
+    painted = paint(len(place.points), labels, color)
+    how = _density(density, place)
+    checks.choice(legend, "legend", (None, "beside", "map", "none"))
     axes: Axes = axes_for(place, ax)
-    size = size or 300 / np.sqrt(max(place.drawn.sum(), 100))
-    _points(axes, place, colors, size)
+    size = size or marker_size(place.drawn)
+    if how:
+        shown = place.points[place.drawn], painted.colors[place.drawn]
+        pixels.draw(axes, *shown, how, square=not place.strip)
+    else:
+        draw_points(axes, place, painted.colors, size, drawing_order(place.drawn))
+    frame(axes, place)
     if images is not None:
-        _images(axes, place, np.asarray(images), colors)
-    if labels is not None:
-        write_names(axes, place, labels, 2 + np.sqrt(size) / 2)
+        _images(axes, place, np.asarray(images), painted.colors)
+    if names is not None:
+        write_names(axes, place, names, 2 + np.sqrt(size) / 2)
     if title is not None:
         axes.set_title(title, fontsize=TITLE, color=INK)
-    if legend:
-        corner: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-        axes.legend(handles=_handles(legend), **corner, **_LEGEND)
+    _legend(axes, place, painted, legend)
     return axes
 
 
-def compare(
-    embeddings: Mapping[str, Any],
-    color: Any = None,
-    *,
-    images: Any = None,
-    title: str | None = None,
-    columns: int | None = None,
-    size: float | None = None,
-) -> Figure:
-    """Draw embeddings of the same objects side by side, coloured alike, with one legend.
-
-    `embeddings` maps the title of each panel to coordinates, as `scatter` takes them; `columns`
-    is the number of panels in a row (by default about as many as there are rows).
-    """
-    if not embeddings:
-        raise ValueError("embeddings is empty: give at least one, as {title: coordinates}.")
-    count = len(embeddings)
-    if columns is None:
-        columns = count if count <= 3 else int(np.ceil(np.sqrt(count)))
-    columns = checks.integer(columns, "columns", 1)
-    rows = -(-count // columns)
-    figure = new_figure(2.4 * columns, 2.5 * rows + 0.3)
-    shared: dict[str, Any] = {}
-    for place, (name, Y) in enumerate(embeddings.items(), start=1):
-        Y = np.asarray(Y)
-        three = Y.ndim == 2 and Y.shape[1] == 3
-        ax = figure.add_subplot(rows, columns, place, projection="3d" if three else None)
-        colors, shared = paint(color, len(Y))
-        area = size or 90 / np.sqrt(max(len(Y), 100))
-        scatter(Y, colors, images=None if three else images, title=name, ax=ax, size=area)
-    if shared:
-        figure.legend(
-            handles=_handles(shared),
-            loc="outside lower center",
-            ncols=min(len(shared), 4 * columns),
-            **_LEGEND,
-        )
-    if title is not None:
-        figure.suptitle(title, fontsize=TITLE + 1, color=INK)
-    return figure
+def drawing_order(drawn: Array) -> Array:
+    """The rows to draw, shuffled in a fixed way, so that no kind lies on top of all others."""
+    return np.random.default_rng(0).permutation(np.flatnonzero(drawn))
 
 
-_LEGEND: dict[str, Any] = {
-    "frameon": False,
-    "fontsize": TEXT,
-    "handletextpad": 0.2,
-    "columnspacing": 1.0,
-    "labelcolor": INK,
-}
+def marker_size(drawn: Array) -> float:
+    """Area of a marker in square points: the more there are, the smaller."""
+    return float(300 / np.sqrt(max(drawn.sum(), 100)))
 
 
-def _handles(legend: dict[str, Any]) -> list[Any]:
-    from matplotlib.lines import Line2D
+def _density(density: bool | str | None, place: Layout) -> str:
+    """How to shade the density, or an empty string where points are to be drawn."""
+    checks.choice(density, "density", (None, False, True, "equalize", "log"))
+    flat = place.points.shape[1] == 2
+    if density is None:
+        density = flat and int(place.drawn.sum()) >= pixels.FROM
+    if not density or not place.drawn.any():
+        return ""
+    if not flat:
+        raise ValueError("density: a map of three dimensions has none; draw two of its columns.")
+    return "log" if density == "log" else "equalize"
 
-    return [
-        Line2D([], [], linestyle="", marker="o", markersize=5, color=shade, label=kind)
-        for kind, shade in legend.items()
-    ]
 
-
-def _points(ax: Any, place: Layout, colors: Array, size: float) -> None:
-    """The points in a fixed shuffled order, so that no kind lies on top of all others."""
-    order = np.random.default_rng(0).permutation(np.flatnonzero(place.drawn))
+def draw_points(ax: Any, place: Layout, colors: Array, size: float, order: Array) -> None:
+    """Draw the rows named in `order`, the last ones on top."""
     ax.scatter(
         *place.points[order].T,
         c=colors[order],
@@ -198,12 +129,45 @@ def _points(ax: Any, place: Layout, colors: Array, size: float) -> None:
         alpha=0.85,
         rasterized=len(order) >= _RASTER_FROM,
     )
+
+
+def frame(ax: Any, place: Layout) -> None:
+    """One scale for all axes of a map, and no ticks."""
     if ax.name == "3d":
         sides = np.ptp([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()], axis=1)
         ax.set_box_aspect(sides, zoom=1.15)
     elif not place.strip:
         ax.set_aspect("equal", adjustable="datalim")
     bare(ax)
+
+
+def _legend(ax: Any, place: Layout, painted: Paint, where: str | None) -> None:
+    """Say what the colours mean: a legend, names on the map, or a colour bar."""
+    n_kinds = len(painted.kinds)
+    if where == "none":
+        return
+    if painted.scale is not None:
+        painted.color_bar(ax.figure, ax)
+    elif where == "map" or (where is None and MOST_KINDS < n_kinds <= _MOST_NAMED):
+        _name_kinds(ax, place, painted)
+    elif 0 < n_kinds <= MOST_KINDS:
+        spot: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        if place.strip:  # too low for a column
+            spot = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": n_kinds}
+        ax.legend(handles=painted.handles(), **spot, **LEGEND)
+
+
+def _name_kinds(ax: Any, place: Layout, painted: Paint) -> None:
+    """Each kind's name at the one of its points that is nearest to their median."""
+    rows: dict[int, str] = {}
+    for code, kind in enumerate(painted.kinds):
+        members = np.flatnonzero(place.drawn & (painted.codes == code))
+        if len(members):
+            gaps = place.points[members] - np.median(place.points[members], axis=0)
+            rows[int(members[np.argmin((gaps**2).sum(axis=1))])] = kind
+    chosen = list(rows)
+    spots = place._replace(points=place.points[chosen], drawn=place.drawn[chosen])
+    write_names(ax, spots, list(rows.values()), 1)
 
 
 def _images(ax: Any, place: Layout, images: Array, colors: Array) -> None:
@@ -222,16 +186,23 @@ def _images(ax: Any, place: Layout, images: Array, colors: Array) -> None:
     side = _IMAGE_SHARE * max(np.ptp(points[place.drawn], axis=0), default=0.0) or 1.0
     height, width = images.shape[1:3]
     half = side / 2 * np.array([width, height]) / max(width, height)
-    taken: list[Array] = []
-    for i in np.flatnonzero(place.drawn).tolist():
-        if taken and np.any(np.all(abs(np.array(taken) - points[i]) < _IMAGE_STEP * half, axis=1)):
-            continue
-        taken.append(points[i])
+    for i in apart(points, place.drawn, _IMAGE_STEP * half):
         (left, bottom), (right, top) = points[i] - half, points[i] + half
         picture = AxesImage(ax, cmap="gray_r", extent=(left, right, bottom, top), zorder=3)
         picture.set_data(images[i])
         ax.add_image(picture)
-        frame = Rectangle((left, bottom), right - left, top - bottom, fill=False, zorder=3.1)
-        frame.set(edgecolor=colors[i], linewidth=0.8)
-        ax.add_patch(frame)
+        edge = Rectangle((left, bottom), right - left, top - bottom, fill=False, zorder=3.1)
+        edge.set(edgecolor=colors[i], linewidth=0.8)
+        ax.add_patch(edge)
     ax.margins(0.06)
+
+
+def apart(points: Array, drawn: Array, step: Array) -> list[int]:
+    """Rows, the first ones first, no two of which are within `step` on both axes."""
+    chosen: list[int] = []
+    free = np.array(drawn)
+    for i in np.flatnonzero(drawn).tolist():
+        if free[i]:
+            chosen.append(i)
+            free &= (np.abs(points - points[i]) >= step).any(axis=1)
+    return chosen

@@ -6,41 +6,51 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.plot.canvas import INK, OKABE_ITO, TEXT, TITLE, new_figure, require_matplotlib
+from lowdim.plot import density
+from lowdim.plot.canvas import OKABE_ITO, new_figure, require_matplotlib, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST = 20_000
-"""Pairs drawn; of more than that, evenly spaced ones by rank of dissimilarity."""
+"""From more pairs than this, their density is drawn."""
 
 
-def shepard(model: Any, ax: Any = None, *, title: str | None = None) -> Axes:
+def shepard(pairs: Any, ax: Any = None, *, title: str | None = None) -> Axes:
     """Draw distances on the map (points) and disparities (line) over the dissimilarities.
 
-    `model` is a fitted estimator with a method `shepard()`, or the three arrays it returns,
-    sorted by dissimilarity. Points far from the line are pairs that the map does not show well.
-    (Shepard, "The analysis of proximities", Psychometrika 27, 1962.)
+    Parameters
+    ----------
+    pairs : a fitted estimator with a method `shepard()`, or the arrays it returns: dissimilarities
+        and distances on the map of the same pairs, and disparities if there are any.
+    ax, title : as in `scatter`.
+
+    More than 20,000 pairs are drawn as a density, darker where there are more of them. Points far
+    from the line, or from a curve that rises throughout, are pairs that the map does not show
+    well. (Shepard, "The analysis of proximities", Psychometrika 27, 1962.)
     """
     require_matplotlib()
-    given, distances, disparities = model.shepard() if hasattr(model, "shepard") else model
-    if not len(given) == len(distances) == len(disparities) > 0:
+    arrays = pairs.shepard() if hasattr(pairs, "shepard") else pairs
+    given, distances, *fitted = (np.asarray(array, dtype=np.float64) for array in arrays)
+    lengths = [len(array) for array in (given, distances, *fitted)]
+    if len(fitted) > 1 or len(set(lengths)) > 1 or not len(given):
         raise ValueError(
-            "shepard needs dissimilarities, distances and disparities of the same pairs, got "
-            f"{len(given)}, {len(distances)} and {len(disparities)} entries."
+            "pairs must hold dissimilarities, distances and perhaps disparities of the same pairs, "
+            f"got {', '.join(map(str, lengths))} entries."
         )
-    shown = np.linspace(0, len(given) - 1, min(len(given), _MOST)).round().astype(np.int64)
     axes: Axes = new_figure(4.5, 4.0).add_subplot() if ax is None else ax
-    style: dict[str, Any] = {"s": 4, "linewidths": 0, "alpha": 0.35, "rasterized": True}
-    axes.scatter(given[shown], distances[shown], color=OKABE_ITO[0], label="distances", **style)
-    axes.plot(given[shown], disparities[shown], color=OKABE_ITO[3], linewidth=1.4)
-    axes.set_xlabel("dissimilarity", fontsize=TEXT, color=INK)
-    axes.set_ylabel("distance (points) and disparity (line)", fontsize=TEXT, color=INK)
-    axes.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
+    if len(given) > _MOST:
+        points = np.column_stack([given, distances])
+        blue = np.tile([0.0, 0.447, 0.698], (len(points), 1))  # Okabe and Ito's
+        density.draw(axes, points, blue, "log", square=False)
+    else:
+        style: dict[str, Any] = {"s": 4, "linewidths": 0, "alpha": 0.35, "rasterized": True}
+        axes.scatter(given, distances, color=OKABE_ITO[0], **style)
+    if fitted:
+        order = np.argsort(given, kind="stable")
+        axes.plot(given[order], fitted[0][order], color=OKABE_ITO[3], linewidth=1.4)
+    up = "distance (points) and disparity (line)" if fitted else "distance on the map"
+    tidy(axes, "dissimilarity", up, title)
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    if title is not None:
-        axes.set_title(title, fontsize=TITLE, color=INK)
     return axes

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.plot.canvas import FAINT, INK, TEXT, TITLE, Layout, new_figure
-from lowdim.plot.names import write_names
-from lowdim.plot.scatter import paint
+from lowdim.plot.canvas import FAINT, Layout, new_figure, tidy
+from lowdim.plot.names import Names, write_names
+from lowdim.plot.paint import paint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
 
 def subject_weights(
     weights: Any,
-    color: Any = None,
+    labels: Any = None,
     *,
-    labels: Sequence[str] | None = None,
+    names: Names | None = None,
     dimensions: tuple[int, int] = (0, 1),
     title: str | None = None,
     ax: Any = None,
@@ -33,8 +32,8 @@ def subject_weights(
     Parameters
     ----------
     weights : array (n_subjects, n_components), `weights_` of a fitted INDSCAL
-    color : array (n_subjects,), or a colour; as in `scatter`
-    labels : names of the subjects, written at the vectors' ends
+    labels : array (n_subjects,) to colour by, as in `scatter`
+    names : names of the subjects, written at the vectors' ends
     dimensions : which two columns to draw
     title : str
     ax : matplotlib axes to draw on, otherwise those of a new figure
@@ -51,7 +50,7 @@ def subject_weights(
         )
     ends = values[:, list(dimensions)]
     drawn = np.asarray(np.isfinite(ends).all(axis=1))
-    colors, _ = paint(color, len(ends))
+    colors = paint(len(ends), labels).colors
     axes: Axes = new_figure(4.0, 4.0).add_subplot() if ax is None else ax
     angles = np.linspace(0, np.pi / 2, 100)
     axes.plot(np.cos(angles), np.sin(angles), color=FAINT, linewidth=0.8, zorder=0.5)
@@ -61,14 +60,9 @@ def subject_weights(
     most = max(1.0, float(ends[drawn].max(initial=0.0)))
     axes.set(xlim=(0, 1.05 * most), ylim=(0, 1.05 * most))
     axes.set_aspect("equal")
-    axes.set_xlabel(f"weight of dimension {dimensions[0] + 1}", fontsize=TEXT, color=INK)
-    axes.set_ylabel(f"weight of dimension {dimensions[1] + 1}", fontsize=TEXT, color=INK)
-    axes.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    if labels is not None:
-        write_names(axes, Layout(ends, drawn, False), labels, 4)
+    across, up = (f"weight of dimension {d + 1}" for d in dimensions)
+    tidy(axes, across, up, title)
+    if names is not None:
+        write_names(axes, Layout(ends, drawn, False), names, 4)
         axes.set(xlim=(0, 1.05 * most), ylim=(0, 1.05 * most))
-    if title is not None:
-        axes.set_title(title, fontsize=TITLE, color=INK)
     return axes

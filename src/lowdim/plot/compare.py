@@ -1,0 +1,127 @@
+"""Maps of the same objects side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.plot.canvas import INK, TEXT, TITLE, new_figure
+from lowdim.plot.paint import LEGEND, paint
+from lowdim.plot.scatter import scatter
+from lowdim.solvers.procrustes import procrustes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ALIGN_BY = 20_000
+"""Objects, evenly spaced, by which larger maps are aligned."""
+
+Quality = str | float | Mapping[str, float]
+"""What is written under a title: text, a number, or measures by name."""
+
+
+def compare(
+    embeddings: Mapping[str, Any],
+    labels: Any = None,
+    *,
+    quality: Mapping[str, Quality] | None = None,
+    images: Any = None,
+    align: bool = True,
+    title: str | None = None,
+    columns: int | None = None,
+    size: float | None = None,
+) -> Figure:
+    """Draw embeddings of the same objects side by side, coloured alike, with one legend.
+
+    Parameters
+    ----------
+    embeddings : mapping of the title of each panel to coordinates, as `scatter` takes them.
+    labels, images : as in `scatter`.
+    quality : mapping of titles to what stands under them: text, a number, or {measure: value}.
+    align : turn and mirror each map onto the first one of its dimension (Procrustes): how a map
+        lies means nothing, and objects are found again where they were.
+    columns : panels in a row, by default about as many as there are rows.
+    """
+    if not embeddings:
+        raise ValueError("embeddings is empty: give at least one, as {title: coordinates}.")
+    maps = {name: _columns(Y) for name, Y in embeddings.items()}
+    if len({len(Y) for Y in maps.values()}) > 1:
+        found = ", ".join(f"{len(Y)} in {name!r}" for name, Y in maps.items())
+        raise ValueError(f"embeddings must place the same objects, got {found}.")
+    quality = quality or {}
+    strangers = set(quality) - set(maps)
+    if strangers:
+        raise ValueError(f"quality names {sorted(strangers)[0]!r}, which is not in embeddings.")
+    if align:
+        maps = aligned(maps)
+    count = len(maps)
+    if columns is None:
+        columns = count if count <= 3 else int(np.ceil(np.sqrt(count)))
+    columns = checks.integer(columns, "columns", 1)
+    rows = -(-count // columns)
+    figure = new_figure(2.4 * columns, (2.5 + 0.2 * bool(quality)) * rows + 0.3)
+    n = len(next(iter(maps.values())))
+    painted = paint(n, labels)
+    area = size or 90 / np.sqrt(max(n, 100))
+    panels = []
+    for place, (name, Y) in enumerate(maps.items(), start=1):
+        three = Y.shape[1] == 3
+        ax = figure.add_subplot(rows, columns, place, projection="3d" if three else None)
+        panels.append(ax)
+        shown = None if Y.shape[1] != 2 else images
+        scatter(Y, color=painted.colors, images=shown, ax=ax, size=area)
+        if Y.shape[1] == 1:
+            ax.set_box_aspect(0.3)
+        ax.set_title(name, fontsize=TITLE, color=INK, pad=16 if quality else None)
+        if name in quality:
+            _subtitle(ax, quality[name])
+    if painted.handles():
+        figure.legend(
+            handles=painted.handles(),
+            loc="outside lower center",
+            ncols=min(len(painted.kinds), 4 * columns),
+            **LEGEND,
+        )
+    painted.color_bar(figure, panels, location="bottom", aspect=60, shrink=0.5)
+    if title is not None:
+        figure.suptitle(title, fontsize=TITLE + 1, color=INK)
+    return figure
+
+
+def aligned(maps: Mapping[str, Array]) -> dict[str, Array]:
+    """Each map turned and mirrored, not scaled, onto the first one with as many columns."""
+    first: dict[int, Array] = {}
+    turned = {}
+    for name, Y in maps.items():
+        target = first.setdefault(Y.shape[1], Y)
+        turned[name] = Y if target is Y else turn_onto(target, Y)
+    return turned
+
+
+def turn_onto(target: Array, Y: Array) -> Array:
+    """Y turned and mirrored onto the target by the objects that both place; NaN stays NaN."""
+    both = np.isfinite(target).all(axis=1) & np.isfinite(Y).all(axis=1)
+    if not both.any():
+        return Y
+    rows = np.flatnonzero(both)
+    rows = rows[:: -(-len(rows) // _ALIGN_BY)]
+    motion = procrustes(target[rows], Y[rows], scaling=False)
+    return np.asarray(Y @ motion.rotation + motion.shift, dtype=np.float64)
+
+
+def _columns(Y: Any) -> Array:
+    values: Array = np.asarray(Y, dtype=np.float64)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def _subtitle(ax: Any, quality: Quality) -> None:
+    if isinstance(quality, Mapping):
+        quality = "  ".join(f"{measure} {value:.3g}" for measure, value in quality.items())
+    text = quality if isinstance(quality, str) else f"{quality:.3g}"
+    place: dict[str, Any] = {"xy": (0.5, 1), "xycoords": "axes fraction", "ha": "center"}
+    offset: dict[str, Any] = {"xytext": (0, 5), "textcoords": "offset points"}
+    ax.annotate(text, **place, **offset, fontsize=TEXT - 1, color="0.35", annotation_clip=False)

@@ -1,0 +1,132 @@
+"""The colour of every point, and what the colours mean."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.plot.canvas import FAINT, INK, OKABE_ITO, TEXT, palette, require_matplotlib
+
+MOST_KINDS = 12
+"""More kinds than this cannot be told apart by colour."""
+
+MISSING = "(missing)"
+"""The kind of objects whose label is not known."""
+
+LEGEND: dict[str, Any] = {
+    "frameon": False,
+    "fontsize": TEXT,
+    "handletextpad": 0.2,
+    "columnspacing": 1.0,
+    "labelcolor": INK,
+}
+
+
+class Paint(NamedTuple):
+    """Colours of n points, (n, 4).
+
+    kinds : the names of kinds, if the colours tell kinds apart, and `codes` which one each is;
+    shades : the colour of each kind;
+    scale : the least and the greatest value, if the colours run along viridis.
+    """
+
+    colors: Array
+    kinds: tuple[str, ...] = ()
+    codes: Array | None = None
+    shades: Array | None = None
+    scale: tuple[float, float] | None = None
+
+    def handles(self) -> list[Any]:
+        """What a legend shows: a dot for each kind, unless they are too many to tell apart."""
+        from matplotlib.lines import Line2D
+
+        if self.shades is None or len(self.kinds) > MOST_KINDS:
+            return []
+        return [
+            Line2D([], [], linestyle="", marker="o", markersize=5, color=shade, label=kind)
+            for kind, shade in zip(self.kinds, self.shades, strict=True)
+        ]
+
+    def color_bar(self, figure: Any, axes: Any, **place: Any) -> None:
+        """Draw the scale of values beside the axes, if there is one."""
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import Normalize
+
+        if self.scale is None or self.scale[0] == self.scale[1]:
+            return
+        place = {"fraction": 0.04, "pad": 0.02, "aspect": 30, **place}
+        bar = figure.colorbar(ScalarMappable(Normalize(*self.scale), "viridis"), ax=axes, **place)
+        bar.ax.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
+        bar.outline.set_visible(False)
+
+
+def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
+    """One colour a point: by kind for strings and for few integers, else along viridis."""
+    require_matplotlib()
+    from matplotlib.colors import to_rgba_array
+
+    if labels is None:
+        return Paint(_given(n, OKABE_ITO[0] if color is None else color))
+    if color is not None:
+        raise ValueError("labels and color both say how to colour the points: give one of them.")
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        raise ValueError(f"labels has shape {values.shape}, but there are {n} objects.")
+    values = in_words(values)
+    if values.dtype.kind in "biuU":
+        kinds, codes = np.unique(values, return_inverse=True)
+        if len(kinds) <= MOST_KINDS or values.dtype.kind == "U":
+            few = len(kinds) <= MOST_KINDS
+            spread = np.linspace(0, 1, max(len(kinds), 2))[: len(kinds)]
+            shades = to_rgba_array(palette(len(kinds))) if few else viridis(spread)
+            shades[kinds == MISSING] = to_rgba_array(FAINT)
+            return Paint(shades[codes], tuple(map(str, kinds)), codes, shades)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"labels must be numbers or strings, got {values.dtype}.")
+    numbers = values.astype(np.float64)
+    known = numbers[np.isfinite(numbers)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    with np.errstate(invalid="ignore"):
+        unit = (numbers - low) / ((high - low) or 1.0)
+    return Paint(viridis(unit), scale=(low, high))
+
+
+def in_words(labels: Array) -> Array:
+    """Labels that are no numbers as strings, with one kind for None, NaN and empty ones."""
+    if labels.dtype.kind not in "OUS":
+        return labels
+    entries = labels.astype("U") if labels.dtype.kind == "S" else labels
+    return np.array([MISSING if _absent(entry) else str(entry) for entry in entries.tolist()])
+
+
+def _absent(entry: Any) -> bool:
+    return entry is None or entry == "" or (isinstance(entry, float) and np.isnan(entry))
+
+
+def viridis(unit: Array) -> Array:
+    """Colours along viridis for numbers in [0, 1], grey for those that are not finite."""
+    import matplotlib
+    from matplotlib.colors import to_rgba
+
+    shades = np.array(matplotlib.colormaps["viridis"](unit))
+    shades[~np.isfinite(unit)] = to_rgba(FAINT)
+    return shades
+
+
+def _given(n: int, color: Any) -> Array:
+    from matplotlib.colors import is_color_like, to_rgba, to_rgba_array
+
+    if is_color_like(color):
+        return np.tile(to_rgba(color), (n, 1))
+    try:
+        colors = to_rgba_array(color)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"color must be a colour or {n} of them ({error}). To colour by kind or by value, "
+            "give labels."
+        ) from None
+    if len(colors) != n:
+        raise ValueError(f"color has {len(colors)} entries, but there are {n} objects.")
+    return np.asarray(colors)

@@ -1,0 +1,10 @@
+"""The report: maps of one data set, how true each is, and how to make them again, in one file.
+
+`write("report.html", [Run(...), ...])` writes a page that needs no network and no server.
+"""
+
+from lowdim.report.findings import Findings, Measure
+from lowdim.report.runs import Run
+from lowdim.report.write import write
+
+__all__ = ["Findings", "Measure", "Run", "write"]

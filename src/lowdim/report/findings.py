@@ -1,0 +1,105 @@
+"""What was found out about a map, as the page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lowdim.checks import Array
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that says how true a map is.
+
+    margin : half of its 95 % confidence interval, 0 if it is no estimate.
+    better : "higher" or "lower". meaning : a few words on what the number is.
+    headline : what a map is good for that is best by it; only a few measures have one.
+    """
+
+    value: float
+    margin: float = 0.0
+    better: str = "higher"
+    meaning: str = ""
+    headline: str = ""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known of how true a map is; all of it may be left out.
+
+    verdict, warnings : in plain words; what to see, and what must not be read from the map.
+    measures : by name, in the order of the table.
+    rnx : sizes K and values R_NX(K).
+    shepard : dissimilarities, distances on the map and perhaps disparities of the same pairs.
+    torn, false : of each object, how far its neighbours were torn away, and how far its neighbours
+        on the map are from it in the data, 0 to 1; NaN where that is not known.
+    data : facts about the data, not the map.
+    no_structure : whether the data have none to show; then the verdict says so.
+    """
+
+    verdict: str = ""
+    warnings: Sequence[str] = ()
+    measures: Mapping[str, Measure] = field(default_factory=dict)
+    rnx: tuple[Any, Any] | None = None
+    shepard: Sequence[Any] | None = None
+    torn: Any = None
+    false: Any = None
+    data: Sequence[str] = ()
+    no_structure: bool = False
+
+
+def findings_of(report: Any, placed: Array) -> Findings:
+    """The findings of `lowdim.quality.assess`; `placed` tells which objects the map places."""
+    torn, false = np.full((2, len(placed)), np.nan)
+    rows = np.flatnonzero(placed)[report.errors.rows]
+    torn[rows], false[rows] = report.errors.torn, report.errors.false
+    return Findings(
+        verdict=report.verdict,
+        warnings=report.warnings,
+        measures=_measures(report),
+        rnx=(report.rnx.K, report.rnx.values),
+        shepard=report.shepard,
+        torn=torn,
+        false=false,
+        no_structure=report.structure is not None and report.structure.kind == "none",
+        data=(f"Intrinsic dimension of the data: {report.dimension}.",),
+    )
+
+
+def _measures(report: Any) -> dict[str, Measure]:
+    k = report.n_neighbors
+    up, down = "higher", "lower"
+    rows: list[tuple[str, float, str, str, str]] = [
+        ("area under R_NX", report.auc, up, "0 by chance, 1 at best", "neighbours at all scales"),
+        ("trustworthiness", report.trustworthiness, up, f"are the {k} nearest real?", ""),
+        ("continuity", report.continuity, up, f"do the {k} nearest stay together?", ""),
+        ("kept", report.preservation, up, f"share of the {k} nearest kept", "close neighbours"),
+        ("local Q", report.q_local, up, f"neighbourhoods up to {report.K_max:,}", ""),
+        ("global Q", report.q_global, up, f"neighbourhoods from {report.K_max:,} on", ""),
+        (
+            "rank correlation",
+            report.spearman,
+            up,
+            "of the distances (Spearman)",
+            "straight-line distances",
+        ),
+        ("stress-1", report.stress_1, down, "distances at the best scale; 0 at best", ""),
+    ]
+    if report.geodesic is not None:
+        told = "of the distances with those along the data's neighbour graph (Spearman)"
+        rows.insert(7, ("along the data", report.geodesic, up, told, "distances along the data"))
+    if report.labels is not None:
+        name = f"{k}-NN {'accuracy' if report.labels.kind == 'accuracy' else 'R²'}"
+        told = f"labels from neighbours on the map; in the data {float(report.labels.data):.3f}"
+        rows.append((name, report.labels.map, up, told, "the labels"))
+        if report.labels.silhouette_map is not None:
+            told = f"of the labels; in the data {report.labels.silhouette_data:.3f}"
+            rows.append(("silhouette", report.labels.silhouette_map, up, told, ""))
+    return {
+        name: Measure(float(value), getattr(value, "margin", 0.0), better, told, headline)
+        for name, value, better, told, headline in rows
+    }

@@ -1,0 +1,161 @@
+"""What the page's script reads: the maps and all that colours them, small and safe."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.plot.canvas import palette
+from lowdim.plot.compare import aligned
+from lowdim.plot.paint import MOST_KINDS, in_words
+from lowdim.report.markup import clean
+from lowdim.report.runs import Run
+
+NOWHERE = 65535
+"""The place of an object that a map does not place."""
+
+UNKNOWN = 255
+"""The error of an object at which nobody looked."""
+
+_MOST_LISTED = 200
+_MOST_INTEGERS = 30
+"""Integers of more kinds than this are values on a scale."""
+
+_MOST_PIXELS = 8_000_000
+
+
+def encode(
+    runs: Sequence[Run],
+    *,
+    labels: Any = None,
+    ids: Sequence[Any] | None = None,
+    images: Any = None,
+) -> str:
+    """The data as JSON that can stand inside a script element; the maps turned alike."""
+    n = len(runs[0].points)
+    maps = aligned({run.name: run.points for run in runs})
+    document = {
+        "n": n,
+        "ids": None if ids is None else _ids(ids, n),
+        "colors": [_color(name, values, n) for name, values in _named(labels).items()],
+        "maps": [_map(run, maps[run.name]) for run in runs],
+        "images": None if images is None else _sheet(images, n),
+    }
+    # Inside a script element only "<" can begin an end of it, or a comment.
+    return json.dumps(document, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def quantize(Y: Array) -> dict[str, Any]:
+    """Coordinates as 16-bit integers: low + step * q, the same step on every axis."""
+    placed = np.isfinite(Y).all(axis=1)
+    known = Y[placed] if placed.any() else np.zeros((1, Y.shape[1]))
+    low = known.min(axis=0)
+    step = float((known.max(axis=0) - low).max()) / (NOWHERE - 1) or 1.0
+    q = np.full(Y.shape, NOWHERE, dtype="<u2")
+    q[placed] = np.rint((Y[placed] - low) / step).astype("<u2")
+    return {"dims": Y.shape[1], "low": low.tolist(), "step": step, "points": _base64(q)}
+
+
+def _map(run: Run, points: Array) -> dict[str, Any]:
+    document = {"name": clean(run.name), **quantize(points)}
+    for name in ("torn", "false"):
+        shares = getattr(run.findings, name)
+        if shares is not None:
+            document[name] = _base64(_bytes(np.asarray(shares, dtype=np.float64)))
+    return document
+
+
+def _bytes(shares: Array) -> Array:
+    """Numbers in [0, 1] as 0 to 254, and 255 for those that are not known."""
+    known = np.isfinite(shares)
+    stored = np.full(len(shares), UNKNOWN, dtype=np.uint8)
+    stored[known] = np.rint((UNKNOWN - 1) * np.clip(shares[known], 0, 1))
+    return stored
+
+
+def _named(labels: Any) -> dict[str, Any]:
+    if labels is None:
+        return {}
+    return dict(labels) if isinstance(labels, Mapping) else {"label": labels}
+
+
+def _ids(ids: Sequence[Any], n: int) -> list[str]:
+    if len(ids) != n:
+        raise ValueError(f"ids has {len(ids)} entries, but there are {n} objects.")
+    return [clean(entry) for entry in ids]
+
+
+def _color(name: str, labels: Any, n: int) -> dict[str, Any]:
+    """Kinds with a colour each, or values on a scale."""
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        raise ValueError(f"labels {name!r} has shape {values.shape}, but there are {n} objects.")
+    values = in_words(values)
+    if values.dtype.kind in "biuU":
+        kinds, codes = np.unique(values, return_inverse=True)
+        if values.dtype.kind == "U" or len(kinds) <= _MOST_INTEGERS:
+            few = len(kinds) <= MOST_KINDS
+            return {
+                "name": clean(name),
+                "kinds": [clean(kind) for kind in kinds],
+                "shades": list(palette(len(kinds))) if few else None,
+                "legend": len(kinds) <= _MOST_LISTED,
+                "codes": _base64(codes.astype("<u4" if len(kinds) > 65536 else "<u2")),
+            }
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"labels {name!r} must be numbers or strings, got {values.dtype}.")
+    numbers = values.astype(np.float64)
+    known = numbers[np.isfinite(numbers)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    q = np.full(n, NOWHERE, dtype="<u2")
+    finite = np.isfinite(numbers)
+    q[finite] = np.rint((numbers[finite] - low) / ((high - low) or 1.0) * (NOWHERE - 1))
+    return {"name": clean(name), "low": low, "high": high, "values": _base64(q)}
+
+
+def _sheet(images: Any, n: int) -> dict[str, Any] | None:
+    """All pictures side by side in one PNG, coarser if they are many; None if far too many."""
+    pictures = np.asarray(images)
+    if pictures.ndim not in (3, 4) or len(pictures) != n or pictures.shape[3:] not in ((), (3,)):
+        raise ValueError(f"images must have shape ({n}, height, width[, 3]), got {pictures.shape}.")
+    while n * pictures.shape[1] * pictures.shape[2] > _MOST_PIXELS:
+        pictures = pictures[:, ::2, ::2]
+        if min(pictures.shape[1:3]) < 8:
+            return None
+    if pictures.dtype != np.uint8:
+        low, high = float(pictures.min(initial=0)), float(pictures.max(initial=0))
+        pictures = np.rint((pictures - low) * (255 / ((high - low) or 1.0))).astype(np.uint8)
+    height, width = pictures.shape[1:3]
+    columns = int(np.ceil(np.sqrt(n * height / width)))
+    rows = -(-n // columns)
+    sheet = np.zeros((rows * columns, *pictures.shape[1:]), dtype=np.uint8)
+    sheet[:n] = pictures
+    sheet = sheet.reshape(rows, columns, *pictures.shape[1:]).swapaxes(1, 2)
+    sheet = sheet.reshape(rows * height, columns * width, *pictures.shape[3:])
+    return {"width": width, "height": height, "columns": columns, "sheet": _base64(png(sheet))}
+
+
+def png(pixels: Array) -> bytes:
+    """A PNG of grey, (height, width), or RGB, (height, width, 3), bytes."""
+    height, width = pixels.shape[:2]
+    lines = np.zeros((height, 1 + pixels[0].size), dtype=np.uint8)  # each line: no filter, then it
+    lines[:, 1:] = pixels.reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2 if pixels.ndim == 3 else 0, 0, 0, 0)
+    data = zlib.compress(lines.tobytes(), 9)
+    parts = [(b"IHDR", header), (b"IDAT", data), (b"IEND", b"")]
+    chunks = [
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        for kind, body in parts
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def _base64(data: Array | bytes) -> str:
+    return b64encode(data if isinstance(data, bytes) else data.tobytes()).decode("ascii")

@@ -1,0 +1,226 @@
+"""One self-contained page from several maps of the same objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from lowdim.report.charts import dash, rnx_chart, shade, shepard_chart
+from lowdim.report.markup import tag, text, user
+from lowdim.report.payload import encode
+from lowdim.report.runs import Run, check_runs
+from lowdim.report.tables import best, measure_names, number, quality_table
+from lowdim.versions import versions
+
+_SCRIPTS = ("colors.js", "chart.js", "maps.js", "legend.js", "objects.js", "report.js")
+_UNDER_A_MAP = 3
+"""Measures written under each map."""
+
+
+def write(
+    path: str | os.PathLike[str],
+    runs: Sequence[Run],
+    *,
+    title: str = "Maps of the data",
+    labels: Any = None,
+    ids: Sequence[Any] | None = None,
+    images: Any = None,
+    commands: Sequence[str] | None = None,
+    notes: Sequence[str] = (),
+) -> Path:
+    """Write a report on maps of the same objects as one HTML file that needs no network.
+
+    Parameters
+    ----------
+    path : the file, replaced at once if it is there.
+    runs : the maps, each with what made it and what was found out about it.
+    title : stands at the top.
+    labels : n labels or values to colour the points by, or a mapping of several by name.
+    ids : n names of the objects, shown under the pointer; by default their row numbers.
+    images : pictures of the objects, (n, height, width) or (n, height, width, 3), shown under the
+        pointer. They are made coarser where they are many and left out where they are far too
+        many (above 8 million pixels).
+    commands : what to type to make the report again; by default the Python lines of the runs.
+    notes : paragraphs under the title: what the data are, what was left out.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path: the folder {path.parent} does not exist; make it first.")
+    n = check_runs(runs)
+    data = encode(runs, labels=labels, ids=ids, images=images)
+    page = _resource("page.html").substitute(
+        title=text(title),
+        style=_resource("report.css").template,
+        introduction=_introduction(n, runs, notes),
+        maps="".join(_figure(run, n) for run in runs),
+        findings=_quality(runs) + _readings(runs) + _curves(runs) + _shepards(runs),
+        again=_again(runs, commands),
+        data=data,
+        script="\n".join(_resource(name).template for name in _SCRIPTS),
+    )
+    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
+    try:
+        temporary.write_text(page, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def _resource(name: str) -> Template:
+    return Template(files("lowdim.report").joinpath("page", name).read_text(encoding="utf-8"))
+
+
+def _introduction(n: int, runs: Sequence[Run], notes: Sequence[str]) -> str:
+    count = "1 map" if len(runs) == 1 else f"{len(runs)} maps"
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    lines = [tag("p", f"{n:,} objects, {count}, {today}", class_="note")]
+    lines += [tag("p", text(note)) for note in notes]
+    facts = dict.fromkeys(fact for run in runs for fact in run.findings.data)
+    lines += [tag("p", text(fact)) for fact in facts]
+    if runs[0].findings.no_structure:  # of the data, so of every run
+        lines.append(tag("p", tag("strong", text(runs[0].findings.verdict))))
+    else:
+        lines.append(_headlines(runs))
+    return "".join(lines)
+
+
+def _headlines(runs: Sequence[Run]) -> str:
+    """Which map is best for what."""
+    items = []
+    for name in measure_names(runs):
+        found = {run.name: m for run in runs if (m := run.findings.measures.get(name))}
+        headline = next(iter(found.values())).headline
+        winners, near = best(runs, name)
+        if not headline or not winners:
+            continue
+        value = number(found[winners[0]].value)
+        parts = ["Best for ", text(headline), ": ", _names(winners), f" ({text(name)} {value})"]
+        if near:
+            parts += ["; not to be told from it: ", _names(near)]
+        items.append(tag("li", *parts))
+    return tag("ul", *items, class_="verdict") if items else ""
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(user(name) for name in names)
+
+
+def _figure(run: Run, n: int) -> str:
+    """A map's place on the page; the script draws on its canvas."""
+    measures = list(run.findings.measures.items())[:_UNDER_A_MAP]
+    told = ", ".join(f"{name} {number(measure.value)}" for name, measure in measures)
+    spoken = f"Map of {n:,} objects, {run.name}, by {run.method}. {told}".strip()
+    facts = [told] if told else []
+    if run.seconds is not None:
+        facts.append(f"{run.seconds:.2f} s")
+    columns = getattr(run.embedding, "shape", (n, 1))[1:]
+    if columns and columns[0] > 3:
+        facts.append(f"dimensions 1 and 2 of {columns[0]}")
+    canvas = tag("canvas", tabindex=0, role="application", aria_label=spoken)
+    button = tag("button", "Enlarge", type="button", class_="enlarge", aria_pressed="false")
+    heading = tag("div", tag("h3", user(run.name)), button, class_="heading")
+    caption = tag("figcaption", text(" · ".join(facts)), class_="note")
+    return tag("figure", heading, canvas, caption, class_="map")
+
+
+def _section(title: str, *content: str, note: str = "") -> str:
+    lead = [tag("p", note, class_="note")] if note else []
+    return tag("section", tag("h2", title), *lead, *content)
+
+
+def _readings(runs: Sequence[Run]) -> str:
+    """What to see on the maps, and what not to read from them; what several share, once."""
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for run in runs:
+        verdict = "" if run.findings.no_structure else run.findings.verdict
+        reading = (verdict, *run.findings.warnings)
+        if any(reading):
+            shared.setdefault(reading, []).append(run.name)
+    parts = []
+    for (verdict, *warnings), names in shared.items():
+        heading = _names(names)
+        if len(names) == len(runs) > 1:
+            heading = "All maps"
+        told = [tag("h3", heading)]
+        if verdict:
+            told.append(tag("p", text(verdict)))
+        if warnings:
+            told.append(tag("p", "Do not read from it:", class_="note"))
+            told.append(tag("ul", *(tag("li", text(line)) for line in warnings)))
+        parts.append(tag("div", *told, class_="card"))
+    cards = tag("div", *parts, class_="grid")
+    return _section("Can the maps be believed?", cards) if parts else ""
+
+
+def _quality(runs: Sequence[Run]) -> str:
+    if not measure_names(runs):
+        return ""
+    return _section("How true each map is", quality_table(runs))
+
+
+def _curves(runs: Sequence[Run]) -> str:
+    curves = {run.name: run.findings.rnx for run in runs if run.findings.rnx is not None}
+    if not curves:
+        return ""
+    places = {run.name: place for place, run in enumerate(runs)}
+    keys = []
+    for name in curves:
+        line = tag(
+            "line",
+            x1=0,
+            x2=28,
+            y1=6,
+            y2=6,
+            class_=f"curve {shade(places[name])}",
+            stroke_dasharray=dash(places[name]),
+        )
+        drawn = tag("svg", line, viewBox="0 0 28 12", width=28, height=12, aria_hidden="true")
+        keys.append(tag("li", drawn, user(name)))
+    return _section(
+        "Neighbourhoods of every size",
+        tag("div", rnx_chart(curves, places), class_="chart"),
+        tag("ul", *keys, class_="keys"),
+        note="R<sub>NX</sub>(K): how much of the K nearest neighbours a map keeps; 1 is all, 0 as "
+        "many as by chance. Left: close neighbours. Right: the arrangement as a whole.",
+    )
+
+
+def _shepards(runs: Sequence[Run]) -> str:
+    shown = []
+    for run in runs:
+        if run.findings.shepard is not None:
+            chart = shepard_chart(run.name, *run.findings.shepard)
+            shown.append(tag("figure", tag("figcaption", tag("h3", user(run.name))), chart))
+    if not shown:
+        return ""
+    return _section(
+        "Distances",
+        tag("div", *shown, class_="grid small"),
+        note="Shepard diagrams: where many pairs of objects lie, by how far apart they are in "
+        "the data and on the map; the line is the closest relation that never falls. A thin band "
+        "along it means that distances can be read.",
+    )
+
+
+def _again(runs: Sequence[Run], commands: Sequence[str] | None) -> str:
+    """What to type, with which versions."""
+    lines = commands if commands is not None else [run.call for run in runs]
+    rows = []
+    for run in runs:
+        given = (f"{name} = {value!r}" for name, value in run.parameters.items())
+        cells = (user(run.name), text(run.method), text(", ".join(given) or "defaults"))
+        rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
+    head = tag("tr", *(tag("th", name, scope="col") for name in ("map", "method", "parameters")))
+    found = "\n".join(f"{name:<13} {value}" for name, value in versions().items())
+    return _section(
+        "How to make this again",
+        tag("pre", tag("code", text("\n".join(lines))), tabindex=0),
+        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), class_="scroll left"),
+        tag("pre", tag("code", text(found)), tabindex=0),
+    )

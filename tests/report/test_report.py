@@ -1,0 +1,318 @@
+"""The report: one file that holds the maps as they are, and no string of a user as markup."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lowdim.report import Findings, Measure, Run, write
+from lowdim.report.payload import NOWHERE, UNKNOWN, png, quantize
+from lowdim.report.tables import best
+
+rng = np.random.default_rng(0)
+N = 80
+EVIL = (
+    "</script><script>document.body.append(document.createElement('marquee'))</script>"
+    '<!--<img src=x onerror="x">\'&\u202e\x00\ud800$title'
+)
+SHOWN = EVIL.replace("\x00", "\ufffd").replace("\ud800", "\ufffd")
+
+
+class Page(HTMLParser):
+    """The elements of a page, and the text that is not in them as script or style."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.tags, self.attributes, self.inside, self.script = [], [], [], {}
+        self.text = ""
+        self.feed(source)
+
+    def handle_starttag(self, name, attributes):
+        self.tags.append(name)
+        self.attributes += attributes
+        self.inside.append((name, dict(attributes)))
+
+    def handle_data(self, data):
+        name, attributes = self.inside[-1] if self.inside else ("", {})
+        if name in ("script", "style"):
+            key = attributes.get("id", name)
+            self.script[key] = self.script.get(key, "") + data
+        else:
+            self.text += data
+
+    def handle_endtag(self, name):
+        while self.inside and self.inside.pop()[0] != name:
+            pass
+
+    @property
+    def data(self):
+        return json.loads(self.script["data"])
+
+
+def page(tmp_path, runs, **options):
+    path = write(tmp_path / "report.html", runs, **options)
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def decode(text, dtype):
+    return np.frombuffer(base64.b64decode(text), dtype=dtype)
+
+
+def findings(shift=0.0):
+    K = np.arange(1, N - 1)
+    return Findings(
+        verdict="A fair map.",
+        data=["A dozen dimensions."],
+        measures={
+            "trust": Measure(0.9 + shift, 0.05, headline="close neighbours"),
+            "stress-1": Measure(0.2 + shift, better="lower"),
+        },
+        warnings=["Gaps between groups mean nothing here."],
+        rnx=(K, 0.5 + 0.1 * np.sin(K)),
+        shepard=(rng.uniform(size=500), rng.uniform(size=500)),
+        torn=rng.uniform(size=N),
+        false=rng.uniform(size=N),
+    )
+
+
+def run(name="a", columns=2, **more):
+    return Run(name, "PCA", {"n_components": columns}, rng.normal(size=(N, columns)), 1.5, **more)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_the_page_holds_the_map_to_a_65534th_of_its_size(tmp_path, columns):
+    given = run(columns=columns)
+    Y = given.embedding
+    Y[7] = np.nan
+    (stored,) = page(tmp_path, [given]).data["maps"]
+    q = decode(stored["points"], "<u2").reshape(N, stored["dims"])
+    assert np.all(q[7] == NOWHERE)
+    restored = np.array(stored["low"]) + stored["step"] * np.delete(q, 7, axis=0)
+    Y = np.delete(Y, 7, axis=0)
+    assert abs(restored - Y).max() <= 0.5001 * np.ptp(Y, axis=0).max() / (NOWHERE - 1)
+
+
+def test_quantize_extremes():
+    assert quantize(np.full((3, 2), np.nan))["dims"] == 2
+    same = quantize(np.full((3, 2), 5.0))
+    assert same["low"] == [5.0, 5.0]
+    assert np.all(decode(same["points"], "<u2") == 0)
+
+
+def test_maps_are_turned_alike_and_of_many_dimensions_two_are_shown(tmp_path):
+    first = run("a", 5)
+    second = Run("b", "PCA", {}, -first.embedding[:, :2])
+    found = page(tmp_path, [first, second])
+    a, b = found.data["maps"]
+    assert a["dims"] == 2
+    assert a["points"] == b["points"]
+    assert "dimensions 1 and 2 of 5" in found.text
+
+
+def test_kinds_and_values_are_told_apart(tmp_path):
+    values = np.linspace(-3, 7, N)
+    values[4] = np.nan
+    kinds = np.array(["b", "a", None, "a"] * (N // 4), dtype=object)
+    labels = {"kind": kinds, "value": values, "code": np.arange(N) % 20}
+    kind, value, code = page(tmp_path, [run()], labels=labels).data["colors"]
+    assert kind["kinds"] == ["(missing)", "a", "b"]
+    names = np.array(kind["kinds"])[decode(kind["codes"], "<u2")]
+    np.testing.assert_array_equal(names, ["b", "a", "(missing)", "a"] * (N // 4))
+    q = decode(value["values"], "<u2")
+    assert q[4] == NOWHERE
+    restored = value["low"] + (value["high"] - value["low"]) * q / (NOWHERE - 1)
+    np.testing.assert_allclose(np.delete(restored, 4), np.delete(values, 4), atol=1e-4)
+    assert len(code["kinds"]) == 20
+    assert code["shades"] is None  # too many to tell apart by colours of their own
+
+
+def test_errors_are_stored_to_a_254th(tmp_path):
+    given = run(assessment=findings())
+    given.findings.torn[3] = np.nan
+    (stored,) = page(tmp_path, [given]).data["maps"]
+    found = decode(stored["torn"], np.uint8) / 254
+    assert found[3] == UNKNOWN / 254
+    np.testing.assert_allclose(found[4:], given.findings.torn[4:], atol=0.5 / 254)
+    assert len(decode(stored["false"], np.uint8)) == N
+
+
+@pytest.mark.parametrize("shape", [(6, 9), (6, 9, 3)])
+def test_pictures_of_the_objects_come_back(tmp_path, shape):
+    images = rng.integers(0, 256, size=(N, *shape), dtype=np.uint8)
+    stored = page(tmp_path, [run()], images=images).data["images"]
+    sheet = np.asarray(Image.open(io.BytesIO(base64.b64decode(stored["sheet"]))))
+    for i in (0, 17, N - 1):
+        x, y = i % stored["columns"] * 9, i // stored["columns"] * 6
+        np.testing.assert_array_equal(sheet[y : y + 6, x : x + 9], images[i])
+
+
+def test_png_is_read_by_others():
+    pixels = rng.integers(0, 256, size=(5, 7), dtype=np.uint8)
+    np.testing.assert_array_equal(Image.open(io.BytesIO(png(pixels))), pixels)
+
+
+def test_too_many_pictures_are_made_coarser_and_then_left_out():
+    from lowdim.report.payload import _sheet
+
+    coarse = _sheet(np.zeros((4000, 64, 64), dtype=np.uint8), 4000)
+    assert (coarse["width"], coarse["height"]) == (32, 32)
+    assert _sheet(np.zeros((200_000, 10, 10), dtype=np.uint8), 200_000) is None
+
+
+def hostile_runs():
+    found = Findings(
+        EVIL,
+        [EVIL],
+        {EVIL: Measure(1.0, meaning=EVIL, headline=EVIL), "b": Measure(2.0)},
+        (np.arange(1, 9), np.ones(8)),
+        (np.ones(3), np.ones(3), np.ones(3)),
+        data=[EVIL],
+    )
+    evil = Run(EVIL, EVIL, {EVIL: EVIL}, rng.normal(size=(N, 2)), 1.0, found)
+    return [evil, run("b", assessment=Findings(measures={EVIL: Measure(0.5)}))]
+
+
+def hostile(tmp_path, runs):
+    names = {"title": EVIL, "notes": [EVIL], "commands": [EVIL], "ids": [EVIL] * N}
+    return page(tmp_path, runs, labels={EVIL: np.array([EVIL, "b"] * (N // 2))}, **names)
+
+
+def test_no_string_of_the_user_becomes_markup(tmp_path):
+    found = hostile(tmp_path, hostile_runs())
+    tame = page(tmp_path, [run("a"), run("b")], labels=np.array(["a", "b"] * (N // 2)))
+    assert found.tags.count("script") == tame.tags.count("script") == 2
+    assert "img" not in found.tags
+    assert not any(name.startswith("on") for name, _ in found.attributes)
+    assert found.data["ids"] == [SHOWN] * N
+    assert found.data["colors"][0]["kinds"] == [SHOWN, "b"]
+    assert found.text.count(SHOWN) >= 12
+    assert "\x00" not in found.text
+
+
+def test_the_page_asks_for_nothing_from_outside(tmp_path):
+    options = {"labels": np.arange(N) % 3, "images": rng.uniform(size=(N, 4, 4))}
+    path = write(tmp_path / "report.html", [run(assessment=findings())], **options)
+    source = path.read_text(encoding="utf-8")
+    assert not re.search(r"https?://|@import|\bfetch\(|XMLHttpRequest|<link|\bsrc=|\bhref=", source)
+    assert "default-src 'none'" in source
+
+
+def test_the_best_of_each_measure_is_marked_and_what_cannot_be_told_from_it():
+    def with_measures(name, **measures):
+        return run(name, assessment=Findings(measures=measures))
+
+    runs = [
+        with_measures("a", up=Measure(0.9, 0.1), down=Measure(3, better="lower")),
+        with_measures("b", up=Measure(0.85, 0.1), down=Measure(1, better="lower")),
+        with_measures("c", up=Measure(0.5, 0.1), down=Measure(np.nan, better="lower")),
+        with_measures("d", alone=Measure(1.0)),
+    ]
+    assert best(runs, "up") == (["a"], ["b"])
+    assert best(runs, "down") == (["b"], [])
+    assert best(runs, "alone") == ([], [])
+    assert best([runs[0], with_measures("e", up=Measure(0.9))], "up") == ([], [])
+
+
+def test_everything_that_is_known_is_on_the_page(tmp_path):
+    runs = [run("first", assessment=findings()), run("second", assessment=findings(0.02))]
+    found = page(tmp_path, runs, title="Title", notes=["A note."], commands=["lowdim compare x"])
+    for part in (
+        "Title",
+        "A note.",
+        "80 objects, 2 maps",
+        "Best for close neighbours: second (trust 0.920); not to be told from it: first",
+        "A dozen dimensions.",
+        "A fair map.",
+        "★\u00a00.920",
+        "≈\u00a00.900",
+        "± 0.050",
+        "Gaps between groups mean nothing here.",
+        "All maps",
+        "lowdim compare x",
+        "n_components = 2",
+        "numpy",
+    ):
+        assert part in found.text, part
+    assert sum(name == "points" for name, _ in found.attributes) == 2  # an R_NX curve each
+    labels = [value for name, value in found.attributes if name == "aria-label"]
+    assert any(label.startswith("Map of 80 objects, first, by PCA") for label in labels)
+    assert sum(label.startswith("Shepard diagram") for label in labels) == 2
+
+
+def test_data_without_structure_are_named_first_and_no_map_is_praised(tmp_path):
+    def empty(value):
+        measures = {"trust": Measure(value, headline="close neighbours")}
+        return Findings("There is nothing to see.", measures=measures, no_structure=True)
+
+    found = page(tmp_path, [run("a", assessment=empty(0.5)), run("b", assessment=empty(0.6))])
+    assert found.text.count("There is nothing to see.") == 1
+    assert "Best for" not in found.text
+    assert "★" in found.text
+
+
+def test_a_bare_map_makes_a_page(tmp_path):
+    found = page(tmp_path, [Run("only", "Isomap", {"n_neighbors": 7}, np.arange(5.0))])
+    assert found.data["maps"][0]["dims"] == 1
+    assert found.data["colors"] == []
+    assert "lowdim.Isomap(n_neighbors=7).fit_transform(X)" in found.text
+    assert "How true each map is" not in found.text
+    assert "believed" not in found.text
+
+
+def test_an_existing_report_is_replaced_only_by_a_whole_one(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("before")
+    with pytest.raises(ValueError):
+        write(path, [run()], ids=["too", "few"])
+    assert path.read_text() == "before"
+    write(path, [run()])
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    with pytest.raises(FileNotFoundError, match="path: the folder"):
+        write(tmp_path / "none" / "report.html", [run()])
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "message"),
+    [
+        ([], {}, "runs is empty"),
+        ([run("a"), run("a")], {}, "runs must have different names"),
+        ([run("a"), Run("b", "PCA", {}, np.zeros((3, 2)))], {}, "same objects, got 80 in 'a', 3"),
+        ([Run("a", "PCA", {}, np.zeros((3, 2, 2)))], {}, "embedding of 'a' must have a row"),
+        ([run(assessment=Findings(torn=[1.0]))], {}, r"torn of 'a' has shape \(1,\)"),
+        ([run(assessment=Findings(rnx=([1, 2], [1])))], {}, "rnx of 'a' must be two vectors"),
+        ([run()], {"labels": [1, 2]}, r"labels 'label' has shape \(2,\)"),
+        ([run()], {"ids": ["a"]}, "ids has 1 entries"),
+        ([run()], {"images": np.zeros((N, 4))}, r"images must have shape \(80, height"),
+    ],
+)
+def test_bad_input_is_named(tmp_path, runs, options, message):
+    with pytest.raises(ValueError, match=message):
+        write(tmp_path / "report.html", runs, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_a_browser_runs_the_page(tmp_path):
+    path = tmp_path / "report.html"
+    hostile(tmp_path, hostile_runs())
+    options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000"]
+    folder = f"--user-data-dir={tmp_path / 'profile'}"
+    command = ["chromium", *options, folder, "--dump-dom", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=120)
+    dom = Page(done.stdout.decode("utf-8", errors="replace"))
+    states = [value for name, value in dom.attributes if name == "aria-pressed"]
+    assert len(states) == 6  # move, select, two maps to enlarge, and, made by the script, two kinds
+    assert dom.tags.count("option") == 2  # the label and nothing
+    assert "img" not in dom.tags
+    assert "marquee" not in dom.tags
+    assert dom.text.count(SHOWN) >= 13  # the legend has it too
