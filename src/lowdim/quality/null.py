@@ -1,0 +1,109 @@
+"""Is there structure in the data at all? A comparison with data that have none.
+
+Shuffling every column on its own keeps what each column looks like and destroys all relations
+between columns. If objects lie no nearer to their neighbours than in such data, and no direction
+carries more of the variance, then there are no clusters, curves or sheets for a map to show.
+Structure that stands in one column alone survives the shuffling, so the data are also compared
+with independent normal columns of the same spread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from lowdim.backends import native
+from lowdim.checks import Array
+from lowdim.quality.rows import Rows, metric_rows
+
+N_NULL = 19
+NEIGHBOR = 5
+LEAST_OBJECTS = 20
+MANY_DEVIATIONS = 5.0
+LEAST_EFFECT = 0.01
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How the data differ from data without structure.
+
+    kind : "relations" between columns; "columns" where single columns are uneven (clumped or
+        skewed) but unrelated; "none".
+    nearness : distance to near neighbours, as a share of that in column-shuffled data.
+    leading : largest variance along a direction, over that in column-shuffled data.
+    unevenness : distance to near neighbours, as a share of that in normal columns.
+    """
+
+    kind: str
+    nearness: float
+    leading: float
+    unevenness: float
+
+
+def structure_of(
+    data: Rows, random_state: object = None, n_jobs: int | None = None
+) -> Structure | None:
+    """Compare vectors with their nulls; None where the objects are no numeric vectors."""
+    X = data.vectors
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or X.ndim != 2:
+        return None
+    if data.metric is None or data.metric.name == "gower" or np.isnan(X).any():
+        return None
+    if X.shape[1] < 2 or X.shape[0] < LEAST_OBJECTS:
+        return None
+    random = check_random_state(0 if random_state is None else random_state)
+    most = int(np.clip(np.sqrt(2e8 / X.shape[1]), 200, 1000))
+    rows = random.choice(len(X), min(len(X), most), replace=False)
+    sample = X[np.sort(rows)].astype(np.float64)
+    seeds = random.randint(2**31 - 1, size=N_NULL + 1)
+    shuffles = [np.random.default_rng(seed) for seed in seeds]
+    metric = data.metric
+
+    def look(values: Array) -> tuple[float, float]:
+        return _nearness(metric_rows(values, metric, 1)), _leading(values)
+
+    def null(random: np.random.Generator) -> tuple[float, float]:
+        return look(random.permuted(sample, axis=0))
+
+    def normal(random: np.random.Generator) -> float:
+        drawn = random.normal(sample.mean(axis=0), sample.std(axis=0), sample.shape)
+        return _nearness(metric_rows(drawn, metric, 1))
+
+    own = look(sample)
+    shuffled = np.array(native.run(null, shuffles[:N_NULL], n_jobs))
+    drawn = np.array(native.run(normal, shuffles[-1].spawn(N_NULL), n_jobs))
+    near, wide = _beyond(shuffled[:, 0], own[0]), _beyond(-shuffled[:, 1], -own[1])
+    uneven = _beyond(drawn, own[0])
+    kind = "relations" if near or wide else "columns" if uneven else "none"
+    return Structure(
+        kind,
+        float(np.exp(own[0] - shuffled[:, 0].mean())),
+        float(np.exp(own[1] - shuffled[:, 1].mean())),
+        float(np.exp(own[0] - drawn.mean())),
+    )
+
+
+def _nearness(rows: Rows) -> float:
+    """Mean logarithm of the distance to a near neighbour."""
+    keys = rows.distances(np.arange(rows.n, dtype=np.int32)).astype(np.float64)
+    np.fill_diagonal(keys, np.inf)
+    reach = np.partition(keys, NEIGHBOR - 1, axis=1)[:, NEIGHBOR - 1]
+    floor = np.finfo(np.float64).tiny
+    return float(np.log(np.maximum(reach, floor)).mean())
+
+
+def _leading(X: Array) -> float:
+    """Logarithm of the largest variance along any direction."""
+    centered = X - X.mean(axis=0)
+    narrow = centered if X.shape[0] >= X.shape[1] else centered.T
+    gram = narrow.T @ narrow
+    floor = np.finfo(np.float64).tiny
+    return float(np.log(max(np.linalg.eigvalsh(gram)[-1], floor)))
+
+
+def _beyond(null: Array, own: float) -> bool:
+    """Whether a value lies far below those of the null, by chance and by size."""
+    gap = float(null.mean()) - own
+    return gap > MANY_DEVIATIONS * float(null.std(ddof=1)) and gap > LEAST_EFFECT
