@@ -40,9 +40,9 @@ def verdict(report: Report) -> str:
         return (
             "There is no structure to see in these data. Objects lie no nearer to their neighbours "
             "than if every column were shuffled on its own (distances x "
-            f"{structure.nearness:.2f}), and no direction stands out (variance x "
-            f"{structure.leading:.2f}). Groups, curves or gaps on this map come from chance or "
-            "from the method, not from the data."
+            f"{structure.nearness:.2f}, in the leading plane x {structure.plane:.2f}), and no "
+            f"direction stands out (variance x {structure.leading:.2f}). Groups, curves or gaps on "
+            "this map come from chance or from the method, not from the data."
         )
     auc = float(report.auc)
     level = (
@@ -58,8 +58,8 @@ def verdict(report: Report) -> str:
     text += f" {_scales(report)}"
     if structure is not None and structure.kind == "columns":
         text += (
-            " The columns of the data are unrelated to each other: what can be seen are single "
-            "columns that are clumped or skewed."
+            " No relation between the columns shows in these distances: what can be seen are "
+            "single columns that are clumped or skewed."
         )
     return text
 
@@ -68,22 +68,24 @@ def _scales(report: Report) -> str:
     """Which scales the map keeps."""
     near, far = float(report.trustworthiness), report.spearman
     close = (
-        "neighbours on it are real"
-        if near >= 0.95
-        else (
-            "most neighbours on it are real or nearly so"
-            if near >= 0.85
-            else "its neighbours are often false"
-        )
+        "Most neighbours on it are real"
+        if float(report.preservation) >= 0.5
+        else "Neighbours on it are real or nearly so"
+        if near >= 0.9 and report.false_rank <= 5 * report.n_neighbors
+        else "Neighbours on it come from the same region of the data, but are seldom the nearest"
+        if near >= 0.9
+        else "Its neighbours are often false"
     )
+    what = "straight-line distances"
+    if report.geodesic is not None and report.geodesic > far + 0.1:
+        what, far = "distances along the data", report.geodesic
     wide = (
-        "large distances follow the data"
+        f"{what} are kept in order"
         if far >= 0.8
-        else "large distances follow the data loosely"
+        else f"{what} are kept in order only roughly"
         if far >= POOR
         else "large distances do not follow the data"
     )
-    close = f"{close[0].upper()}{close[1:]}"
     return f"{close} (trustworthiness {near:.3f}); {wide} (rank correlation {far:.2f})."
 
 
@@ -142,17 +144,24 @@ def _densities(report: Report) -> Iterator[str]:
 def _gaps(report: Report) -> Iterator[str]:
     far = report.spearman_far
     known = f"rank correlation {far:.2f} among the farther half of the pairs"
+    along = report.geodesic
     if report.method in NEIGHBOR_EMBEDDINGS and far < FAIR:
+        follows = "hardly follows" if far < POOR else "only partly follows"
         yield (
-            f"Distances between clusters: {report.method} keeps neighbours, and where it puts "
-            f"clusters and how wide the gaps are follows the data "
-            f"{'hardly' if far < POOR else 'in part only'} ({known})."
+            f"Distances between clusters: {report.method} keeps neighbours; where it puts clusters "
+            f"and how wide the gaps are {follows} the data ({known})."
+        )
+    elif far < POOR and along is not None and along >= FAIR:
+        yield (
+            f"Straight-line distances: large ones are not those of the data ({known}). The map "
+            f"shows distances along the data, from neighbour to neighbour (rank correlation "
+            f"{along:.2f})."
         )
     elif far < POOR:
         yield (
-            f"Which groups are far from which: large distances on the map do not follow those in "
-            f"the data ({known}). Where data are curled up, distances along them may still be "
-            "right."
+            "Which groups are far from which: large distances on the map do not follow those in "
+            f"the data ({known}"
+            + (f", {along:.2f} with distances along the data)." if along is not None else ").")
         )
 
 

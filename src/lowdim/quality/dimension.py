@@ -146,7 +146,7 @@ def from_two_neighbors(near: Array, discard: float = 0.1) -> float:
     """The slope of -ln(1 - F(mu)) over ln mu, mu = r_2 / r_1, without the largest tenth."""
     if near.shape[1] < 2:
         return float("nan")
-    inside = near[near[:, 0] > 0]
+    inside = near[(near[:, 0] > 0) & (near[:, 1] > near[:, 0])]  # no duplicates, nor two of them
     if len(inside) < 3:
         return float("nan")
     mu = np.sort(np.log(inside[:, 1] / inside[:, 0]))
@@ -183,14 +183,16 @@ def isomap_residuals(D: Array, n_jobs: int | None = None) -> Array:
 
 
 def elbow(residuals: Any) -> int:
-    """The number of dimensions at which a falling curve bends: 1 for the first entry.
+    """The number of dimensions at which a falling curve of residual variances bends.
 
-    The entry farthest below the line from the curve's start to its end, or 1 if the first
-    dimension leaves less than 5 %.
+    The entry farthest below the line from the curve's start to its end, by logarithms, for the
+    second dimension of a long strip is real though the first explains most. What is below one in
+    a thousand counts as that; a curve that falls to no less than half bends at 1.
     """
     values = np.minimum.accumulate(np.asarray(residuals, dtype=np.float64))
     checks.integer(len(values), "the number of residuals", 1)
-    if values[0] < 0.05 or len(values) < 3:
+    logs = np.log(np.maximum(values, 1e-3))
+    if logs[0] - logs[-1] < np.log(2):
         return 1
-    line = np.linspace(values[0], values[-1], len(values))
-    return int(np.argmax(line - values)) + 1
+    line = np.linspace(logs[0], logs[-1], len(logs))
+    return int(np.argmax(line - logs)) + 1

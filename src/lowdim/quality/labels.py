@@ -9,8 +9,8 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.quality.estimate import Estimate, mean_of
-from lowdim.quality.ranks import Ranks
-from lowdim.quality.stress import Distances
+from lowdim.quality.ranks import Ranks, compare_ranks
+from lowdim.quality.stress import Distances, compare_distances
 
 MOST_CLASSES = 1000
 
@@ -57,8 +57,6 @@ def knn_accuracy(Y: Any, labels: Any, n_neighbors: int = 10, **options: Any) -> 
 
     Each object is left out in its turn. `options` are those of `compare_ranks`.
     """
-    from lowdim.quality.ranks import compare_ranks
-
     ranks = compare_ranks(Y, Y, n_neighbors, **options)
     kinds, codes = np.unique(np.asarray(labels).ravel(), return_inverse=True)
     if len(codes) != ranks.n:
@@ -71,8 +69,6 @@ def silhouette(Y: Any, labels: Any, **options: Any) -> float:
 
     `options` are those of `compare_distances`.
     """
-    from lowdim.quality.stress import compare_distances
-
     distances = compare_distances(Y, Y, **options)
     codes = np.unique(np.asarray(labels).ravel(), return_inverse=True)[1]
     found = _silhouette(distances.map, codes[distances.objects])

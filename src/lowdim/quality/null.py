@@ -1,8 +1,9 @@
 """Is there structure in the data at all? A comparison with data that have none.
 
 Shuffling every column on its own keeps what each column looks like and destroys all relations
-between columns. If objects lie no nearer to their neighbours than in such data, and no direction
-carries more of the variance, then there are no clusters, curves or sheets for a map to show.
+between columns. If objects lie no nearer to their neighbours than in such data, neither in all
+dimensions nor in the plane of the leading principal components, and no direction carries more of
+the variance, then there are no clusters, curves or sheets for a map to show.
 Structure that stands in one column alone survives the shuffling, so the data are also compared
 with independent normal columns of the same spread.
 """
@@ -17,12 +18,14 @@ from sklearn.utils import check_random_state
 from lowdim.backends import native
 from lowdim.checks import Array
 from lowdim.quality.rows import Rows, metric_rows
+from lowdim.relations.distances import resolve_metric
 
 N_NULL = 19
 NEIGHBOR = 5
 LEAST_OBJECTS = 20
-MANY_DEVIATIONS = 5.0
+MANY_DEVIATIONS = 4.0
 LEAST_EFFECT = 0.01
+EUCLIDEAN = resolve_metric("euclidean", None, np.zeros((1, 1)))[0]
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,14 @@ class Structure:
     kind : "relations" between columns; "columns" where single columns are uneven (clumped or
         skewed) but unrelated; "none".
     nearness : distance to near neighbours, as a share of that in column-shuffled data.
+    plane : the same in the plane of the two leading principal components, each of unit variance.
     leading : largest variance along a direction, over that in column-shuffled data.
     unevenness : distance to near neighbours, as a share of that in normal columns.
     """
 
     kind: str
     nearness: float
+    plane: float
     leading: float
     unevenness: float
 
@@ -61,27 +66,27 @@ def structure_of(
     shuffles = [np.random.default_rng(seed) for seed in seeds]
     metric = data.metric
 
-    def look(values: Array) -> tuple[float, float]:
-        return _nearness(metric_rows(values, metric, 1)), _leading(values)
+    def look(values: Array) -> tuple[float, float, float]:
+        """What each null is compared by: logarithms, smaller where there is more structure."""
+        plane, variance = _plane(values)
+        near = _nearness(metric_rows(values, metric, 1))
+        return near, _nearness(metric_rows(plane, EUCLIDEAN, 1)), -variance
 
-    def null(random: np.random.Generator) -> tuple[float, float]:
+    def null(random: np.random.Generator) -> tuple[float, float, float]:
         return look(random.permuted(sample, axis=0))
 
     def normal(random: np.random.Generator) -> float:
         drawn = random.normal(sample.mean(axis=0), sample.std(axis=0), sample.shape)
         return _nearness(metric_rows(drawn, metric, 1))
 
-    own = look(sample)
+    own = np.array(look(sample))
     shuffled = np.array(native.run(null, shuffles[:N_NULL], n_jobs))
     drawn = np.array(native.run(normal, shuffles[-1].spawn(N_NULL), n_jobs))
-    near, wide = _beyond(shuffled[:, 0], own[0]), _beyond(-shuffled[:, 1], -own[1])
-    uneven = _beyond(drawn, own[0])
-    kind = "relations" if near or wide else "columns" if uneven else "none"
+    related = any(_beyond(shuffled[:, i], own[i]) for i in range(len(own)))
+    kind = "relations" if related else "columns" if _beyond(drawn, own[0]) else "none"
+    near, plane, leading = np.exp(own - shuffled.mean(axis=0))
     return Structure(
-        kind,
-        float(np.exp(own[0] - shuffled[:, 0].mean())),
-        float(np.exp(own[1] - shuffled[:, 1].mean())),
-        float(np.exp(own[0] - drawn.mean())),
+        kind, float(near), float(plane), float(1 / leading), float(np.exp(own[0] - drawn.mean()))
     )
 
 
@@ -94,13 +99,16 @@ def _nearness(rows: Rows) -> float:
     return float(np.log(np.maximum(reach, floor)).mean())
 
 
-def _leading(X: Array) -> float:
-    """Logarithm of the largest variance along any direction."""
+def _plane(X: Array) -> tuple[Array, float]:
+    """The two leading principal components, scaled to unit variance, and the log of the largest
+    variance."""
     centered = X - X.mean(axis=0)
-    narrow = centered if X.shape[0] >= X.shape[1] else centered.T
-    gram = narrow.T @ narrow
+    tall = X.shape[0] >= X.shape[1]
+    values, vectors = np.linalg.eigh(centered.T @ centered if tall else centered @ centered.T)
+    plane = centered @ vectors[:, -2:] if tall else vectors[:, -2:]
+    size = np.sqrt(np.square(plane).mean(axis=0))
     floor = np.finfo(np.float64).tiny
-    return float(np.log(max(np.linalg.eigvalsh(gram)[-1], floor)))
+    return plane / np.maximum(size, floor), float(np.log(max(values[-1], floor)))
 
 
 def _beyond(null: Array, own: float) -> bool:

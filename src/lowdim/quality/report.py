@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +17,25 @@ from lowdim.quality.estimate import Estimate
 from lowdim.quality.labels import LabelQuality, label_quality
 from lowdim.quality.null import Structure, structure_of
 from lowdim.quality.ranks import Curve, PointErrors, Ranks, ranks_between
-from lowdim.quality.rows import chosen_rows, data_rows, map_rows, metric_rows
-from lowdim.quality.stress import MOST, Distances, Shepard, distances_of, some_objects
+from lowdim.quality.rows import Rows, chosen_rows, data_rows, map_rows, metric_rows
+from lowdim.quality.stress import (
+    MOST,
+    Distances,
+    Shepard,
+    distances_of,
+    rank_correlation,
+    some_objects,
+)
+from lowdim.relations.geodesics import geodesics
 from lowdim.relations.graph import NeighborGraph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MOST_GEODESIC = 100_000  # objects up to which geodesics are searched
+SOURCES = 100  # of them
+NEAR = 8  # neighbours that geodesics go through: more would cut corners
+MOST_PAIRS = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +50,8 @@ class Report:
     auc : area under R_NX in log K; K_max, q_local, q_global : its split; rnx, qnx : the curves.
     stress_1, sammon_stress, spearman, spearman_far, distance_correlation, residual_variance : by
         the distances between `n_compared` objects.
+    geodesic : rank correlation of distances on the map with those along the data's neighbour
+        graph; None where that graph is not known.
     density : rank correlation of local scale (distance to the k-th neighbour) in data and map.
     concentration : median distance from the map's middle, as a share of the 99th percentile.
     pieces : connected pieces of the data's neighbour graph; None where it is not known.
@@ -66,6 +82,7 @@ class Report:
     spearman_far: float
     distance_correlation: float
     residual_variance: float
+    geodesic: float | None
     density: float
     concentration: float
     false_rank: float
@@ -90,7 +107,9 @@ class Report:
 
     def _lines(self) -> list[str]:
         k = self.n_neighbors
-        title = f"{self.method or 'Map'}: {self.n_objects:,} objects in {self.n_components} dim."
+        title = (
+            f"{self.method or 'Map'}: {self.n_objects:,} objects in {self.n_components} dimensions"
+        )
         lines = [title, "", *_wrapped(self.verdict, ""), "", f"Neighbourhoods of {k}"]
         lines += [
             _line("trustworthiness", self.trustworthiness, "1 if neighbours on the map are real"),
@@ -107,16 +126,17 @@ class Report:
             _line("Sammon stress", self.sammon_stress, "0 at best"),
             _line("rank correlation", self.spearman, "Spearman"),
             _line("  of far pairs", self.spearman_far, "the farther half"),
+            *self._geodesic_lines(),
             _line("distance corr.", self.distance_correlation, "Székely"),
             _line("residual variance", self.residual_variance, "0 at best"),
             "The data",
             f"  intrinsic dimension  {self.dimension}",
         ]
         if self.structure is not None:
-            near, lead = self.structure.nearness, self.structure.leading
+            near, plane = self.structure.nearness, self.structure.plane
             lines.append(
-                f"  against shuffled columns: distance to neighbours x {near:.2f}, "
-                f"leading variance x {lead:.2f}"
+                f"  against shuffled columns: distance to neighbours x {near:.2f} (in the leading "
+                f"plane x {plane:.2f}), leading variance x {self.structure.leading:.2f}"
             )
         if self.pieces is not None:
             lines.append(f"  pieces of the {k}-neighbour graph: {self.pieces}")
@@ -133,6 +153,11 @@ class Report:
             for text in self.warnings:
                 lines += _wrapped(text, "- ")
         return lines
+
+    def _geodesic_lines(self) -> list[str]:
+        if self.geodesic is None:
+            return []
+        return [_line("  along the data", self.geodesic, "geodesics of the neighbour graph")]
 
     def _label_lines(self, labels: LabelQuality) -> list[str]:
         k = self.n_neighbors
@@ -169,9 +194,9 @@ class Report:
 
     def plot(self) -> Figure:
         """The R_NX curve, the Shepard diagram and, up to three dimensions, where it is wrong."""
-        from lowdim import plot
         from lowdim.plot.canvas import new_figure
 
+        plot: Any = import_module("lowdim.plot")
         drawable = self.n_components <= 3
         figure = new_figure(4.2 * (2 + drawable), 3.8)
         axes = figure.add_subplot(1, 2 + drawable, 1)
@@ -243,6 +268,7 @@ def assess(
     distances = distances_of(data, placed, some_objects(data.n, MOST, random_state))
     split, errors = ranks.split, ranks.mean_relative_rank_errors
     false = ranks.data_ranks[ranks.data_ranks > k]
+    known = _known_graph(ranks, graph)
     found: dict[str, Any] = {
         "method": method,
         "n_objects": data.n,
@@ -263,7 +289,8 @@ def assess(
         "density": _density(ranks),
         "concentration": _concentration(Y),
         "false_rank": float(np.median(false)) if len(false) else float(k),
-        "pieces": _pieces(ranks, graph),
+        "geodesic": _geodesic(known, placed, random_state, n_jobs),
+        "pieces": None if known is None else known.components()[0],
         "dimension": _dimension(ranks, distances),
         "structure": structure_of(data, random_state, n_jobs),
         "labels": None if labels is None else label_quality(labels, ranks, distances),
@@ -291,12 +318,7 @@ _BY_DISTANCES = (
 
 def _density(ranks: Ranks) -> float:
     """Rank correlation of the distance to the k-th neighbour, in the data and on the map."""
-    from scipy.stats import rankdata
-
-    reach = [rankdata(near[:, -1]) for near in (ranks.data_distances, ranks.map_distances)]
-    a, b = (values - values.mean() for values in reach)
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / size if size else 0.0
+    return rank_correlation(ranks.data_distances[:, -1], ranks.map_distances[:, -1])
 
 
 def _concentration(Y: Array) -> float:
@@ -306,13 +328,31 @@ def _concentration(Y: Array) -> float:
     return float(np.median(away)) / outer if outer > 0 else 1.0
 
 
-def _pieces(ranks: Ranks, graph: NeighborGraph | None) -> int | None:
-    if graph is not None and graph.n_objects == ranks.n and graph.bridges is None:
-        return graph.components()[0]
-    if not ranks.exact:
+def _known_graph(ranks: Ranks, graph: NeighborGraph | None) -> NeighborGraph | None:
+    """The data's neighbour graph: that of the ranks if all are known, else the given one."""
+    if ranks.exact:
+        lengths = np.ascontiguousarray(ranks.data_distances)
+        return NeighborGraph(ranks.data_ids, lengths, "given")
+    given = graph is not None and graph.n_objects == ranks.n and graph.bridges is None
+    return graph if given else None
+
+
+def _geodesic(
+    graph: NeighborGraph | None, placed: Rows, random_state: Any, n_jobs: int | None
+) -> float | None:
+    """Rank correlation of distances on the map with those along the neighbour graph."""
+    if graph is None or graph.n_objects > MOST_GEODESIC:
         return None
-    known = np.ascontiguousarray(ranks.data_distances)
-    return NeighborGraph(ranks.data_ids, known, "given").components()[0]
+    if graph.n_neighbors is not None and graph.bridges is None:
+        graph = graph.take(min(graph.n_neighbors, NEAR))
+    sources = some_objects(graph.n_objects, SOURCES, random_state)
+    along = geodesics(graph.adjacency(n_jobs=n_jobs), sources, n_jobs=n_jobs)
+    across = placed.distances(sources)
+    known = np.isfinite(along)
+    known[np.arange(len(sources)), sources] = False
+    chosen = np.flatnonzero(known)
+    chosen = chosen[:: max(1, len(chosen) // MOST_PAIRS)]
+    return rank_correlation(along.ravel()[chosen], across.ravel()[chosen])
 
 
 def _dimension(ranks: Ranks, distances: Distances) -> IntrinsicDimension:

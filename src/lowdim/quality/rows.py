@@ -14,7 +14,6 @@ from lowdim.backends import native
 from lowdim.checks import Array
 from lowdim.relations.distances import Metric, check_dissimilarities, measured, resolve_metric
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.products import check_overflow
 
 EXACT = 5000  # objects up to which all rows are compared
 MOST_ROWS = 1000
@@ -26,8 +25,8 @@ BLOCK = 2**24  # distances held at once
 class Rows:
     """The objects of one space: how many, and the distances from some of them to all.
 
-    `keys` are squared distances where that is cheaper: their order, ties included, is that of the
-    distances, which `lengths` makes of them.
+    `keys` have the order of the distances, ties included, which `lengths` makes of them: they are
+    squared distances where that is cheaper, of vectors divided by 2^unit.
     """
 
     n: int
@@ -35,9 +34,12 @@ class Rows:
     squared: bool
     vectors: Any = None
     metric: Metric | None = None
+    unit: int = 0
 
     def lengths(self, keys: Array) -> Array:
-        return np.sqrt(keys) if self.squared else keys
+        if not self.squared:
+            return keys
+        return np.ldexp(np.sqrt(keys), self.unit) if self.unit else np.sqrt(keys)
 
     def distances(self, chosen: Array) -> Array:
         """The distances from the chosen objects to all."""
@@ -94,21 +96,15 @@ def metric_rows(rows: Any, metric: Metric, n_jobs: int | None = None) -> Rows:
 
 
 def _euclidean(rows: Array, metric: Metric, n_jobs: int | None) -> Rows:
-    """Squares by differences, of vectors brought to a size at which they do not overflow."""
+    """Squares by differences, of vectors brought to a size at which squares keep their digits."""
     exponent = int(np.frexp(np.abs(rows).max(initial=0.0))[1])
     unit = 0 if abs(exponent) < 32 else exponent
-    scaled = np.ldexp(rows, -unit) if unit else rows
-    scaled = np.ascontiguousarray(scaled)
+    scaled = np.ascontiguousarray(np.ldexp(rows, -unit) if unit else rows)
 
     def keys(chosen: Array) -> Array:
-        found = native.squared_distances(scaled[chosen], scaled, n_jobs)
-        if unit:
-            with np.errstate(over="ignore"):
-                found = np.ldexp(found, 2 * unit)
-            check_overflow(found, rows)
-        return found
+        return native.squared_distances(scaled[chosen], scaled, n_jobs)
 
-    return Rows(len(rows), keys, True, rows, metric)
+    return Rows(len(rows), keys, True, rows, metric, unit)
 
 
 def map_rows(Y: Any, n: int, n_jobs: int | None = None) -> Rows:

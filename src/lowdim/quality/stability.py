@@ -131,7 +131,7 @@ def _fitted(estimator: Any, X: Any, groups: Sequence[Array], seeds: Array, squar
 def _aligned(maps: Array) -> tuple[float, Array, Array]:
     """Turn and scale all maps onto their average: the score, the average and the maps."""
     maps = maps.copy()
-    placed: Array = np.isfinite(maps).all(axis=2)
+    placed = np.asarray(np.isfinite(maps).all(axis=2))
     target = int(placed.sum(axis=1).argmax())
     mean = maps[target] - np.nanmean(maps[target], axis=0)
     for _ in range(ROUNDS):

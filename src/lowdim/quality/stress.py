@@ -1,6 +1,6 @@
 """How the distances on the map follow those in the data.
 
-All pairs of up to 1,500 objects; of more, all pairs of 1,500 drawn at random.
+All pairs of up to 1,000 objects; of more, all pairs of 1,000 drawn at random.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from sklearn.utils import check_random_state
 from lowdim import checks
 from lowdim.backends import native
 from lowdim.checks import Array
-from lowdim.quality.rows import Rows, data_rows, map_rows
+from lowdim.quality.rows import Rows, data_rows, map_rows, metric_rows
 
-MOST = 1500
+MOST = 1000
 
 
 class Shepard(NamedTuple):
@@ -70,14 +70,14 @@ class Distances:
     @property
     def spearman(self) -> float:
         """Rank correlation of the distances."""
-        return _spearman(*self.pairs)
+        return rank_correlation(*self.pairs)
 
     @property
     def spearman_far(self) -> float:
         """Rank correlation among the half of the pairs that are farther apart in the data."""
         given, found = self.pairs
         far = given >= np.median(given)
-        return _spearman(given[far], found[far])
+        return rank_correlation(given[far], found[far])
 
     @property
     def pearson(self) -> float:
@@ -110,12 +110,6 @@ def _pearson(a: Array, b: Array) -> float:
     return float(a @ b) / size if size else 0.0
 
 
-def _spearman(a: Array, b: Array) -> float:
-    from scipy.stats import rankdata
-
-    return _pearson(rankdata(a), rankdata(b)) if len(a) else 0.0
-
-
 def _centered(D: Array) -> Array:
     return np.asarray(D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean())
 
@@ -130,13 +124,17 @@ def some_objects(n: int, most: int, random_state: Any = None) -> Array:
 
 def between(rows: Rows, chosen: Array) -> Array:
     """The distances between the chosen objects, in double precision."""
-    if rows.vectors is None:
+    if rows.metric is None:
         return np.asarray(rows.distances(chosen)[:, chosen], dtype=np.float64)
-    from lowdim.quality.rows import metric_rows
-
-    assert rows.metric is not None
     part = metric_rows(rows.vectors[chosen], rows.metric, 1)
     return np.asarray(part.distances(np.arange(len(chosen))), dtype=np.float64)
+
+
+def rank_correlation(a: Array, b: Array) -> float:
+    """Spearman's correlation; 0 where one of the two is constant."""
+    from scipy.stats import rankdata
+
+    return _pearson(rankdata(a), rankdata(b)) if len(a) else 0.0
 
 
 def distances_of(data: Rows, placed: Rows, objects: Array) -> Distances:
