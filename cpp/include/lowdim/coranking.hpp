@@ -17,24 +17,30 @@
 namespace lowdim {
 
 // Squared distances of all points to the queries, out[q * n + j], by differences: equal pairs
-// get equal values, and nothing cancels.
+// get equal values, and nothing cancels. A tile of points is turned and kept in cache, some
+// dimensions at a time, while all queries pass; short sums, added up, also round less.
 template <class T>
 void squared_distances(const T* queries, int64_t n_queries, const T* points, int64_t n, int64_t dim,
                        int n_threads, T* out) {
-    constexpr int64_t tile = kTile;
+    constexpr int64_t tile = kTile, part = 32;
     const Kernels<T>& kernel = kernels<T>();
     parallel_ranges(n, 16 * tile, n_threads, [&](int64_t begin, int64_t end, int) {
-        std::vector<T> turned(static_cast<size_t>(tile * dim));
-        T found[tile];
+        T turned[tile * part] = {};
+        std::vector<T> sums(static_cast<size_t>(n_queries * tile));
         for (int64_t first = begin; first < end; first += tile) {
             const int64_t count = std::min(tile, end - first);
-            for (int64_t j = 0; j < count; ++j)
-                for (int64_t c = 0; c < dim; ++c)
-                    turned[size_t(c * tile + j)] = points[(first + j) * dim + c];
-            for (int64_t q = 0; q < n_queries; ++q) {
-                kernel.squares_to_tile(queries + q * dim, turned.data(), dim, found);
-                std::copy(found, found + count, out + q * n + first);
+            std::fill(sums.begin(), sums.end(), T(0));
+            for (int64_t c0 = 0; c0 < dim; c0 += part) {
+                const int64_t width = std::min(part, dim - c0);
+                for (int64_t j = 0; j < count; ++j)
+                    for (int64_t c = 0; c < width; ++c)
+                        turned[c * tile + j] = points[(first + j) * dim + c0 + c];
+                for (int64_t q = 0; q < n_queries; ++q)
+                    kernel.add_squares(queries + q * dim + c0, turned, int(width),
+                                       sums.data() + q * tile);
             }
+            for (int64_t q = 0; q < n_queries; ++q)
+                std::copy_n(sums.data() + q * tile, count, out + q * n + first);
         }
     });
 }

@@ -48,8 +48,9 @@ struct Kernels {
                              T* bounds);
     T (*squared_distance)(const T*, const T*, size_t);
     T (*dot)(const T*, const T*, size_t);
-    // Squared distances of a query to kTile points, stored dimension by dimension.
-    void (*squares_to_tile)(const T* query, const T* points, int64_t dim, T* out);
+    // Adds to sums what a few dimensions contribute to the squared distances of a query to kTile
+    // points, which are stored dimension by dimension.
+    void (*add_squares)(const T* query, const T* points, int dim, T* sums);
     // One pinned point at `at` acts on the points [begin, end) of y, stored dimension by dimension;
     // returns their error sum F(Y) (X - Y)^2 before they moved.
     double (*pin)(const T* distances, const Pull&, const double* at, double* y, int64_t n, int dim,
