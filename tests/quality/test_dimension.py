@@ -40,6 +40,7 @@ def test_closed_forms():
     # C(r) = r^d
     assert dimension.from_pairs(share ** (1 / d)) == pytest.approx(d, rel=0.05)
     assert dimension.elbow([0.5, 0.2, 0.02, 0.015, 0.012, 0.01]) == 3
+    assert dimension.elbow([0.97, 0.94, 0.9, 0.88]) is None
     assert dimension.elbow([0.001, 0.0009, 0.0008]) == 1
     assert dimension.elbow([0.04, 0.0008, 0.0007, 0.0006]) == 2
 

@@ -75,6 +75,13 @@ def test_dissimilarities_have_no_columns_to_shuffle(strip):
     assert found.score > 0.9
 
 
+def test_a_seed_that_changes_nothing_is_no_evidence(strip):
+    model = MDS(n_init=1)  # starts from classical scaling
+    found = quality.stability(model, strip[:50], n_runs=2, null=False)
+    assert found.score == pytest.approx(1)
+    assert "The seed changes nothing" in str(found)
+
+
 def test_the_same_seed_the_same_answer(strip):
     one, two = (quality.stability(Random(), strip, n_runs=3, random_state=4) for _ in range(2))
     np.testing.assert_array_equal(one.maps, two.maps)

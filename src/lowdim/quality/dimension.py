@@ -27,7 +27,10 @@ MOST_DIMENSIONS = 10  # that Isomap's residual variance is looked at for
 
 @dataclass(frozen=True)
 class IntrinsicDimension:
-    """Estimates of the dimension; `consensus` is their median, `isomap` None where not asked."""
+    """Estimates of the dimension; `consensus` is their median.
+
+    `isomap` is None where it was not asked for, or where no dimension up to 10 explains half.
+    """
 
     maximum_likelihood: float
     two_nn: float
@@ -91,7 +94,7 @@ def dimension_of(
     if isomap and data.n >= 20:
         part = objects[:: -(-len(objects) // ISOMAP_OBJECTS)]
         steps = elbow(isomap_residuals(between(data, part), n_jobs))
-        values.append(float(steps))
+        values += [] if steps is None else [float(steps)]
     known = [value for value in values if np.isfinite(value)]
     return IntrinsicDimension(
         values[0], values[1], values[2], steps, float(np.median(known)) if known else float("nan")
@@ -182,15 +185,18 @@ def isomap_residuals(D: Array, n_jobs: int | None = None) -> Array:
         return model.fit(D).residual_variance(min(MOST_DIMENSIONS, len(D) - 2))
 
 
-def elbow(residuals: Any) -> int:
+def elbow(residuals: Any) -> int | None:
     """The number of dimensions at which a falling curve of residual variances bends.
 
     The entry farthest below the line from the curve's start to its end, by logarithms, for the
     second dimension of a long strip is real though the first explains most. What is below one in
-    a thousand counts as that; a curve that falls to no less than half bends at 1.
+    a thousand counts as that. A curve that hardly falls bends at 1, and has no bend at all, None,
+    where most of the variance is left at its end.
     """
     values = np.minimum.accumulate(np.asarray(residuals, dtype=np.float64))
     checks.integer(len(values), "the number of residuals", 1)
+    if values[-1] > 0.5:
+        return None
     logs = np.log(np.maximum(values, 1e-3))
     if logs[0] - logs[-1] < np.log(2):
         return 1

@@ -45,12 +45,15 @@ class Stability:
     def __str__(self) -> str:
         what = "seeds" if self.how == "seeds" else "bootstrap samples"
         text = f"Stability over {len(self.maps)} {what}: {self.score:.3f} (1 is the same map)."
+        if self.how == "seeds" and self.score > 1 - 1e-9:
+            return text + (
+                " The seed changes nothing here: how='bootstrap' asks whether other objects would."
+            )
         if self.null_score is not None:
             text += f" On column-shuffled data: {self.null_score:.3f}."
-            gain = self.score - self.null_score
             text += (
                 " The map is steadier than structureless data allow: what it shows is in the data."
-                if gain > 0.05
+                if 1 - self.score < 0.5 * (1 - self.null_score)
                 else " Data without structure give maps that are as steady, so that the maps agree "
                 "is no evidence of structure."
             )

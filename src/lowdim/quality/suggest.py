@@ -28,7 +28,7 @@ from lowdim.relations.neighbors import neighbors
 METHODS = ("PCA", "ClassicalMDS", "Isomap", "LaplacianEigenmaps", "TSNE", "UMAP")
 """Tried by default, those of them that the catalog holds."""
 
-NEIGHBORS = (5, 10, 15, 30, 50)
+NEIGHBORS = (5, 10, 20, 50)
 PERPLEXITIES = (10, 30, 50, 100)
 SMALL = 30  # the largest neighbourhood that counts as local, for the reasons
 CLOSE = 0.01  # scores that differ by less are as good as equal
@@ -135,7 +135,7 @@ def suggest(
     methods: Iterable[str] | None = None,
     *,
     n_components: int = 2,
-    n_objects: int = 2000,
+    n_objects: int = 1500,
     n_neighbors: Iterable[int] = NEIGHBORS,
     perplexity: Iterable[float] = PERPLEXITIES,
     metric: Any = "euclidean",
@@ -168,7 +168,7 @@ def suggest(
     scales = _sizes(perplexity, "perplexity", (rows.n - 1) / 3)
     widest = min(rows.n - 1, int(max([*sizes, *(3 * scale for scale in scales)])))
     graph = neighbors(sample, k=widest, **fixed, n_jobs=n_jobs)
-    names = _names(methods)
+    names = _names(methods, fixed["metric"] == "euclidean" and isinstance(sample, np.ndarray))
     trials = [
         _tried(name, params, sample, graph, rows, n_jobs)
         for name in names
@@ -206,9 +206,10 @@ def _sizes(values: Iterable[float], name: str, most: float) -> list[Any]:
     return [value for value in given if value <= most] or [type(given[0])(max(1, most))]
 
 
-def _names(methods: Iterable[str] | None) -> list[str]:
+def _names(methods: Iterable[str] | None, euclidean: bool) -> list[str]:
     if methods is None:
-        return [name for name in METHODS if find(name) is not None]
+        twice = "ClassicalMDS" if euclidean else ""  # of Euclidean vectors it is PCA
+        return [name for name in METHODS if find(name) is not None and name != twice]
     names = [methods] if isinstance(methods, str) else list(methods)
     for name in names:
         if find(name) is None:
