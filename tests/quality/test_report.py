@@ -167,6 +167,32 @@ def test_objects_without_a_place_are_left_out():
     assert given.structure is None
 
 
+def test_the_metric_is_that_of_the_estimator():
+    random = np.random.default_rng(7)
+    X = random.normal(size=(80, 4))
+    D = cdist(X, X, "cityblock")
+    given = quality.assess(D, lowdim.Isomap(n_neighbors=6, metric="precomputed").fit(D))
+    by_name = quality.assess(X, lowdim.Isomap(n_neighbors=6, p=1).fit(X))
+    assert given.auc == pytest.approx(by_name.auc, abs=1e-6)
+    assert given.trustworthiness == quality.trustworthiness(
+        D, given.embedding, given.n_neighbors, metric="precomputed"
+    )
+
+
+def test_words_and_mixed_tables():
+    words = [a + b + c for a in "abc" for b in "rst" for c in "xyz"]
+    report = quality.assess(
+        words,
+        np.array([[ord(w[0]), ord(w[1])] for w in words], dtype=float),
+        metric=lambda a, b: float(sum(x != y for x, y in zip(a, b, strict=True))),
+    )
+    assert report.structure is None
+    assert report.preservation > 0.3
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"size": np.arange(27.0), "kind": [w[0] for w in words]})
+    assert quality.assess(table, np.arange(27.0), metric="gower").n_objects == 27
+
+
 def test_one_dimension_few_objects_and_errors():
     X = np.random.default_rng(6).normal(size=(6, 2))
     report = quality.assess(X, X[:, 0])

@@ -10,22 +10,20 @@ with independent normal columns of the same spread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from lowdim.backends import native
 from lowdim.checks import Array
-from lowdim.quality.rows import Rows, metric_rows
-from lowdim.relations.distances import resolve_metric
+from lowdim.quality.rows import Rows, data_rows, metric_rows
 
 N_NULL = 19
 NEIGHBOR = 5
 LEAST_OBJECTS = 20
 MANY_DEVIATIONS = 4.0
 LEAST_EFFECT = 0.01
-EUCLIDEAN = resolve_metric("euclidean", None, np.zeros((1, 1)))[0]
 
 
 @dataclass(frozen=True)
@@ -37,14 +35,15 @@ class Structure:
     nearness : distance to near neighbours, as a share of that in column-shuffled data.
     plane : the same in the plane of the two leading principal components, each of unit variance.
     leading : largest variance along a direction, over that in column-shuffled data.
-    unevenness : distance to near neighbours, as a share of that in normal columns.
+    unevenness : distance to near neighbours, as a share of that in normal columns; None where
+        the columns are related.
     """
 
     kind: str
     nearness: float
     plane: float
     leading: float
-    unevenness: float
+    unevenness: float | None = None
 
 
 def structure_of(
@@ -59,7 +58,7 @@ def structure_of(
     if X.shape[1] < 2 or X.shape[0] < LEAST_OBJECTS:
         return None
     random = check_random_state(0 if random_state is None else random_state)
-    most = int(np.clip(np.sqrt(2e8 / X.shape[1]), 200, 1000))
+    most = int(np.clip(np.sqrt(1e8 / X.shape[1]), 200, 700))
     rows = random.choice(len(X), min(len(X), most), replace=False)
     sample = X[np.sort(rows)].astype(np.float64)
     seeds = random.randint(2**31 - 1, size=N_NULL + 1)
@@ -70,7 +69,7 @@ def structure_of(
         """What each null is compared by: logarithms, smaller where there is more structure."""
         plane, variance = _plane(values)
         near = _nearness(metric_rows(values, metric, 1))
-        return near, _nearness(metric_rows(plane, EUCLIDEAN, 1)), -variance
+        return near, _nearness(data_rows(plane, n_jobs=1)), -variance
 
     def null(random: np.random.Generator) -> tuple[float, float, float]:
         return look(random.permuted(sample, axis=0))
@@ -81,13 +80,13 @@ def structure_of(
 
     own = np.array(look(sample))
     shuffled = np.array(native.run(null, shuffles[:N_NULL], n_jobs))
-    drawn = np.array(native.run(normal, shuffles[-1].spawn(N_NULL), n_jobs))
-    related = any(_beyond(shuffled[:, i], own[i]) for i in range(len(own)))
-    kind = "relations" if related else "columns" if _beyond(drawn, own[0]) else "none"
     near, plane, leading = np.exp(own - shuffled.mean(axis=0))
-    return Structure(
-        kind, float(near), float(plane), float(1 / leading), float(np.exp(own[0] - drawn.mean()))
-    )
+    found = Structure("relations", float(near), float(plane), float(1 / leading))
+    if any(_beyond(shuffled[:, i], own[i]) for i in range(len(own))):
+        return found
+    drawn = np.array(native.run(normal, shuffles[-1].spawn(N_NULL), n_jobs))
+    kind = "columns" if _beyond(drawn, own[0]) else "none"
+    return replace(found, kind=kind, unevenness=float(np.exp(own[0] - drawn.mean())))
 
 
 def _nearness(rows: Rows) -> float:

@@ -217,7 +217,7 @@ def assess(
     method: str | None = None,
     labels: Any = None,
     n_neighbors: int | None = None,
-    metric: Any = "euclidean",
+    metric: Any = None,
     metric_params: dict[str, Any] | None = None,
     graph: NeighborGraph | None = None,
     n_rows: int | None = None,
@@ -234,7 +234,8 @@ def assess(
     method : name of the method; that of the estimator's class by default.
     labels : classes of the objects, or numbers on a scale; never needed.
     n_neighbors : neighbourhoods that are looked at object by object; 15, or fewer for few objects.
-    metric, metric_params : how distances in the data are measured.
+    metric, metric_params : how distances in the data are measured; None: as the estimator does,
+        else by "euclidean".
     graph : the data's neighbour graph, to count its pieces where the data are many.
     n_rows : objects whose neighbourhoods are compared; None: all of up to 5,000 objects, 1,000 of
         more (fewer above 300,000), and the numbers carry their 95 % intervals.
@@ -243,7 +244,10 @@ def assess(
     if hasattr(embedding, "embedding_"):
         method = method or type(embedding).__name__
         graph = graph or getattr(embedding, "graph_", None)
+        if metric is None:
+            metric, metric_params = _metric_of(embedding, metric_params)
         embedding = embedding.embedding_
+    metric = "euclidean" if metric is None else metric
     data = data_rows(X, metric, metric_params, n_jobs)
     Y = np.asarray(embedding)
     Y = Y[:, None] if Y.ndim == 1 else Y
@@ -304,6 +308,17 @@ def assess(
         found[name] = getattr(distances, name)
     bare = Report(**found)
     return Report(**found, verdict=verdict(bare), warnings=tuple(advice(bare)))
+
+
+def _metric_of(model: Any, params: dict[str, Any] | None) -> tuple[Any, dict[str, Any] | None]:
+    """How an estimator measures its data."""
+    metric = getattr(model, "metric", None)
+    if not isinstance(metric, str) and not callable(metric):
+        return None, params
+    params = params or getattr(model, "metric_params", None)
+    if isinstance(metric, str) and metric == "minkowski" and hasattr(model, "p"):
+        params = {"p": model.p, **(params or {})}
+    return metric, params
 
 
 _BY_DISTANCES = (
