@@ -201,6 +201,9 @@ def test_plain_errors(pair):
     X, Y = pair
     with pytest.raises(ValueError, match="Y places 119 objects, but X has 120"):
         quality.trustworthiness(X, Y[:-1])
+    with pytest.raises(ValueError, match="at least 3 objects"):
+        quality.rnx_auc(X[:2], Y[:2])
+    assert -1 <= quality.rnx_auc(X[:3], Y[:3]) <= 1
     with pytest.raises(ValueError, match="less than half"):
         quality.trustworthiness(X, Y, 60)
     with pytest.raises(ValueError, match="Input Y contains NaN"):

@@ -247,6 +247,8 @@ def ranks_between(
     data: Rows, placed: Rows, chosen: Array, k: int, n_jobs: int | None = None
 ) -> Ranks:
     """One pass over the chosen rows of two spaces."""
+    if data.n < 3:
+        raise ValueError(f"X: n_samples = {data.n}, but ranks need at least 3 objects.")
     k = check_k(k, data.n)
     grid = rank_grid(data.n, k)
     exact = len(chosen) == data.n
