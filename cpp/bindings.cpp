@@ -11,6 +11,7 @@
 
 #include "lowdim/affinities.hpp"
 #include "lowdim/cells.hpp"
+#include "lowdim/coranking.hpp"
 #include "lowdim/curvilinear.hpp"
 #include "lowdim/descent.hpp"
 #include "lowdim/forces.hpp"
@@ -280,6 +281,49 @@ void bind_for(nb::module_& m) {
         },
         "x"_a.noconvert(), "center"_a.noconvert(), "scale"_a, "axes"_a.noconvert(),
         "out"_a.noconvert(), "squares"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "squared_distances",
+        [](In2<T> queries, In2<T> points, Out2<T> out, int n_threads) {
+            expect(queries.shape(1) == points.shape(1), "queries and points must have equal width");
+            expect(out.shape(0) == queries.shape(0) && out.shape(1) == points.shape(0),
+                   "out must be (queries, points)");
+            nb::gil_scoped_release unlocked;
+            squared_distances<T>(queries.data(), int64_t(queries.shape(0)), points.data(),
+                                 int64_t(points.shape(0)), int64_t(points.shape(1)), n_threads,
+                                 out.data());
+        },
+        "queries"_a.noconvert(), "points"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "compare_orders",
+        [](In2<T> first, In2<T> second, In1<int32_t> own, In1<int32_t> grid,
+           Out2<int32_t> first_ids, Out2<int32_t> first_ranks, Out2<int32_t> second_ids,
+           Out2<int32_t> second_ranks, Out2<int32_t> shared, int n_threads) {
+            const auto rows = first.shape(0), n = first.shape(1), k = first_ids.shape(1);
+            expect(second.shape(0) == rows && second.shape(1) == n && own.shape(0) == rows,
+                   "first and second must be (rows, n), and own has one entry per row");
+            for (const auto* ids : {&first_ids, &first_ranks, &second_ids, &second_ranks})
+                expect(ids->shape(0) == rows && ids->shape(1) == k, "ids must be (rows, k)");
+            expect(k < n && shared.shape(0) == rows && shared.shape(1) == grid.shape(0),
+                   "k must be less than n, and shared (rows, grid)");
+            for (size_t r = 0; r < rows; ++r)
+                expect(own.data()[r] >= 0 && size_t(own.data()[r]) < n, "own must lie in [0, n)");
+            for (size_t g = 1; g < grid.shape(0); ++g)
+                expect(grid.data()[g - 1] < grid.data()[g], "grid must ascend");
+            const Compared out{int(k),
+                               first_ids.data(),
+                               first_ranks.data(),
+                               second_ids.data(),
+                               second_ranks.data(),
+                               int(grid.shape(0)),
+                               grid.data(),
+                               shared.data()};
+            nb::gil_scoped_release unlocked;
+            compare_orders<T>(first.data(), second.data(), int64_t(rows), int64_t(n), own.data(),
+                              out, n_threads);
+        },
+        "first"_a.noconvert(), "second"_a.noconvert(), "own"_a.noconvert(), "grid"_a.noconvert(),
+        "first_ids"_a.noconvert(), "first_ranks"_a.noconvert(), "second_ids"_a.noconvert(),
+        "second_ranks"_a.noconvert(), "shared"_a.noconvert(), "n_threads"_a);
     m.def(
         "symmetrize",
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, const std::string& how,

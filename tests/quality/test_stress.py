@@ -1,49 +1,87 @@
-"""Jackknife and permutation test: stable and significant for a plane, neither for noise."""
+"""Measures by distances: closed forms, SciPy, and the library's own stress."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import pdist
+from scipy.stats import pearsonr, spearmanr
 
 from lowdim import MDS, quality
 
 
 @pytest.fixture(scope="module")
-def plane():
-    points = np.random.default_rng(0).normal(size=(15, 2))
-    return cdist(points, points)
+def pair():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(80, 5))
+    return X, X[:, :2]
 
 
-@pytest.fixture(scope="module")
-def noise():
-    values = np.triu(np.random.default_rng(1).uniform(0.5, 1, size=(15, 15)), 1)
-    return values + values.T
+def test_a_scaled_copy_is_perfect():
+    X = np.random.default_rng(1).normal(size=(50, 2))
+    for measure in (quality.stress_1, quality.sammon_stress, quality.residual_variance):
+        assert measure(X, 7 * X) == pytest.approx(0, abs=1e-7)
+    assert quality.spearman(X, 7 * X) == pytest.approx(1)
+    assert quality.distance_correlation(X, 7 * X) == pytest.approx(1)
 
 
-def test_a_plane_is_stable_and_noise_is_not(plane, noise):
-    sure = quality.jackknife(MDS(metric="precomputed"), plane)
-    unsure = quality.jackknife(MDS(metric="precomputed"), noise)
-    assert sure.stability > 0.9999
-    assert sure.cross_validity > 0.9999
-    assert sure.dispersion < 1e-3
-    assert unsure.stability < sure.stability
-    assert sure.replications.shape == (15, 15, 2)
-    assert np.isnan(sure.replications[4, 4]).all()
-    assert np.isfinite(sure.mean).all()
+def test_against_definitions(pair):
+    X, Y = pair
+    given, found = pdist(X), pdist(Y)
+    scale = (given @ found) / (found @ found)
+    stress = np.sqrt(((given - scale * found) ** 2).sum() / (given**2).sum())
+    assert quality.stress_1(X, Y) == pytest.approx(stress)
+    best = min(
+        ((given - s * found) ** 2 / given).sum() / given.sum() for s in np.linspace(0.5, 3, 2001)
+    )
+    assert quality.sammon_stress(X, Y) == pytest.approx(best, rel=1e-5)
+    assert quality.spearman(X, Y) == pytest.approx(spearmanr(given, found).statistic)
+    assert quality.residual_variance(X, Y) == pytest.approx(
+        1 - pearsonr(given, found).statistic ** 2
+    )
 
 
-def test_a_plane_is_better_than_chance_and_noise_is_not(plane, noise):
-    model = MDS(metric="precomputed", max_iter=50)
-    sure = quality.permutation_test(model, plane, n_permutations=30)
-    assert sure.p_value == pytest.approx(1 / 31)
-    assert len(sure.null) == 30
-    unsure = quality.permutation_test(model, noise, n_permutations=30)
-    assert unsure.p_value > 0.05
-    again = quality.permutation_test(model.set_params(n_jobs=2), noise, n_permutations=30)
-    np.testing.assert_array_equal(again.null, unsure.null)
+def test_distance_correlation_of_independent_and_dependent_columns():
+    random = np.random.default_rng(2)
+    x = random.normal(size=(600, 1))
+    assert quality.distance_correlation(x, random.normal(size=(600, 1))) < 0.15
+    # Székely, Rizzo and Bakirov 2007: uncorrelated, and yet dependent
+    assert quality.distance_correlation(x, x**2) > 0.4
+    n = 40
+    a = np.abs(x[:n] - x[:n].T)
+    b = np.abs(x[:n] ** 2 - x[:n].T ** 2)
+    H = np.eye(n) - 1 / n
+    A, B = H @ a @ H, H @ b @ H
+    expected = np.sqrt((A * B).mean() / np.sqrt((A**2).mean() * (B**2).mean()))
+    assert quality.distance_correlation(x[:n], x[:n] ** 2) == pytest.approx(expected)
 
 
-def test_too_few_objects(plane):
-    with pytest.raises(ValueError, match="at least 4 objects"):
-        quality.jackknife(MDS(metric="precomputed"), plane[:3, :3])
+def test_the_shepard_diagram_is_that_of_an_estimator(pair):
+    X, _ = pair
+    model = MDS(metric_mds=False, random_state=0).fit(X)
+    ours = quality.shepard(X, model.embedding_)
+    theirs = model.shepard()
+    np.testing.assert_allclose(np.sort(ours.dissimilarities), np.sort(theirs[0]), rtol=1e-6)
+    assert (np.diff(ours.dissimilarities) >= 0).all()
+    assert (np.diff(ours.disparities) >= -1e-12).all()
+    assert ours.disparities.mean() == pytest.approx(ours.distances.mean())
+
+
+def test_many_objects_are_sampled(pair):
+    X = np.random.default_rng(3).normal(size=(4000, 3))
+    found = quality.compare_distances(X, X[:, :2])
+    assert found.data.shape == (1000, 1000)
+    every = quality.compare_distances(X[:1500], X[:1500, :2], n_objects=1500)
+    assert found.stress_1 == pytest.approx(every.stress_1, abs=0.02)
+    again = quality.compare_distances(X, X[:, :2])
+    np.testing.assert_array_equal(again.objects, found.objects)
+
+
+def test_degenerate_maps():
+    X = np.random.default_rng(4).normal(size=(30, 3))
+    point = np.zeros((30, 2))
+    assert quality.stress_1(X, point) == 1
+    assert quality.sammon_stress(X, point) == 1
+    assert quality.spearman(X, point) == 0
+    assert quality.distance_correlation(X, point) == 0
+    assert quality.stress_1(np.zeros((30, 3)), X) == 0

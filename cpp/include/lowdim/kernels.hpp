@@ -10,6 +10,9 @@ namespace lowdim {
 // Sources that one geodesic search carries along together; one AVX-512 register of float.
 inline constexpr int kLanes = 16;
 
+// Points of a tile that is compared with one query at a time.
+inline constexpr int kTile = 64;
+
 // The k best candidates of a row so far: a binary heap with the worst on top, ordered by
 // (value, id), so that the outcome does not depend on the order in which candidates arrive.
 template <class T>
@@ -83,6 +86,9 @@ struct Kernels {
                              T* bounds);
     T (*squared_distance)(const T*, const T*, size_t);
     T (*dot)(const T*, const T*, size_t);
+    // Adds to sums what a few dimensions contribute to the squared distances of a query to kTile
+    // points, which are stored dimension by dimension.
+    void (*add_squares)(const T* query, const T* points, int dim, T* sums);
     // One pinned point at `at` acts on the points [begin, end) of y, stored dimension by dimension;
     // returns their error sum F(Y) (X - Y)^2 before they moved.
     double (*pin)(const T* distances, const Pull&, const double* at, double* y, int64_t n, int dim,

@@ -217,6 +217,27 @@ def axis_panels(axes: Array) -> Array:
     padded = np.zeros((-(-count // PANEL) * PANEL, d), dtype=np.float32)
     padded[:count] = axes
     return np.ascontiguousarray(padded.reshape(-1, PANEL, d).transpose(0, 2, 1))
+def squared_distances(queries: Array, points: Array, n_jobs: int | None) -> Array:
+    """|q - p|^2 of all queries and points, by differences: equal pairs get equal values."""
+    out = np.empty((len(queries), len(points)), dtype=points.dtype)
+    _native.squared_distances(queries, points, out, n_threads(n_jobs))
+    return out
+
+
+def compare_orders(
+    first: Array, second: Array, own: Array, k: int, grid: Array, n_jobs: int | None
+) -> tuple[Array, Array, Array, Array, Array]:
+    """How the order of all objects, seen from object own[r], differs between two distances.
+
+    Row r of `first` and `second` holds the distances from own[r]; ties are ordered by number. The
+    answer: the k nearest by the first distances and their ranks (from 1) by the second; the k
+    nearest by the second and their ranks by the first; and how many objects are among the grid[g]
+    nearest by both.
+    """
+    near = [np.empty((len(own), k), dtype=np.int32) for _ in range(4)]
+    shared = np.empty((len(own), len(grid)), dtype=np.int32)
+    _native.compare_orders(first, second, own, grid, *near, shared, n_threads(n_jobs))
+    return near[0], near[1], near[2], near[3], shared
 
 
 def symmetrize(

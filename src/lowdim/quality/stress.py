@@ -1,101 +1,198 @@
-"""How far to trust a map made by stress: is it stable, and is it better than chance?"""
+"""How the distances on the map follow those in the data.
+
+All pairs of up to 1,000 objects; of more, all pairs of 1,000 drawn at random.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.backends import native
 from lowdim.checks import Array
-from lowdim.relations.pairs import check_known, dense_pairs
-from lowdim.solvers.procrustes import procrustes
+from lowdim.quality.rows import Rows, data_rows, map_rows, metric_rows
+
+MOST = 1000
 
 
-class Jackknife(NamedTuple):
-    """How near the maps are to their average (`stability`) and that to the full map
-    (`cross_validity`), both 1 at best; `dispersion` is 2 minus the two, 0 at best.
+class Shepard(NamedTuple):
+    """Pairs by ascending dissimilarity, as `lowdim.plot.shepard` takes them."""
 
-    `replications` holds the map without object i in row i, NaN in the place of i, turned and
-    scaled to the average map `mean`.
+    dissimilarities: Array
+    distances: Array
+    disparities: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Distances between the same objects in the data and on the map; measures as properties.
+
+    objects : those that were compared. data, map : their distances, both square matrices.
     """
 
-    stability: float
-    cross_validity: float
-    dispersion: float
-    mean: Array
-    replications: Array
+    objects: Array
+    data: Array
+    map: Array
+
+    @cached_property
+    def pairs(self) -> tuple[Array, Array]:
+        """Each pair once: dissimilarities and distances."""
+        above = np.triu_indices(len(self.data), 1)
+        return self.data[above], self.map[above]
+
+    @property
+    def stress_1(self) -> float:
+        """Kruskal's stress-1 of the map at its best scale: 0 at best."""
+        given, found = self.pairs
+        square = float(found @ found)
+        if square == 0:
+            return 1.0
+        scale = float(given @ found) / square
+        size = float(given @ given)
+        return float(np.sqrt(np.sum((given - scale * found) ** 2) / size)) if size else 0.0
+
+    @property
+    def sammon_stress(self) -> float:
+        """Sammon's stress of the map at its best scale; pairs of no dissimilarity do not count."""
+        given, found = (values[self.pairs[0] > 0] for values in self.pairs)
+        total = float(given.sum())
+        relative = float((found**2 / given).sum()) if len(given) else 0.0
+        if total == 0 or relative == 0:
+            return float(total > 0)
+        scale = float(found.sum()) / relative
+        return float(((given - scale * found) ** 2 / given).sum() / total)
+
+    @property
+    def spearman(self) -> float:
+        """Rank correlation of the distances."""
+        return rank_correlation(*self.pairs)
+
+    @property
+    def spearman_far(self) -> float:
+        """Rank correlation among the half of the pairs that are farther apart in the data."""
+        given, found = self.pairs
+        far = given >= np.median(given)
+        return rank_correlation(given[far], found[far])
+
+    @property
+    def pearson(self) -> float:
+        return _pearson(*self.pairs)
+
+    @property
+    def residual_variance(self) -> float:
+        """1 - R^2 of the distances (Tenenbaum, de Silva and Langford 2000)."""
+        return 1 - self.pearson**2
+
+    @property
+    def distance_correlation(self) -> float:
+        """Distance correlation of data and map, 0 to 1 (Székely, Rizzo and Bakirov 2007)."""
+        a, b = _centered(self.data), _centered(self.map)
+        size = float(np.sqrt((a**2).mean() * (b**2).mean()))
+        return float(np.sqrt(max(float((a * b).mean()) / size, 0.0))) if size else 0.0
+
+    def shepard(self) -> Shepard:
+        """The Shepard diagram, with the best monotone relation as disparities."""
+        given, found = self.pairs
+        order = np.lexsort((found, given))
+        return Shepard(
+            given[order], found[order], native.isotonic(found[order], None, None, False, 1)
+        )
 
 
-class Permutations(NamedTuple):
-    """Stress of the map, stresses of maps of shuffled dissimilarities, and the p-value."""
-
-    stress: float
-    null: Array
-    p_value: float
+def _pearson(a: Array, b: Array) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size else 0.0
 
 
-def jackknife(estimator: Any, D: Any) -> Jackknife:
-    """Leave out each object in turn and see how the map of the others changes.
-
-    De Leeuw and Meulman (1986): stability = 1 - (sum of squared distances of the maps without an
-    object from their average) / (sum of squares of the maps), after the maps are turned and
-    scaled to the average (without the object that is missing in each).
-
-    Parameters
-    ----------
-    estimator : an estimator of the stress family with metric="precomputed"; it is cloned.
-    D : the dissimilarities, n x n. The estimator is fitted n times.
-    """
-    D = check_known(D, "D")
-    n = len(D)
-    if n < 4:
-        raise ValueError(f"D: n_samples = {n}, but leaving one out needs at least 4 objects.")
-    base = clone(estimator).fit(D).embedding_.astype(np.float64)
-    base -= base.mean(axis=0)
-    maps = np.full((n, *base.shape), np.nan)
-    for i in range(n):
-        others = np.delete(np.arange(n), i)
-        start = {"init": base[others]} if hasattr(estimator, "init") else {}
-        fitted = clone(estimator).set_params(**start).fit(D[np.ix_(others, others)])
-        maps[i, others] = fitted.embedding_
-    mean = base
-    for _ in range(20):  # turn all to the average, average anew
-        for i in range(n):
-            others = np.delete(np.arange(n), i)
-            maps[i, others] = procrustes(mean[others], maps[i, others]).aligned
-        mean = np.nanmean(maps, axis=0)
-    size = float(np.nansum(maps**2))
-    stability = 1 - float(np.nansum((maps - mean) ** 2)) / size
-    validity = 1 - float(n * np.sum((mean - base) ** 2)) / size
-    return Jackknife(stability, validity, 2 - (stability + validity), mean, maps)
+def _centered(D: Array) -> Array:
+    return np.asarray(D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean())
 
 
-def permutation_test(
-    estimator: Any, D: Any, *, n_permutations: int = 100, random_state: Any = None
-) -> Permutations:
-    """Fit dissimilarities dealt to the pairs at random: is the map of D better than those?
-
-    The p-value is the share of maps, that of D included, with a stress as low as that of D
-    (Mair, Borg and Rusch 2016). The null hypothesis is that the pairs could be exchanged.
-
-    Parameters
-    ----------
-    estimator : an estimator of the stress family with metric="precomputed"; it is cloned.
-    D : the dissimilarities, n x n.
-    """
-    D = check_known(D, "D")
-    count = checks.integer(n_permutations, "n_permutations", 1)
+def some_objects(n: int, most: int, random_state: Any = None) -> Array:
+    """All objects, or `most` of them drawn at random, ascending."""
+    if n <= most:
+        return np.arange(n, dtype=np.int32)
     random = check_random_state(0 if random_state is None else random_state)
-    pairs = dense_pairs(D)
-    shuffled = [pairs.matrix(random.permutation(pairs.values)) for _ in range(count)]
+    return np.sort(random.choice(n, most, replace=False)).astype(np.int32)
 
-    def stress(values: Array) -> float:
-        return float(clone(estimator).fit(values).stress_)
 
-    own = stress(D)
-    null = np.array(native.run(stress, shuffled, getattr(estimator, "n_jobs", None)))
-    return Permutations(own, null, float((1 + np.sum(null <= own)) / (1 + count)))
+def between(rows: Rows, chosen: Array) -> Array:
+    """The distances between the chosen objects, in double precision."""
+    if rows.metric is None:
+        return np.asarray(rows.distances(chosen)[:, chosen], dtype=np.float64)
+    part = metric_rows(rows.vectors[chosen], rows.metric, 1)
+    return np.asarray(part.distances(np.arange(len(chosen))), dtype=np.float64)
+
+
+def rank_correlation(a: Array, b: Array) -> float:
+    """Spearman's correlation; 0 where one of the two is constant."""
+    from scipy.stats import rankdata
+
+    return _pearson(rankdata(a), rankdata(b)) if len(a) else 0.0
+
+
+def distances_of(data: Rows, placed: Rows, objects: Array) -> Distances:
+    """The distances between some objects in two spaces."""
+    return Distances(objects, between(data, objects), between(placed, objects))
+
+
+def compare_distances(
+    X: Any,
+    Y: Any,
+    *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    n_objects: int = MOST,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Distances:
+    """All measures by distances at once.
+
+    Parameters
+    ----------
+    X, Y, metric, metric_params : the data and the map, as in `compare_ranks`.
+    n_objects : all pairs among this many objects, drawn at random if there are more.
+    """
+    data = data_rows(X, metric, metric_params, n_jobs)
+    placed = map_rows(Y, data.n, n_jobs)
+    count = checks.integer(n_objects, "n_objects", 3)
+    return distances_of(data, placed, some_objects(data.n, count, random_state))
+
+
+def stress_1(X: Any, Y: Any, **options: Any) -> float:
+    """Kruskal's (1964) stress-1, the map scaled to fit best: 0 at best, 1 at worst.
+
+    `options` are those of `compare_distances`.
+    """
+    return compare_distances(X, Y, **options).stress_1
+
+
+def sammon_stress(X: Any, Y: Any, **options: Any) -> float:
+    """Sammon's (1969) stress, the map scaled to fit best: 0 at best, 1 at worst."""
+    return compare_distances(X, Y, **options).sammon_stress
+
+
+def spearman(X: Any, Y: Any, **options: Any) -> float:
+    """Rank correlation of the distances in the data and on the map."""
+    return compare_distances(X, Y, **options).spearman
+
+
+def distance_correlation(X: Any, Y: Any, **options: Any) -> float:
+    """Distance correlation of data and map (Székely, Rizzo and Bakirov 2007), 0 to 1."""
+    return compare_distances(X, Y, **options).distance_correlation
+
+
+def residual_variance(X: Any, Y: Any, **options: Any) -> float:
+    """1 - R^2 between the distances in the data and on the map; 0 at best."""
+    return compare_distances(X, Y, **options).residual_variance
+
+
+def shepard(X: Any, Y: Any, **options: Any) -> Shepard:
+    """Dissimilarities, distances and disparities of pairs, for `lowdim.plot.shepard`."""
+    return compare_distances(X, Y, **options).shepard()

@@ -1,0 +1,204 @@
+"""How many dimensions do the data have, seen from close by?
+
+Four estimates that look at different things: how fast a ball around an object fills with
+neighbours (maximum likelihood), how the second neighbour's distance compares with the first's
+(two nearest neighbours), how the number of close pairs grows with the distance (correlation
+dimension), and how many coordinates Isomap needs for the geodesics. Where they differ much, the
+data have no one dimension: noise, different scales, or too few objects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.quality.rows import Rows, blocks_of, chosen_rows, data_rows
+from lowdim.quality.stress import between, some_objects
+from lowdim.relations.precomputed import check_k
+from lowdim.relations.search import smallest
+
+ISOMAP_OBJECTS = 1000
+MOST_DIMENSIONS = 10  # that Isomap's residual variance is looked at for
+
+
+@dataclass(frozen=True)
+class IntrinsicDimension:
+    """Estimates of the dimension; `consensus` is their median.
+
+    `isomap` is None where it was not asked for, or where no dimension up to 10 explains half.
+    """
+
+    maximum_likelihood: float
+    two_nn: float
+    correlation: float
+    isomap: int | None
+    consensus: float
+
+    def __str__(self) -> str:
+        parts = [
+            f"maximum likelihood {self.maximum_likelihood:.1f}",
+            f"two nearest neighbours {self.two_nn:.1f}",
+            f"correlation {self.correlation:.1f}",
+        ]
+        if self.isomap is not None:
+            parts.append(f"Isomap {self.isomap}")
+        return f"about {self.consensus:.1f} ({', '.join(parts)})"
+
+
+def intrinsic_dimension(
+    X: Any,
+    *,
+    n_neighbors: int = 20,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    isomap: bool = True,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> IntrinsicDimension:
+    """Estimate the dimension of the data in several ways.
+
+    Parameters
+    ----------
+    X, metric, metric_params : the data, as in `compare_ranks`.
+    n_neighbors : of the maximum likelihood estimate.
+    isomap : whether to fit Isomap to up to 1,000 objects for its residual variance.
+
+    Of many objects, the neighbours of a sample among all are used.
+    """
+    data = data_rows(X, metric, metric_params, n_jobs)
+    return dimension_of(data, n_neighbors, isomap, random_state, n_jobs)
+
+
+def dimension_of(
+    data: Rows,
+    n_neighbors: int = 20,
+    isomap: bool = True,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> IntrinsicDimension:
+    """The estimates for prepared rows."""
+    k = min(n_neighbors, data.n - 1)
+    near = nearest_distances(data, k, random_state)
+    objects = some_objects(data.n, 2000, random_state)
+    D = between(data, objects)
+    values: list[float] = [
+        from_neighbors(near),
+        from_two_neighbors(near),
+        from_pairs(D[np.triu_indices(len(D), 1)]),
+    ]
+    steps = None
+    if isomap and data.n >= 20:
+        part = objects[:: -(-len(objects) // ISOMAP_OBJECTS)]
+        steps = elbow(isomap_residuals(between(data, part), n_jobs))
+        values += [] if steps is None else [float(steps)]
+    known = [value for value in values if np.isfinite(value)]
+    return IntrinsicDimension(
+        values[0], values[1], values[2], steps, float(np.median(known)) if known else float("nan")
+    )
+
+
+def nearest_distances(data: Rows, k: int, random_state: Any = None) -> Array:
+    """Distances of a sample of objects to their k nearest among all, (rows, k), ascending."""
+    k = check_k(k, data.n)
+    found = []
+    for rows in blocks_of(chosen_rows(data.n, None, random_state), data.n):
+        keys = data.keys(rows)
+        keys[np.arange(len(rows)), rows] = np.inf
+        found.append(data.lengths(smallest(keys, k)[1]).astype(np.float64))
+    return np.concatenate(found)
+
+
+def maximum_likelihood(X: Any, n_neighbors: int = 20, **options: Any) -> float:
+    """Levina and Bickel's (2004) estimate, averaged as MacKay and Ghahramani (2005) correct it.
+
+    `options` of these functions are those of `intrinsic_dimension`.
+    """
+    return intrinsic_dimension(
+        X, n_neighbors=n_neighbors, isomap=False, **options
+    ).maximum_likelihood
+
+
+def two_nn(X: Any, **options: Any) -> float:
+    """The estimate of Facco, d'Errico, Rodriguez and Laio (2017) from two nearest neighbours."""
+    return intrinsic_dimension(X, isomap=False, **options).two_nn
+
+
+def correlation_dimension(X: Any, **options: Any) -> float:
+    """Grassberger and Procaccia's (1983) correlation dimension."""
+    return intrinsic_dimension(X, isomap=False, **options).correlation
+
+
+def from_neighbors(near: Array) -> float:
+    """Maximum likelihood, from distances to the k nearest (rows, k).
+
+    The inverse estimates of the objects are averaged: 1 / d = mean of ln(T_k / T_j) over j < k.
+    """
+    inside = near[near[:, 0] > 0]  # duplicates tell nothing about the dimension
+    if len(inside) == 0 or inside.shape[1] < 3:
+        return float("nan")
+    logs = np.log(inside[:, -1:] / inside[:, :-1])
+    mean = float(logs.mean())
+    return 1 / mean if mean > 0 else float("inf")
+
+
+def from_two_neighbors(near: Array, discard: float = 0.1) -> float:
+    """The slope of -ln(1 - F(mu)) over ln mu, mu = r_2 / r_1, without the largest tenth."""
+    if near.shape[1] < 2:
+        return float("nan")
+    inside = near[(near[:, 0] > 0) & (near[:, 1] > near[:, 0])]  # no duplicates, nor two of them
+    if len(inside) < 3:
+        return float("nan")
+    mu = np.sort(np.log(inside[:, 1] / inside[:, 0]))
+    kept = max(2, int(len(mu) * (1 - discard)))
+    below = np.arange(1, kept + 1) / len(mu)
+    x, y = mu[:kept], -np.log1p(-below * len(mu) / (len(mu) + 1))
+    square = float(x @ x)
+    return float(x @ y) / square if square > 0 else float("inf")
+
+
+def from_pairs(distances: Array, low: float = 0.002, high: float = 0.05) -> float:
+    """The slope of ln C(r) over ln r, where C(r), the share of pairs nearer than r, is small."""
+    positive = np.sort(distances[distances > 0])
+    if len(positive) < 20:
+        return float("nan")
+    shares = np.geomspace(max(low, 5 / len(positive)), max(high, 20 / len(positive)), 20)
+    at = np.minimum((shares * len(positive)).astype(np.int64), len(positive) - 1)
+    x, y = np.log(positive[at]), np.log((at + 1) / len(positive))
+    x = x - x.mean()
+    square = float(x @ x)
+    return float(x @ (y - y.mean())) / square if square > 0 else float("inf")
+
+
+def isomap_residuals(D: Array, n_jobs: int | None = None) -> Array:
+    """Isomap's residual variance in 1, 2, ... dimensions, from dissimilarities."""
+    import warnings
+
+    from lowdim.methods.isomap import Isomap
+
+    model = Isomap(n_neighbors=min(10, len(D) - 1), metric="precomputed", n_jobs=n_jobs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pieces are joined; negative eigenvalues do not matter
+        return model.fit(D).residual_variance(min(MOST_DIMENSIONS, len(D) - 2))
+
+
+def elbow(residuals: Any) -> int | None:
+    """The number of dimensions at which a falling curve of residual variances bends.
+
+    The entry farthest below the line from the curve's start to its end, by logarithms, for the
+    second dimension of a long strip is real though the first explains most. What is below one in
+    a thousand counts as that. A curve that hardly falls bends at 1, and has no bend at all, None,
+    where most of the variance is left at its end.
+    """
+    values = np.minimum.accumulate(np.asarray(residuals, dtype=np.float64))
+    checks.integer(len(values), "the number of residuals", 1)
+    if values[-1] > 0.5:
+        return None
+    logs = np.log(np.maximum(values, 1e-3))
+    if logs[0] - logs[-1] < np.log(2):
+        return 1
+    line = np.linspace(logs[0], logs[-1], len(logs))
+    return int(np.argmax(line - logs)) + 1

@@ -1,0 +1,378 @@
+"""How the ranks of neighbours change from the data to the map.
+
+Seen from object i, rho_ij is the rank of j by distance in the data and r_ij its rank on the map,
+both from 1, ties in the order of the objects. One pass over the rows of both distance matrices
+gives every measure here. Up to 5,000 objects all rows are compared; of more, a random sample of
+rows, each with all objects, and every number carries its 95 % interval (see `Estimate`).
+
+Lee and Verleysen, "Quality assessment of dimensionality reduction: rank-based criteria",
+Neurocomputing 72, 2009; Venna and Kaski 2001 (trustworthiness, continuity); Lee, Renard, Bernard,
+Dupont and Verleysen 2013 (R_NX); Lee, Peluffo-Ordóñez and Verleysen 2015 (its area).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.backends import memory, native
+from lowdim.checks import Array
+from lowdim.quality.estimate import Estimate, margins, mean_of
+from lowdim.quality.rows import EXACT, Rows, blocks_of, chosen_rows, data_rows, map_rows
+from lowdim.relations.precomputed import check_k
+
+PER_OCTAVE = 8  # sizes of neighbourhoods between K and 2 K, for more than EXACT objects
+
+
+class Curve(NamedTuple):
+    """A measure for neighbourhoods of K objects, with half its 95 % interval."""
+
+    K: Array
+    values: Array
+    margin: Array
+
+
+class Split(NamedTuple):
+    """Q_NX averaged over neighbourhoods up to and from the size where it gains most on chance."""
+
+    K_max: int
+    local: Estimate
+    global_: Estimate
+
+
+class PointErrors(NamedTuple):
+    """What went wrong around each object, its k nearest neighbours considered.
+
+    rows : the objects that were looked at, all of them unless the data are many.
+    torn : how far its neighbours in the data were torn away on the map, 0 (not at all) to 1.
+    false : how far its neighbours on the map are from it in the data, 0 to 1.
+    torn_neighbors : (rows, k): its nearest in the data that are not its k nearest on the map; -1
+        where a neighbour was kept.
+    false_neighbors : (rows, k): its nearest on the map that are not its k nearest in the data.
+
+    `torn` is 1 - the object's continuity and `false` 1 - its trustworthiness: the numbers of torn
+    and false neighbours are always equal, so what differs is by how many ranks they are wrong.
+    """
+
+    rows: Array
+    torn: Array
+    false: Array
+    torn_neighbors: Array
+    false_neighbors: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """What one pass over the ranks found; the measures are its properties.
+
+    n : number of objects. rows : those whose neighbours were ranked.
+    K : sizes of neighbourhoods, ascending. overlap : (K,) sum over the rows of the number of
+        objects among the K nearest in both spaces; overlaps : (rows, K) of a sample, else None.
+    data_ids, map_ids : (rows, k) nearest in the data and on the map.
+    map_ranks, data_ranks : their ranks in the other space.
+    data_distances, map_distances : their distances in their own space.
+    """
+
+    n: int
+    rows: Array
+    K: Array
+    overlap: Array
+    overlaps: Array | None
+    data_ids: Array
+    map_ranks: Array
+    map_ids: Array
+    data_ranks: Array
+    data_distances: Array
+    map_distances: Array
+
+    @property
+    def n_neighbors(self) -> int:
+        return int(self.data_ids.shape[1])
+
+    @property
+    def exact(self) -> bool:
+        """Whether all rows were compared."""
+        return len(self.rows) == self.n
+
+    # --- neighbourhoods of k objects -------------------------------------------------------
+
+    def _penalty(self, ranks: Array) -> Array:
+        """Each row's ranks beyond k, as a share of the most there could be."""
+        k = self.n_neighbors
+        if 2 * k >= self.n:
+            raise ValueError(
+                f"n_neighbors must be less than half the number of objects: got {k} for "
+                f"{self.n}. Trustworthiness and continuity have no scale beyond."
+            )
+        beyond = np.maximum(ranks - k, 0).sum(axis=1, dtype=np.float64)
+        return np.asarray(beyond * 2 / (k * (2.0 * self.n - 3 * k - 1)))
+
+    @property
+    def trustworthiness(self) -> Estimate:
+        return mean_of(1 - self._penalty(self.data_ranks), self.n)
+
+    @property
+    def continuity(self) -> Estimate:
+        return mean_of(1 - self._penalty(self.map_ranks), self.n)
+
+    @property
+    def preservation(self) -> Estimate:
+        """Share of the k nearest in the data that are among the k nearest on the map."""
+        return mean_of((self.map_ranks <= self.n_neighbors).mean(axis=1), self.n)
+
+    @property
+    def mean_relative_rank_errors(self) -> tuple[Estimate, Estimate]:
+        """Of the neighbours on the map, and of those in the data; 0 at best."""
+        own = np.arange(1, self.n_neighbors + 1)
+        worst = float((np.abs(self.n - 2 * own + 1) / own).sum())
+
+        def errors(ranks: Array) -> Estimate:
+            return mean_of((np.abs(ranks - own) / own).sum(axis=1) / worst, self.n)
+
+        return errors(self.data_ranks), errors(self.map_ranks)
+
+    @property
+    def point_errors(self) -> PointErrors:
+        k = self.n_neighbors
+        return PointErrors(
+            self.rows,
+            self._penalty(self.map_ranks),
+            self._penalty(self.data_ranks),
+            np.where(self.map_ranks > k, self.data_ids, -1),
+            np.where(self.data_ranks > k, self.map_ids, -1),
+        )
+
+    # --- neighbourhoods of all sizes -------------------------------------------------------
+
+    @cached_property
+    def qnx(self) -> Curve:
+        """Q_NX(K): share of the K nearest that are the same in both spaces."""
+        margin = np.zeros(len(self.K))
+        if self.overlaps is not None:
+            margin = margins(self.overlaps / self.K, self.n)
+        return Curve(self.K, self.overlap / (self.K * float(len(self.rows))), margin)
+
+    @cached_property
+    def rnx(self) -> Curve:
+        """R_NX(K) = ((n - 1) Q_NX(K) - K) / (n - 1 - K): 0 by chance, 1 at best; K < n - 1."""
+        K, Q, margin = (values[: np.searchsorted(self.K, self.n - 1)] for values in self.qnx)
+        return Curve(K, _rescaled(Q, K, self.n), margin * (self.n - 1) / (self.n - 1 - K))
+
+    @property
+    def auc(self) -> Estimate:
+        """The area under R_NX in log K: sum R_NX(K) / K over sum 1 / K."""
+        K = self.rnx.K
+        weights = _weights(K, 1 / np.arange(1, self.n - 1))
+        if self.overlaps is None:
+            return Estimate(float(weights @ self.rnx.values))
+        Q = self.overlaps[:, : len(K)] / K
+        return mean_of(_rescaled(Q, K, self.n) @ weights, self.n)
+
+    @property
+    def split(self) -> Split:
+        """The local and the global part of Q_NX (Lee and Verleysen 2010)."""
+        gain = self.qnx.values - self.K / (self.n - 1)
+        most = int(self.K[gain.argmax()])
+        every = np.arange(1, self.n)
+        return Split(most, *(self._average(part) for part in (every <= most, every >= most)))
+
+    def _average(self, counted: Array) -> Estimate:
+        """Q_NX averaged over some sizes of neighbourhoods."""
+        weights = _weights(self.K, counted.astype(np.float64))
+        if self.overlaps is None:
+            return Estimate(float(weights @ self.qnx.values))
+        return mean_of((self.overlaps / self.K) @ weights, self.n)
+
+
+def _rescaled(Q: Array, K: Array, n: int) -> Array:
+    return np.asarray(((n - 1) * Q - K) / (n - 1 - K))
+
+
+def _weights(K: Array, measure: Array) -> Array:
+    """Weights of the sizes K so that their sum is the average over 1, 2, ... under a measure.
+
+    Between two of the sizes a curve is taken to be straight in K.
+    """
+    every = np.arange(1, len(measure) + 1)
+    right = np.clip(np.searchsorted(K, every), 0, len(K) - 1)
+    left = np.maximum(right - (K[right] != every), 0)
+    gap = np.maximum(K[right] - K[left], 1)
+    share = np.clip((every - K[left]) / gap, 0.0, 1.0)
+    found = np.bincount(left, measure * (1 - share), len(K))
+    found += np.bincount(right, measure * share, len(K))
+    return np.asarray(found / measure.sum())
+
+
+def rank_grid(n: int, k: int) -> Array:
+    """Sizes of neighbourhoods to look at: all, or evenly spread over log K for many objects."""
+    if n - 1 <= EXACT:
+        return np.arange(1, n, dtype=np.int32)
+    steps = int(np.ceil(PER_OCTAVE * np.log2(n - 1)))
+    spread = np.geomspace(1, n - 2, steps).round()
+    return np.unique(np.append(spread, [k, n - 1])).astype(np.int32)
+
+
+class _Block(NamedTuple):
+    rows: Array
+    data_ids: Array
+    map_ranks: Array
+    map_ids: Array
+    data_ranks: Array
+    shared: Array
+    data_distances: Array
+    map_distances: Array
+
+
+def _passes(
+    data: Rows, placed: Rows, chosen: Array, k: int, grid: Array, n_jobs: int | None
+) -> Iterator[_Block]:
+    """Compare the ranks seen from the chosen objects, some of them at a time."""
+    for rows in blocks_of(chosen, data.n):
+        first, second = data.keys(rows), placed.keys(rows)
+        dtype = np.result_type(first, second)
+        first, second = (np.ascontiguousarray(keys, dtype) for keys in (first, second))
+        found = native.compare_orders(first, second, rows, k, grid, n_jobs)
+        lengths = (
+            np.take_along_axis(first, found[0], axis=1),
+            np.take_along_axis(second, found[2], axis=1),
+        )
+        yield _Block(rows, *found, data.lengths(lengths[0]), placed.lengths(lengths[1]))
+
+
+def ranks_between(
+    data: Rows, placed: Rows, chosen: Array, k: int, n_jobs: int | None = None
+) -> Ranks:
+    """One pass over the chosen rows of two spaces."""
+    if data.n < 3:
+        raise ValueError(f"X: n_samples = {data.n}, but ranks need at least 3 objects.")
+    k = check_k(k, data.n)
+    grid = rank_grid(data.n, k)
+    exact = len(chosen) == data.n
+    overlap = np.zeros(len(grid), dtype=np.int64)
+    parts: list[tuple[Array, ...]] = []
+    for block in _passes(data, placed, chosen, k, grid, n_jobs):
+        overlap += block.shared.sum(axis=0, dtype=np.int64)
+        near = (block.data_ids, block.map_ranks, block.map_ids, block.data_ranks)
+        kept = (block.data_distances, block.map_distances, *(() if exact else (block.shared,)))
+        parts.append((*near, *kept))
+    found = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+    overlaps = None if exact else found[6]
+    return Ranks(data.n, chosen, grid, overlap, overlaps, *found[:6])
+
+
+def compare_ranks(
+    X: Any,
+    Y: Any,
+    n_neighbors: int = 15,
+    *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    n_rows: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Ranks:
+    """All measures by ranks from one pass.
+
+    Parameters
+    ----------
+    X : the data as every estimator takes it, or with metric="precomputed" all dissimilarities.
+    Y : array (n, p): the map.
+    n_neighbors : size of the neighbourhoods that are looked at object by object.
+    metric, metric_params : how distances in the data are measured.
+    n_rows : objects from which the others are ranked, drawn at random; None: all of up to 5,000
+        objects, 1,000 of more (fewer above 300,000). Time grows with n_rows * n, memory with n.
+    random_state : seed of the sample. n_jobs : threads; the result does not depend on it.
+    """
+    data = data_rows(X, metric, metric_params, n_jobs)
+    placed = map_rows(Y, data.n, n_jobs)
+    chosen = chosen_rows(data.n, n_rows, random_state)
+    return ranks_between(data, placed, chosen, n_neighbors, n_jobs)
+
+
+def trustworthiness(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Estimate:
+    """How far the neighbours on the map are neighbours in the data, 0 to 1 (Venna and Kaski 2001).
+
+    Equal to scikit-learn's where all rows are compared. `options` are those of `compare_ranks`.
+    """
+    return compare_ranks(X, Y, n_neighbors, **options).trustworthiness
+
+
+def continuity(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Estimate:
+    """How far neighbours in the data stay neighbours on the map, 0 to 1 (Venna and Kaski 2001)."""
+    return compare_ranks(X, Y, n_neighbors, **options).continuity
+
+
+def mean_relative_rank_errors(
+    X: Any, Y: Any, n_neighbors: int = 5, **options: Any
+) -> tuple[Estimate, Estimate]:
+    """|rho - r| over the rank in the own space, 0 at best (Lee and Verleysen 2007).
+
+    First for the neighbours on the map (as trustworthiness), then for those in the data.
+    """
+    return compare_ranks(X, Y, n_neighbors, **options).mean_relative_rank_errors
+
+
+def neighborhood_preservation(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Estimate:
+    """Share of the k nearest in the data that are among the k nearest on the map."""
+    return compare_ranks(X, Y, n_neighbors, **options).preservation
+
+
+def qnx(X: Any, Y: Any, **options: Any) -> Curve:
+    """Q_NX(K), the share of the K nearest that both spaces agree on.
+
+    For every K up to 5,000 objects; evenly spread over log K beyond.
+    """
+    return compare_ranks(X, Y, 1, **options).qnx
+
+
+def rnx_curve(X: Any, Y: Any, **options: Any) -> Curve:
+    """R_NX(K): Q_NX rescaled so that 0 is a random map and 1 a perfect one."""
+    return compare_ranks(X, Y, 1, **options).rnx
+
+
+def rnx_auc(X: Any, Y: Any, **options: Any) -> Estimate:
+    """The area under R_NX in log K: one number for all scales, the small ones first."""
+    return compare_ranks(X, Y, 1, **options).auc
+
+
+def local_global(X: Any, Y: Any, **options: Any) -> Split:
+    """K_max, Q_local and Q_global: how well small and large neighbourhoods are kept."""
+    return compare_ranks(X, Y, 1, **options).split
+
+
+def point_errors(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -> PointErrors:
+    """Which neighbours of each object were torn away, and which are false."""
+    return compare_ranks(X, Y, n_neighbors, **options).point_errors
+
+
+def coranking(
+    X: Any,
+    Y: Any,
+    *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+) -> Array:
+    """The co-ranking matrix: entry (k - 1, l - 1) counts pairs with rho = k and r = l.
+
+    (n - 1) x (n - 1) whole numbers; a perfect map has n on the diagonal and nothing else.
+    """
+    data = data_rows(X, metric, metric_params, n_jobs)
+    placed = map_rows(Y, data.n, n_jobs)
+    n, m = data.n, data.n - 1
+    memory.claim(
+        8 * m * m,
+        f"The co-ranking matrix of {n} objects",
+        "rnx_curve and compare_ranks summarise it without the matrix.",
+    )
+    counts = np.zeros((m, m), dtype=np.int64)
+    rank = np.arange(m)
+    none = np.empty(0, dtype=np.int32)
+    for block in _passes(data, placed, np.arange(n, dtype=np.int32), m, none, n_jobs):
+        for ranks in block.map_ranks:  # each row holds every rank once
+            counts[rank, ranks - 1] += 1
+    return counts

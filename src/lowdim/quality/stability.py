@@ -1,0 +1,170 @@
+"""Does the method draw the same map again?
+
+Maps made with other seeds, or of other samples of the objects, are turned and scaled onto each
+other; what still differs is not in the data. Column-shuffled data, which have no structure, show
+how stable the method is without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.solvers.procrustes import procrustes
+
+ROUNDS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """How alike several maps of the same data are.
+
+    score : 1 - squared distances of the maps from their average, as a share of the maps' squares:
+        1 if all are the same, near 0 if they have nothing in common.
+    spread : (n,) how far each object moves between maps (root of the mean square), as a share of
+        the map's own root mean square; NaN for an object in fewer than two maps.
+    mean : (n, p) the average map. maps : (runs, n, p) the aligned maps, NaN where an object is not.
+    null_score : the score on column-shuffled data; None where there was no null.
+    how : "seeds" or "bootstrap".
+    """
+
+    score: float
+    spread: Array
+    mean: Array
+    maps: Array
+    null_score: float | None
+    how: str
+
+    def __str__(self) -> str:
+        what = "seeds" if self.how == "seeds" else "bootstrap samples"
+        text = f"Stability over {len(self.maps)} {what}: {self.score:.3f} (1 is the same map)."
+        if self.how == "seeds" and self.score > 1 - 1e-9:
+            return text + (
+                " The seed changes nothing here: how='bootstrap' asks whether other objects would."
+            )
+        if self.null_score is not None:
+            text += f" On column-shuffled data: {self.null_score:.3f}."
+            text += (
+                " The map is steadier than structureless data allow: what it shows is in the data."
+                if 1 - self.score < 0.5 * (1 - self.null_score)
+                else " Data without structure give maps that are as steady, so that the maps agree "
+                "is no evidence of structure."
+            )
+        if self.score < 0.5:
+            text += " The maps differ more than they agree: read nothing from a single one."
+        moving = int(np.sum(self.spread > 0.5))
+        if moving:
+            text += f" {moving:,} objects have no settled place (spread above half the map's size)."
+        return text
+
+
+def stability(
+    estimator: Any,
+    X: Any,
+    *,
+    n_runs: int = 5,
+    how: str = "seeds",
+    null: bool = True,
+    random_state: Any = None,
+) -> Stability:
+    """Fit an estimator several times and compare the maps.
+
+    Parameters
+    ----------
+    estimator : any estimator with `fit` and `embedding_`; it is cloned.
+    X : the data: vectors, or with an estimator of metric="precomputed" all dissimilarities.
+    n_runs : number of maps.
+    how : "seeds": all objects with different `random_state`; "bootstrap": the objects that a
+        bootstrap draw holds (about 63 % of them, each once), with one seed.
+    null : whether to do the same with every column of X shuffled on its own, to compare with;
+        left out for dissimilarities.
+    random_state : seed of the seeds, samples and shuffles.
+    """
+    checks.choice(how, "how", ("seeds", "bootstrap"))
+    count = checks.integer(n_runs, "n_runs", 2)
+    if how == "seeds" and "random_state" not in estimator.get_params():
+        raise ValueError(
+            f"{type(estimator).__name__} has no random_state: every run gives the same map. "
+            "Use how='bootstrap'."
+        )
+    random = check_random_state(0 if random_state is None else random_state)
+    metric = getattr(estimator, "metric", None)
+    square = isinstance(metric, str) and metric == "precomputed"
+    data = X if hasattr(X, "tocsr") else checks.vectors(X)
+    n = data.shape[0]
+    everyone = np.arange(n)
+    seeds = random.randint(2**31 - 1, size=count)
+    if how == "seeds":
+        groups = [everyone] * count
+    else:
+        groups = [np.unique(random.choice(n, n)) for _ in range(count)]
+        seeds[:] = seeds[0]
+    maps = _fitted(estimator, data, groups, seeds, square)
+    score, mean, aligned = _aligned(maps)
+    null_score = None
+    if null and not square and isinstance(data, np.ndarray) and data.shape[1] > 1:
+        shuffled = np.random.default_rng(random.randint(2**31 - 1)).permuted(data, axis=0)
+        null_score = _aligned(_fitted(estimator, shuffled, groups, seeds, square))[0]
+    return Stability(score, _spread(mean, aligned), mean, aligned, null_score, how)
+
+
+def _fitted(estimator: Any, X: Any, groups: Sequence[Array], seeds: Array, square: bool) -> Array:
+    """The maps, (runs, n, p), NaN for objects that are not in a group."""
+    maps: Array | None = None
+    for run, (group, seed) in enumerate(zip(groups, seeds, strict=True)):
+        model = clone(estimator)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=int(seed))
+        part = X[np.ix_(group, group)] if square else X[group]
+        Y = np.asarray(model.fit(part).embedding_, dtype=np.float64)
+        if maps is None:
+            maps = np.full((len(groups), X.shape[0], Y.shape[1]), np.nan)
+        maps[run, group] = Y
+    assert maps is not None
+    return maps
+
+
+def _aligned(maps: Array) -> tuple[float, Array, Array]:
+    """Turn and scale all maps onto their average: the score, the average and the maps."""
+    maps = maps.copy()
+    placed = np.asarray(np.isfinite(maps).all(axis=2))
+    target = int(placed.sum(axis=1).argmax())
+    mean = maps[target] - np.nanmean(maps[target], axis=0)
+    for _ in range(ROUNDS):
+        known = np.isfinite(mean).all(axis=1)
+        for run in range(len(maps)):
+            both = known & placed[run]
+            move = procrustes(mean[both], maps[run, both])
+            maps[run, placed[run]] = move.apply(maps[run, placed[run]])
+        mean = _mean(maps, placed)
+        size = float(np.nansum(mean**2))
+        if size == 0:
+            break
+        scale = np.sqrt(placed.any(axis=0).sum() / size)  # alignment shrinks, so hold the size
+        mean, maps = mean * scale, maps * scale
+    total = float(np.nansum(maps**2))
+    apart = float(np.nansum((maps - mean) ** 2))
+    return (1 - apart / total if total else 1.0), mean, maps
+
+
+def _mean(maps: Array, placed: Array) -> Array:
+    counts = placed.sum(axis=0)[:, None]
+    mean = np.nansum(maps, axis=0) / np.maximum(counts, 1)
+    mean = np.where(counts > 0, mean, np.nan)
+    return np.asarray(mean - np.nanmean(mean, axis=0))
+
+
+def _spread(mean: Array, maps: Array) -> Array:
+    """How far each object moves about its average place."""
+    counts = np.isfinite(maps).all(axis=2).sum(axis=0)
+    squares = np.nansum((maps - mean) ** 2, axis=(0, 2)) / np.maximum(counts, 1)
+    size = np.sqrt(np.nanmean(np.nansum(mean**2, axis=1)))
+    found = np.sqrt(squares) / (size or 1.0)
+    return np.where(counts >= 2, found, np.nan)
