@@ -21,6 +21,8 @@ class Method:
     paper: str
     objects: str = "vectors"  # or "subjects": several matrices of dissimilarities
     when: str = ""  # to use it
+    power: float = 2.0  # of n, that the time of large data grows with
+    memory: float = 1.0  # the same of its memory
 
     def load(self) -> Any:
         """The estimator class."""
@@ -35,6 +37,7 @@ CATALOG: tuple[Method, ...] = (
         sentence="centre -> singular vectors",
         keeps="variance; the best linear map",
         when="first, as the yardstick; structure is linear, or noise is to be removed first",
+        power=1.0,
         cost="n d min(n, d)",
         extends="linear map, linear inverse",
         paper="Pearson 1901; Hotelling 1933; parallel analysis: Horn 1965",
@@ -57,6 +60,7 @@ CATALOG: tuple[Method, ...] = (
         sentence="D -> disparities (identity, linear, monotone) -> majorize",
         keeps="distances, all alike, or only their order; weighted, or with pairs missing",
         when="all distances matter alike, or only their order can be trusted, or some are missing",
+        memory=2.0,
         cost="n^2 per iteration, n^2 memory; n per iteration with sampled pairs",
         extends="majorization against the map; barycentric inverse",
         paper="Kruskal 1964; de Leeuw and Heiser 1980; Borg and Groenen 2005",
@@ -68,6 +72,7 @@ CATALOG: tuple[Method, ...] = (
         sentence="centre(K) -> top eigenvectors",
         keeps="variance in feature space",
         when="a kernel knows what makes your objects alike",
+        memory=2.0,
         cost="n^2 per iteration, n^2 memory",
         extends="kernel projection; pre-images by fixed point or ridge regression",
         paper="Schoelkopf, Smola and Mueller 1998; Mika et al. 1999; Bakir et al. 2004",
@@ -79,6 +84,7 @@ CATALOG: tuple[Method, ...] = (
         sentence="k-NN -> geodesics -> classical (or stress) MDS",
         keeps="geodesic distances along the data's manifold",
         when="the data lies on one curved sheet without holes, evenly sampled",
+        memory=2.0,
         cost="n^2 log n time, n^2 memory; n m log n and n m with m landmarks",
         extends="geodesics through a new point's neighbours, Gower's formula; barycentric inverse",
         paper="Tenenbaum, de Silva and Langford 2000",
@@ -135,6 +141,8 @@ CATALOG: tuple[Method, ...] = (
         sentence="stress with w = 1/delta -> quasi-Newton or majorization",
         keeps="distances, each to its own scale: the small ones as carefully as the large",
         when="some hundreds or thousands of objects whose small distances matter too",
+        memory=2.0,
+        power=3.0,
         cost="n^2 per iteration, n^3 once, n^2 memory",
         extends="least own stress on the frozen map; barycentric inverse",
         paper="Sammon 1969; majorization: de Leeuw and Heiser 1980",
@@ -146,6 +154,7 @@ CATALOG: tuple[Method, ...] = (
         sentence="several D: double-centre(D_k^2) -> shared space + a diagonal weight per subject",
         keeps="what several judges agree on, with axes that cannot be turned",
         when="several people or occasions judged the same objects",
+        memory=2.0,
         cost="m n^2 per iteration and m n^2 memory for m subjects",
         extends="weights of new subjects; weights back to dissimilarities",
         paper="Carroll and Chang 1970",
@@ -169,6 +178,7 @@ CATALOG: tuple[Method, ...] = (
         sentence="k-NN -> geodesics -> curvilinear component analysis",
         keeps="short distances along the data's manifold",
         when="as curvilinear component analysis, on data that is strongly folded",
+        memory=2.0,
         cost="n^2 log n and n^2 per epoch, n^2 memory; n m log n and n m with m prototypes",
         extends="geodesics through a new point's neighbours, then the same rule; barycentric "
         "inverse",
@@ -181,6 +191,7 @@ CATALOG: tuple[Method, ...] = (
         sentence="k-NN -> SDP(max trace, local isometry) -> top eigenvectors",
         keeps="distances to neighbours, everything else pulled apart",
         when="lengths along the sheet must be exact and the points are few",
+        power=3.0,
         cost="m^3 and m^2 memory for m edges; near n for the factorised version",
         extends="distances to neighbours kept against the frozen map; barycentric inverse",
         paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006; "

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import tracemalloc
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +17,9 @@ from lowdim.backends import memory
 if TYPE_CHECKING:
     from lowdim.catalog import Method
 
-SMALLEST = 200  # objects; below, there is nothing to wait for
-_SIZES = (100, 200, 400)
-_PATIENCE = 2.0  # seconds of a trial after which no larger one is made
+SMALLEST = 300  # objects; below, there is nothing to wait for
+_FIRST = 100  # objects of the first trial; each further one has twice as many
+_PATIENCE = 1.0  # seconds of trials, after which no larger one is made
 
 
 @dataclass(frozen=True)
@@ -46,27 +47,37 @@ def readable(seconds: float) -> str:
 def estimate(method: Method, params: dict[str, Any], X: Any) -> Estimate | None:
     """Fits of some hundred objects, their growth carried on to all; None where that says nothing.
 
-    Seconds grow as a power of the number of objects, fitted to the trials and at least linear;
-    bytes as a n + b n^2. What a method does only on large data is not seen by the trials.
+    Seconds are a + b n + c n^p with the catalog's p; bytes grow with the catalog's power of n.
+    What a method does only on large data is not seen by the trials.
     """
     n = X.shape[0]
     pairwise = params.get("metric") == "precomputed"
     if n < SMALLEST or method.objects == "subjects" or (pairwise and hasattr(X, "tocsr")):
         return None
     chosen = np.random.RandomState(0).permutation(n)
-    trials: list[tuple[int, float, int]] = []
-    for size in (m for m in _SIZES if m <= max(n // 2, _SIZES[0])):
+    large = {**params, **_as_large(method, n)}
+    trials: list[Trial] = []
+    size, start = _FIRST, perf_counter()
+    while size <= n // 3 and perf_counter() - start < _PATIENCE:
         rows = np.sort(chosen[:size])
         part = X[rows][:, rows] if pairwise else X[rows]
-        try:
-            trials.append((size, *_trial(method, {**params, **_as_large(method, n)}, part)))
-        except (ValueError, TypeError, RuntimeError, MemoryError):
-            continue
-        if trials[-1][1] > _PATIENCE:
-            break
+        with suppress(ValueError, TypeError, RuntimeError, MemoryError):  # too few objects, perhaps
+            trials.append(_trial(method, large, part))
+        size *= 2
     if not trials:
         return None
-    return Estimate(_seconds(trials, n), _bytes(trials, n))
+    some = any(params.get(name) for name in ("n_landmarks", "n_prototypes"))
+    memory_power = 1.0 if some or large != params else method.memory
+    growth = (n / trials[-1].size) ** memory_power
+    return Estimate(_seconds(trials, n, method.power), trials[-1].n_bytes * growth)
+
+
+class Trial(NamedTuple):
+    """A fit of a few objects."""
+
+    size: int
+    seconds: float
+    n_bytes: int
 
 
 def _as_large(method: Method, n: int) -> dict[str, Any]:
@@ -78,40 +89,38 @@ def _as_large(method: Method, n: int) -> dict[str, Any]:
     return {}
 
 
-def _trial(method: Method, params: dict[str, Any], X: Any) -> tuple[float, int]:
-    level = logging.getLogger("lowdim").level
-    logging.getLogger("lowdim").setLevel(logging.ERROR)
+def _trial(method: Method, params: dict[str, Any], X: Any) -> Trial:
+    """The best of two times, and the peak of memory in a third fit, which measuring slows down."""
+    log = logging.getLogger("lowdim")
+    level, times = log.level, []
+    log.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            method.load()(**params).fit(X)  # once to load what it needs, and to be timed warm
-            start = perf_counter()
-            method.load()(**params).fit(X)
-            seconds = perf_counter() - start
+            for _ in range(2):
+                start = perf_counter()
+                method.load()(**params).fit(X)
+                times.append(perf_counter() - start)
             tracemalloc.start()
             try:
                 method.load()(**params).fit(X)
-                return seconds, tracemalloc.get_traced_memory()[1]
+                peak = tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()
     finally:
-        logging.getLogger("lowdim").setLevel(level)
+        log.setLevel(level)
+    return Trial(X.shape[0], min(times), peak)
 
 
-def _seconds(trials: list[tuple[int, float, int]], n: int) -> float:
-    sizes, seconds = np.array([(m, s) for m, s, _ in trials], dtype=float).T
-    power = 2.0
-    if len(trials) > 1:
-        power = float(np.clip(np.log(seconds[-1] / seconds[-2]) / np.log(2), 1.0, 3.0))
-    return float(seconds[-1] * (n / sizes[-1]) ** power)
+def _seconds(trials: list[Trial], n: int, power: float) -> float:
+    """Least squares of the relative errors, no term below zero."""
+    from scipy.optimize import nnls
 
+    def terms(size: float) -> list[float]:
+        return [1.0, size, size**power]
 
-def _bytes(trials: list[tuple[int, float, int]], n: int) -> float:
-    m, peak = trials[-1][0], float(trials[-1][2])
-    if len(trials) == 1:
-        return peak * n / m
-    # peak(m) = a m + b m^2 through the two largest trials
-    half, low = trials[-2][0], float(trials[-2][2])
-    square = max(0.0, (peak / m - low / half) / (m - half))
-    line = max(0.0, peak / m - square * m)
-    return line * n + square * n * n
+    seconds = np.array([trial.seconds for trial in trials])
+    design = np.array([terms(trial.size) for trial in trials]) / seconds[:, None]
+    scale = design.max(axis=0)
+    weights = nnls(design / scale, np.ones(len(trials)))[0] / scale
+    return float(np.dot(weights, terms(n)))
