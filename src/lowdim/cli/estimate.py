@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim.backends import memory
+from lowdim.checks import float_dtype
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
@@ -30,7 +31,11 @@ class Estimate:
     n_bytes: float
 
     def __str__(self) -> str:
-        return f"about {readable(self.seconds)} and {memory.readable(self.n_bytes)} of memory"
+        text = f"about {readable(self.seconds)} and {memory.readable(self.n_bytes)} of memory"
+        free = memory.available_bytes()
+        if free is not None and self.n_bytes > free:
+            text += f", of which only {memory.readable(free)} is free"
+        return text
 
 
 def readable(seconds: float) -> str:
@@ -47,7 +52,7 @@ def readable(seconds: float) -> str:
 def estimate(method: Method, params: dict[str, Any], X: Any) -> Estimate | None:
     """Fits of some hundred objects, their growth carried on to all; None where that says nothing.
 
-    Seconds are a + b n + c n^p with the catalog's p; bytes grow with the catalog's power of n.
+    Seconds and bytes are a + b n + c n^p, each with the catalog's p.
     What a method does only on large data is not seen by the trials.
     """
     n = X.shape[0]
@@ -57,19 +62,25 @@ def estimate(method: Method, params: dict[str, Any], X: Any) -> Estimate | None:
     chosen = np.random.RandomState(0).permutation(n)
     large = {**params, **_as_large(method, n)}
     trials: list[Trial] = []
-    size, start = _FIRST, perf_counter()
-    while size <= n // 3 and perf_counter() - start < _PATIENCE:
+    size, start = _FIRST, None
+    while size <= n // 3 and (start is None or perf_counter() - start < _PATIENCE):
         rows = np.sort(chosen[:size])
         part = X[rows][:, rows] if pairwise else X[rows]
         with suppress(ValueError, TypeError, RuntimeError, MemoryError):  # too few objects, perhaps
             trials.append(_trial(method, large, part))
+        start = start or perf_counter()  # the first trial loads what the method needs
         size *= 2
     if not trials:
         return None
     some = any(params.get(name) for name in ("n_landmarks", "n_prototypes"))
-    memory_power = 1.0 if some or large != params else method.memory
-    growth = (n / trials[-1].size) ** memory_power
-    return Estimate(_seconds(trials, n, method.power), trials[-1].n_bytes * growth)
+    linear = some or large != params
+    seconds = [(t.size, t.seconds) for t in trials]
+    n_bytes = _carried_on(
+        [(t.size, t.n_bytes) for t in trials], n, 1.0 if linear else method.memory
+    )
+    if method.memory == 2.0 and not linear:  # which small trials hide behind their buffers
+        n_bytes = max(n_bytes, float(n) * n * float_dtype(X.dtype).itemsize)
+    return Estimate(_carried_on(seconds, n, 1.0 if linear else method.power), n_bytes)
 
 
 class Trial(NamedTuple):
@@ -112,15 +123,14 @@ def _trial(method: Method, params: dict[str, Any], X: Any) -> Trial:
     return Trial(X.shape[0], min(times), peak)
 
 
-def _seconds(trials: list[Trial], n: int, power: float) -> float:
+def _carried_on(seen: list[tuple[int, float]], n: int, power: float) -> float:
     """Least squares of the relative errors, no term below zero."""
     from scipy.optimize import nnls
 
     def terms(size: float) -> list[float]:
         return [1.0, size, size**power]
 
-    seconds = np.array([trial.seconds for trial in trials])
-    design = np.array([terms(trial.size) for trial in trials]) / seconds[:, None]
+    design = np.array([terms(size) for size, _ in seen]) / [[value] for _, value in seen]
     scale = design.max(axis=0)
-    weights = nnls(design / scale, np.ones(len(trials)))[0] / scale
+    weights = nnls(design / scale, np.ones(len(seen)))[0] / scale
     return float(np.dot(weights, terms(n)))

@@ -140,7 +140,7 @@ def _assign_ids(columns: Columns, choices: Choices, taken: set[str], roles: Role
         return
     distinct, counts = np.unique(roles.ids.astype(str), return_counts=True)
     if counts.max() > 1:
-        twice = distinct[counts.argmax()]
+        twice = str(distinct[counts.argmax()])
         rows = np.flatnonzero(roles.ids.astype(str) == twice)
         raise DataError(
             f"{columns.source}: the ids are not distinct: {shortened(twice)!r} stands in "

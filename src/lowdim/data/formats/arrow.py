@@ -29,7 +29,9 @@ def read(path: Path, options: Options) -> Frame:
         raise DataError(f"{path} is empty: {table.num_rows} rows, {table.num_columns} columns.")
     names: list[str] = []
     numbers: list[Any] = []
-    frame = Frame(np.empty((table.num_rows, 0)), order=list(table.column_names))
+    frame = Frame(
+        np.empty((table.num_rows, 0)), order=[n for n in table.column_names if n != _INDEX]
+    )
     for name, column in zip(table.column_names, table.columns, strict=True):
         values = _values(column, f"{path}, column {name!r}")
         if name == _INDEX:

@@ -138,6 +138,8 @@ def _tell_dialect(path: Path, lines: Sequence[str], dialect: Dialect) -> Dialect
         dialect = replace(dialect, delimiter=_delimiter(path, lines))
     elif len(dialect.delimiter) != 1:
         raise DataError(f"The delimiter must be one character, got {dialect.delimiter!r}.")
+    else:
+        _check_delimiter(path, lines, dialect.delimiter)
     if dialect.decimal is None:
         decimal = "." if dialect.delimiter == "," else _decimal(path, lines, dialect)
         dialect = replace(dialect, decimal=decimal)
@@ -155,9 +157,20 @@ def _sampled(path: Path, lines: Sequence[str], dialect: Dialect) -> list[list[st
     return rows[:_SAMPLE]
 
 
+def _check_delimiter(path: Path, lines: Sequence[str], given: str) -> None:
+    if any(len(row) > 1 for row in _sampled(path, lines, Dialect(given))):
+        return
+    better = _delimiter(path, lines)
+    if all(len(row) > 1 for row in _sampled(path, lines, Dialect(better))):
+        raise DataError(
+            f"{path}: --delimiter {given!r} stands nowhere in the first lines, which look "
+            f"separated by {_NAMES[better]} ({better!r})."
+        )
+
+
 def _delimiter(path: Path, lines: Sequence[str]) -> str:
     """The delimiter that gives most records the same number of fields, and the most of them."""
-    if path.suffix.lower() in (".tsv", ".tab"):
+    if path.suffix.lower() in (".tsv", ".tab") and any("\t" in line for line in lines):
         return "\t"
     best, chosen = (0.0, 0), ","
     for delimiter in _DELIMITERS:
