@@ -22,15 +22,7 @@ def show_versions() -> None:
 
     print(f"lowdim        {installed('lowdim')}")
     print(f"python        {sys.version.split()[0]} on {platform.platform()}")
-    for name in (
-        "numpy",
-        "scipy",
-        "scikit-learn",
-        "threadpoolctl",
-        "matplotlib",
-        "pyarrow",
-        "h5py",
-    ):
+    for name in ("numpy", "scipy", "scikit-learn", "threadpoolctl", "matplotlib"):
         print(f"{name:<13} {installed(name)}")
     print(f"instructions  {native.isa()} (LOWDIM_ISA overrides)")
     print(f"threads       {native.n_threads(None)} (LOWDIM_NUM_THREADS overrides)")

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import click
 
+from lowdim.cli.assess import assess
+from lowdim.cli.compare import compare
 from lowdim.cli.completion import completion
 from lowdim.cli.embed import embed
 from lowdim.cli.errors import OneLineErrors
 from lowdim.cli.methods import methods
+from lowdim.cli.suggest import suggest
 from lowdim.cli.transform import transform
 
 
@@ -25,10 +28,8 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-main.add_command(embed)
-main.add_command(transform)
-main.add_command(methods)
-main.add_command(completion)
+for command in (embed, compare, assess, transform, suggest, methods, completion):
+    main.add_command(command)
 
 
 @main.command()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lowdim.cli.fitting import Fitted
     from lowdim.data.tables import Table
 
+MOST_NAMES = 60  # objects whose ids are written on a plot
 _FILE = click.Path(path_type=Path)
 
 
@@ -88,6 +89,17 @@ def embed(
     console.finish()
     if fitted.interrupted:
         raise Stop(INTERRUPTED)
+
+
+def shown_labels(table: Table, by: str | None) -> Any:
+    """The label to colour by: the one that is named, or the first; None if there is none."""
+    by = by or next(iter(table.labels), None)
+    if by is None:
+        return None
+    values = table.labels[by]
+    if values.dtype != object:
+        return values
+    return ["missing" if v is None else v for v in values.tolist()]
 
 
 def _described(table: Table) -> dict[str, Any]:
@@ -201,10 +213,7 @@ class Outputs:
         Y = fitted.embedding if fitted.embedding.shape[1] <= 3 else fitted.embedding[:, :2]
         color = names = None
         if len(Y) == table.n_rows:
-            by = self.color_by or next(iter(table.labels), None)
-            if by is not None:
-                values = table.labels[by]
-                color = ["missing" if v is None else v for v in values.tolist()]
-            names = None if table.ids is None or len(Y) > 60 else list(table.ids)
+            color = shown_labels(table, self.color_by)
+            names = None if table.ids is None or len(Y) > MOST_NAMES else list(table.ids)
         title = f"{self.method.name} of {self.file.name}"
-        return plot.scatter(Y, color, labels=names, title=title).figure
+        return plot.scatter(Y, color, names=names, title=title).figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import shlex
 import types
 import typing
 from collections.abc import Sequence
@@ -174,6 +175,7 @@ class MethodCommand(click.Command):
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         context.meta["lowdim.methods"] = _scanned(args, self.method_option(), context)
+        context.meta["lowdim.command"] = shlex.join([*context.command_path.split(), *args])
         rest = super().parse_args(context, args)
         if not context.params.get("method") and not context.resilient_parsing:
             raise click.UsageError(
