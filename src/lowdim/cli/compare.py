@@ -49,7 +49,7 @@ _LOW_IS_GOOD = ("stress_1",)
 @input_options
 @output_options
 @click.pass_context
-def compare(context: click.Context, file: Path, method: Any, **values: Any) -> None:
+def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -> None:
     """Make maps of the objects in FILE by several methods, and compare how true they are.
 
     A parameter that is given goes to every method that has it.

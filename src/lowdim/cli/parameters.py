@@ -104,7 +104,8 @@ def descriptions(cls: Any) -> dict[str, str]:
     current: list[str] = []
     # An entry starts a line, or follows the full stop of the one before.
     entry = re.compile(r"(?:^|(?<=\. ))((?:\w+, )*\w+) : ")
-    for line in match[1].splitlines():
+    lines = re.sub(r"(?m)^(\w+(?:, \w+)*,)\n\s*", r"\1 ", match[1])  # names over two lines
+    for line in lines.splitlines():
         pieces = entry.split(line.strip())
         if len(pieces) > 1 and not all(n in known for n in pieces[1].split(", ")):
             pieces = [line.strip()]
@@ -115,7 +116,13 @@ def descriptions(cls: Any) -> dict[str, str]:
             current = names.split(", ")
             for name in current:
                 found[name] = said.strip()
-    return {name: said.rstrip() for name, said in found.items() if name in known}
+    return {name: _resolved(cls, name, text) for name, text in found.items() if name in known}
+
+
+def _resolved(cls: Any, name: str, text: str) -> str:
+    """What a class says of a parameter, where another only refers to it."""
+    base = next((b for b in cls.__mro__[1:] if text == f"see {b.__name__}."), None)
+    return text if base is None else descriptions(base).get(name, text)
 
 
 def options_of(methods: Sequence[Method], taken: set[str]) -> list[click.Option]:
