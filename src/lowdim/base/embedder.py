@@ -32,6 +32,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     embedding_: Array
     X_fit_: Any
+    gower_kinds_: list[Any]
 
     # --- the public contract -------------------------------------------------------------
 

@@ -188,6 +188,7 @@ def _write(
                 runs,
                 title=f"Maps of {table.source}",
                 labels={name: shown_labels(table, name) for name in table.labels} or None,
+                images=table.images,
                 ids=None if table.ids is None else list(table.ids),
                 commands=[command],
                 notes=str(table).splitlines(),

@@ -211,9 +211,11 @@ class Outputs:
         from lowdim import plot
 
         Y = fitted.embedding if fitted.embedding.shape[1] <= 3 else fitted.embedding[:, :2]
-        color = names = None
+        color = names = images = None
         if len(Y) == table.n_rows:
             color = shown_labels(table, self.color_by)
             names = None if table.ids is None or len(Y) > MOST_NAMES else list(table.ids)
+            images = table.images if Y.shape[1] == 2 else None
         title = f"{self.method.name} of {self.file.name}"
-        return plot.scatter(Y, color, names=names, title=title).figure
+        named = None if images is not None else names
+        return plot.scatter(Y, color, names=named, images=images, title=title).figure

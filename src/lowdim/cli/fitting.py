@@ -101,7 +101,8 @@ def _theirs(warning: warnings.WarningMessage) -> bool:
 def _interrupts() -> Iterator[list[int]]:
     """Remembers whether Ctrl-C was pressed, and lets it act as always."""
     pressed: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield pressed
         return
 

@@ -33,7 +33,7 @@ def choose(
     if len(arrays[name].shape) > 2:
         shape = " x ".join(map(str, arrays[name].shape))
         notes.append(f"{name!r} is {shape}: each object was laid out as one row")
-    frame = Frame(data, names, notes=notes)
+    frame = Frame(data, names, notes=notes, image_shape=_image_shape(arrays[name].shape))
     for other, value in others.items():
         values = flat(value, frame.n_rows)
         if values is None:
@@ -46,6 +46,11 @@ def choose(
         named = flat(arrays["coordinate_names"], data.shape[1])
         frame.names = None if named is None else [str(v) for v in named]
     return frame
+
+
+def _image_shape(shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """What each row is an image of: height and width, perhaps with channels."""
+    return shape[1:] if len(shape) == 3 or (len(shape) == 4 and shape[3] in (3, 4)) else None
 
 
 def _described(arrays: Mapping[str, Any]) -> list[str]:

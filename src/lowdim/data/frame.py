@@ -35,6 +35,7 @@ class Frame:
     notes: list[str] = field(default_factory=list)
     order: list[str] | None = None  # of all columns, as in the file
     first_line: int | None = None  # of the rows, in a text file
+    image_shape: tuple[int, ...] | None = None  # of each row, if it is an image
 
     @property
     def n_rows(self) -> int:

@@ -35,6 +35,7 @@ class Table:
     ids, labels : what names and describes the objects.
     notes : the choices that were made, one sentence each.
     recipe : how X was made, so that a model can do the same to new data.
+    images : the objects as pictures, (n, height, width) or with channels, if that is what they are.
     """
 
     X: Any
@@ -46,6 +47,7 @@ class Table:
     labels: dict[str, Array] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     recipe: Recipe | None = None
+    images: Array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -184,7 +186,15 @@ def _table(
         labels={name: cut(values) for name, values in roles.labels.items()},
         notes=[*frame.notes, *notes, *roles.notes],
         recipe=recipe,
+        images=_images(frame, kept),
     )
+
+
+def _images(frame: Frame, kept: Array | None) -> Array | None:
+    if frame.image_shape is None:
+        return None
+    rows = frame.numbers if kept is None else frame.numbers[kept]
+    return np.asarray(rows.reshape(-1, *frame.image_shape))
 
 
 def _repeat(frame: Frame, choices: Choices, recipe: Recipe, source: str) -> Table:
