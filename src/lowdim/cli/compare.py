@@ -121,10 +121,8 @@ def _run(
         raise Refused(f"{method.name} maps several subjects' matrices: use lowdim embed.")
     params = parameters_for(method, given, table)
     fitted: Fitted = fit(method, params, table.X, draw=console.draws)
-    for warning in fitted.warnings:
-        console.say(f"  warning: {warning}")
-    how = "stopped" if fitted.interrupted else "done"
-    console.say(f"{method.name}: {how} after {fitted.seconds:.2f} s")
+    console.say(str(fitted))
+    console.warn(fitted.warnings)
     assessment = quality.assess(
         table.X,
         fitted.estimator,

@@ -42,6 +42,11 @@ class Console:
         if not self.quiet and not self.as_json:
             click.echo(text, err=True)
 
+    def warn(self, warnings: list[str]) -> None:
+        """What a result must be taken with."""
+        for warning in warnings:
+            self.say(f"  warning: {warning}")
+
     def show(self, text: str) -> None:
         """The result itself."""
         if not self.as_json:

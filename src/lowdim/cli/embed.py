@@ -73,10 +73,8 @@ def embed(
         console.say(f"{method.name}: {expected}")
         console.know(estimate={"seconds": expected.seconds, "bytes": expected.n_bytes})
     fitted = fit(method, params, X, draw=console.draws)
-    for warning in fitted.warnings:
-        console.say(f"  warning: {warning}")
-    how = "stopped" if fitted.interrupted else "done"
-    console.say(f"{method.name}: {how} after {fitted.seconds:.2f} s{_measures(fitted.estimator)}")
+    console.say(f"{fitted}{_measures(fitted.estimator)}")
+    console.warn(fitted.warnings)
     console.know(
         method=method.name,
         parameters=params,

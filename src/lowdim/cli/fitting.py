@@ -34,6 +34,10 @@ class Fitted:
     warnings: list[str]
     interrupted: bool
 
+    def __str__(self) -> str:
+        how = "stopped" if self.interrupted else "done"
+        return f"{type(self.estimator).__name__}: {how} after {self.seconds:.2f} s"
+
 
 def parameters_for(method: Method, given: dict[str, Any], table: Table) -> dict[str, Any]:
     """The parameters given that the method has, and those that the table asks for."""
