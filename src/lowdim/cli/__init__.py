@@ -16,7 +16,7 @@ from lowdim.cli.suggest import suggest
 from lowdim.cli.transform import transform
 
 
-@click.group(cls=OneLineErrors, invoke_without_command=True)
+@click.group("lowdim", cls=OneLineErrors, invoke_without_command=True)
 @click.version_option(package_name="lowdim")
 @click.pass_context
 def main(context: click.Context) -> None:
