@@ -140,7 +140,9 @@ def test_counters_and_targets_are_no_features(tmp_path):
     assert table.labels["label"].tolist() == [0, 1, 0]
     assert told(table, "'label' is taken as a label")
     path = save(tmp_path, "a,y\n1.5,0.5\n2.5,0.7\n")
-    assert data.read(path).columns == ["a", "y"], "a coordinate called y is no label"
+    assert data.read(path).columns == ["a", "y"], "numbers on a scale are no label"
+    path = save(tmp_path, "x,y,z\n1,0,2\n2,5,3\n")
+    assert data.read(path).columns == ["x", "y", "z"], "coordinates are no label"
 
 
 def test_a_wide_unit_is_pointed_out_and_can_be_evened(tmp_path):

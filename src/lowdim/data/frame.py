@@ -36,6 +36,7 @@ class Frame:
     order: list[str] | None = None  # of all columns, as in the file
     first_line: int | None = None  # of the rows, in a text file
     image_shape: tuple[int, ...] | None = None  # of each row, if it is an image
+    photographs: bool = False  # images whose values are light
 
     @property
     def n_rows(self) -> int:

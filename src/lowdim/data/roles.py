@@ -111,7 +111,8 @@ def assign(frame: Frame, choices: Choices, source: str) -> Roles:
     if roles.ids is not None:
         taken.add(roles.id_name)
     for name in wanted:
-        roles.labels[name] = columns.values(name)
+        if roles.ids is None or name != roles.id_name:
+            roles.labels[name] = columns.values(name)
     _assign_beside(columns, taken, roles)
     features = chosen or [name for name in columns.names if name not in taken]
     if not chosen and not wanted:
@@ -170,6 +171,9 @@ def _assign_beside(columns: Columns, taken: set[str], roles: Roles) -> None:
 
 def _without_target(columns: Columns, features: list[str], roles: Roles) -> list[str]:
     """A column of whole numbers called "label" or the like describes the objects."""
+    called = {name.strip().lower() for name in features}
+    if "y" in called and called & {"x", "z"}:  # coordinates
+        return features
     targets = [
         name
         for name in features

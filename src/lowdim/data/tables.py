@@ -35,7 +35,8 @@ class Table:
     ids, labels : what names and describes the objects.
     notes : the choices that were made, one sentence each.
     recipe : how X was made, so that a model can do the same to new data.
-    images : the objects as pictures, (n, height, width) or with channels, if that is what they are.
+    images : the objects as pictures if that is what they are: (n, height, width), or photographs
+        of a folder in colours, (n, height, width, 3).
     """
 
     X: Any
@@ -194,7 +195,10 @@ def _images(frame: Frame, kept: Array | None) -> Array | None:
     if frame.image_shape is None:
         return None
     rows = frame.numbers if kept is None else frame.numbers[kept]
-    return np.asarray(rows.reshape(-1, *frame.image_shape))
+    pictures = np.asarray(rows).reshape(-1, *frame.image_shape)
+    if not frame.photographs or pictures.ndim == 4:
+        return pictures
+    return np.repeat(pictures[..., None], 3, axis=3)  # a grey value is light, not ink
 
 
 def _repeat(frame: Frame, choices: Choices, recipe: Recipe, source: str) -> Table:

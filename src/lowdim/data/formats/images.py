@@ -40,7 +40,7 @@ def read(folder: Path, options: Options) -> Frame:
         X[row] = pixels.ravel()
     kind = "in colour" if options.color else "in grey"
     frame = Frame(X, notes=[f"{len(paths)} images of {_size(first)} pixels, {kind}"])
-    frame.image_shape = first.shape
+    frame.image_shape, frame.photographs = first.shape, True
     frame.ids = np.array([p.relative_to(folder).as_posix() for p in paths], dtype=object)
     folders = np.array([p.parent.relative_to(folder).as_posix() for p in paths], dtype=object)
     if len(set(folders)) > 1:
