@@ -20,11 +20,17 @@ def read(path: Path, options: Options) -> Frame:
     """The columns of an Arrow table; a pandas index is the objects' ids."""
     arrow = require("pyarrow", "io", "Parquet and Arrow files")
     try:
-        table = _table(path)
-    except MemoryError:
+        return _frame(path, _table(path))
+    except DataError:
         raise
-    except (arrow.ArrowException, OSError) as error:
+    except Exception as error:  # Arrow's own, and what a damaged schema leads to
+        if isinstance(error, MemoryError) and not isinstance(error, arrow.ArrowMemoryError):
+            raise
         raise damaged(path, "Parquet" if _is_parquet(path) else "Arrow", error) from error
+
+
+def _frame(path: Path, table: Any) -> Frame:
+    table.validate(full=True)  # Arrow trusts its files: a wrong offset would crash it later
     if table.num_rows == 0 or table.num_columns == 0:
         raise DataError(f"{path} is empty: {table.num_rows} rows, {table.num_columns} columns.")
     names: list[str] = []

@@ -23,7 +23,7 @@ def read(path: Path, options: Options) -> Frame:
         return choose(path, _archive(path), options.key)
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+    except Exception as error:  # the header is Python text, and a damaged one is anything
         raise _explained(path, error) from error
     if not isinstance(values, np.ndarray):
         raise DataError(f"{path} is an NPZ archive; give it the ending .npz.")
