@@ -64,7 +64,8 @@ def test_files_cut_short_or_with_a_wrong_byte(tmp_path, ending, data_):
         X = np.random.RandomState(0).standard_normal((20, 3))
         data.write(whole, X, ids=np.arange(20).astype(str), labels={"k": np.arange(20)})
     content = bytearray(whole.read_bytes())
-    if data_.draw(st.booleans()):
+    # A wrong byte in a heap of attributes can keep the HDF5 library itself busy for ever.
+    if ending.startswith(".h5") or data_.draw(st.booleans()):
         content = content[: data_.draw(st.integers(0, len(content) - 1))]
     else:
         content[data_.draw(st.integers(0, len(content) - 1))] = data_.draw(st.integers(0, 255))
