@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
-import numpy as np
 
 Command = Callable[..., Any]
 
@@ -31,6 +31,11 @@ class Console:
     def __init__(self, quiet: bool, as_json: bool) -> None:
         self.quiet, self.as_json = quiet, as_json
         self.facts: dict[str, Any] = {}
+
+    @property
+    def heard(self) -> bool:
+        """Whether what is said reaches anybody."""
+        return self.as_json or not self.quiet
 
     @property
     def draws(self) -> bool:
@@ -68,12 +73,10 @@ def plain(value: Any) -> Any:
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set):
         return [plain(v) for v in value]
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
         return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, float):
-        return value if np.isfinite(value) else None
+        return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):
         return value
     return str(value)

@@ -68,7 +68,8 @@ def embed(
     outputs.check_labels(table)
     params = parameters_for(method, given, table)
     X = objects_for(method, table)
-    expected = None if values["no_estimate"] else estimate(method, params, X)
+    wanted = console.heard and not values["no_estimate"]
+    expected = estimate(method, params, X) if wanted else None
     if expected is not None:
         console.say(f"{method.name}: {expected}")
         console.know(estimate={"seconds": expected.seconds, "bytes": expected.n_bytes})

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from lowdim.catalog import Method
 
 
+_SHORT = 7  # letters of a name that needs no short form
+
+
 def plain(name: str) -> str:
     """A name without case, hyphens, spaces and the like."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
@@ -24,7 +27,7 @@ def plain(name: str) -> str:
 def alias(name: str) -> str:
     """The short form: lle of LocallyLinearEmbedding, kpca of KernelPCA, isomap of Isomap."""
     words = re.findall(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]*", name)
-    if len(words) < 2:
+    if len(words) < 2 or len(name) <= _SHORT:
         return plain(name)
     return "".join(word if word.isupper() else word[0] for word in words).lower()
 
