@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.backends import memory
 from lowdim.catalog import find
 from lowdim.relations.graph import NeighborGraph
 
@@ -51,6 +52,11 @@ def load(path: str | PathLike[str]) -> Any:
         raise ValueError(f"{os.fspath(path)} is not a lowdim model: write it with estimator.save.")
     try:
         with zipfile.ZipFile(path) as archive:
+            memory.claim(
+                sum(member.file_size for member in archive.infolist()),
+                f"Loading {os.fspath(path)}",
+                "It was saved on a larger machine, or is no model.",
+            )
             return _decode(_document(archive)["model"], archive)
     except MemoryError:
         raise

@@ -1,3 +1,4 @@
+import json
 import re
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import lowdim.plot.canvas
 from lowdim.catalog import CATALOG
 from lowdim.cli import main
 from lowdim.cli.demo import PICTURES
+from lowdim.cli.errors import EXIT_CODES
+from lowdim.cli.names import alias
 
 
 def run(*arguments):
@@ -54,7 +57,7 @@ def test_demo_without_a_name_draws_all(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["demo", "mona-lisa"], 1, "no picture is called 'mona-lisa': choose swiss-roll"),
+        (["demo", "mona-lisa"], 2, "no picture is called 'mona-lisa': choose swiss-roll"),
         (["paint"], 2, "No such command 'paint'"),
         (["demo", "--colour"], 2, "No such option"),
         (["demo", "cities", "extra"], 2, "unexpected extra argument"),
@@ -79,22 +82,33 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("failure", "text"),
-    [(ValueError("two\nlines"), "lowdim: two lines"), (MemoryError(), "lowdim: MemoryError")],
+    ("failure", "code", "text"),
+    [
+        (ValueError("two\nlines"), 3, "lowdim: two lines"),
+        (MemoryError("D needs 9 GB"), 5, "lowdim: D needs 9 GB"),
+        (MemoryError(), 5, "lowdim: there is not enough memory for this. Take fewer objects, or "),
+        (ImportError("pip install it"), 6, "lowdim: pip install it"),
+        (PermissionError(13, "Permission denied", "f"), 1, "lowdim: f: Permission denied"),
+        (KeyError("k"), 1, "lowdim: KeyError: 'k' (--debug shows the traceback)"),
+        (KeyboardInterrupt(), 130, "lowdim: interrupted"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
 )
-def test_failures_inside_are_one_line(failure, text, tmp_path, monkeypatch):
+def test_failures_inside_are_one_line(failure, code, text, tmp_path, monkeypatch):
     def fail(*_):
         raise failure
 
     monkeypatch.setattr("lowdim.cli.demo.draw", fail)
     result = run("demo", "cities", "-o", tmp_path)
-    assert (result.exit_code, result.stderr.splitlines()) == (1, [text])
+    assert result.exit_code == code
+    (line,) = result.stderr.strip().splitlines()  # click ends the line on which ^C stands
+    assert line.startswith(text)
 
 
 def test_without_matplotlib_the_demo_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(lowdim.plot.canvas.importlib.util, "find_spec", lambda name: None)
     result = run("demo", "cities", "-o", tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == 6
     assert 'pip install "lowdim[plot]"' in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
@@ -105,9 +119,31 @@ def test_methods_prints_every_row_of_the_catalog():
     blocks = re.split(r"\n(?=\S)", result.stdout.strip())
     assert len(blocks) == len(CATALOG)
     for block, method in zip(blocks, CATALOG, strict=True):
-        assert block.startswith(f"{method.name} ({method.family})")
-        for text in (method.sentence, method.keeps, method.cost, method.extends, method.paper):
+        assert block.startswith(f"{method.name} ({method.family}; -m {alias(method.name)})")
+        row = (
+            method.sentence,
+            method.keeps,
+            method.when,
+            method.cost,
+            method.extends,
+            method.paper,
+        )
+        for text in row:
             assert text in block
+
+
+def test_methods_of_one_name_shows_its_parameters_and_json_the_table():
+    result = run("methods", "LLE")
+    assert result.stdout.startswith("LocallyLinearEmbedding (")
+    assert "n_neighbors = 5" in result.stdout
+    table = json.loads(run("methods", "--json").stdout)["methods"]
+    assert [row["name"] for row in table] == [method.name for method in CATALOG]
+    assert run("methods", "nonsense").exit_code == 2
+
+
+def test_help_explains_the_exit_codes():
+    text = run("--help").output
+    assert all(meaning[:30] in text for meaning in EXIT_CODES.values())
 
 
 def test_versions():
@@ -120,7 +156,7 @@ def test_versions():
 def test_no_command_prints_the_help():
     result = run()
     assert result.exit_code == 0
-    assert all(command in result.stdout for command in ("demo", "methods", "versions"))
+    assert all(command in result.stdout for command in ("demo", "embed", "methods", "versions"))
 
 
 def test_the_module_is_the_command():

@@ -199,3 +199,15 @@ def test_an_error_in_the_metric_is_not_hidden(metric_case, box):
 
     with pytest.raises(ZeroDivisionError, match="the metric's own"):
         metric_case.make(metric=broken).fit(box)
+
+
+def test_columns_of_text_are_known_again_after_loading(metric_case, box, tmp_path, quiet):
+    if metric_case.name == "LocallyLinearEmbedding":
+        pytest.skip("needs differences of vectors, which words have not")
+    mixed = np.empty((60, 4), dtype=object)
+    mixed[:, :3] = box[:, :3]
+    mixed[:, 3] = np.where(box[:, 3] > 1.2, "high", "low")
+    estimator = metric_case.make(metric="gower").fit(mixed)
+    estimator.save(tmp_path / "model")
+    again = lowdim.load(tmp_path / "model").transform(mixed[:5])
+    np.testing.assert_array_equal(again, estimator.transform(mixed[:5]))

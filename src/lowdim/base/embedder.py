@@ -32,6 +32,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     embedding_: Array
     X_fit_: Any
+    gower_kinds_: list[Any]
 
     # --- the public contract -------------------------------------------------------------
 
@@ -116,7 +117,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _metric(self) -> Metric:
         """The metric with what it took from the training data; made anew after loading."""
         if not hasattr(self, "_cached_metric"):
-            self._cached_metric = resolve_metric(*self._metric_choice(), self.X_fit_)[0]
+            metric, params = self._metric_choice()
+            if hasattr(self, "gower_kinds_"):
+                params["kinds"] = self.gower_kinds_
+            self._cached_metric = resolve_metric(metric, params, self.X_fit_)[0]
         return self._cached_metric
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
@@ -139,6 +143,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             self._see(X, metric, fitting=True)
             self._cached_metric, rows = resolve_metric(metric, params, X)
             self.X_fit_ = self._enough(rows)
+            if self._cached_metric.name == "gower":
+                self.gower_kinds_ = self._cached_metric.params["kinds"]
+            elif hasattr(self, "gower_kinds_"):
+                del self.gower_kinds_
             return rows
         self._see(X, self._metric.name, fitting=False)
         rows = self._metric.prepare(X)

@@ -59,8 +59,8 @@ def resolve_metric(
         return found, found.prepare(X)
     name, params = _canonical(metric, params)
     if name == "gower":
-        block, prepare, rows = gower(X)
-        return Metric(name, block, prepare), rows
+        block, prepare, rows, kinds = gower(X, params.get("kinds"))
+        return Metric(name, block, prepare, {"kinds": kinds}), rows
     if name == "nan_euclidean":
         from sklearn.metrics import nan_euclidean_distances
 

@@ -13,17 +13,20 @@ Block = Callable[[Array, Array], Array]
 Prepare = Callable[..., Array]
 
 
-def gower(X: Any) -> tuple[Block, Prepare, Array]:
-    """Gower's distance: the mean of |a - b| / range, or [a != b], over the columns both have."""
-    columns = _columns(X)
-    categories: list[dict[Any, int] | None] = []
-    for values in columns:
-        numeric = _as_numbers(values)
-        if numeric is None:
-            present = [v for v in values if not _missing(v)]
-            categories.append({v: code for code, v in enumerate(dict.fromkeys(present))})
-        else:
-            categories.append(None)
+Kinds = list[list[Any] | None]
+"""The values of each nominal column, in the order of their codes; None for columns of numbers."""
+
+
+def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Kinds]:
+    """Gower's distance: the mean of |a - b| / range, or [a != b], over the columns both have.
+
+    X is a table, or with `kinds` the coded rows that came of one.
+    """
+    coded_already = kinds is not None
+    kinds = _kinds(X) if kinds is None else kinds
+    categories = [
+        None if values is None else {v: code for code, v in enumerate(values)} for values in kinds
+    ]
 
     def prepare(data: Any, name: str = "X", copy: bool = False) -> Array:
         given = _columns(data)
@@ -45,7 +48,7 @@ def gower(X: Any) -> tuple[Block, Prepare, Array]:
             raise ValueError(f"{name} contains infinity at [{row}, {column}].")
         return coded
 
-    rows = prepare(X)
+    rows = np.asarray(X, dtype=np.float64) if coded_already else prepare(X)
     if rows.shape[0] == 0:
         raise ValueError("X holds no objects: 0 sample(s) while a minimum of 1 is required.")
     with np.errstate(invalid="ignore"):
@@ -66,7 +69,15 @@ def gower(X: Any) -> tuple[Block, Prepare, Array]:
         with np.errstate(invalid="ignore"):  # no column that both know: no distance
             return np.asarray(total / count)
 
-    return block, prepare, rows
+    return block, prepare, rows, kinds
+
+
+def _kinds(X: Any) -> Kinds:
+    found: Kinds = []
+    for values in _columns(X):
+        present = [v for v in values if not _missing(v)]
+        found.append(list(dict.fromkeys(present)) if _as_numbers(values) is None else None)
+    return found
 
 
 def _columns(X: Any) -> list[Array]:

@@ -1,0 +1,83 @@
+"""`lowdim assess`: is the map true?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowdim.cli.console import Console, output_options
+from lowdim.cli.inputs import Names, input_options, reading
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("embedding", type=click.Path(path_type=Path))
+@click.option(
+    "--coordinates",
+    type=Names(),
+    default="",
+    help="Columns of EMBEDDING. By default those numbered under one name, or all numbers.",
+)
+@click.option("--method", metavar="NAME", help="What made the map, for the warnings that suit it.")
+@click.option("--n-neighbors", "-k", type=int, help="Size of the neighbourhoods.")
+@click.option("--metric", default="euclidean", show_default=True, help="Distances in the data.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of samples of large data.")
+@click.option("--plot", "picture", type=click.Path(path_type=Path), help="Draw the diagrams.")
+@click.option("--force", "-f", is_flag=True, help="Replace an output that exists.")
+@input_options
+@output_options
+def assess(
+    file: Path,
+    embedding: Path,
+    coordinates: list[str],
+    method: str | None,
+    n_neighbors: int | None,
+    metric: str,
+    seed: int,
+    picture: Path | None,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+    **values: Any,
+) -> None:
+    """Measure how truly EMBEDDING maps the objects of FILE.
+
+    EMBEDDING is a file that `lowdim embed` wrote, or any table with one row an object. Rows are
+    matched by ids where both files have them.
+    """
+    from lowdim import data, quality
+    from lowdim.cli.embed import shown_labels
+    from lowdim.cli.errors import Refused
+    from lowdim.cli.names import aliases, plain
+    from lowdim.data.atomic import check_writable, replacing
+
+    console = Console(quiet, as_json)
+    if picture is not None:
+        check_writable(picture, force=force)
+    table = data.read(file, **reading(values))
+    console.say(str(table))
+    Y, names = data.read_embedding(embedding, table, [name for name in coordinates if name])
+    if method is None:  # the name that lowdim embed gives to coordinates
+        made_by = aliases().get(plain(names[0]).rstrip("0123456789"))
+        method = None if made_by is None else made_by.name
+    try:
+        report = quality.assess(
+            table.X,
+            Y,
+            method=method,
+            labels=shown_labels(table, None),
+            n_neighbors=n_neighbors,
+            metric=table.metric or metric,
+            random_state=seed,
+        )
+    except (TypeError, ValueError) as error:
+        raise Refused(str(error)) from error
+    console.show(str(report))
+    console.know(**report.to_dict())
+    if picture is not None:
+        with replacing(picture, force=force) as temporary:
+            report.plot().savefig(temporary)
+        console.say(f"picture  {picture}")
+    console.finish()

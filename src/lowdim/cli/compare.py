@@ -1,0 +1,197 @@
+"""`lowdim compare`: several methods on the same objects, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lowdim.cli.console import Console, output_options
+from lowdim.cli.errors import PARTLY, Refused, Stop
+from lowdim.cli.inputs import input_options, reading
+from lowdim.cli.names import MethodName, alias
+from lowdim.cli.parameters import MethodCommand, split
+
+if TYPE_CHECKING:
+    from lowdim.catalog import Method
+    from lowdim.cli.fitting import Fitted
+    from lowdim.data.tables import Table
+    from lowdim.report import Run
+
+_FILE = click.Path(path_type=Path)
+_COLUMNS = (
+    ("trustworthiness", "trustworthy"),
+    ("continuity", "continuous"),
+    ("preservation", "preserved"),
+    ("auc", "area R_NX"),
+    ("spearman", "rank corr."),
+    ("stress_1", "stress-1"),
+)
+_LOW_IS_GOOD = ("stress_1",)
+
+
+@click.command(cls=MethodCommand)
+@click.argument("file", type=_FILE)
+@click.option(
+    "-m",
+    "--embedders",
+    "method",
+    type=MethodName(several=True),
+    multiple=True,
+    help="The methods, separated by commas: pca,isomap,lle.",
+)
+@click.option("--report", type=_FILE, help="Write all of it into one HTML page.")
+@click.option("--plot", "picture", type=_FILE, help="Draw the maps side by side.")
+@click.option("-o", "--output", type=_FILE, help="File for all coordinates.")
+@click.option("--color-by", metavar="COLUMN", help="Label to colour the plot by.")
+@click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
+@input_options
+@output_options
+@click.pass_context
+def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -> None:
+    """Make maps of the objects in FILE by several methods, and compare how true they are.
+
+    A parameter that is given goes to every method that has it.
+    """
+    from lowdim import data
+
+    methods = list(dict.fromkeys(one for several in method for one in several))
+    values, given = split(values)
+    console = Console(values["quiet"], values["as_json"])
+    told = reading(values)
+    _check(values)
+    table = data.read(file, **told)
+    console.say(str(table))
+    runs: list[Run] = []
+    failures: dict[str, str] = {}
+    for one in methods:
+        try:
+            runs.append(_run(one, given, table, values["color_by"], console))
+        except (Refused, MemoryError, ImportError) as error:
+            failures[one.name] = " ".join(str(error).split())
+            console.say(f"{one.name}: failed: {failures[one.name]}")
+    if not runs:
+        raise Refused(f"none of the methods made a map: {'; '.join(failures.values())}")
+    console.show(_table(runs))
+    outputs = _write(runs, table, values, context.meta["lowdim.command"], console)
+    console.know(
+        runs=[
+            {
+                "method": run.method,
+                "parameters": dict(run.parameters),
+                "seconds": run.seconds,
+                "assessment": run.assessment.to_dict(),
+            }
+            for run in runs
+        ],
+        failures=failures,
+        outputs=outputs,
+    )
+    console.finish()
+    if failures:
+        raise Stop(PARTLY)
+
+
+def _check(values: dict[str, Any]) -> None:
+    """Raise before the work what would go wrong after it."""
+    from lowdim.data.atomic import check_writable
+    from lowdim.data.writing import writer_for
+
+    for name in ("report", "picture", "output"):
+        if values[name] is not None:
+            check_writable(values[name], force=values["force"])
+    if values["output"] is not None:
+        writer_for(values["output"])
+    if values["picture"] is not None:
+        from lowdim.plot.canvas import require_matplotlib
+
+        require_matplotlib()
+
+
+def _run(
+    method: Method, given: dict[str, Any], table: Table, color_by: str | None, console: Console
+) -> Run:
+    from lowdim import quality
+    from lowdim.cli.embed import shown_labels
+    from lowdim.cli.fitting import fit, parameters_for
+    from lowdim.report import Run
+
+    if method.objects == "subjects":
+        raise Refused(f"{method.name} maps several subjects' matrices: use lowdim embed.")
+    params = parameters_for(method, given, table)
+    fitted: Fitted = fit(method, params, table.X, draw=console.draws)
+    console.say(str(fitted))
+    console.warn(fitted.warnings)
+    assessment = quality.assess(
+        table.X,
+        fitted.estimator,
+        labels=shown_labels(table, color_by),
+        metric=table.metric or "euclidean",
+        random_state=0,
+    )
+    return Run(method.name, method.name, params, fitted.embedding, fitted.seconds, assessment)
+
+
+def _table(runs: list[Run]) -> str:
+    """One line a method, the best of each column marked."""
+    width = max(len(run.name) for run in runs)
+    lines = [f"{'':{width}}  {'seconds':>8}" + "".join(f"  {title:>12}" for _, title in _COLUMNS)]
+    found = {name: [float(getattr(run.assessment, name)) for run in runs] for name, _ in _COLUMNS}
+    for row, run in enumerate(runs):
+        line = f"{run.name:<{width}}  {run.seconds:8.2f}"
+        for name, values in found.items():
+            best = min(values) if name in _LOW_IS_GOOD else max(values)
+            mark = "*" if values[row] == best else " "
+            line += f"  {values[row]:11.3f}{mark}"
+        lines.append(line)
+    return "\n".join([*lines, "", "* best of the column; stress-1 is best when low."])
+
+
+def _write(
+    runs: list[Run], table: Table, values: dict[str, Any], command: str, console: Console
+) -> list[str]:
+    import numpy as np
+
+    from lowdim import data, plot, report
+    from lowdim.cli.embed import shown_labels
+    from lowdim.data.atomic import replacing
+
+    force, written = values["force"], []
+    if values["output"] is not None:
+        stems = [alias(run.method) for run in runs]
+        data.write(
+            values["output"],
+            np.column_stack([run.embedding for run in runs]),
+            names=[
+                f"{stem}{i}"
+                for stem, run in zip(stems, runs, strict=True)
+                for i in range(run.embedding.shape[1])
+            ],
+            ids=table.ids,
+            id_name=table.id_name,
+            labels=table.labels,
+            force=force,
+        )
+        written.append(("maps     ", values["output"]))
+    if values["picture"] is not None:
+        maps = {f"{run.name}\n{run.seconds:.2f} s": run.points for run in runs}
+        with replacing(values["picture"], force=force) as temporary:
+            plot.compare(maps, shown_labels(table, values["color_by"])).savefig(temporary)
+        written.append(("picture  ", values["picture"]))
+    if values["report"] is not None:
+        with replacing(values["report"], force=force) as temporary:
+            report.write(
+                temporary,
+                runs,
+                title=f"Maps of {table.source}",
+                labels={name: shown_labels(table, name) for name in table.labels} or None,
+                images=table.images,
+                ids=None if table.ids is None else list(table.ids),
+                commands=[command],
+                notes=str(table).splitlines(),
+            )
+        written.append(("report   ", values["report"]))
+    for what, path in written:
+        console.say(f"{what}{path}")
+    return [str(path) for _, path in written]

@@ -1,0 +1,82 @@
+"""What a command says: sentences on stderr, results on stdout, or one JSON object."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Command = Callable[..., Any]
+
+
+def output_options(command: Command) -> Command:
+    """--quiet, --json and --debug, which every command has."""
+    debug = click.option(
+        "--debug", is_flag=True, expose_value=False, help="Show the traceback of a failure."
+    )
+    machine = click.option(
+        "--json", "as_json", is_flag=True, help="One JSON object on stdout, for machines."
+    )
+    quiet = click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
+    return quiet(machine(debug(command)))
+
+
+class Console:
+    """Speaks as the options want it."""
+
+    def __init__(self, quiet: bool, as_json: bool) -> None:
+        self.quiet, self.as_json = quiet, as_json
+        self.facts: dict[str, Any] = {}
+
+    @property
+    def heard(self) -> bool:
+        """Whether what is said reaches anybody."""
+        return self.as_json or not self.quiet
+
+    @property
+    def draws(self) -> bool:
+        """Whether somebody watches who would like a progress bar."""
+        return not self.quiet and not self.as_json and sys.stderr.isatty()
+
+    def say(self, text: str) -> None:
+        """A sentence about what happens."""
+        if not self.quiet and not self.as_json:
+            click.echo(text, err=True)
+
+    def warn(self, warnings: list[str]) -> None:
+        """What a result must be taken with."""
+        for warning in warnings:
+            self.say(f"  warning: {warning}")
+
+    def show(self, text: str) -> None:
+        """The result itself."""
+        if not self.as_json:
+            click.echo(text)
+
+    def know(self, **facts: Any) -> None:
+        """Facts for the JSON object."""
+        self.facts.update(facts)
+
+    def finish(self) -> None:
+        """Print the JSON object, if it is wanted."""
+        if self.as_json:
+            click.echo(json.dumps(plain(self.facts), allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON can hold; what is not finite becomes null."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)

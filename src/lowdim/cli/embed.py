@@ -1,0 +1,220 @@
+"""`lowdim embed`: a file in, a map out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lowdim.cli.console import Console, output_options
+from lowdim.cli.inputs import input_options, reading
+from lowdim.cli.names import MethodName, alias
+from lowdim.cli.parameters import MethodCommand, split
+
+if TYPE_CHECKING:
+    from lowdim.catalog import Method
+    from lowdim.cli.fitting import Fitted
+    from lowdim.data.tables import Table
+
+MOST_NAMES = 60  # objects whose ids are written on a plot
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(cls=MethodCommand)
+@click.argument("file", type=_FILE)
+@click.option(
+    "-m",
+    "--embedder",
+    "method",
+    type=MethodName(),
+    help="The method, in any case and short: isomap, lle, mds. `lowdim methods` lists them.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=_FILE,
+    help="File for the map; its ending says the format. By default FILE-METHOD.csv in this folder, "
+    "unless a plot or a model is wanted. '-' is CSV on stdout.",
+)
+@click.option("--plot", "picture", type=_FILE, help="Draw the map: a PNG, PDF or SVG file.")
+@click.option("--color-by", metavar="COLUMN", help="Label to colour the plot by.")
+@click.option("--model", type=_FILE, help="Save the fitted model, for `lowdim transform`.")
+@click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
+@click.option("--no-estimate", is_flag=True, help="Start at once.")
+@input_options
+@output_options
+def embed(
+    file: Path, method: Method, quiet: bool, as_json: bool, force: bool, **values: Any
+) -> None:
+    """Make a map of the objects in FILE.
+
+    FILE is CSV or TSV, Parquet, Arrow or Feather, NPY or NPZ, HDF5, AnnData, Matlab, or a folder
+    of images. With -m METHOD, --help shows the method's own parameters too, each of which is an
+    option: lowdim embed --help -m isomap
+    """
+    from lowdim import data
+    from lowdim.cli.errors import INTERRUPTED, Stop
+    from lowdim.cli.estimate import estimate
+    from lowdim.cli.fitting import fit, objects_for, parameters_for
+
+    values, given = split(values)
+    console = Console(quiet, as_json)
+    told = reading(values)
+    outputs = Outputs(file, method, values, force)
+    outputs.check()
+    table = data.read(file, **told)
+    console.say(str(table))
+    outputs.check_labels(table)
+    params = parameters_for(method, given, table)
+    X = objects_for(method, table)
+    wanted = console.heard and not values["no_estimate"]
+    expected = estimate(method, params, X) if wanted else None
+    if expected is not None:
+        console.say(f"{method.name}: {expected}")
+        console.know(estimate={"seconds": expected.seconds, "bytes": expected.n_bytes})
+    fitted = fit(method, params, X, draw=console.draws)
+    console.say(f"{fitted}{_measures(fitted.estimator)}")
+    console.warn(fitted.warnings)
+    console.know(
+        method=method.name,
+        parameters=params,
+        input=_described(table),
+        seconds=fitted.seconds,
+        warnings=fitted.warnings,
+        interrupted=fitted.interrupted,
+        outputs=outputs.write(fitted, table, console),
+    )
+    console.finish()
+    if fitted.interrupted:
+        raise Stop(INTERRUPTED)
+
+
+def shown_labels(table: Table, by: str | None) -> Any:
+    """The label to colour by: the one that is named, or the first; None if there is none."""
+    by = by or next(iter(table.labels), None)
+    if by is None:
+        return None
+    values = table.labels[by]
+    if values.dtype != object:
+        return values
+    return ["missing" if v is None else v for v in values.tolist()]
+
+
+def _described(table: Table) -> dict[str, Any]:
+    return {
+        "source": table.source,
+        "objects": table.n_rows,
+        "features": None if table.metric == "precomputed" else table.X.shape[1],
+        "columns": table.columns,
+        "labels": list(table.labels),
+        "notes": table.notes,
+    }
+
+
+def _measures(estimator: Any) -> str:
+    """What the estimator itself says of its map."""
+    parts = []
+    if getattr(estimator, "n_iter_", None) is not None:
+        parts.append(f"{estimator.n_iter_} iterations")
+    for name in ("stress_", "kl_divergence_"):
+        value = getattr(estimator, name, None)
+        if isinstance(value, float):
+            parts.append(f"{name.rstrip('_').replace('_', ' ')} {value:.4g}")
+    return "".join(f", {part}" for part in parts)
+
+
+class Outputs:
+    """The files that a command leaves: checked before the work, written after it."""
+
+    def __init__(self, file: Path, method: Method, values: dict[str, Any], force: bool) -> None:
+        self.file, self.method, self.force = file, method, force
+        self.picture, self.model = values["picture"], values["model"]
+        self.color_by = values["color_by"]
+        self.table: Path | None = values["output"]
+        if self.table is None and self.picture is None and self.model is None:
+            self.table = Path(f"{file.stem or 'map'}-{alias(method.name)}.csv")
+
+    @property
+    def _stdout(self) -> bool:
+        return self.table is not None and str(self.table) == "-"
+
+    def check_labels(self, table: Table) -> None:
+        """Raise if the plot is to be coloured by what is not there."""
+        if self.color_by is not None and self.color_by not in table.labels:
+            known = ", ".join(table.labels) or "none"
+            raise click.UsageError(
+                f"--color-by: there is no label {self.color_by!r}; labels are {known} (--label)."
+            )
+
+    def check(self) -> None:
+        """Raise before the work what would go wrong after it."""
+        from lowdim.data.atomic import check_writable
+        from lowdim.data.writing import writer_for
+
+        if self.picture is not None:
+            from lowdim.plot.canvas import require_matplotlib
+
+            require_matplotlib()
+            check_writable(self.picture, force=self.force)
+        if self.model is not None:
+            check_writable(self.model, force=self.force)
+        if self.table is not None and not self._stdout:
+            check_writable(self.table, force=self.force)
+            writer_for(self.table)
+
+    def write(self, fitted: Fitted, table: Table, console: Console) -> list[str]:
+        """Write them all; their paths."""
+        from lowdim.data.atomic import replacing
+
+        written: list[Path] = []
+        if self.table is not None:
+            written += self._write_table(fitted, table, console)
+        if self.model is not None:
+            if table.recipe is not None:
+                fitted.estimator.preparation_ = table.recipe.to_dict()
+            with replacing(self.model, force=self.force) as temporary:
+                fitted.estimator.save(temporary)
+            written.append(self.model)
+            console.say(f"model    {self.model}  (lowdim transform {self.model} NEW_FILE)")
+        if self.picture is not None:
+            with replacing(self.picture, force=self.force) as temporary:
+                self._draw(fitted, table).savefig(temporary)
+            written.append(self.picture)
+            console.say(f"picture  {self.picture}")
+        return [str(path) for path in written]
+
+    def _write_table(self, fitted: Fitted, table: Table, console: Console) -> list[Path]:
+        from lowdim import data
+
+        same = len(fitted.embedding) == table.n_rows
+        about: dict[str, Any] = {
+            "names": fitted.names,
+            "ids": table.ids if same else None,
+            "id_name": table.id_name,
+            "labels": table.labels if same else {},
+        }
+        if self._stdout:
+            import tempfile
+
+            with tempfile.TemporaryDirectory() as folder:
+                path = data.write(Path(folder) / "map.csv", fitted.embedding, **about)
+                console.show(path.read_text(encoding="utf-8").rstrip("\n"))
+            return []
+        assert self.table is not None
+        data.write(self.table, fitted.embedding, force=self.force, **about)
+        console.say(f"map      {self.table}")
+        return [self.table]
+
+    def _draw(self, fitted: Fitted, table: Table) -> Any:
+        from lowdim import plot
+
+        Y = fitted.embedding if fitted.embedding.shape[1] <= 3 else fitted.embedding[:, :2]
+        color = names = images = None
+        if len(Y) == table.n_rows:
+            color = shown_labels(table, self.color_by)
+            names = None if table.ids is None or len(Y) > MOST_NAMES else list(table.ids)
+            images = table.images if Y.shape[1] == 2 else None
+        title = f"{self.method.name} of {self.file.name}"
+        named = None if images is not None else names
+        return plot.scatter(Y, color, names=named, images=images, title=title).figure

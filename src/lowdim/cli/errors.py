@@ -1,0 +1,109 @@
+"""Every failure is one line on stderr, with what to do, and an exit code that means something."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import click
+
+UNEXPECTED, USAGE, REFUSED, OVERWRITE, MEMORY, EXTRA, PARTLY, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
+
+EXIT_CODES = {
+    0: "done",
+    UNEXPECTED: "something unexpected; --debug shows the traceback",
+    USAGE: "the command line is wrong",
+    REFUSED: "the data, or a parameter for these data, was refused",
+    OVERWRITE: "an output exists already; --force replaces it",
+    MEMORY: "not enough memory",
+    EXTRA: "an optional package is not installed",
+    PARTLY: "some of the methods failed, the others are done",
+    INTERRUPTED: "stopped by Ctrl-C; the best map so far is kept",
+}
+
+
+class Refused(ValueError):
+    """What an estimator says of its data or parameters."""
+
+
+class Stop(Exception):
+    """The end of a command that said all it had to say, with its exit code."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+def code_of(error: BaseException) -> int:
+    """The exit code of a failure."""
+    from lowdim.data.errors import WouldOverwrite
+
+    kinds: tuple[tuple[type[BaseException], int], ...] = (
+        (WouldOverwrite, OVERWRITE),
+        (FileNotFoundError, REFUSED),
+        (IsADirectoryError, REFUSED),
+        (MemoryError, MEMORY),
+        (ImportError, EXTRA),
+        (ValueError, REFUSED),
+        (KeyboardInterrupt, INTERRUPTED),
+    )
+    return next((code for kind, code in kinds if isinstance(error, kind)), UNEXPECTED)
+
+
+def message_of(error: BaseException) -> str:
+    """One line about a failure."""
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return "interrupted"
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, MemoryError) and text == "MemoryError":
+        return "there is not enough memory for this. Take fewer objects, or landmarks."
+    if code_of(error) == UNEXPECTED and not isinstance(error, OSError):
+        return f"{type(error).__name__}: {text} (--debug shows the traceback)"
+    return text
+
+
+class OneLineErrors(click.Group):
+    """A group of commands whose every failure is one line on stderr and a non-zero exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        args = list(sys.argv[1:] if args is None else args)
+        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        try:
+            code: Any = run()
+        except Stop as stop:
+            code = stop.code
+        except click.ClickException as error:
+            code = self._fail(error.format_message(), error.exit_code, args)
+        except click.Abort:
+            code = self._fail("interrupted", INTERRUPTED, args)
+        except (Exception, KeyboardInterrupt) as error:
+            if "--debug" in args:
+                traceback.print_exc()
+            code = self._fail(message_of(error), code_of(error), args)
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def _fail(self, message: str, code: int, args: Sequence[str]) -> int:
+        message = " ".join(message.split())
+        click.echo(f"lowdim: {message}", err=True)
+        if "--json" in args:
+            click.echo(json.dumps({"error": message, "exit_code": code}))
+        return code
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """The exit codes stand at the end of the help."""
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), meaning) for code, meaning in EXIT_CODES.items()])

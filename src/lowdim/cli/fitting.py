@@ -1,0 +1,121 @@
+"""Making an estimator for a table, and fitting it under the eyes of a user."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from lowdim.catalog import CATALOG
+from lowdim.checks import Array
+from lowdim.cli.errors import Refused
+from lowdim.cli.names import alias
+from lowdim.cli.parameters import hints
+from lowdim.data.tables import Table
+
+if TYPE_CHECKING:
+    from lowdim.catalog import Method
+
+
+@dataclass
+class Fitted:
+    """A finished fit."""
+
+    estimator: Any
+    embedding: Array
+    names: list[str]
+    seconds: float
+    warnings: list[str]
+    interrupted: bool
+
+    def __str__(self) -> str:
+        how = "stopped" if self.interrupted else "done"
+        return f"{type(self.estimator).__name__}: {how} after {self.seconds:.2f} s"
+
+
+def parameters_for(method: Method, given: dict[str, Any], table: Table) -> dict[str, Any]:
+    """The parameters given that the method has, and those that the table asks for."""
+    known = hints(method.load())
+    chosen = {name: value for name, value in given.items() if name in known}
+    if "n_components" in known and known["n_components"][1] is None:
+        chosen.setdefault("n_components", 2)  # "all" is the default of few methods, and no map
+    if table.metric is not None and method.objects != "subjects":
+        if "metric" not in known:
+            able = ", ".join(alias(m.name) for m in CATALOG if "metric" in hints(m.load()))
+            held = "distances" if table.metric == "precomputed" else "columns of text"
+            raise Refused(
+                f"{method.name} takes vectors, but {table.source} holds {held}. Methods that take "
+                f"them are {able}."
+            )
+        chosen.setdefault("metric", table.metric)
+    return chosen
+
+
+def objects_for(method: Method, table: Table) -> Any:
+    """What to fit: the table's rows, or for a method of several subjects its rows as matrices."""
+    if method.objects != "subjects":
+        return table.X
+    side = math.isqrt(table.X.shape[1])
+    if side * side != table.X.shape[1] or side < 2:
+        raise Refused(
+            f"{method.name} takes several matrices of dissimilarities, as an array of shape "
+            f"(subjects, objects, objects), but {table.source} holds {table.n_rows} rows of "
+            f"{table.X.shape[1]} numbers."
+        )
+    return table.X.reshape(-1, side, side)
+
+
+def fit(method: Method, params: dict[str, Any], X: Any, *, draw: bool = False) -> Fitted:
+    """Fit; Ctrl-C ends an iterative fit early, and the best map so far is the answer."""
+    cls = method.load()
+    shown = {"verbose": 1} if draw and "verbose" in _parameters(cls) else {}
+    estimator = cls(**params, **shown)
+    start = perf_counter()
+    with _interrupts() as pressed, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            estimator.fit(X)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise Refused(f"{method.name}: {error}") from error
+    seconds = perf_counter() - start
+    estimator.set_params(**dict.fromkeys(shown, 0))
+    Y = estimator.embedding_
+    said = dict.fromkeys(" ".join(str(w.message).split()) for w in caught if _theirs(w))
+    stem = alias(method.name)
+    names = [f"{stem}{i}" for i in range(Y.shape[1])]
+    return Fitted(estimator, Y, names, seconds, list(said), bool(pressed))
+
+
+def _parameters(cls: Any) -> Any:
+    return cls().get_params(deep=False)
+
+
+def _theirs(warning: warnings.WarningMessage) -> bool:
+    """Whether a warning is for the user of a command rather than for a programmer."""
+    return not issubclass(warning.category, DeprecationWarning | PendingDeprecationWarning)
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Remembers whether Ctrl-C was pressed, and lets it act as always."""
+    pressed: list[int] = []
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield pressed
+        return
+
+    def remember(number: int, frame: Any) -> None:
+        pressed.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, remember)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,235 @@
+"""Options made from an estimator's signature and docstring, so that a new method has its own."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shlex
+import types
+import typing
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lowdim.cli.types import ParamType
+
+if TYPE_CHECKING:
+    from lowdim.catalog import Method
+
+_OURS = ("callback", "verbose")  # the command's own business
+_SHORT = {"n_components": ("-d",), "random_state": ("--seed",), "n_jobs": ("-j",)}
+NONE = object()  # was given as none, which is not the same as not given
+_PREFIX = "param_"  # keeps an estimator's parameters apart from the command's own options
+
+
+class Value(ParamType):
+    """A parameter's value: of the annotated type, or whatever it reads as."""
+
+    def __init__(self, hint: Any) -> None:
+        kinds = set(typing.get_args(hint)) if isinstance(hint, types.UnionType) else {hint}
+        self.optional = type(None) in kinds or hint is Any
+        self.kinds = kinds - {type(None)}
+        self.name = "value" if hint is Any else "|".join(sorted(map(_kind, self.kinds)))
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if self.optional and value.lower() == "none":
+            return NONE
+        if self.kinds == {str}:
+            return value
+        read = _literal(value)
+        if Any in self.kinds or any(_fits(read, kind) for kind in self.kinds):
+            return read
+        if str in self.kinds:
+            return value
+        known = " or ".join(sorted(map(_kind, self.kinds)))
+        raise click.BadParameter(f"{value!r} is not {known}{' or none' * self.optional}.")
+
+
+def _kind(kind: Any) -> str:
+    origin = typing.get_origin(kind) or kind
+    return {"int": "integer", "float": "number", "str": "text", "dict": "json"}.get(
+        getattr(origin, "__name__", ""), "value"
+    )
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    kind = typing.get_origin(kind) or kind
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(kind, type) and isinstance(value, kind)
+
+
+def _literal(value: str) -> Any:
+    """A number, true, false, none, JSON, a list of numbers, or else the text itself."""
+    lower = value.lower()
+    if lower in ("true", "false", "none"):
+        return {"true": True, "false": False, "none": None}[lower]
+    for read in (int, float, json.loads):
+        try:
+            return read(value)
+        except ValueError:
+            continue
+    if re.fullmatch(r"[-+.\deE]+(,[-+.\deE]+)+", value):
+        try:
+            return tuple(int(v) if v.lstrip("+-").isdigit() else float(v) for v in value.split(","))
+        except ValueError:
+            pass
+    return value
+
+
+def hints(cls: Any) -> dict[str, tuple[Any, Any]]:
+    """The type and the default of every parameter that can be given on the command line."""
+    typed = typing.get_type_hints(cls.__init__)
+    return {
+        name: (typed.get(name, Any), parameter.default)
+        for name, parameter in inspect.signature(cls.__init__).parameters.items()
+        if name not in ("self", *_OURS)
+    }
+
+
+def descriptions(cls: Any) -> dict[str, str]:
+    """What the docstring's section "Parameters" says of each parameter."""
+    text = inspect.getdoc(cls) or ""
+    match = re.search(r"Parameters\n-+\n(.*?)(?=\n\n\S|\n[A-Z]\w+\n-+\n|\Z)", text, re.DOTALL)
+    if match is None:
+        return {}
+    known = set(hints(cls)) | set(_OURS)
+    found: dict[str, str] = {}
+    current: list[str] = []
+    # An entry starts a line, or follows the full stop of the one before.
+    entry = re.compile(r"(?:^|(?<=\. ))((?:\w+, )*\w+) : ")
+    lines = re.sub(r"(?m)^(\w+(?:, \w+)*,)\n\s*", r"\1 ", match[1])  # names over two lines
+    for line in lines.splitlines():
+        pieces = entry.split(line.strip())
+        if len(pieces) > 1 and not all(n in known for n in pieces[1].split(", ")):
+            pieces = [line.strip()]
+        if pieces[0] and current:
+            for name in current:
+                found[name] = f"{found[name]} {pieces[0]}".strip()
+        for names, said in zip(pieces[1::2], pieces[2::2], strict=True):
+            current = names.split(", ")
+            for name in current:
+                found[name] = said.strip()
+    return {name: _resolved(cls, name, text) for name, text in found.items() if name in known}
+
+
+def _resolved(cls: Any, name: str, text: str) -> str:
+    """What a class says of a parameter, where another only refers to it."""
+    base = next((b for b in cls.__mro__[1:] if text == f"see {b.__name__}."), None)
+    return text if base is None else descriptions(base).get(name, text)
+
+
+def options_of(methods: Sequence[Method], taken: set[str]) -> list[click.Option]:
+    """Options for the parameters of the methods; one that several have is given to all of them."""
+    owners: dict[str, list[Method]] = {}
+    for method in methods:
+        for name in hints(method.load()):
+            owners.setdefault(name, []).append(method)
+    return [
+        _option(name, [m.load() for m in having], len(having) < len(methods), taken)
+        for name, having in owners.items()
+    ]
+
+
+def _option(name: str, classes: list[Any], marked: bool, taken: set[str]) -> click.Option:
+    hint, default = hints(classes[0])[name]
+    said = next((text for c in classes if (text := descriptions(c).get(name))), "")
+    if marked:
+        said = f"({', '.join(c.__name__ for c in classes)}) {said}"
+    flag = "--" + name.replace("_", "-")
+    if flag in taken:
+        flag = f"--with-{name.replace('_', '-')}"
+    if any(hints(c)[name][1] != default for c in classes[1:]):
+        said = f"{said} [default: as the method has it]"
+    elif default is not inspect.Parameter.empty:
+        said = f"{said} [default: {'none' if default is None else default}]"
+    if hint is bool:
+        declared = [f"{flag}/--no-{flag[2:]}"]
+        return click.Option([*declared, _PREFIX + name], default=None, help=said.strip())
+    short = [s for s in _SHORT.get(name, ()) if s not in taken]
+    return click.Option(
+        [*short, flag, _PREFIX + name], type=Value(hint), default=None, help=said.strip()
+    )
+
+
+def split(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The command's own values, and those of the estimator's parameters that were given."""
+    own = {name: v for name, v in values.items() if not name.startswith(_PREFIX)}
+    given = {
+        name.removeprefix(_PREFIX): None if v is NONE else v
+        for name, v in values.items()
+        if name.startswith(_PREFIX) and v is not None
+    }
+    return own, given
+
+
+class MethodCommand(click.Command):
+    """A command whose options include the parameters of the methods named by -m."""
+
+    def method_option(self) -> click.Parameter:
+        return next(p for p in self.params if p.name == "method")
+
+    def chosen(self, context: click.Context) -> Sequence[Method]:
+        """The methods on the command line, known before it is parsed."""
+        methods: Sequence[Method] = context.meta.get("lowdim.methods", ())
+        return methods
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        context.meta["lowdim.methods"] = _scanned(args, self.method_option(), context)
+        context.meta["lowdim.command"] = shlex.join([*context.command_path.split(), *args])
+        rest = super().parse_args(context, args)
+        if not context.params.get("method") and not context.resilient_parsing:
+            raise click.UsageError(
+                "choose a method with -m, -m isomap for instance; `lowdim methods` lists them."
+            )
+        return rest
+
+    def get_params(self, context: click.Context) -> list[click.Parameter]:
+        own = super().get_params(context)
+        taken = {flag for p in own for flag in (*p.opts, *p.secondary_opts)}
+        return [*own, *options_of(self.chosen(context), taken)]
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        own: list[tuple[str, str]] = []
+        theirs: list[tuple[str, str]] = []
+        for parameter in self.get_params(context):
+            if not isinstance(parameter, click.Option):
+                continue
+            record = parameter.get_help_record(context)
+            if record is not None:
+                (theirs if (parameter.name or "").startswith(_PREFIX) else own).append(record)
+        methods = " and ".join(method.name for method in self.chosen(context))
+        if methods:
+            with formatter.section(f"Parameters of {methods}"):
+                formatter.write_dl(theirs)
+        with formatter.section("Options"):
+            formatter.write_dl(own)
+
+
+def _scanned(args: Sequence[str], option: click.Parameter, context: click.Context) -> list[Any]:
+    """The methods that -m names, wherever it stands; what is wrong is left to the parser."""
+    found: list[Any] = []
+    values = iter(args)
+    for value in values:
+        if value == "--":
+            break
+        if value in option.opts:
+            named = next(values, "")
+        elif value.startswith("--") and value.partition("=")[0] in option.opts:
+            named = value.partition("=")[2]
+        elif value.startswith("-m") and not value.startswith("--"):
+            named = value[2:].lstrip("=")
+        else:
+            continue
+        try:
+            methods = option.type.convert(named, option, context)
+        except click.UsageError:
+            continue
+        found += list(methods) if isinstance(methods, tuple) else [methods]
+    return list(dict.fromkeys(found))

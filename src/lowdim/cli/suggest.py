@@ -1,0 +1,69 @@
+"""`lowdim suggest`: which method, with which parameters?"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowdim.cli.console import Console, output_options
+from lowdim.cli.inputs import input_options, reading
+from lowdim.cli.names import MethodName, alias
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-m",
+    "--embedders",
+    "methods",
+    type=MethodName(several=True),
+    help="Methods to try, separated by commas; by default a few of different kinds.",
+)
+@click.option("--n-components", "-d", type=int, default=2, show_default=True, help="Of the maps.")
+@click.option(
+    "--n-objects", type=int, default=2000, show_default=True, help="Most objects to try on."
+)
+@click.option("--metric", default="euclidean", show_default=True, help="Distances in the data.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+@input_options
+@output_options
+def suggest(
+    file: Path,
+    methods: Any,
+    n_components: int,
+    n_objects: int,
+    metric: str,
+    seed: int,
+    quiet: bool,
+    as_json: bool,
+    **values: Any,
+) -> None:
+    """Try methods and parameters on the objects of FILE and rank the maps, without labels."""
+    from lowdim import data, quality
+    from lowdim.cli.errors import Refused
+
+    console = Console(quiet, as_json)
+    table = data.read(file, **reading(values))
+    console.say(str(table))
+    try:
+        found = quality.suggest(
+            table.X,
+            None if methods is None else [method.name for method in methods],
+            n_components=n_components,
+            n_objects=n_objects,
+            metric=table.metric or metric,
+            random_state=seed,
+        )
+    except (TypeError, ValueError) as error:
+        raise Refused(str(error)) from error
+    best = found.best
+    chosen = {k: v for k, v in best.params.items() if k in ("n_neighbors", "perplexity")}
+    options = [part for k, v in chosen.items() for part in (f"--{k.replace('_', '-')}", str(v))]
+    command = shlex.join(["lowdim", "embed", str(file), "-m", alias(best.method), *options])
+    console.show(str(found))
+    console.say(f"\nTry: {command} --plot map.png")
+    console.know(**found.to_dict(), command=command)
+    console.finish()

@@ -1,0 +1,79 @@
+"""`lowdim transform`: new objects onto a map that is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+
+from lowdim.cli.console import Console, output_options
+from lowdim.cli.inputs import input_options, reading
+from lowdim.cli.names import alias
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File for the coordinates. By default FILE-METHOD.csv in this folder.",
+)
+@click.option("--force", "-f", is_flag=True, help="Replace an output that exists.")
+@input_options
+@output_options
+def transform(
+    model: Path,
+    file: Path,
+    output: Path | None,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+    **values: Any,
+) -> None:
+    """Place the objects in FILE on the map of MODEL.
+
+    MODEL was saved by `lowdim embed --model`, which remembers the columns and what was done to
+    them, or by an estimator's `save` in Python.
+    """
+    import lowdim
+    from lowdim import data
+    from lowdim.cli.errors import Refused
+    from lowdim.data.atomic import check_writable
+    from lowdim.data.writing import writer_for
+
+    console = Console(quiet, as_json)
+    told = reading(values)
+    estimator = lowdim.load(model)
+    name = type(estimator).__name__
+    output = output or Path(f"{file.stem or 'map'}-{alias(name)}.csv")
+    check_writable(output, force=force)
+    writer_for(output)
+    remembered = getattr(estimator, "preparation_", None)
+    recipe = None if remembered is None else data.Recipe(**remembered)
+    if told["kind"] == "auto":
+        told["kind"] = "vectors"  # distances to the objects of the model are a plain table too
+    table = data.read(file, recipe=recipe, **told)
+    console.say(str(table))
+    start = perf_counter()
+    try:
+        Y = estimator.transform(table.X)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise Refused(f"{name}: {error}") from error
+    seconds = perf_counter() - start
+    names = [f"{alias(name)}{i}" for i in range(Y.shape[1])]
+    data.write(
+        output,
+        Y,
+        names=names,
+        ids=table.ids,
+        id_name=table.id_name,
+        labels=table.labels,
+        force=force,
+    )
+    console.say(f"{name}: placed {len(Y):,} objects in {seconds:.2f} s\nmap      {output}")
+    console.know(method=name, objects=len(Y), seconds=seconds, outputs=[str(output)])
+    console.finish()
