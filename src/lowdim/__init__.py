@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lowdim.methods.pca import PCA as PCA
     from lowdim.methods.sammon import Sammon as Sammon
     from lowdim.methods.spectral_clustering import SpectralClustering as SpectralClustering
+    from lowdim.methods.umap import UMAP as UMAP
     from lowdim.persist import load as load
     from lowdim.relations.geodesics import geodesics as geodesics
     from lowdim.relations.graph import NeighborGraph as NeighborGraph
