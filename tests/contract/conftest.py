@@ -43,6 +43,7 @@ NEARBY = {
     "LocallyLinearEmbedding": 0.05,
     "LaplacianEigenmaps": 0.05,
     "SpectralClustering": 0.05,
+    "UMAP": 0.05,
 }
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the

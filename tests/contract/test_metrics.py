@@ -68,7 +68,8 @@ def test_a_metric_by_name_and_as_a_function(metric_case, box, quiet):
 
 def test_metric_params(metric_case, box, quiet):
     weights = np.array([1.0, 4.0, 9.0, 1.0, 1.0])
-    weighted = metric_case.make(metric="euclidean", metric_params={"w": weights}).fit(box)
+    name = "metric_params" if metric_case.has("metric_params") else "metric_kwds"
+    weighted = metric_case.make(metric="euclidean", **{name: {"w": weights}}).fit(box)
     scaled = metric_case.make(metric="euclidean").fit(box * np.sqrt(weights))
     if metric_case.sees_graph:
         np.testing.assert_array_equal(weighted.graph_.indices, scaled.graph_.indices)

@@ -321,9 +321,7 @@ def memberships(
     """Fuzzy memberships of rows of neighbours, nearest first; their rho and sigma."""
     rho = np.empty(len(indptr) - 1, dtype=distances.dtype)
     sigma, out = np.empty_like(rho), np.empty_like(distances)
-    _native.memberships(
-        indptr, distances, target, connectivity, rho, sigma, out, n_threads(n_jobs)
-    )
+    _native.memberships(indptr, distances, target, connectivity, rho, sigma, out, n_threads(n_jobs))
     return out, rho, sigma
 
 

@@ -37,9 +37,8 @@ class UMAP(NeighborEmbedder):
 
     k-NN -> fuzzy graph -> cross-entropy layout
 
-    Names and meanings are umap-learn's. Parameters that steer its own machinery alone (output
-    metrics other than the Euclidean, `transform_mode`, `unique`, `angular_rp_forest`,
-    `force_approximation_algorithm`, `transform_queue_size`, `tqdm_kwds`) are not taken.
+    Names and meanings are umap-learn's; its other output metrics, `transform_mode` and `unique` are
+    not there.
 
     Parameters
     ----------
@@ -52,7 +51,6 @@ class UMAP(NeighborEmbedder):
     init : "spectral" (smooth modes of the graph), "pca", "random", or an array of coordinates. All
         are stretched to the same size.
     min_dist, spread : how tightly points may lie on the map, and its scale.
-    low_memory : not used; memory grows with n k.
     n_jobs : threads; the result does not depend on it.
     set_op_mix_ratio : 1: an edge is kept by the fuzzy union of its ends' opinions, 0: by their
         intersection.
@@ -75,7 +73,9 @@ class UMAP(NeighborEmbedder):
         any get NaN.
     precomputed_knn : (indices, distances), each object its own first neighbour, as of umap-learn;
         see also `fit(X, graph=...)`.
-    verbose, callback : progress; a function of (iteration, loss, embedding) that may stop.
+    verbose, callback : a progress bar; a function of the state after every epoch, which may stop.
+    low_memory, transform_queue_size, angular_rp_forest, force_approximation_algorithm, tqdm_kwds :
+        kept for compatibility, without effect.
 
     Attributes
     ----------
@@ -100,7 +100,6 @@ class UMAP(NeighborEmbedder):
         init: Any = "spectral",
         min_dist: float = 0.1,
         spread: float = 1.0,
-        low_memory: bool = True,
         n_jobs: int | None = -1,
         set_op_mix_ratio: float = 1.0,
         local_connectivity: float = 1.0,
@@ -123,6 +122,11 @@ class UMAP(NeighborEmbedder):
         precomputed_knn: Any = (None, None, None),
         verbose: bool = False,
         callback: Callback | None = None,
+        low_memory: bool = True,
+        transform_queue_size: float = 4.0,
+        angular_rp_forest: bool = False,
+        force_approximation_algorithm: bool = False,
+        tqdm_kwds: dict[str, Any] | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.n_components = n_components
@@ -133,7 +137,6 @@ class UMAP(NeighborEmbedder):
         self.init = init
         self.min_dist = min_dist
         self.spread = spread
-        self.low_memory = low_memory
         self.n_jobs = n_jobs
         self.set_op_mix_ratio = set_op_mix_ratio
         self.local_connectivity = local_connectivity
@@ -156,6 +159,11 @@ class UMAP(NeighborEmbedder):
         self.precomputed_knn = precomputed_knn
         self.verbose = verbose
         self.callback = callback
+        self.low_memory = low_memory
+        self.transform_queue_size = transform_queue_size
+        self.angular_rp_forest = angular_rp_forest
+        self.force_approximation_algorithm = force_approximation_algorithm
+        self.tqdm_kwds = tqdm_kwds
 
     def fit(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Self:
         """Compute `embedding_` from the objects X and, where given, their targets y.
@@ -229,7 +237,7 @@ class UMAP(NeighborEmbedder):
 
     def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
         n = graph.n_objects
-        dim = checks.integer(self.n_components, "n_components", 1)
+        dim = self._check_n_components(n)
         self._check_parameters()
         k = self._n_wanted_quietly(n) + 1
         fuzzy = self._fuzzy(graph, k)
@@ -242,9 +250,7 @@ class UMAP(NeighborEmbedder):
         if self.densmap or self.output_dens:
             self.rad_orig_ = log_radii(fuzzy.matrix, graph.adjacency("union", self.n_jobs))
         if self.densmap:
-            density = Density(
-                self.rad_orig_, self.dens_lambda, self.dens_frac, self.dens_var_shift
-            )
+            density = Density(self.rad_orig_, self.dens_lambda, self.dens_frac, self.dens_var_shift)
         layout = Layout(
             matrix,
             start,
@@ -278,6 +284,11 @@ class UMAP(NeighborEmbedder):
         checks.real(self.dens_frac, "dens_frac", 0, 1)
         checks.real(self.dens_var_shift, "dens_var_shift", 0)
         checks.integer(self.transform_seed, "transform_seed", 0)
+        if not self._categorical:
+            try:
+                resolve_metric(self.target_metric, self.target_metric_kwds, np.zeros((2, 1)))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"target_metric: {error}") from None
         if self.n_epochs is not None:
             checks.integer(self.n_epochs, "n_epochs", 0)
         if self.disconnection_distance is not None:
@@ -294,6 +305,10 @@ class UMAP(NeighborEmbedder):
                 f"min_dist must lie between 0 and spread={spread:g}, got {self.min_dist!r}."
             )
         self.a_, self.b_ = fit_curve(spread, self.min_dist)
+
+    @property
+    def _categorical(self) -> bool:
+        return isinstance(self.target_metric, str) and self.target_metric == "categorical"
 
     def _n_wanted_quietly(self, n: int) -> int:
         return min(int(self.n_neighbors), n) - 1
@@ -312,7 +327,7 @@ class UMAP(NeighborEmbedder):
     def _supervised(self, matrix: Any, k: int) -> Any:
         """The fuzzy graph intersected with that of the targets."""
         n, weight = matrix.shape[0], float(self.target_weight)
-        if isinstance(self.target_metric, str) and self.target_metric == "categorical":
+        if self._categorical:
             labels = column_or_1d(self._targets, warn=True)
             self._check_length(labels, n)
             known = np.unique(labels, return_inverse=True)[1]
@@ -355,6 +370,11 @@ class UMAP(NeighborEmbedder):
         n = matrix.shape[0]
         vectors = rows if getattr(rows, "ndim", 0) == 2 and not self._precomputed else None
         if not isinstance(self.init, str):
+            if not hasattr(self.init, "shape") and not (isinstance(self.init, list) and self.init):
+                raise TypeError(
+                    f"init must be 'spectral', 'pca', 'random' or an array of shape {(n, dim)}, "
+                    f"got {self.init!r}."
+                )
             start = np.asarray(checks.vectors(self.init, name="init"), dtype=np.float64)
             if start.shape != (n, dim):
                 raise ValueError(

@@ -26,7 +26,7 @@ ALL = 1500  # up to this many objects incomplete pairs are filled in completely
 LANDMARKS = 200
 EXACT = 2000  # up to this many vertices, or where a factorisation is cheap, modes are exact
 FACTOR_FLOPS = 4e9
-DEGREE, ROUNDS = 30, 8  # of the polynomial that keeps the smooth modes, and how often it is used
+DEGREE, ROUNDS = 20, 8  # of the polynomial that keeps the smooth modes, and how often it is used
 PIECE = 50  # components of at least this many vertices get a map of their own
 
 
@@ -118,9 +118,7 @@ def spectral_start(
     return out
 
 
-def pca_start(
-    rows: Any, k: int, random: np.random.RandomState, n_jobs: int | None = None
-) -> Array:
+def pca_start(rows: Any, k: int, random: np.random.RandomState, n_jobs: int | None = None) -> Array:
     """Scores on the leading principal axes; further coordinates, if there are none, are 0."""
     found = min(k, min(rows.shape))
     axes = principal_axes(rows, found, seed=random, n_jobs=n_jobs)
@@ -192,7 +190,8 @@ def smooth_modes(graph: Any, k: int, seed: int, n_jobs: int | None = None) -> Ar
         V = V - constant @ (constant.T @ V)
         return np.asarray(np.linalg.qr(V)[0])
 
-    V = np.random.RandomState(seed).uniform(-1, 1, (n, k + 4)).astype(np.float32)
+    width = -(-(k + 4) // 8) * 8  # the products' panels are eight columns wide
+    V = np.random.RandomState(seed).uniform(-1, 1, (n, width)).astype(np.float32)
     cut, before = 0.05, np.full(k, np.inf)
     for _ in range(ROUNDS):
         V = basis(_filtered(product, basis(V), cut))
@@ -200,7 +199,7 @@ def smooth_modes(graph: Any, k: int, seed: int, n_jobs: int | None = None) -> Ar
         values, S = np.linalg.eigh((V.T @ AV + AV.T @ V) / 2)
         V = V @ S[:, ::-1]
         found = np.maximum(1 - values[::-1].astype(np.float64), 1e-7)
-        if (np.abs(found[:k] - before) <= 0.1 * found[:k]).all():
+        if (np.abs(found[:k] - before) <= 0.2 * found[:k]).all():
             break
         cut, before = float(np.clip(found[-1], 1e-4, 0.5)), found[:k]
     return fix_signs(V[:, :k] * scale[:, None])
@@ -219,9 +218,7 @@ def _filtered(product: Callable[[Array], Array], V: Array, cut: float) -> Array:
     return np.asarray(now / np.maximum(np.abs(now).max(axis=0), np.float32(1e-30)))
 
 
-def _component_centers(
-    labels: Array, sizes: Array, k: int, rows: Any, n_jobs: int | None
-) -> Array:
+def _component_centers(labels: Array, sizes: Array, k: int, rows: Any, n_jobs: int | None) -> Array:
     """Where to put the pieces of a graph, largest distance 1 from the middle."""
     count = len(sizes)
     if rows is not None and count > k:

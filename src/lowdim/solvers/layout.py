@@ -20,7 +20,8 @@ from lowdim.checks import Array
 
 ALL = 1024  # up to this many points all push each other, and nothing is drawn
 DRAWS = 3.2  # points drawn a vertex and epoch, for each of the negative sample rate
-MOMENTUM = 0.95  # at first; it falls with the rate
+MOMENTUM = 0.95  # at first; it falls with the rate,
+SMOOTH = 0.8  # and without noise, less of it reaches as far and does not make the map chaotic
 AT_ONCE = 2e7  # arcs visited between two looks for Ctrl-C
 
 
@@ -99,7 +100,7 @@ class Layout:
                 self.velocity,
                 curve=self.curve,
                 rate=self.learning_rate,
-                momentum=MOMENTUM,
+                momentum=MOMENTUM if self.draws else SMOOTH,
                 repulsion=self.repulsion,
                 draws=self.draws,
                 epochs=(self.epoch, last, self.n_epochs),
