@@ -42,7 +42,8 @@ class UMAP(NeighborEmbedder):
 
     Parameters
     ----------
-    n_neighbors : size of a neighbourhood, the object itself counted. Small: detail, large: overview.
+    n_neighbors : size of a neighbourhood, the object itself counted: small for detail, large
+        for an overview.
     n_components : dimension of the map.
     metric, metric_kwds : how neighbours are measured; "precomputed" for dissimilarities, a sparse
         graph of distances, or a `NeighborGraph`.
@@ -391,9 +392,12 @@ class UMAP(NeighborEmbedder):
             start = pca_start(vectors, dim, random, self.n_jobs)
         return spread_out(start, random, SIZE, NOISE)
 
+    def _placed(self) -> Array:
+        return np.asarray(np.isfinite(self.embedding_).all(axis=1))
+
     def _map_radii(self, k: int) -> Array:
         """Log radii of the neighbourhoods on the map."""
-        placed = np.isfinite(self.embedding_).all(axis=1)
+        placed = self._placed()
         out = np.full(len(placed), np.nan, dtype=self.embedding_.dtype)
         k = min(k, int(placed.sum()))
         near = neighbors(self.embedding_[placed], k - 1, n_jobs=self.n_jobs)
@@ -420,7 +424,7 @@ class UMAP(NeighborEmbedder):
             mix=float(self.set_op_mix_ratio),
             n_jobs=self.n_jobs,
         )
-        placed = np.isfinite(self.embedding_).all(axis=1)
+        placed = self._placed()
         number = np.cumsum(placed) - 1  # among the objects on the map
         weights[~placed[nearest]] = 0
         Y = place_among(

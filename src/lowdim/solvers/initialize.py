@@ -90,7 +90,7 @@ def spectral_start(
 
     The pieces of a graph in several are mapped on their own and laid out apart: around the
     principal coordinates of their means where the vectors (`rows`) are known, else around a
-    spiral. What fails is replaced by chance, and that is announced; nothing here can go on for ever.
+    spiral. What fails is replaced by chance, and that is announced; nothing here goes on for ever.
     """
     count, labels = components(graph)
     if count == 1:

@@ -3,8 +3,8 @@
 On the map two points at distance d are linked by 1 / (1 + a d^2b). Edges pull their ends together,
 by their membership, and points drawn at random push a vertex away, by its total membership: the
 expectations of the paper's algorithm 5. Here every vertex is moved by itself from where all stood
-before the epoch, by all its edges at once, in a step that their own stiffness limits, with momentum.
-Random numbers are keyed by (seed, epoch, vertex), so threads change nothing.
+before the epoch, by all its edges at once, in a step that their own stiffness limits, and with
+momentum. Random numbers are keyed by (seed, epoch, vertex), so threads change nothing.
 """
 
 from __future__ import annotations
