@@ -86,7 +86,7 @@ class UMAP(NeighborEmbedder):
     `fit(X, y)` is supervised. `transform` lets new objects move on the map, which stands still, by
     the objective that made it, as if they had been among the data; equal to a training object they
     get its coordinates. `inverse_transform` is barycentric. An epoch takes time in n k, memory is
-    n k. Up to 1,024 objects all push each other and nothing is random but the noise on the start.
+    n k. Up to 512 objects all push each other and nothing is random but the noise on the start.
     """
 
     def __init__(
@@ -267,8 +267,8 @@ class UMAP(NeighborEmbedder):
         lonely = np.diff(matrix.indptr) == 0
         if lonely.any():
             checks.warn(
-                f"{int(lonely.sum())} objects have no neighbours nearer than "
-                "disconnection_distance; their coordinates are NaN."
+                f"{int(lonely.sum())} objects have no edge in the fuzzy graph; their coordinates are "
+                "NaN. Raise disconnection_distance, set_op_mix_ratio or n_neighbors."
             )
             self.embedding_[lonely] = np.nan
         if self.output_dens:

@@ -18,7 +18,7 @@ from lowdim.backends import native
 from lowdim.callbacks import Callback, Watch
 from lowdim.checks import Array
 
-ALL = 1024  # up to this many points all push each other, and nothing is drawn
+ALL = 512  # up to this many points all push each other, and nothing is drawn
 DRAWS = 3.2  # points drawn a vertex and epoch, for each of the negative sample rate
 MOMENTUM = 0.95  # at first; it falls with the rate,
 SMOOTH = 0.8  # and without noise, less of it reaches as far and does not make the map chaotic
