@@ -107,7 +107,7 @@ struct Kernels {
     double (*point_gradient)(const T* targets, const T* weights, const T* x, int64_t n, int dim,
                              const T* y, T* gradient);
     // Moves the vertices of the groups [begin, end) from `at` to `moved`, point by point; returns
-    // their cross-entropy before if asked for, else 0. scratch: 3 dim kAbreast entries.
+    // their cross-entropy before, if asked for. scratch: 3 dim kAbreast entries.
     double (*layout_step)(const Abreast<T>&, const LayoutStep<T>&, const T* at, T* velocity,
                           T* moved, int dim, int64_t begin, int64_t end, bool loss, T* scratch);
     // Each vertex's sum of nearness over its arcs, and of nearness times squared distance.
