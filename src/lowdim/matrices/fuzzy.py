@@ -47,8 +47,6 @@ def fuzzy_graph(
     mix : 1 keeps an edge by the fuzzy union of both opinions, 0 by their intersection.
     disconnection : distance from which on neighbours are none.
     """
-    from scipy.sparse import csr_array
-
     arcs = graph.csr()
     indptr, indices = native.csr_indices(arcs)
     distances = arcs.data
@@ -58,8 +56,7 @@ def fuzzy_graph(
     values, rho, sigma = native.memberships(
         indptr, distances, np.log2(n_neighbors), local_connectivity, n_jobs
     )
-    indptr, indices, values = native.fuzzy_union(indptr, indices, values, mix, n_jobs)
-    return FuzzyGraph(csr_array((values, indices, indptr), shape=arcs.shape), rho, sigma)
+    return FuzzyGraph(_united(indptr, indices, values, mix, n_jobs), rho, sigma)
 
 
 def directed(graph: NeighborGraph, n_neighbors: int, n_jobs: int | None = None) -> Any:
@@ -147,15 +144,22 @@ def intersect(left: Any, right: Any, weight: float, n_jobs: int | None = None) -
 
 def connect_locally(matrix: Any, n_jobs: int | None = None) -> Any:
     """Each object made sure of its nearest again: rows divided by their largest, then united."""
-    from scipy.sparse import csr_array
-
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     largest = np.zeros(matrix.shape[0], dtype=matrix.dtype)
     np.maximum.at(largest, rows, matrix.data)
     data = matrix.data / np.where(largest > 0, largest, 1)[rows]
-    indptr, indices = native.csr_indices(matrix)
-    indptr, indices, data = native.fuzzy_union(indptr, indices, data, 1.0, n_jobs)
-    return csr_array((data, indices, indptr), shape=matrix.shape)
+    return _united(*native.csr_indices(matrix), data, 1.0, n_jobs)
+
+
+def _united(indptr: Array, indices: Array, data: Array, mix: float, n_jobs: int | None) -> Any:
+    """A fuzzy graph combined with its transpose, as a CSR matrix with indices no wider than due."""
+    from scipy.sparse import csr_array
+
+    n = len(indptr) - 1
+    indptr, indices, data = native.fuzzy_union(indptr, indices, data, mix, n_jobs)
+    if indptr[-1] <= np.iinfo(np.int32).max:  # else SciPy would widen the indices too
+        indptr = indptr.astype(np.int32)
+    return csr_array((data, indices, indptr), shape=(n, n))
 
 
 def _like(matrix: Any, data: Array) -> Any:

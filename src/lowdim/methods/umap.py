@@ -267,8 +267,8 @@ class UMAP(NeighborEmbedder):
         lonely = np.diff(matrix.indptr) == 0
         if lonely.any():
             checks.warn(
-                f"{int(lonely.sum())} objects have no edge in the fuzzy graph; their coordinates are "
-                "NaN. Raise disconnection_distance, set_op_mix_ratio or n_neighbors."
+                f"{int(lonely.sum())} objects have no edge in the fuzzy graph; their coordinates "
+                "are NaN. Raise disconnection_distance, set_op_mix_ratio or n_neighbors."
             )
             self.embedding_[lonely] = np.nan
         if self.output_dens:
