@@ -47,6 +47,7 @@ class Case:
     peer: Job | None
     peer_package: str = "scikit-learn"
     peer_note: str = ""
+    fresh: bool = False  # the first call in a process, imports included
 
     @property
     def needs_fashion(self) -> bool:
@@ -212,6 +213,22 @@ def stress_mds(kind: str, n: int) -> Case:
     )
 
 
+def umap(name: str, *, fresh: bool, seed: int | None) -> Case:
+    """Raw pixels to a map, neighbours included, with the defaults of both."""
+    call = "first call, import included" if fresh else "second call"
+    return Case(
+        name,
+        70_000,
+        fashion,
+        fit("lowdim.UMAP", random_state=seed),
+        quality.neighborhoods,
+        fit("umap.UMAP", random_state=seed) if HAS_UMAP else None,
+        peer_package="umap-learn",
+        peer_note=f"{call}, {'unseeded' if seed is None else 'seeded'}",
+        fresh=fresh,
+    )
+
+
 def locally_linear(method: str) -> Case:
     settings = {"n_neighbors": 12, "n_components": 2, "method": method}
     return Case(
@@ -292,6 +309,10 @@ CASES = [
     ),
     kernel_pca("kernel-pca", quality.eigenvalue_sum),
     kernel_pca("kernel-pca-preimage", quality.preimages, fit_inverse_transform=True),
+    umap("umap", fresh=True, seed=None),
+    umap("umap-second-call", fresh=False, seed=None),
+    umap("umap-seeded", fresh=True, seed=0),
+    umap("umap-seeded-second-call", fresh=False, seed=0),
     Case(
         "pca",
         70_000,

@@ -82,6 +82,29 @@ def label_accuracy(fitted: Any, data: Data) -> Quality:
     return {"accuracy": float(scores.mean())}
 
 
+def neighborhoods(fitted: Any, data: Data) -> Quality:
+    """Is the map true? Labels told by neighbours, trustworthiness, neighbours kept, distances."""
+    from scipy.spatial import cKDTree
+
+    X, Y = data["X"], np.asarray(fitted.embedding_)
+    some = _rows(len(X), 2000)
+    norms = np.einsum("ij,ij->i", X, X)
+    squared = norms - 2 * X[some] @ X.T
+    squared[np.arange(len(some)), some] = np.inf
+    wanted = np.argpartition(squared, 15, axis=1)[:, :15]
+    found = cKDTree(Y).query(Y[some], k=16)[1]
+    kept = [len(np.intersect1d(a, b[b != i])) for a, b, i in zip(wanted, found, some, strict=True)]
+    i, j = np.random.default_rng(0).integers(0, len(X), (2, 20_000))
+    return {
+        **label_accuracy(fitted, data),
+        "trustworthiness": _trust(Y, X, 5000, 15),
+        "neighbours kept": float(np.mean(kept)) / 15,
+        "spearman": _spearman(
+            np.linalg.norm(X[i] - X[j], axis=1), np.linalg.norm(Y[i] - Y[j], axis=1)
+        ),
+    }
+
+
 def eigenvector_residual(Y: Array, data: Data) -> Quality:
     """Largest residual of L u = lambda u, lambda u's Rayleigh quotient, and the sum of the lambdas.
 
@@ -124,8 +147,8 @@ def _spearman(a: Array, b: Array) -> float:
     return abs(float(spearmanr(a, b).statistic))
 
 
-def _trust(Y: Array, X: Array) -> float:
+def _trust(Y: Array, X: Array, count: int = 1000, k: int = 10) -> float:
     from sklearn.manifold import trustworthiness
 
-    rows = _rows(len(X), 1000)
-    return float(trustworthiness(X[rows], Y[rows], n_neighbors=10))
+    rows = _rows(len(X), count)
+    return float(trustworthiness(X[rows], Y[rows], n_neighbors=k))

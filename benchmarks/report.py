@@ -12,7 +12,8 @@ HEADER = (
     "peer peak MB", "our peak MB", "memory ratio", "quality peer", "quality ours",
 )  # fmt: skip
 LEGEND = (
-    "Best of {repeat}; seconds of the fit alone (coordinates included), modules imported. Peak MB: "
+    "Best of {repeat}; seconds of the fit alone (coordinates included), modules imported unless "
+    "the row speaks of the first call. Peak MB: "
     "resident memory that the fit adds (in brackets: peak of the whole process). Ratios are "
     "peer / ours: above 1, ours is faster or leaner."
 )

@@ -20,16 +20,19 @@ MB = 1e6
 
 
 def measure(name: str, side: str, n: int, where: Where) -> dict[str, Any]:
-    """Seconds, memory and quality of one side of a case, its modules already imported."""
+    """Seconds, memory and quality of one side of a case; its modules are imported already, unless
+    the case is about the first call in a process."""
     case = next(case for case in CASES if case.name == name)
     job = case.ours if side == "ours" else case.peer
     if job is None:
         raise ValueError(f"{name} has no peer.")
-    small = case.data(WARM_UP, where)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        _, first = _timed(job, small)
-    del small
+    first = 0.0
+    if not case.fresh:
+        small = case.data(WARM_UP, where)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _, first = _timed(job, small)
+        del small
     data = case.data(n, where)
     gc.collect()
     before = _reset_peak()

@@ -15,11 +15,13 @@
 #include "lowdim/curvilinear.hpp"
 #include "lowdim/descent.hpp"
 #include "lowdim/forces.hpp"
+#include "lowdim/fuzzy.hpp"
 #include "lowdim/geodesics.hpp"
 #include "lowdim/graph.hpp"
 #include "lowdim/grid.hpp"
 #include "lowdim/isotonic.hpp"
 #include "lowdim/kernels.hpp"
+#include "lowdim/layout.hpp"
 #include "lowdim/neighbors.hpp"
 #include "lowdim/parallel.hpp"
 #include "lowdim/reconstruction.hpp"
@@ -172,6 +174,33 @@ void check_pairs(const In1<int32_t>& first, const In1<int32_t>& second, int64_t 
         most = std::max({most, first.data()[e], second.data()[e]});
     }
     expect(least >= 0 && most < n, "first and second must lie in [0, n)");
+}
+
+// Groups of vertices with their arcs; scans that vectorise, little beside what follows them.
+template <class T>
+Abreast<T> checked_abreast(const In1<int32_t>& members, const In1<int64_t>& starts,
+                           const In1<int32_t>& targets, const In1<T>& weights, int64_t n,
+                           int64_t n_targets) {
+    const auto n_groups = int64_t(starts.shape(0)) - 1;
+    expect(n_groups >= 0 && int64_t(members.shape(0)) == n_groups * kAbreast,
+           "members must have as many groups as starts");
+    expect(starts.data()[0] == 0, "starts must begin at 0");
+    for (int64_t g = 0; g < n_groups; ++g)
+        expect(starts.data()[g] <= starts.data()[g + 1], "starts must not decrease");
+    const int64_t size = starts.data()[n_groups] * kAbreast;
+    expect(int64_t(targets.shape(0)) == size && int64_t(weights.shape(0)) == size,
+           "targets and weights must have one entry per arc");
+    const auto inside = [](const In1<int32_t>& ids, int32_t least, int64_t end) {
+        int32_t low = 0, high = -1;
+        for (size_t e = 0; e < ids.shape(0); ++e) {
+            low = std::min(low, ids.data()[e]);
+            high = std::max(high, ids.data()[e]);
+        }
+        return low >= least && high < end;
+    };
+    expect(inside(members, -1, n) && inside(targets, 0, n_targets),
+           "members and targets must lie in [0, n)");
+    return {members.data(), starts.data(), targets.data(), weights.data()};
 }
 
 template <class T>
@@ -566,6 +595,124 @@ void bind_for(nb::module_& m) {
         },
         "values"_a.noconvert(), "weights"_a.noconvert(), "starts"_a.noconvert(), "primary"_a,
         "out"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "memberships",
+        [](In1<int64_t> indptr, In1<T> distances, double target, double connectivity, Out1<T> rho,
+           Out1<T> sigma, Out1<T> out, int n_threads) {
+            const auto n = int64_t(indptr.shape(0)) - 1;
+            expect(n >= 0 && indptr.data()[0] == 0, "indptr must start at 0");
+            for (int64_t i = 0; i < n; ++i)
+                expect(indptr.data()[i] <= indptr.data()[i + 1], "indptr must not decrease");
+            expect(int64_t(distances.shape(0)) == indptr.data()[n] &&
+                       out.shape(0) == distances.shape(0) && int64_t(rho.shape(0)) == n &&
+                       int64_t(sigma.shape(0)) == n,
+                   "distances and out must have one entry per arc, rho and sigma one per row");
+            expect(connectivity >= 0, "connectivity must not be negative");
+            nb::gil_scoped_release unlocked;
+            memberships<T>(n, indptr.data(), distances.data(), target, connectivity, n_threads,
+                           rho.data(), sigma.data(), out.data());
+        },
+        "indptr"_a.noconvert(), "distances"_a.noconvert(), "target"_a, "connectivity"_a,
+        "rho"_a.noconvert(), "sigma"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "fuzzy_union",
+        [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, double mix, int n_threads) {
+            const Graph<T> graph = checked_graph<T>(indptr, indices, data);
+            Csr<T> out;
+            {
+                nb::gil_scoped_release unlocked;
+                out = fuzzy_union<T>(graph.n, indptr.data(), indices.data(), data.data(), T(mix),
+                                     n_threads);
+            }
+            return nb::make_tuple(to_numpy(std::move(out.indptr)), to_numpy(std::move(out.indices)),
+                                  to_numpy(std::move(out.data)));
+        },
+        "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "mix"_a,
+        "n_threads"_a);
+    m.def(
+        "abreast",
+        [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In1<int32_t> rank,
+           int64_t n_targets) {
+            const auto n = int64_t(rank.shape(0));
+            expect(int64_t(indptr.shape(0)) == n + 1, "rank must have one entry per vertex");
+            check_structure(indptr, indices, n_targets < 0 ? n : n_targets);
+            expect(data.shape(0) == indices.shape(0), "data must have one entry per arc");
+            std::vector<char> seen(size_t(n), 0);
+            for (int64_t i = 0; i < n; ++i) {
+                const int32_t r = rank.data()[i];
+                expect(r >= 0 && r < n && !seen[size_t(r)], "rank must be a permutation");
+                seen[size_t(r)] = 1;
+            }
+            OwnedAbreast<T> out;
+            {
+                nb::gil_scoped_release unlocked;
+                out = abreast<T>(n, indptr.data(), indices.data(), data.data(), rank.data(),
+                                 n_targets < 0);
+            }
+            return nb::make_tuple(to_numpy(std::move(out.members)), to_numpy(std::move(out.starts)),
+                                  to_numpy(std::move(out.targets)),
+                                  to_numpy(std::move(out.weights)));
+        },
+        "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "rank"_a.noconvert(),
+        "n_targets"_a);
+    m.def(
+        "layout_epochs",
+        [](In1<int32_t> members, In1<int64_t> starts, In1<int32_t> targets, In1<T> weights,
+           Out2<T> y, Out2<T> velocity, In2<T> fixed, nb::tuple curve, nb::tuple rates, int draws,
+           nb::tuple epochs, uint32_t seed, In1<T> by_radius, In1<T> by_mass, bool loss,
+           int n_threads) {
+            const auto n = int64_t(y.shape(0)), dim = int64_t(y.shape(1));
+            const bool among = fixed.shape(0) == 0, dense = by_radius.shape(0) > 0;
+            const int64_t n_fixed = among ? n : int64_t(fixed.shape(0));
+            const Abreast<T> graph =
+                checked_abreast<T>(members, starts, targets, weights, n, n_fixed);
+            expect(velocity.shape(0) == y.shape(0) && velocity.shape(1) == y.shape(1),
+                   "velocity must have the shape of y");
+            expect(among || int64_t(fixed.shape(1)) == dim, "fixed must have the columns of y");
+            expect(!dense || (among && int64_t(by_radius.shape(0)) == n &&
+                              int64_t(by_mass.shape(0)) == n),
+                   "by_radius and by_mass must have one entry per vertex");
+            expect(draws >= 0 && dim >= 1, "draws must not be negative");
+            expect(n_fixed * dim <= INT32_MAX, "the map must have fewer than 2^31 coordinates");
+            LayoutStep<T> step{};
+            step.a = nb::cast<double>(curve[0]);
+            step.b = nb::cast<double>(curve[1]);
+            step.repulsion = nb::cast<double>(rates[2]);
+            step.fixed = among ? nullptr : fixed.data();
+            step.n_fixed = n_fixed;
+            step.draws = draws;
+            step.stride = among ? 0x9e3779b1u : 0u;
+            step.by_radius = dense ? by_radius.data() : nullptr;
+            step.by_mass = dense ? by_mass.data() : nullptr;
+            const LayoutRun run{nb::cast<int64_t>(epochs[0]), nb::cast<int64_t>(epochs[1]),
+                                nb::cast<int64_t>(epochs[2]), nb::cast<double>(rates[0]),
+                                nb::cast<double>(rates[1]),   seed};
+            nb::gil_scoped_release unlocked;
+            return layout_epochs<T>(graph, int64_t(starts.shape(0)) - 1, step, run, y.data(),
+                                    velocity.data(), n, int(dim), loss, n_threads);
+        },
+        "members"_a.noconvert(), "starts"_a.noconvert(), "targets"_a.noconvert(),
+        "weights"_a.noconvert(), "y"_a.noconvert(), "velocity"_a.noconvert(), "fixed"_a.noconvert(),
+        "curve"_a, "rates"_a, "draws"_a, "epochs"_a, "seed"_a, "by_radius"_a.noconvert(),
+        "by_mass"_a.noconvert(), "loss"_a, "n_threads"_a);
+    m.def(
+        "layout_radii",
+        [](In1<int32_t> members, In1<int64_t> starts, In1<int32_t> targets, In1<T> weights,
+           In2<T> y, double a, double b, Out1<T> mass, Out1<T> spread, int n_threads) {
+            const auto n = int64_t(y.shape(0));
+            const Abreast<T> graph = checked_abreast<T>(members, starts, targets, weights, n, n);
+            expect(int64_t(mass.shape(0)) == n && int64_t(spread.shape(0)) == n,
+                   "mass and spread must have one entry per vertex");
+            nb::gil_scoped_release unlocked;
+            parallel_ranges(int64_t(starts.shape(0)) - 1, kLayoutChunk, n_threads,
+                            [&](int64_t begin, int64_t end, int) {
+                                kernels<T>().layout_radii(graph, y.data(), a, b, int(y.shape(1)),
+                                                          begin, end, mass.data(), spread.data());
+                            });
+        },
+        "members"_a.noconvert(), "starts"_a.noconvert(), "targets"_a.noconvert(),
+        "weights"_a.noconvert(), "y"_a.noconvert(), "a"_a, "b"_a, "mass"_a.noconvert(),
+        "spread"_a.noconvert(), "n_threads"_a);
     m.def(
         "perplexity_affinities",
         [](In1<int64_t> indptr, In1<T> squared, double perplexity, Out1<T> p, Out1<double> beta,

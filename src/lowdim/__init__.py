@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lowdim.methods.spectral_clustering import SpectralClustering as SpectralClustering
     from lowdim.methods.symmetric_sne import SymmetricSNE as SymmetricSNE
     from lowdim.methods.tsne import TSNE as TSNE
+    from lowdim.methods.umap import UMAP as UMAP
     from lowdim.methods.weighted_tsne import WeightedTSNE as WeightedTSNE
     from lowdim.persist import load as load
     from lowdim.relations.geodesics import geodesics as geodesics

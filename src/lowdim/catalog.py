@@ -185,6 +185,16 @@ CATALOG: tuple[Method, ...] = (
         paper="Lee, Lendasse and Verleysen 2004",
     ),
     Method(
+        name="UMAP",
+        module="umap",
+        family="neighbor",
+        sentence="k-NN -> fuzzy graph -> cross-entropy layout",
+        keeps="neighbours; clusters apart",
+        cost="n k per epoch and n k memory, neighbours aside",
+        extends="the same objective against the map, which stands still; barycentric inverse",
+        paper="McInnes, Healy and Melville 2018; densMAP: Narayan, Berger and Cho 2021",
+    ),
+    Method(
         name="MaximumVarianceUnfolding",
         module="maximum_variance",
         family="spectral",

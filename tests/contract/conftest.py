@@ -56,6 +56,7 @@ NEARBY = {
     "SymmetricSNE": 0.1,
     "TSNE": 0.05,
     "WeightedTSNE": 0.05,
+    "UMAP": 0.05,
 }
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the

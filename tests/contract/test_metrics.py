@@ -74,9 +74,8 @@ def one_start(case):
 def test_metric_params(metric_case, box, quiet):
     weights = np.array([1.0, 4.0, 9.0, 1.0, 1.0])
     start = one_start(metric_case)
-    weighted = metric_case.steady(metric="euclidean", metric_params={"w": weights}, **start).fit(
-        box
-    )
+    name = "metric_params" if metric_case.has("metric_params") else "metric_kwds"
+    weighted = metric_case.steady(metric="euclidean", **{name: {"w": weights}}, **start).fit(box)
     scaled = metric_case.steady(metric="euclidean", **start).fit(box * np.sqrt(weights))
     if metric_case.sees_graph:
         np.testing.assert_array_equal(weighted.graph_.indices, scaled.graph_.indices)

@@ -37,12 +37,11 @@ Csr<T> transpose(int64_t n, const int64_t* indptr, const int32_t* indices, const
     return t;
 }
 
-// Combine a graph with its transpose. An edge known from one side only is kept as it is (union,
-// mean), halved (half-sum, (A + A^T) / 2) or dropped (mutual); one known from both sides gets
-// the smaller value (union, mutual) or the average (mean, half-sum). Stored zeros are edges.
-template <class T>
-Csr<T> symmetrize(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data,
-                  Symmetry how, int n_threads) {
+// A graph combined with its transpose. combine(a, b, out) gets an edge's value from either side
+// (null: not known there) and tells whether to keep it. Rows come sorted by column.
+template <class T, class Combine>
+Csr<T> combine_with_transpose(int64_t n, const int64_t* indptr, const int32_t* indices,
+                              const T* data, int n_threads, Combine&& combine) {
     const Csr<T> columns = transpose(n, indptr, indices, data);
     const Csr<T> rows = transpose(n, columns.indptr.data(), columns.indices.data(),
                                   columns.data.data());  // the input again, its rows sorted
@@ -52,17 +51,10 @@ Csr<T> symmetrize(int64_t n, const int64_t* indptr, const int32_t* indices, cons
         while (a < a_end || b < b_end) {
             const int32_t ja = a < a_end ? rows.indices[size_t(a)] : INT32_MAX;
             const int32_t jb = b < b_end ? columns.indices[size_t(b)] : INT32_MAX;
-            if (ja == jb) {
-                const T va = rows.data[size_t(a++)], vb = columns.data[size_t(b++)];
-                const bool average = how == Symmetry::kMean || how == Symmetry::kHalfSum;
-                emit(ja, average ? (va + vb) / 2 : (va < vb ? va : vb));
-            } else {
-                const bool left = ja < jb;
-                const T v = left ? rows.data[size_t(a)] : columns.data[size_t(b)];
-                left ? ++a : ++b;
-                if (how == Symmetry::kMutual) continue;
-                emit(left ? ja : jb, how == Symmetry::kHalfSum ? v / 2 : v);
-            }
+            const T* va = ja <= jb ? &rows.data[size_t(a++)] : nullptr;
+            const T* vb = jb <= ja ? &columns.data[size_t(b++)] : nullptr;
+            T value = 0;
+            if (combine(va, vb, value)) emit(std::min(ja, jb), value);
         }
     };
     Csr<T> out;
@@ -84,6 +76,25 @@ Csr<T> symmetrize(int64_t n, const int64_t* indptr, const int32_t* indices, cons
         }
     });
     return out;
+}
+
+// Combine a graph with its transpose. An edge known from one side only is kept as it is (union,
+// mean), halved (half-sum, (A + A^T) / 2) or dropped (mutual); one known from both sides gets
+// the smaller value (union, mutual) or the average (mean, half-sum). Stored zeros are edges.
+template <class T>
+Csr<T> symmetrize(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data,
+                  Symmetry how, int n_threads) {
+    const bool average = how == Symmetry::kMean || how == Symmetry::kHalfSum;
+    return combine_with_transpose<T>(n, indptr, indices, data, n_threads,
+                                     [how, average](const T* a, const T* b, T& out) {
+                                         if (a && b) {
+                                             out = average ? (*a + *b) / 2 : (*a < *b ? *a : *b);
+                                             return true;
+                                         }
+                                         const T v = a ? *a : *b;
+                                         out = how == Symmetry::kHalfSum ? v / 2 : v;
+                                         return how != Symmetry::kMutual;
+                                     });
 }
 
 // Breadth-first levels from a node at the rim of the first component: how many there are and how

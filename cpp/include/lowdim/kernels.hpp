@@ -77,6 +77,34 @@ struct Grid {
     double step;            // between nodes
 };
 
+// Vertices of a layout that are worked on side by side; one AVX-512 register of float.
+inline constexpr int kAbreast = 16;
+
+// The arcs of a graph for groups of kAbreast vertices. A slot holds one arc of each; the slots of
+// group g are [starts[g], starts[g + 1]). A vertex with fewer arcs has some of weight 0 to itself.
+template <class T>
+struct Abreast {
+    const int32_t* members;  // kAbreast vertices a group; -1: none
+    const int64_t* starts;
+    const int32_t* targets;
+    const T* weights;
+};
+
+// One step of the cross-entropy layout. Points at distance d count as near by 1 / (1 + a d^2b).
+template <class T>
+struct LayoutStep {
+    double a, b;
+    double rate, momentum;
+    double repulsion;  // for a vertex with arcs of total weight 1
+    const T* fixed;    // where the targets stand, point by point
+    int64_t n_fixed;
+    int draws;           // targets that repel a vertex, drawn at random; 0: all of them
+    uint32_t key;        // of the random numbers
+    uint32_t stride;     // 0: every vertex draws the same targets
+    const T* by_radius;  // densMAP: how much a wider or denser place of a vertex is worth, over
+    const T* by_mass;    // its radius and over its mass; null: nothing
+};
+
 template <class T>
 struct Kernels {
     // Offer every score of the tile to the heaps of its rows (offset[j] added), self excluded.
@@ -156,6 +184,13 @@ struct Kernels {
                         Shortlists<T>);
     // Cut a list down to the `keep` that come first by (value, id).
     void (*cut_list)(Shortlists<T>, int32_t list);
+    // Moves the vertices of the groups [begin, end) from `at` to `moved`, point by point; returns
+    // their cross-entropy before, if asked for. scratch: 3 dim kAbreast entries.
+    double (*layout_step)(const Abreast<T>&, const LayoutStep<T>&, const T* at, T* velocity,
+                          T* moved, int dim, int64_t begin, int64_t end, bool loss, T* scratch);
+    // Each vertex's sum of nearness over its arcs, and of nearness times squared distance.
+    void (*layout_radii)(const Abreast<T>&, const T* at, double a, double b, int dim, int64_t begin,
+                         int64_t end, T* mass, T* spread);
 };
 
 // The table in use: the widest instruction set this machine has, or the one that the environment

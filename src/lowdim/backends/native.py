@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -217,6 +217,8 @@ def axis_panels(axes: Array) -> Array:
     padded = np.zeros((-(-count // PANEL) * PANEL, d), dtype=np.float32)
     padded[:count] = axes
     return np.ascontiguousarray(padded.reshape(-1, PANEL, d).transpose(0, 2, 1))
+
+
 def squared_distances(queries: Array, points: Array, n_jobs: int | None) -> Array:
     """|q - p|^2 of all queries and points, by differences: equal pairs get equal values."""
     out = np.empty((len(queries), len(points)), dtype=points.dtype)
@@ -497,6 +499,93 @@ def momentum_step(
         gradient, Y, velocity, gains, rate, momentum, least_gain, longest, n_threads(n_jobs)
     )
     return float(np.sqrt(square))
+
+
+def memberships(
+    indptr: Array, distances: Array, target: float, connectivity: float, n_jobs: int | None
+) -> tuple[Array, Array, Array]:
+    """Fuzzy memberships of rows of neighbours, nearest first; their rho and sigma."""
+    rho = np.empty(len(indptr) - 1, dtype=distances.dtype)
+    sigma, out = np.empty_like(rho), np.empty_like(distances)
+    _native.memberships(indptr, distances, target, connectivity, rho, sigma, out, n_threads(n_jobs))
+    return out, rho, sigma
+
+
+def fuzzy_union(
+    indptr: Array, indices: Array, data: Array, mix: float, n_jobs: int | None
+) -> tuple[Array, Array, Array]:
+    """A fuzzy graph combined with its transpose, `mix` of the union and the rest intersection."""
+    parts: tuple[Array, Array, Array] = _native.fuzzy_union(
+        indptr, indices, data, mix, n_threads(n_jobs)
+    )
+    return parts
+
+
+class Abreast(NamedTuple):
+    """The arcs of a graph in the order in which a layout works on them."""
+
+    members: Array
+    starts: Array
+    targets: Array
+    weights: Array
+
+
+def abreast(
+    indptr: Array, indices: Array, data: Array, rank: Array, n_targets: int | None = None
+) -> Abreast:
+    """Vertices by rank, side by side; targets are ranks too, or numbers below n_targets."""
+    others = -1 if n_targets is None else n_targets
+    return Abreast(*_native.abreast(indptr, indices, data, rank, others))
+
+
+def layout_epochs(
+    graph: Abreast,
+    Y: Array,
+    velocity: Array,
+    *,
+    curve: tuple[float, float],
+    rate: float,
+    momentum: float,
+    repulsion: float,
+    draws: int,
+    epochs: tuple[int, int, int],
+    seed: int,
+    fixed: Array | None = None,
+    density: tuple[Array, Array] | None = None,
+    loss: bool = False,
+    n_jobs: int | None = None,
+) -> float:
+    """Epochs [first, last) of a layout that ends at the third number; Y, velocity in place.
+
+    `fixed` are the targets of the arcs, if they are not the vertices themselves; `draws` of them
+    repel a vertex in an epoch, or all if 0. The cross-entropy before the last epoch is returned
+    if asked for.
+    """
+    none = np.empty((0, Y.shape[1]), Y.dtype)
+    found = _native.layout_epochs(
+        *graph,
+        Y,
+        velocity,
+        none if fixed is None else fixed,
+        curve,
+        (rate, momentum, repulsion),
+        draws,
+        epochs,
+        seed,
+        *(density or (none[:, 0], none[:, 0])),
+        loss,
+        n_threads(n_jobs),
+    )
+    return float(found)
+
+
+def layout_radii(
+    graph: Abreast, Y: Array, curve: tuple[float, float], n_jobs: int | None
+) -> tuple[Array, Array]:
+    """Each vertex's sum of nearness to its targets, and of nearness times squared distance."""
+    mass, spread = np.empty((2, len(Y)), dtype=Y.dtype)
+    _native.layout_radii(*graph, Y, *curve, mass, spread, n_threads(n_jobs))
+    return mass, spread
 
 
 def isa() -> str:
