@@ -30,11 +30,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "DiffusionMap": {"n_neighbors": 8},
     "CurvilinearDistanceAnalysis": {"n_neighbors": 8},
     "TSNE": {"perplexity": 5, "max_iter": 300},
+    "NeRV": {"perplexity": 8},
 }
 
 # A long descent is chaotic: two that differ by rounding end apart. What must not matter is looked
 # at after its first steps.
-FIRST_STEPS: dict[str, dict[str, Any]] = {"TSNE": {"max_iter": 10}}
+FIRST_STEPS: dict[str, dict[str, Any]] = {
+    "TSNE": {"max_iter": 10},
+    "MultiscaleSNE": {"max_iter": 10},
+    "NeRV": {"max_iter": 10},
+}
 
 # How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
 # rounding, except where the method's docstring says otherwise.

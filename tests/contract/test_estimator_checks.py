@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from lowdim.catalog import CATALOG
 
 # Parameters without which a method asks for more objects than the checks give it.
-FEW = {"TSNE": {"perplexity": 2}}
+FEW = {"TSNE": {"perplexity": 2}, "NeRV": {"perplexity": 2}}
 
 
 @pytest.mark.filterwarnings("ignore")
