@@ -30,7 +30,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "DiffusionMap": {"n_neighbors": 8},
     "CurvilinearDistanceAnalysis": {"n_neighbors": 8},
     "TSNE": {"perplexity": 5, "max_iter": 300},
-    "NeRV": {"perplexity": 8},
+    "MultiscaleSNE": {"max_iter": 40},
+    "NeRV": {"perplexity": 8, "max_iter": 40},
 }
 
 # A long descent is chaotic: two that differ by rounding end apart. What must not matter is looked

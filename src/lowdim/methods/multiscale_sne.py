@@ -66,7 +66,7 @@ class MultiscaleSNE(DivergenceEmbedder):
         metric_params: dict[str, Any] | None = None,
         init: Any = "pca",
         max_iter: int = 500,
-        tol: float = 1e-6,
+        tol: float = 1e-4,
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,

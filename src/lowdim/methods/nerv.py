@@ -72,7 +72,7 @@ class NeRV(DivergenceEmbedder):
         metric_params: dict[str, Any] | None = None,
         init: Any = "pca",
         max_iter: int = 500,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
