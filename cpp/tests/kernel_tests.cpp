@@ -885,7 +885,7 @@ template <class T>
 NaiveRow naive_divergence(const T* cost, const std::vector<double>& square, const double* precision,
                           int n_scales, double trade_off) {
     const size_t n = square.size();
-    std::vector<std::vector<double>> q(size_t(n_scales), std::vector<double>(n));
+    std::vector<std::vector<double>> q(static_cast<size_t>(n_scales), std::vector<double>(n));
     std::vector<double> mean(n, 0.0), log_ratio(n), by_q(n);
     for (size_t h = 0; h < q.size(); ++h) {
         double z = 0;
@@ -915,8 +915,8 @@ void test_divergence(int n, int dim, int n_scales, double trade_off) {
     Random random(uint32_t(n * 100 + dim * 10 + n_scales));
     const std::vector<double> y = random.reals<double>(int64_t(n) * dim);
     std::vector<T> costs = random.reals<T>(int64_t(n) * (n - 1));
-    std::vector<double> precisions(size_t(n * n_scales)), naive(y.size(), 0.0);
-    std::vector<double> transposed(y.size()), square(size_t(n - 1));
+    std::vector<double> precisions(static_cast<size_t>(n * n_scales)), naive(y.size(), 0.0);
+    std::vector<double> transposed(y.size()), square(static_cast<size_t>(n - 1));
     for (T& cost : costs) cost = std::abs(cost) + T(1);
     for (int i = 0; i < n; ++i)
         for (int h = 0; h < n_scales; ++h)
@@ -966,8 +966,8 @@ void test_place_by_divergence() {
     Random random(11);
     const std::vector<double> x = random.reals<double>(n * dim);
     const std::vector<double> starts = random.reals<double>(n_new * 2 * dim);
-    std::vector<T> costs(size_t(n_new * n));
-    const std::vector<double> precisions(size_t(n_new), 1.5);
+    std::vector<T> costs(static_cast<size_t>(n_new * n));
+    const std::vector<double> precisions(static_cast<size_t>(n_new), 1.5);
     for (int r = 0; r < n_new; ++r) {
         const double a = random.real() / 2, b = random.real() / 2;
         double sum = 0;
@@ -978,7 +978,7 @@ void test_place_by_divergence() {
                                          std::pow(b - x[size_t(n + j)], 2) + std::log(sum));
     }
     const Mixture mixture{1, 0.6};
-    std::vector<double> one(size_t(n_new * dim)), three(one.size());
+    std::vector<double> one(static_cast<size_t>(n_new * dim)), three(one.size());
     place_by_divergence<T>(costs.data(), precisions.data(), n_new, x.data(), n, dim, mixture,
                            starts.data(), 2, 300, 1e-9, 1, one.data());
     place_by_divergence<T>(costs.data(), precisions.data(), n_new, x.data(), n, dim, mixture,

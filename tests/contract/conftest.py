@@ -31,7 +31,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "CurvilinearDistanceAnalysis": {"n_neighbors": 8},
     "TSNE": {"perplexity": 5, "max_iter": 300},
     "MultiscaleSNE": {"max_iter": 40},
-    "NeRV": {"perplexity": 8, "max_iter": 40},
+    "NeRV": {"perplexity": 8, "max_iter": 100},
 }
 
 # A long descent is chaotic: two that differ by rounding end apart. What must not matter is looked
@@ -55,6 +55,8 @@ NEARBY = {
     "LaplacianEigenmaps": 0.05,
     "SpectralClustering": 0.05,
     "TSNE": 0.05,
+    "MultiscaleSNE": 0.1,
+    "NeRV": 0.05,
 }
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the

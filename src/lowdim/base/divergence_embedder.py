@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from lowdim.relations.distances import cross_distances
 from lowdim.solvers.divergence import AllPairsDivergence
 from lowdim.solvers.initialize import apart, classical_start, given_start, random_start
 from lowdim.solvers.quasi_newton import lbfgs
+from lowdim.solvers.sammon import merge_identical, zero_up_to
 
 INITS = ("pca", "random")
 COARSE = 30  # iterations of each stage but the last
@@ -43,13 +44,15 @@ class DivergenceEmbedder(Embedder):
         the share of KL(p || q)."""
         raise NotImplementedError
 
-    def _prepare(self, rows: Any) -> tuple[Array, Array]:
-        """All distances and a start, both relative to the largest distance, `_largest`."""
+    def _prepare(self, rows: Any) -> tuple[Array, Array, Array]:
+        """All distances and a start, both relative to the largest distance, `_largest`; and the
+        kind of each object, for objects that no distance tells apart stay together."""
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.tol, "tol", 0)
         n, k = rows.shape[0], self._check_n_components(rows.shape[0])
         native.n_threads(self.n_jobs)
         D, self._largest = self._all_pairs(rows)
+        first, kinds = merge_identical(D, zero_up_to(D))
         if not isinstance(self.init, str):
             start = given_start(self.init, (n, k), INITS) / self._largest
         elif checks.choice(self.init, "init", INITS) == "random":
@@ -60,30 +63,37 @@ class DivergenceEmbedder(Embedder):
             found = classical_start(D, k, self.n_jobs)
             start = np.zeros((n, k))
             start[:, : found.shape[1]] = found
-        return D, apart(np.array(start, dtype=np.float64))
+        return D, apart(np.array(start[first], dtype=np.float64))[kinds], kinds
 
     def _descend(
-        self, stages: Iterator[AllPairsDivergence], n_stages: int, start: Array, dtype: Any
+        self,
+        stages: Iterator[AllPairsDivergence],
+        n_stages: int,
+        start: Array,
+        kinds: Array,
+        dtype: Any,
     ) -> AllPairsDivergence:
         """Minimise one objective after the other, each from where the one before ended, to
         `embedding_`; a unit of their maps is `_unit` long. Returns the last objective."""
 
-        def show(Y: Array) -> Array:
-            return np.asarray(Y * self._unit, dtype=dtype)
+        def show(Z: Array) -> Array:
+            return np.asarray(Z[kinds] * self._unit, dtype=dtype)
 
         watch = Watch(type(self).__name__, self.max_iter, self.callback, self.verbose)
         coarse = min(COARSE, self.max_iter // (2 * n_stages))
-        Y, done, history = start, 0, [np.empty(0)]
+        Z, done, history = start[np.unique(kinds, return_index=True)[1]], 0, [np.empty(0)]
         for stage, objective in enumerate(stages, 1):
             most = self.max_iter - done if stage == n_stages else coarse
-            found = lbfgs(objective, Y, watch, tol=self.tol, show=show, after=done, most=most)
-            Y, done = found.x, done + len(found.history) - 1
+            found = lbfgs(
+                _tied(objective, kinds), Z, watch, tol=self.tol, show=show, after=done, most=most
+            )
+            Z, done = found.x, done + len(found.history) - 1
             history.append(found.history[1:])
             if watch.stopped:
                 break
         self.kl_divergence_, self.history_ = float(found.value), np.concatenate(history)
         self.n_iter_ = max(1, done)
-        self.embedding_ = show(Y)
+        self.embedding_ = show(Z)
         return objective
 
     def _transform(self, rows: Any) -> Array:
@@ -105,3 +115,15 @@ class DivergenceEmbedder(Embedder):
                 found = place_by_divergence(D, *self._row_to_new(D), places, self.n_jobs)
                 out[part][new] = found * self._unit
         return out
+
+
+def _tied(objective: AllPairsDivergence, kinds: Array) -> Callable[[Array], tuple[float, Array]]:
+    """The objective as a function of the places of the kinds."""
+
+    def of_kinds(Z: Array) -> tuple[float, Array]:
+        value, gradient = objective(Z[kinds])
+        sums = np.zeros_like(Z)
+        np.add.at(sums, kinds, gradient)
+        return value, sums
+
+    return of_kinds

@@ -84,7 +84,7 @@ class MultiscaleSNE(DivergenceEmbedder):
         self.verbose = verbose
 
     def _fit(self, rows: Any) -> None:
-        D, start = self._prepare(rows)
+        D, start, kinds = self._prepare(rows)
         n, k = start.shape
         size = float(np.sqrt(start.var(axis=0, ddof=1).mean())) or 1.0
         self._unit = 1.0 if isinstance(self.init, str) else size * self._largest
@@ -95,7 +95,7 @@ class MultiscaleSNE(DivergenceEmbedder):
         U = min(2.0, max(1.0, self.intrinsic_dim_ / k))
         growth = (self.perplexities_[0] / self.perplexities_) ** (2 * U / k)
         self.precisions_ = 2 ** (1 + 2 / k) * growth
-        self._descend(self._stages(D), n_scales, start / size, D.dtype)
+        self._descend(self._stages(D), n_scales, start / size, kinds, D.dtype)
 
     def _stages(self, D: Array) -> Iterator[AllPairsDivergence]:
         for count, K in enumerate(self.perplexities_):

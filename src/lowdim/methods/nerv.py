@@ -99,7 +99,7 @@ class NeRV(DivergenceEmbedder):
                 "number of neighbours."
             )
         checks.real(self.trade_off, "trade_off", 0, 1)
-        D, start = self._prepare(rows)
+        D, start, kinds = self._prepare(rows)
         beta = log_conditional_of_pairs(D, wanted, self.n_jobs)[1]
         typical = float(np.median(beta[beta > 0])) if beta.any() else 1.0
         self._unit = self._largest / np.sqrt(typical)
@@ -107,7 +107,7 @@ class NeRV(DivergenceEmbedder):
         while 2 * perplexities[0] <= len(D) / 2:
             perplexities.insert(0, 2 * perplexities[0])
         stages = self._stages(D, perplexities, typical)
-        last = self._descend(stages, len(perplexities), start * np.sqrt(typical), D.dtype)
+        last = self._descend(stages, len(perplexities), start * np.sqrt(typical), kinds, D.dtype)
         self.missed_, self.false_ = last.divergences(self.embedding_ / self._unit)
 
     def _stages(

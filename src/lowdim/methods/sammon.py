@@ -17,7 +17,7 @@ from lowdim.extend.frozen import place_by_stress
 from lowdim.relations.distances import cross_distances
 from lowdim.solvers.initialize import apart, classical_start, random_start
 from lowdim.solvers.quasi_newton import Minimum, lbfgs
-from lowdim.solvers.sammon import SammonStress, majorize, merge_identical
+from lowdim.solvers.sammon import SammonStress, majorize, merge_identical, zero_up_to
 from lowdim.solvers.spectral import fix_signs
 
 METHODS: dict[str, Callable[..., Minimum]] = {"lbfgs": lbfgs, "majorize": majorize}
@@ -107,12 +107,12 @@ class Sammon(Embedder):
         self._check_n_components(rows.shape[0])
         native.n_threads(self.n_jobs)
         D, unit = self._all_pairs(rows)
-        first, kinds = merge_identical(D, _floor(D))
+        first, kinds = merge_identical(D, zero_up_to(D))
         start = self._start(D, first, kinds, unit)
         self._unit = unit
         if len(first) < len(D):
             D = np.ascontiguousarray(D[np.ix_(first, first)])
-        stress = SammonStress(D, np.bincount(kinds), _floor(D), self.epsilon, self.n_jobs)
+        stress = SammonStress(D, np.bincount(kinds), zero_up_to(D), self.epsilon, self.n_jobs)
 
         def show(Z: Array) -> Array:
             return np.asarray(stress.decode(Z)[kinds] * unit, dtype=D.dtype)
@@ -166,18 +166,13 @@ class Sammon(Embedder):
             D = np.minimum(D.astype(np.float64) / self._unit, FARTHEST)
             nearest = D.argmin(axis=1)
             found = places[nearest]
-            floor = _floor(self.embedding_)
+            floor = zero_up_to(self.embedding_)
             new = D[np.arange(len(D)), nearest] > floor
             W = 1 / np.maximum(D[new], max(self.epsilon, floor))
             found[new] = place_by_stress(D[new], W, places, self.n_jobs)
             out[part] = found * self._unit
             out[part][~new] = self.embedding_[nearest[~new]]
         return out
-
-
-def _floor(D: Array) -> float:
-    """What counts as zero beside a largest dissimilarity of one."""
-    return 1e-6 if D.dtype == np.float32 else 1e-12
 
 
 def _given(init: Any, shape: tuple[int, int]) -> Array:
