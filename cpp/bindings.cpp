@@ -14,6 +14,7 @@
 #include "lowdim/coranking.hpp"
 #include "lowdim/curvilinear.hpp"
 #include "lowdim/descent.hpp"
+#include "lowdim/divergence.hpp"
 #include "lowdim/forces.hpp"
 #include "lowdim/fuzzy.hpp"
 #include "lowdim/geodesics.hpp"
@@ -163,6 +164,17 @@ void expect_finite(const In2<T>& y) {
     bool finite = true;
     for (size_t k = 0; k < y.size(); ++k) finite &= std::isfinite(y.data()[k]);
     expect(finite, "coordinates must be finite");
+}
+
+Mixture mixture_of(const In2<double>& precisions, double trade_off) {
+    const size_t scales = precisions.shape(1);
+    expect(scales >= 1 && scales <= size_t(kMostScales), "there must be one to 48 scales");
+    for (size_t k = 0; k < precisions.size(); ++k) {
+        const double value = precisions.data()[k];
+        const double before = k % scales > 0 ? precisions.data()[k - 1] : 0.0;
+        expect(value >= before, "precisions must be positive and ascend");
+    }
+    return {int(scales), trade_off};
 }
 
 // The objects of listed pairs must exist; scans that vectorise, little beside what follows them.
@@ -793,6 +805,50 @@ void bind_for(nb::module_& m) {
         },
         "field"_a.noconvert(), "origin"_a.noconvert(), "step"_a, "columns"_a, "y"_a.noconvert(),
         "value"_a.noconvert(), "gradient"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "divergence_gradient",
+        [](In2<T> costs, In2<double> precisions, double trade_off, In2<double> transposed,
+           Out2<double> gradient, int n_threads) {
+            const size_t n = gradient.shape(0);
+            expect(n >= 2 && costs.shape(0) == n && costs.shape(1) == n - 1 &&
+                       precisions.shape(0) == n && transposed.shape(1) == n &&
+                       transposed.shape(0) == gradient.shape(1),
+                   "costs must be (n, n - 1), precisions (n, scales), transposed (dim, n) and "
+                   "gradient (n, dim)");
+            const Mixture mixture = mixture_of(precisions, trade_off);
+            std::pair<double, double> found;
+            {
+                nb::gil_scoped_release unlocked;
+                double sums[2];
+                divergence_gradient<T>(costs.data(), precisions.data(), transposed.data(),
+                                       int64_t(n), int(transposed.shape(0)), mixture, n_threads,
+                                       gradient.data(), sums);
+                found = {sums[0], sums[1]};
+            }
+            return found;
+        },
+        "costs"_a.noconvert(), "precisions"_a.noconvert(), "trade_off"_a,
+        "transposed"_a.noconvert(), "gradient"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "place_by_divergence",
+        [](In2<T> costs, In2<double> precisions, double trade_off, In2<double> transposed,
+           In3<double> starts, Out2<double> y, int max_iter, double tol, int n_threads) {
+            expect(costs.shape(0) == y.shape(0) && precisions.shape(0) == y.shape(0) &&
+                       starts.shape(0) == y.shape(0) && starts.shape(1) >= 1 &&
+                       costs.shape(1) == transposed.shape(1) && costs.shape(1) >= 1 &&
+                       transposed.shape(0) == y.shape(1) && starts.shape(2) == y.shape(1),
+                   "costs must be (new, n), precisions (new, scales), transposed (dim, n), starts "
+                   "(new, starts, dim) and y (new, dim)");
+            const Mixture mixture = mixture_of(precisions, trade_off);
+            nb::gil_scoped_release unlocked;
+            place_by_divergence<T>(costs.data(), precisions.data(), int64_t(y.shape(0)),
+                                   transposed.data(), int64_t(costs.shape(1)), int(y.shape(1)),
+                                   mixture, starts.data(), int64_t(starts.shape(1)), max_iter, tol,
+                                   n_threads, y.data());
+        },
+        "costs"_a.noconvert(), "precisions"_a.noconvert(), "trade_off"_a,
+        "transposed"_a.noconvert(), "starts"_a.noconvert(), "y"_a.noconvert(), "max_iter"_a,
+        "tol"_a, "n_threads"_a);
     m.def(
         "momentum_step",
         [](In2<T> gradient, Out2<T> y, Out2<T> velocity, Out2<T> gains, double rate,

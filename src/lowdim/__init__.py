@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         MaximumVarianceUnfolding as MaximumVarianceUnfolding,
     )
     from lowdim.methods.mds import MDS as MDS
+    from lowdim.methods.multiscale_sne import MultiscaleSNE as MultiscaleSNE
+    from lowdim.methods.nerv import NeRV as NeRV
     from lowdim.methods.pca import PCA as PCA
     from lowdim.methods.sammon import Sammon as Sammon
     from lowdim.methods.sne import SNE as SNE

@@ -248,6 +248,27 @@ CATALOG: tuple[Method, ...] = (
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Yang, Peltonen and Kaski 2014",
     ),
+    Method(
+        name="MultiscaleSNE",
+        module="multiscale_sne",
+        family="neighbour",
+        sentence="perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine",
+        keeps="neighbourhoods of every size",
+        cost="n^2 log n per iteration, n^2 memory",
+        extends="least own divergence on the frozen map; barycentric inverse",
+        paper="Lee, Peluffo-Ordonez and Verleysen 2015",
+    ),
+    Method(
+        name="NeRV",
+        module="nerv",
+        family="neighbour",
+        sentence="perplexity affinities -> quasi-Newton on lambda KL(p || q) + (1 - lambda) "
+        "KL(q || p)",
+        keeps="neighbours: few false ones, or few missed ones, as chosen",
+        cost="n^2 per iteration, n^2 memory",
+        extends="least own divergence on the frozen map; barycentric inverse",
+        paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
+    ),
 )
 
 

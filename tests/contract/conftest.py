@@ -32,12 +32,15 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "DiffusionMap": {"n_neighbors": 8},
     "CurvilinearDistanceAnalysis": {"n_neighbors": 8},
     **dict.fromkeys(("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE"), DESCENT),
+    "MultiscaleSNE": {"max_iter": 40},
+    "NeRV": {"perplexity": 8, "max_iter": 100},
 }
 
 # A long descent is chaotic: two that differ by rounding end apart. What must not matter is looked
 # at after its first steps.
 FIRST_STEPS: dict[str, dict[str, Any]] = {
-    name: {"max_iter": 10} for name in ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE")
+    name: {"max_iter": 10}
+    for name in ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "MultiscaleSNE", "NeRV")
 }
 
 # How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
@@ -57,6 +60,8 @@ NEARBY = {
     "TSNE": 0.05,
     "WeightedTSNE": 0.05,
     "UMAP": 0.05,
+    "MultiscaleSNE": 0.1,
+    "NeRV": 0.05,
 }
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the

@@ -8,7 +8,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from lowdim.catalog import CATALOG
 
 # Parameters without which a method asks for more objects than the checks give it.
-FEW = {name: {"perplexity": 2} for name in ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE")}
+DESCENTS = ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "NeRV")
+FEW = {name: {"perplexity": 2} for name in DESCENTS}
 
 # Where a method means something else on purpose.
 EXPECTED = {

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 # How the map scales when the data does: with it, or not at all.
-SCALES_WITH_DATA = ("PCA", "ClassicalMDS", "Isomap", "MaximumVarianceUnfolding")
+SCALES_WITH_DATA = ("PCA", "ClassicalMDS", "Isomap", "MaximumVarianceUnfolding", "NeRV")
 
 few = settings(
     max_examples=5,

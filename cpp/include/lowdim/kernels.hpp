@@ -13,6 +13,9 @@ inline constexpr int kLanes = 16;
 // Points of a tile that is compared with one query at a time.
 inline constexpr int kTile = 64;
 
+// Widths of neighbourhoods that are averaged; one for each doubling of the number of objects.
+inline constexpr int kMostScales = 48;
+
 // The k best candidates of a row so far: a binary heap with the worst on top, ordered by
 // (value, id), so that the outcome does not depend on the order in which candidates arrive.
 template <class T>
@@ -191,6 +194,15 @@ struct Kernels {
     // Each vertex's sum of nearness over its arcs, and of nearness times squared distance.
     void (*layout_radii)(const Abreast<T>&, const T* at, double a, double b, int dim, int64_t begin,
                          int64_t end, T* mass, T* spread);
+    // A row of neighbours' probabilities p = exp(-cost) against those of the map, q the mean over
+    // the scales h of q_h = exp(-precision_h s) / z_h, at squared distances s; precisions ascend.
+    // Writes KL(p || q), KL(q || p), and the slopes by s of the first times trade_off plus the
+    // second times 1 - trade_off. `work` has room for (n_scales + 2) n.
+    void (*divergence_row)(const T* cost, const T* s, int64_t n, const T* precision, int n_scales,
+                           T trade_off, T* work, T* slope, double* divergences);
+    // One coordinate of sum_j 2 slope_j (at - x_j), each term taken off pulls_j unless that is
+    // null.
+    T (*pull_apart)(const T* slope, const T* x, int64_t n, T at, T* pulls);
 };
 
 // The table in use: the widest instruction set this machine has, or the one that the environment

@@ -482,6 +482,43 @@ def gather(
     return value, gradient
 
 
+def divergence_gradient(
+    costs: Array, precisions: Array, trade_off: float, Y: Array, n_jobs: int | None
+) -> tuple[Array, float, float]:
+    """The gradient of sum_i trade_off KL(p_i || q_i) + (1 - trade_off) KL(q_i || p_i), and the two
+    sums of divergences.
+
+    Row i of `costs` (n, n - 1) holds -log p of all other objects, q is the mean over the scales of
+    softmax(-precision |y_i - y_j|^2), and `precisions` (n, scales) ascend. Coordinates are float64.
+    """
+    gradient = np.empty(Y.shape)
+    transposed = np.ascontiguousarray(Y.T)
+    missed, wrong = _native.divergence_gradient(
+        costs, precisions, trade_off, transposed, gradient, n_threads(n_jobs)
+    )
+    return gradient, float(missed), float(wrong)
+
+
+def place_by_divergence(
+    costs: Array,
+    precisions: Array,
+    trade_off: float,
+    embedding: Array,
+    starts: Array,
+    max_iter: int,
+    tol: float,
+    n_jobs: int | None,
+) -> Array:
+    """Points whose own row has the least divergence from a map that stands still, each on its own,
+    from the best of its starts (new, starts, dim)."""
+    Y = np.empty((len(costs), embedding.shape[1]))
+    fixed = np.ascontiguousarray(embedding.T)
+    _native.place_by_divergence(
+        costs, precisions, trade_off, fixed, starts, Y, max_iter, tol, n_threads(n_jobs)
+    )
+    return Y
+
+
 def momentum_step(
     gradient: Array,
     Y: Array,

@@ -22,6 +22,7 @@ from lowdim.relations.distances import (
     NAN_AWARE,
     Metric,
     check_dissimilarities,
+    distance_matrix,
     resolve_metric,
 )
 from lowdim.relations.graph import NeighborGraph
@@ -192,6 +193,30 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 f"{what} needs the training vectors, but {type(self).__name__} was fitted on "
                 "dissimilarities or arbitrary objects, which have no input space to go back to. "
                 "Fit on vectors."
+            )
+        return rows
+
+    def _all_pairs(self, rows: Any) -> tuple[Array, float]:
+        """The dissimilarities of all pairs as shares of the largest, and the largest."""
+        given = self._precomputed
+        D = self._dense(rows) if given else distance_matrix(rows, self._metric, self._n_jobs)
+        largest = float(D.max())
+        if not np.isfinite(largest):
+            i, j = np.argwhere(~np.isfinite(D))[0]
+            raise ValueError(
+                f"X: the distance of objects {i} and {j} overflows to infinity. Divide X by a "
+                "large number first; the map is the same."
+            )
+        largest = largest or 1.0
+        return np.divide(D, D.dtype.type(largest), out=None if given else D), largest
+
+    def _dense(self, rows: Any) -> Array:
+        """Precomputed dissimilarities of a method that needs them all."""
+        if not isinstance(rows, np.ndarray):
+            raise ValueError(
+                f"X: {type(self).__name__} needs the dissimilarities of all pairs as a dense "
+                f"array, got a {type(rows).__name__}. Use lowdim.geodesics to fill in a graph, or "
+                "X.toarray()."
             )
         return rows
 

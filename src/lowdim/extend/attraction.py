@@ -11,6 +11,9 @@ from lowdim.solvers.repulsion import EXACT, FrozenField, GridField, Similarity
 ITERATIONS = 250
 RATE, MOMENTUM = 0.5, 0.8
 LONGEST = 0.25  # step, in units of the similarity's width
+STARTS = 3  # nearest objects whose places are tried
+DESCENT = 100  # iterations of a row's own descent
+CLOSE = 1e-7  # step at which it ends, in units of the narrowest similarity's width
 ROOM = 5.0  # around the map that new points may use
 
 
@@ -52,6 +55,29 @@ def place_by_affinity(
             n_jobs=n_jobs,
         )
     return Y
+
+
+def place_by_divergence(
+    D: Array,
+    costs: Array,
+    precisions: Array,
+    trade_off: float,
+    embedding: Array,
+    n_jobs: int | None = None,
+) -> Array:
+    """Places y that minimise trade_off KL(p || q) + (1 - trade_off) KL(q || p) against the map,
+    with p = exp(-costs) over all of its points and q the mean over scales of Gaussians.
+
+    Starts from the mean of the map weighted by p or from the place of one of the nearest objects by
+    the distances D (m, n), whichever is best; the rows do not depend on each other.
+    """
+    nearest = np.argsort(D, axis=1, kind="stable")[:, :STARTS]
+    mean = np.einsum("mn,nd->md", np.exp(-costs), embedding)
+    starts = np.concatenate([mean[:, None, :], embedding[nearest]], axis=1)
+    precisions = np.ascontiguousarray(precisions)
+    return native.place_by_divergence(
+        costs, precisions, trade_off, embedding, starts, DESCENT, CLOSE, n_jobs
+    )
 
 
 class _AllOfMap:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
+from lowdim.backends import memory, native
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph, symmetrize
 
@@ -63,6 +63,64 @@ def conditional_matrix(
     indptr = csr.indptr.astype(np.int64, copy=False)
     p = conditional(indptr, csr.data, perplexity, sigma=sigma, n_jobs=n_jobs)
     return csr_array((p, csr.indices, indptr), shape=csr.shape)
+
+
+NARROWEST = 1e8  # precision of a row, in units of its own mean square distance
+ROWS = 64  # of all pairs, handled at once
+
+
+def log_conditional(
+    distances: Array, perplexity: float, *, n_jobs: int | None = None
+) -> tuple[Array, Array]:
+    """-log p_{j|i} of all columns j of each row, for which nothing underflows, and beta_i.
+
+    Where more distances than the perplexity are least, beta would be infinite; it is bounded.
+    """
+    squared = np.square(distances)
+    m, k = squared.shape
+    squared -= squared.min(axis=1, keepdims=True)
+    indptr = np.arange(0, (m + 1) * k, k, dtype=np.int64)
+    beta = native.perplexity_affinities(indptr, squared.ravel(), perplexity, n_jobs)[1]
+    spread = squared.mean(axis=1, dtype=np.float64)
+    spread[beta == 0] = 1.0  # where all distances are the same
+    beta = np.minimum(beta, NARROWEST / spread)
+    squared *= beta[:, None].astype(squared.dtype)
+    total = np.exp(-squared).sum(axis=1, dtype=np.float64)
+    squared += np.log(total)[:, None].astype(squared.dtype)
+    return squared, beta
+
+
+def log_conditional_of_pairs(
+    D: Array, perplexity: float, n_jobs: int | None = None
+) -> tuple[Array, Array]:
+    """-log p_{j|i} of all others in order, (n, n - 1), from all distances (n, n), and beta_i."""
+    n = len(D)
+    memory.claim(
+        n * n * D.dtype.itemsize,
+        f"The matrix of affinities between {n} objects",
+        "Use a method that works on a neighbour graph, such as TSNE, or take a sample of the "
+        "objects and place the others with transform.",
+    )
+    costs, beta = np.empty((n, n - 1), D.dtype), np.empty(n)
+
+    def fill(part: slice) -> None:
+        others = np.arange(n - 1)[None, :]
+        others = others + (others >= np.arange(part.start, part.stop)[:, None])
+        rows = np.take_along_axis(D[part], others, axis=1)
+        costs[part], beta[part] = log_conditional(rows, perplexity, n_jobs=1)
+
+    native.run(fill, native.blocks(n, ROWS), n_jobs)
+    return costs, beta
+
+
+def mix_logs(costs: Array, count: int, more: Array, n_jobs: int | None = None) -> None:
+    """Costs -log p of a mean of `count` affinities, in place those of the mean with one more."""
+
+    def mix(part: slice) -> None:
+        both = np.logaddexp(np.log(count) - costs[part], -more[part])
+        costs[part] = np.log(count + 1) - both
+
+    native.run(mix, native.blocks(len(costs), ROWS), n_jobs)
 
 
 def joint(P: Any, n_jobs: int | None = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from lowdim.base import Embedder
 from lowdim.callbacks import Callback, Watch
 from lowdim.checks import Array
 from lowdim.extend.frozen import place_by_stress
-from lowdim.relations.distances import cross_distances, distance_matrix
-from lowdim.solvers.initialize import classical_start, random_start
-from lowdim.solvers.quasi_newton import lbfgs
-from lowdim.solvers.sammon import SammonStress, majorize, merge_identical
+from lowdim.relations.distances import cross_distances
+from lowdim.solvers.initialize import apart, classical_start, random_start
+from lowdim.solvers.quasi_newton import Minimum, lbfgs
+from lowdim.solvers.sammon import SammonStress, majorize, merge_identical, zero_up_to
 from lowdim.solvers.spectral import fix_signs
 
-METHODS = {"lbfgs": lbfgs, "majorize": majorize}
+METHODS: dict[str, Callable[..., Minimum]] = {"lbfgs": lbfgs, "majorize": majorize}
 FARTHEST = 1e60  # in units of the training data's largest dissimilarity
 
 
@@ -105,13 +106,13 @@ class Sammon(Embedder):
         checks.real(self.epsilon, "epsilon", 0, 1)
         self._check_n_components(rows.shape[0])
         native.n_threads(self.n_jobs)
-        D, unit = self._relative(rows)
-        first, kinds = merge_identical(D, _floor(D))
+        D, unit = self._all_pairs(rows)
+        first, kinds = merge_identical(D, zero_up_to(D))
         start = self._start(D, first, kinds, unit)
         self._unit = unit
         if len(first) < len(D):
             D = np.ascontiguousarray(D[np.ix_(first, first)])
-        stress = SammonStress(D, np.bincount(kinds), _floor(D), self.epsilon, self.n_jobs)
+        stress = SammonStress(D, np.bincount(kinds), zero_up_to(D), self.epsilon, self.n_jobs)
 
         def show(Z: Array) -> Array:
             return np.asarray(stress.decode(Z)[kinds] * unit, dtype=D.dtype)
@@ -123,20 +124,6 @@ class Sammon(Embedder):
         self.embedding_ = np.asarray(self._turned(Y) * unit, dtype=D.dtype)
         self.stress_, self.history_ = float(found.value), found.history
         self.n_iter_ = max(1, len(found.history) - 1)
-
-    def _relative(self, rows: Any) -> tuple[Array, float]:
-        """Dissimilarities as shares of the largest, and the largest."""
-        given = self._precomputed
-        D = _dense(rows) if given else distance_matrix(rows, self._metric, self.n_jobs)
-        unit = float(D.max())
-        if not np.isfinite(unit):
-            i, j = np.argwhere(~np.isfinite(D))[0]
-            raise ValueError(
-                f"X: the distance of objects {i} and {j} overflows to infinity. Divide X by a "
-                "large number first; the map is the same."
-            )
-        unit = unit or 1.0
-        return np.divide(D, D.dtype.type(unit), out=None if given else D), unit
 
     def _start(self, D: Array, first: Array, kinds: Array, unit: float) -> Array:
         """Coordinates of the objects that differ, in units of the largest dissimilarity."""
@@ -157,7 +144,7 @@ class Sammon(Embedder):
             most = min(k, len(first) - 1)
             found = classical_start(inside, most, self.n_jobs)
             start[:, : found.shape[1]] = found
-        return _apart(start)
+        return apart(start)
 
     def _turned(self, Y: Array) -> Array:
         if not isinstance(self.init, str):
@@ -170,7 +157,7 @@ class Sammon(Embedder):
         places = self.embedding_.astype(np.float64) / self._unit
         for part in native.blocks(rows.shape[0], 1024):
             if self._precomputed:
-                D = _dense(rows)[part]
+                D = self._dense(rows)[part]
             else:
                 D = cross_distances(rows[part], self.X_fit_, self._metric, self.n_jobs)
             if not np.isfinite(D).all():
@@ -179,27 +166,13 @@ class Sammon(Embedder):
             D = np.minimum(D.astype(np.float64) / self._unit, FARTHEST)
             nearest = D.argmin(axis=1)
             found = places[nearest]
-            floor = _floor(self.embedding_)
+            floor = zero_up_to(self.embedding_)
             new = D[np.arange(len(D)), nearest] > floor
             W = 1 / np.maximum(D[new], max(self.epsilon, floor))
             found[new] = place_by_stress(D[new], W, places, self.n_jobs)
             out[part] = found * self._unit
             out[part][~new] = self.embedding_[nearest[~new]]
         return out
-
-
-def _floor(D: Array) -> float:
-    """What counts as zero beside a largest dissimilarity of one."""
-    return 1e-6 if D.dtype == np.float32 else 1e-12
-
-
-def _dense(rows: Any) -> Array:
-    if not isinstance(rows, np.ndarray):
-        raise ValueError(
-            f"X: Sammon's stress needs the dissimilarities of all pairs as a dense array, got a "
-            f"{type(rows).__name__}. Use lowdim.geodesics to fill in a graph, or X.toarray()."
-        )
-    return rows
 
 
 def _given(init: Any, shape: tuple[int, int]) -> Array:
@@ -210,18 +183,3 @@ def _given(init: Any, shape: tuple[int, int]) -> Array:
             f"n_components); got {found}."
         )
     return np.asarray(checks.vectors(init, name="init"))
-
-
-def _apart(Y: Array) -> Array:
-    """Coinciding points moved apart by very little, and flat dimensions opened: there the stress
-    has no gradient to follow."""
-    size = float(np.abs(Y).max(initial=0.0))
-    nudge = 1e-4 * (size or 1.0) * np.random.RandomState(0).standard_normal(Y.shape)
-    flat = np.ptp(Y, axis=0) <= 1e-9 * size
-    Y[:, flat] += nudge[:, flat]
-    _, kind, count = np.unique(
-        np.round(Y / (1e-9 * (size or 1.0))), axis=0, return_inverse=True, return_counts=True
-    )
-    same = count[kind.ravel()] > 1
-    Y[same] += nudge[same]
-    return Y

@@ -291,3 +291,18 @@ def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Ar
             f"n_components); got {found}."
         )
     return np.asarray(checks.vectors(init, name="init"))
+
+
+def apart(Y: Array) -> Array:
+    """Coinciding points moved apart by very little, and flat dimensions opened: there the stress
+    has no gradient to follow."""
+    size = float(np.abs(Y).max(initial=0.0))
+    nudge = 1e-4 * (size or 1.0) * np.random.RandomState(0).standard_normal(Y.shape)
+    flat = np.ptp(Y, axis=0) <= 1e-9 * size
+    Y[:, flat] += nudge[:, flat]
+    _, kind, count = np.unique(
+        np.round(Y / (1e-9 * (size or 1.0))), axis=0, return_inverse=True, return_counts=True
+    )
+    same = count[kind.ravel()] > 1
+    Y[same] += nudge[same]
+    return Y

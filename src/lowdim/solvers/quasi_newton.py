@@ -29,12 +29,15 @@ def lbfgs(
     *,
     tol: float,
     show: Callable[[Array], Array],
+    after: int = 0,
+    most: int | None = None,
 ) -> Minimum:
     """Minimise an objective that returns its value and gradient, both for an array like `start`.
 
     Values never increase. Iterations end when several of them together lower the value by less
     than tol times itself, after `watch.max_iter` of them, or when the watch says so; it sees
-    `show(x)`. Ctrl-C ends them too, with the best point so far.
+    `show(x)`. Ctrl-C ends them too, with the best point so far. Where this is one of several
+    minimisations under one watch, `after` are the iterations before it and `most` its own limit.
     """
     from scipy import optimize
 
@@ -53,14 +56,15 @@ def lbfgs(
         history.append(value)
         before = history[-1 - SPAN] if len(history) > SPAN else np.inf
         seen = x if watch.callback is None else show(x)
-        if watch(len(history) - 1, value, seen) or before - value <= tol * value:
+        if watch(after + len(history) - 1, value, seen) or before - value <= tol * value:
             raise StopIteration
 
-    options = {"maxcor": CORRECTIONS, "maxiter": watch.max_iter, "maxfun": 2**31 - 1}
+    limit = watch.max_iter if most is None else most
+    options = {"maxcor": CORRECTIONS, "maxiter": limit, "maxfun": 2**31 - 1}
     with watch:
         value = objective(x)[0]
         history.append(value)
-        if watch.max_iter > 0 and value > 0:
+        if limit > 0 and value > 0:
             minimize(
                 flat,
                 x.ravel(),

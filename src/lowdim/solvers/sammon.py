@@ -130,6 +130,11 @@ def majorize(
     return Minimum(best, value, np.array(history))
 
 
+def zero_up_to(D: Array) -> float:
+    """What counts as zero beside a largest dissimilarity of one."""
+    return 1e-6 if D.dtype == np.float32 else 1e-12
+
+
 def merge_identical(D: Array, floor: float) -> tuple[Array, Array]:
     """Objects that no dissimilarity tells apart: one of each kind, and the kind of each object."""
     n = len(D)

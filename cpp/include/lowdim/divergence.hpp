@@ -1,0 +1,166 @@
+// Row-wise divergences between the neighbours' probabilities of the data and of a map, over all
+// pairs, with their gradient; and new points placed by their own row.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lowdim/kernels.hpp"
+#include "lowdim/parallel.hpp"
+#include "lowdim/stress.hpp"
+
+namespace lowdim {
+
+// What a row minimises: trade_off KL(p || q) + (1 - trade_off) KL(q || p), q averaged over scales.
+struct Mixture {
+    int n_scales;
+    double trade_off;
+};
+
+// Space for one row of n others, and the row's slopes once it was looked at.
+class DivergenceRow {
+  public:
+    DivergenceRow(int64_t n, int dim, const Mixture& mixture)
+        : n_(n),
+          dim_(dim),
+          mixture_(mixture),
+          cost_(size_t(n)),
+          square_(size_t(n)),
+          slope_(size_t(n)),
+          work_(size_t(n) * size_t(mixture.n_scales + 2)) {}
+
+    // The others are points [0, skip) and [skip + 1, n + 1) of x, stored dimension by dimension.
+    template <class T>
+    void look(const T* cost, const double* precision, const double* at, const double* x,
+              int64_t stride, int64_t skip, double* divergences) {
+        std::copy(cost, cost + n_, cost_.begin());
+        std::fill(square_.begin(), square_.end(), 0.0);
+        for (int c = 0; c < dim_; ++c) {
+            const double *before = x + c * stride, *after = before + 1, here = at[c];
+            for (int64_t j = 0; j < skip; ++j)
+                square_[size_t(j)] += (here - before[j]) * (here - before[j]);
+            for (int64_t j = skip; j < n_; ++j)
+                square_[size_t(j)] += (here - after[j]) * (here - after[j]);
+        }
+        kernels<double>().divergence_row(cost_.data(), square_.data(), n_, precision,
+                                         mixture_.n_scales, mixture_.trade_off, work_.data(),
+                                         slope_.data(), divergences);
+    }
+
+    // sum_j 2 slope_j (at - x_j) in one coordinate; `pulls`, unless null, gets the opposite on x.
+    double pull(double at, const double* x, int64_t skip, double* pulls) const {
+        const auto& table = kernels<double>();
+        const double before = table.pull_apart(slope_.data(), x, skip, at, pulls);
+        if (skip == n_) return before;
+        return before + table.pull_apart(slope_.data() + skip, x + skip + 1, n_ - skip, at,
+                                         pulls ? pulls + skip + 1 : nullptr);
+    }
+
+  private:
+    int64_t n_;
+    int dim_;
+    Mixture mixture_;
+    std::vector<double> cost_, square_, slope_, work_;
+};
+
+// The sums over i of KL(p_i || q_i) and of KL(q_i || p_i), and the gradient of their mixture. Row i
+// of `costs` holds -log p of the other n - 1 objects in order, row i of `precisions` one for each
+// scale, ascending; y is stored dimension by dimension, the gradient point by point. Numbers are
+// doubles whatever the matrix is. A row pulls at all points, so rows are cut into parts by their
+// number alone, each adding up in a buffer of its own, and the buffers are added in order.
+template <class T>
+void divergence_gradient(const T* costs, const double* precisions, const double* y, int64_t n,
+                         int dim, const Mixture& mixture, int n_threads, double* gradient,
+                         double* divergences) {
+    const int64_t count = std::clamp<int64_t>(n / 16, 1, kMostParts), others = n - 1;
+    std::vector<double> parts(size_t(count * n * dim), 0.0), sums(size_t(2 * count), 0.0);
+    parallel_chunks(count, n_threads, [&](int64_t part, int) {
+        DivergenceRow row(others, dim, mixture);
+        std::vector<double> at(static_cast<size_t>(dim));
+        double* pulls = parts.data() + part * n * dim;
+        for (int64_t i = n * part / count; i < n * (part + 1) / count; ++i) {
+            for (int c = 0; c < dim; ++c) at[size_t(c)] = y[c * n + i];
+            double found[2];
+            row.look(costs + i * others, precisions + i * mixture.n_scales, at.data(), y, n, i,
+                     found);
+            sums[size_t(2 * part)] += found[0];
+            sums[size_t(2 * part + 1)] += found[1];
+            for (int c = 0; c < dim; ++c)
+                pulls[c * n + i] += row.pull(at[size_t(c)], y + c * n, i, pulls + c * n);
+        }
+    });
+    add_parts(parts, n * dim, count, n_threads,
+              [&](int64_t k, double sum) { gradient[(k % n) * dim + k / n] = sum; });
+    divergences[0] = divergences[1] = 0;
+    for (int64_t part = 0; part < count; ++part) {
+        divergences[0] += sums[size_t(2 * part)];
+        divergences[1] += sums[size_t(2 * part + 1)];
+    }
+}
+
+// New points on a map x (dim, n) that stands still, each where its own row's mixture is least: from
+// the best of its `n_starts` starts by gradient steps of Barzilai and Borwein's length, halved
+// until they go down. A row does not see the others.
+template <class T>
+void place_by_divergence(const T* costs, const double* precisions, int64_t n_new, const double* x,
+                         int64_t n, int dim, const Mixture& mixture, const double* starts,
+                         int64_t n_starts, int max_iter, double tol, int n_threads, double* y) {
+    constexpr double kEnough = 1e-4;  // of the decrease that the gradient promises
+    constexpr int kHalvings = 30;
+    const auto width = static_cast<size_t>(dim);
+    parallel_ranges(n_new, 4, n_threads, [&](int64_t begin, int64_t end, int) {
+        DivergenceRow row(n, dim, mixture);
+        std::vector<double> at(width), next(width), gradient(width), slope(width);
+        for (int64_t r = begin; r < end; ++r) {
+            const double* precision = precisions + r * mixture.n_scales;
+            auto look = [&](const std::vector<double>& place, std::vector<double>& down) {
+                double found[2];
+                row.look(costs + r * n, precision, place.data(), x, n, n, found);
+                for (int c = 0; c < dim; ++c)
+                    down[size_t(c)] = row.pull(place[size_t(c)], x + c * n, n, nullptr);
+                return mixture.trade_off * found[0] + (1 - mixture.trade_off) * found[1];
+            };
+            double value = 0, finest = precision[mixture.n_scales - 1];
+            for (int64_t s = 0; s < n_starts; ++s) {
+                const double* start = starts + (r * n_starts + s) * dim;
+                std::copy(start, start + dim, next.begin());
+                const double tried = look(next, slope);
+                if (s == 0 || tried < value) {
+                    value = tried;
+                    at = next;
+                    gradient = slope;
+                }
+            }
+            double length = finest > 0 ? 1 / (2 * finest) : 0;
+            for (int step = 0; step < max_iter && length > 0; ++step) {
+                double square = 0;
+                for (double g : gradient) square += g * g;
+                double after = value;
+                bool lower = false;
+                for (int halving = 0; halving < kHalvings && !lower; ++halving) {
+                    for (size_t c = 0; c < width; ++c) next[c] = at[c] - length * gradient[c];
+                    after = look(next, slope);
+                    lower = after < value - kEnough * length * square;
+                    if (!lower) length /= 2;
+                }
+                if (!lower) break;
+                double along = 0, bend = 0;
+                for (size_t c = 0; c < width; ++c) {
+                    along += (next[c] - at[c]) * (next[c] - at[c]);
+                    bend += (next[c] - at[c]) * (slope[c] - gradient[c]);
+                }
+                const bool small = along * finest < tol * tol;
+                std::swap(at, next);
+                std::swap(gradient, slope);
+                value = after;
+                if (small) break;
+                length = bend > 0 ? along / bend : 2 * length;
+            }
+            std::copy(at.begin(), at.end(), y + r * dim);
+        }
+    });
+}
+
+}  // namespace lowdim

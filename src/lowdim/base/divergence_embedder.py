@@ -1,0 +1,129 @@
+"""The contract of the methods that compare all neighbours' probabilities, object by object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from lowdim import checks
+from lowdim.backends import native
+from lowdim.base.embedder import Embedder
+from lowdim.callbacks import Watch
+from lowdim.checks import Array
+from lowdim.extend.attraction import place_by_divergence
+from lowdim.relations.distances import cross_distances
+from lowdim.solvers.divergence import AllPairsDivergence
+from lowdim.solvers.initialize import apart, classical_start, given_start, random_start
+from lowdim.solvers.quasi_newton import lbfgs
+from lowdim.solvers.sammon import merge_identical, zero_up_to
+
+INITS = ("pca", "random")
+COARSE = 30  # iterations of each stage but the last
+FARTHEST = 1e60  # in units of the training data's largest dissimilarity
+ROWS = 256  # new objects placed at once
+
+
+class DivergenceEmbedder(Embedder):
+    """An embedder that minimises divergences between the probabilities, in the data and on the map,
+    of all other objects being an object's neighbours.
+
+    A method measures with `_prepare`, minimises with `_descend` what it wants minimised, one
+    objective after the other, and says in `_row_to_new` what a new object's own row is. The
+    parameters `metric`, `init`, `max_iter` and `tol` mean the same in every such method.
+    """
+
+    kl_divergence_: float
+    n_iter_: int
+    history_: Array
+
+    def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
+        """-log p (new, n) of new objects at relative distances D, the precisions on the map, and
+        the share of KL(p || q)."""
+        raise NotImplementedError
+
+    def _prepare(self, rows: Any) -> tuple[Array, Array, Array]:
+        """All distances and a start, both relative to the largest distance, `_largest`; and the
+        kind of each object, for objects that no distance tells apart stay together."""
+        checks.integer(self.max_iter, "max_iter", 1)
+        checks.real(self.tol, "tol", 0)
+        n, k = rows.shape[0], self._check_n_components(rows.shape[0])
+        native.n_threads(self.n_jobs)
+        D, self._largest = self._all_pairs(rows)
+        first, kinds = merge_identical(D, zero_up_to(D))
+        if not isinstance(self.init, str):
+            start = given_start(self.init, (n, k), INITS) / self._largest
+        elif checks.choice(self.init, "init", INITS) == "random":
+            size = float(D.mean(dtype=np.float64)) or 1.0
+            random = check_random_state(self.random_state)
+            start = random_start(n, k, size, random, np.dtype(np.float64))
+        else:
+            found = classical_start(D, k, self.n_jobs)
+            start = np.zeros((n, k))
+            start[:, : found.shape[1]] = found
+        return D, apart(np.array(start[first], dtype=np.float64))[kinds], kinds
+
+    def _descend(
+        self,
+        stages: Iterator[AllPairsDivergence],
+        n_stages: int,
+        start: Array,
+        kinds: Array,
+        dtype: Any,
+    ) -> AllPairsDivergence:
+        """Minimise one objective after the other, each from where the one before ended, to
+        `embedding_`; a unit of their maps is `_unit` long. Returns the last objective."""
+
+        def show(Z: Array) -> Array:
+            return np.asarray(Z[kinds] * self._unit, dtype=dtype)
+
+        watch = Watch(type(self).__name__, self.max_iter, self.callback, self.verbose)
+        coarse = min(COARSE, self.max_iter // (2 * n_stages))
+        Z, done, history = start[np.unique(kinds, return_index=True)[1]], 0, [np.empty(0)]
+        for stage, objective in enumerate(stages, 1):
+            most = self.max_iter - done if stage == n_stages else coarse
+            found = lbfgs(
+                _tied(objective, kinds), Z, watch, tol=self.tol, show=show, after=done, most=most
+            )
+            Z, done = found.x, done + len(found.history) - 1
+            history.append(found.history[1:])
+            if watch.stopped:
+                break
+        self.kl_divergence_, self.history_ = float(found.value), np.concatenate(history)
+        self.n_iter_ = max(1, done)
+        self.embedding_ = show(Z)
+        return objective
+
+    def _transform(self, rows: Any) -> Array:
+        out = np.empty((rows.shape[0], self.embedding_.shape[1]), dtype=self.embedding_.dtype)
+        places = self.embedding_.astype(np.float64) / self._unit
+        for part in native.blocks(rows.shape[0], ROWS):
+            if self._precomputed:
+                D = self._dense(rows)[part]
+            else:
+                D = cross_distances(rows[part], self.X_fit_, self._metric, self.n_jobs)
+            if not np.isfinite(D).all():
+                i = int(np.argwhere(~np.isfinite(D))[0, 0]) + part.start
+                raise ValueError(f"X: the distances of row {i} are not finite numbers.")
+            nearest = D.argmin(axis=1)
+            new = D[np.arange(len(D)), nearest] > 0
+            D = np.minimum(D[new].astype(np.float64) / self._largest, FARTHEST)
+            out[part] = self.embedding_[nearest]
+            if new.any():
+                found = place_by_divergence(D, *self._row_to_new(D), places, self.n_jobs)
+                out[part][new] = found * self._unit
+        return out
+
+
+def _tied(objective: AllPairsDivergence, kinds: Array) -> Callable[[Array], tuple[float, Array]]:
+    """The objective as a function of the places of the kinds."""
+
+    def of_kinds(Z: Array) -> tuple[float, Array]:
+        value, gradient = objective(Z[kinds])
+        sums = np.zeros_like(Z)
+        np.add.at(sums, kinds, gradient)
+        return value, sums
+
+    return of_kinds

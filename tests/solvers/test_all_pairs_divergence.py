@@ -1,0 +1,158 @@
+"""Row-wise divergences over all pairs: their definition, gradients, limits, and threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+from scipy.special import log_softmax, logsumexp
+
+from lowdim.backends import native
+from lowdim.extend.attraction import place_by_divergence
+from lowdim.matrices.affinities import log_conditional, log_conditional_of_pairs, mix_logs
+from lowdim.solvers.divergence import AllPairsDivergence, RowDivergence
+from lowdim.solvers.repulsion import AllPairs, Similarity
+
+
+def naive(costs, precisions, trade_off, Y):
+    """The objective by its definition; nothing in it is clever."""
+    n = len(Y)
+    squared = cdist(Y, Y, "sqeuclidean")[~np.eye(n, dtype=bool)].reshape(n, n - 1)
+    log_q = logsumexp(
+        [log_softmax(-b[:, None] * squared, axis=1) for b in precisions.T], axis=0
+    ) - np.log(precisions.shape[1])
+    missed = (np.exp(-costs) * (-costs - log_q)).sum()
+    false = (np.exp(log_q) * (log_q + costs)).sum()
+    return (trade_off * missed + (1 - trade_off) * false) / n
+
+
+def problem(n, scales, size=1.0, dim=2, seed=0):
+    random = np.random.RandomState(seed)
+    costs = -log_softmax(-5 * random.uniform(size=(n, n - 1)), axis=1)
+    precisions = np.sort(random.uniform(0.05, 1, (n, scales)), axis=1)
+    return costs, precisions, size * random.standard_normal((n, dim))
+
+
+@pytest.mark.parametrize("trade_off", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(("scales", "dim"), [(1, 2), (1, 3), (4, 1), (4, 2)])
+def test_value_and_gradient(scales, dim, trade_off):
+    costs, precisions, Y = problem(25, scales, dim=dim)
+    objective = AllPairsDivergence(costs, precisions, trade_off, 2)
+    assert objective(Y)[0] == pytest.approx(naive(costs, precisions, trade_off, Y), rel=1e-12)
+
+    def value(y):
+        return naive(costs, precisions, trade_off, y.reshape(Y.shape))
+
+    def slope(y):
+        return objective(y.reshape(Y.shape))[1].ravel()
+
+    gap = check_grad(value, slope, Y.ravel(), epsilon=1e-7)
+    assert gap < 1e-5 * np.linalg.norm(slope(Y.ravel()))
+
+
+@pytest.mark.parametrize("scales", [1, 3])
+def test_nothing_underflows_where_points_are_far_apart(scales):
+    costs, precisions, Y = problem(25, scales, size=300.0)
+    value, gradient = AllPairsDivergence(costs, precisions, 0.5)(Y)
+    assert value == pytest.approx(naive(costs, precisions, 0.5, Y), rel=1e-10)
+    assert value > 1e4
+    assert np.isfinite(gradient).all()
+
+
+def test_probabilities_that_would_underflow():
+    costs, precisions, Y = problem(25, 1)
+    costs = -log_softmax(-5000 * costs, axis=1)
+    assert (np.exp(-costs) == 0).any()
+    value, gradient = AllPairsDivergence(costs, precisions, 0.2)(Y)
+    assert value == pytest.approx(naive(costs, precisions, 0.2, Y), rel=1e-10)
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_number_of_threads_does_not_matter(dtype):
+    costs, precisions, Y = problem(530, 3)
+    costs = costs.astype(dtype)
+    one = native.divergence_gradient(costs, precisions, 0.4, Y, 1)
+    for n_jobs in (2, 3):
+        for left, right in zip(
+            one, native.divergence_gradient(costs, precisions, 0.4, Y, n_jobs), strict=True
+        ):
+            np.testing.assert_array_equal(left, right)
+
+
+def test_without_false_neighbours_and_one_width_it_is_stochastic_neighbour_embedding():
+    costs, _, Y = problem(40, 1)
+    P = np.zeros((40, 40))
+    P[~np.eye(40, dtype=bool)] = np.exp(-costs).ravel()
+    gaussian = Similarity("gaussian")
+    sne = RowDivergence(csr_array(P), gaussian, AllPairs(gaussian))
+    gradient, loss = sne(Y, 1.0, True)
+    ours = AllPairsDivergence(costs, np.ones((40, 1)))(Y)
+    assert ours[0] == pytest.approx(loss, rel=1e-10)
+    np.testing.assert_allclose(ours[1], gradient, atol=1e-12)
+
+
+def test_equal_scales_are_one_scale():
+    costs, precisions, Y = problem(30, 1)
+    one = AllPairsDivergence(costs, precisions, 0.3)(Y)
+    three = AllPairsDivergence(costs, np.repeat(precisions, 3, axis=1), 0.3)(Y)
+    assert three[0] == pytest.approx(one[0], rel=1e-12)
+    np.testing.assert_allclose(three[1], one[1], atol=1e-13)
+
+
+def test_affinities_of_all_pairs_have_the_perplexity():
+    X = np.random.RandomState(0).standard_normal((70, 4))
+    D = cdist(X, X)
+    costs, beta = log_conditional_of_pairs(D, 9.0, 2)
+    p = np.exp(-costs)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose((p * costs).sum(axis=1), np.log(9), rtol=1e-8)
+    others = D[3, np.arange(70) != 3]
+    np.testing.assert_allclose(costs[3], -log_softmax(-beta[3] * others**2), rtol=1e-10)
+
+
+def test_affinities_where_most_objects_are_alike():
+    D = np.ones((12, 12))
+    D[:8, :8] = 0
+    np.fill_diagonal(D, 0)
+    costs, beta = log_conditional_of_pairs(D, 3.0)
+    assert np.isfinite(costs).all()
+    assert np.isfinite(beta).all()
+    np.testing.assert_allclose(np.exp(-costs[0, :7]), 1 / 7, rtol=1e-6)
+
+
+def test_a_mean_of_affinities_in_logarithms():
+    random = np.random.RandomState(1)
+    rows = [-log_softmax(-9 * random.uniform(size=(70, 5)), axis=1) for _ in range(3)]
+    costs = rows[0].copy()
+    for count, more in enumerate(rows[1:], 1):
+        mix_logs(costs, count, more, 2)
+    np.testing.assert_allclose(np.exp(-costs), np.mean(np.exp(-np.array(rows)), axis=0))
+
+
+@pytest.mark.parametrize("trade_off", [0.2, 1.0])
+def test_a_new_point_goes_where_its_own_divergence_is_least(trade_off):
+    """No point of a fine grid around it is better."""
+    random = np.random.RandomState(2)
+    Y = random.standard_normal((60, 2))
+    D = cdist(random.standard_normal((5, 2)), Y)
+    costs, beta = log_conditional(D, 10.0)
+    precisions = beta[:, None] * [[1.0, 1.7]]
+    placed = place_by_divergence(D, costs, precisions, trade_off, Y, 2)
+
+    def values(r, at):
+        squared = cdist(at, Y, "sqeuclidean")
+        log_q = logsumexp([log_softmax(-b * squared, axis=1) for b in precisions[r]], axis=0)
+        log_q -= np.log(2)
+        missed = (np.exp(-costs[r]) * (-costs[r] - log_q)).sum(axis=1)
+        return trade_off * missed + (1 - trade_off) * (np.exp(log_q) * (log_q + costs[r])).sum(1)
+
+    side = np.linspace(-0.3, 0.3, 41)
+    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    for r in range(5):
+        least = values(r, placed[r : r + 1])[0]
+        assert least <= values(r, placed[r] + grid).min() + 1e-9
+    alone = place_by_divergence(D[1:2], costs[1:2], precisions[1:2], trade_off, Y, 1)
+    np.testing.assert_array_equal(alone[0], placed[1])
