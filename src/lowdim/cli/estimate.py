@@ -62,13 +62,13 @@ def estimate(method: Method, params: dict[str, Any], X: Any) -> Estimate | None:
     chosen = np.random.RandomState(0).permutation(n)
     large = {**params, **_as_large(method, n)}
     trials: list[Trial] = []
-    size, start = _FIRST, None
-    while size <= n // 3 and (start is None or perf_counter() - start < _PATIENCE):
+    _warm_up(method, large, X[chosen[:_FIRST]][:, chosen[:_FIRST]] if pairwise else X[:_FIRST])
+    size, start = _FIRST, perf_counter()
+    while size <= n // 2 and perf_counter() - start < _PATIENCE:
         rows = np.sort(chosen[:size])
         part = X[rows][:, rows] if pairwise else X[rows]
         with suppress(ValueError, TypeError, RuntimeError, MemoryError):  # too few objects, perhaps
             trials.append(_trial(method, large, part))
-        start = start or perf_counter()  # the first trial loads what the method needs
         size *= 2
     if not trials:
         return None
@@ -100,27 +100,28 @@ def _as_large(method: Method, n: int) -> dict[str, Any]:
     return {}
 
 
+def _warm_up(method: Method, params: dict[str, Any], X: Any) -> None:
+    """A fit that loads what the method needs, and does not count."""
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        method.load()(**params).fit(X)
+
+
 def _trial(method: Method, params: dict[str, Any], X: Any) -> Trial:
-    """The best of two times, and the peak of memory in a third fit, which measuring slows down."""
+    """One fit, timed while its memory is traced, which slows compiled code down but little."""
     log = logging.getLogger("lowdim")
-    level, times = log.level, []
+    level = log.level
     log.setLevel(logging.ERROR)
+    tracemalloc.start()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for _ in range(2):
-                start = perf_counter()
-                method.load()(**params).fit(X)
-                times.append(perf_counter() - start)
-            tracemalloc.start()
-            try:
-                method.load()(**params).fit(X)
-                peak = tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
+            start = perf_counter()
+            method.load()(**params).fit(X)
+            return Trial(X.shape[0], perf_counter() - start, tracemalloc.get_traced_memory()[1])
     finally:
+        tracemalloc.stop()
         log.setLevel(level)
-    return Trial(X.shape[0], min(times), peak)
 
 
 def _carried_on(seen: list[tuple[int, float]], n: int, power: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -19,8 +18,6 @@ from lowdim.relations.graph import NeighborGraph, components
 from lowdim.relations.pairs import Pairs
 from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs, top_eigenpairs
 from lowdim.solvers.svd import principal_axes, scores
-
-logger = logging.getLogger("lowdim")
 
 ALL = 1500  # up to this many objects incomplete pairs are filled in completely
 LANDMARKS = 200
@@ -92,16 +89,14 @@ def spectral_start(
     principal coordinates of their means where the vectors (`rows`) are known, else around a
     spiral. What fails is replaced by chance, and that is announced; nothing here goes on for ever.
     """
+    from scipy.spatial import cKDTree
+
     count, labels = components(graph)
     if count == 1:
         return _modes(graph, k, random, n_jobs)
     sizes = np.bincount(labels)
     centers = _component_centers(labels, sizes, k, rows, n_jobs)
-    gaps = np.full(count, np.inf)
-    for part in native.blocks(count):
-        apart = np.linalg.norm(centers[part, None] - centers[None], axis=2)
-        apart[np.arange(len(apart)), np.arange(part.start, part.start + len(apart))] = np.inf
-        gaps[part] = apart.min(axis=1)
+    gaps = np.asarray(cKDTree(centers).query(centers, k=2)[0])[:, 1]
     room = np.maximum(gaps, 0.1 * np.median(gaps)) / 2
     order = np.argsort(labels, kind="stable")
     ends = np.cumsum(sizes)
