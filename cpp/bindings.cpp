@@ -11,6 +11,7 @@
 
 #include "lowdim/affinities.hpp"
 #include "lowdim/cells.hpp"
+#include "lowdim/convolution.hpp"
 #include "lowdim/coranking.hpp"
 #include "lowdim/curvilinear.hpp"
 #include "lowdim/descent.hpp"
@@ -126,23 +127,35 @@ Similarity similarity_of(const std::string& name, double dof) {
 // The edges of a graph, checked once and then pulled at in every iteration.
 template <class T>
 struct Edges {
-    In1<int64_t> indptr;
-    In1<int32_t> indices;
-    In1<T> p;
+    Csr<T> csr;
 
-    Edges(In1<int64_t> starts, In1<int32_t> ends, In1<T> values)
-        : indptr(std::move(starts)), indices(std::move(ends)), p(std::move(values)) {
+    Edges(In1<int64_t> indptr, In1<int32_t> indices, In1<T> p) {
         checked_graph(indptr, indices, p);
+        csr.indptr.assign(indptr.data(), indptr.data() + indptr.shape(0));
+        csr.indices.assign(indices.data(), indices.data() + indices.shape(0));
+        csr.data.assign(p.data(), p.data() + p.shape(0));
     }
+    int64_t n() const { return int64_t(csr.indptr.size()) - 1; }
     double attraction(const In2<T>& y, const Similarity& kernel, bool loss, int n_threads,
                       const Out2<T>& force) const {
-        const auto n = int64_t(indptr.shape(0)) - 1;
-        expect(int64_t(y.shape(0)) == n && force.shape(0) == y.shape(0) &&
+        expect(int64_t(y.shape(0)) == n() && force.shape(0) == y.shape(0) &&
                    force.shape(1) == y.shape(1),
                "y and force must be (n, dim)");
         nb::gil_scoped_release unlocked;
-        return lowdim::attraction<T>(indptr.data(), indices.data(), p.data(), y.data(), n,
-                                     int(y.shape(1)), kernel, loss, n_threads, force.data());
+        return lowdim::attraction<T>(csr.indptr.data(), csr.indices.data(), csr.data.data(),
+                                     y.data(), n(), int(y.shape(1)), kernel, loss, n_threads,
+                                     force.data());
+    }
+    void renumber(const In1<int32_t>& order, int n_threads) {
+        expect(int64_t(order.shape(0)) == n(), "order must name every vertex");
+        std::vector<char> seen(order.shape(0), 0);
+        for (size_t i = 0; i < order.shape(0); ++i) {
+            const int32_t v = order.data()[i];
+            expect(v >= 0 && v < n() && !seen[size_t(v)], "order must name every vertex once");
+            seen[size_t(v)] = 1;
+        }
+        nb::gil_scoped_release unlocked;
+        csr = renumbered(csr, order.data(), n_threads);
     }
 };
 
@@ -850,6 +863,34 @@ void bind_for(nb::module_& m) {
         "transposed"_a.noconvert(), "starts"_a.noconvert(), "y"_a.noconvert(), "max_iter"_a,
         "tol"_a, "n_threads"_a);
     m.def(
+        "bounds",
+        [](In2<T> y, Out1<double> low, Out1<double> high) {
+            const size_t n = y.shape(0), dim = y.shape(1);
+            expect(low.shape(0) == dim && high.shape(0) == dim && n > 0,
+                   "low and high must have one entry per column");
+            for (size_t c = 0; c < dim; ++c) low.data()[c] = high.data()[c] = double(y.data()[c]);
+            for (size_t i = 0; i < n; ++i)
+                for (size_t c = 0; c < dim; ++c) {
+                    const auto v = double(y.data()[i * dim + c]);
+                    low.data()[c] = v < low.data()[c] ? v : low.data()[c];
+                    high.data()[c] = v > high.data()[c] ? v : high.data()[c];
+                }
+        },
+        "y"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert());
+    m.def(
+        "curve_order",
+        [](In2<T> y) {
+            expect(y.shape(1) >= 1 && y.shape(1) <= 3, "the curve fills up to three dimensions");
+            expect_finite(y);
+            std::vector<int32_t> order;
+            {
+                nb::gil_scoped_release unlocked;
+                order = curve_order<T>(y.data(), int64_t(y.shape(0)), int(y.shape(1))).order;
+            }
+            return to_numpy(std::move(order));
+        },
+        "y"_a.noconvert());
+    m.def(
         "momentum_step",
         [](In2<T> gradient, Out2<T> y, Out2<T> velocity, Out2<T> gains, double rate,
            double momentum, double least_gain, double longest, int n_threads) {
@@ -867,6 +908,30 @@ void bind_for(nb::module_& m) {
 }
 
 template <class T>
+void bind_convolution(nb::module_& m, const char* name) {
+    nb::class_<Convolution<T>>(m, name)
+        .def(
+            "__init__",
+            [](Convolution<T>* self, In2<T> transform, int64_t columns) {
+                expect(int64_t(transform.shape(1)) == columns / 2 + 1 && columns % 2 == 0,
+                       "transform must be (rows, columns / 2 + 1), columns even");
+                new (self) Convolution<T>(int64_t(transform.shape(0)), columns, transform.data());
+            },
+            "transform"_a.noconvert(), "columns"_a)
+        .def(
+            "apply",
+            [](Convolution<T>& self, Out2<T> field, int n_threads) {
+                expect(2 * int64_t(field.shape(0)) <= self.rows() &&
+                           2 * int64_t(field.shape(1)) <= self.columns(),
+                       "the field may fill half of the padded lengths");
+                nb::gil_scoped_release unlocked;
+                self.apply(field.data(), int64_t(field.shape(0)), int64_t(field.shape(1)),
+                           n_threads);
+            },
+            "field"_a.noconvert(), "n_threads"_a);
+}
+
+template <class T>
 void bind_edges(nb::module_& m, const char* name) {
     nb::class_<Edges<T>>(m, name)
         .def(nb::init<In1<int64_t>, In1<int32_t>, In1<T>>(), "indptr"_a.noconvert(),
@@ -878,7 +943,8 @@ void bind_edges(nb::module_& m, const char* name) {
                 return edges.attraction(y, similarity_of(similarity, dof), loss, n_threads, force);
             },
             "y"_a.noconvert(), "similarity"_a, "dof"_a, "loss"_a, "force"_a.noconvert(),
-            "n_threads"_a);
+            "n_threads"_a)
+        .def("renumber", &Edges<T>::renumber, "order"_a.noconvert(), "n_threads"_a);
 }
 
 void bind_cells(nb::module_& m) {
@@ -947,5 +1013,7 @@ NB_MODULE(_native, m) {
     bind_for<double>(m);
     bind_edges<float>(m, "Edges32");
     bind_edges<double>(m, "Edges64");
+    bind_convolution<float>(m, "Convolution32");
+    bind_convolution<double>(m, "Convolution64");
     bind_cells(m);
 }

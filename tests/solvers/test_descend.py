@@ -9,10 +9,21 @@ from lowdim.callbacks import Watch
 from lowdim.solvers.descend import Descent, Phase, descend, learning_rate
 
 
-def bowl(Y, exaggeration, loss):
-    """A bowl that is steeper along the second axis."""
-    steep = np.array([1.0, 4.0])
-    return exaggeration * steep * Y, float((steep * Y**2).sum() / 2)
+class Bowl:
+    """A bowl around a place of its own for every point, steeper along the second axis."""
+
+    def __init__(self, centers=0.0):
+        self.centers = centers
+
+    def __call__(self, Y, exaggeration, loss):
+        steep, gap = np.array([1.0, 4.0]), Y - self.centers
+        return exaggeration * steep * gap, float((steep * gap**2).sum() / 2)
+
+    def renumber(self, order):
+        self.centers = self.centers[order]
+
+
+bowl = Bowl()
 
 
 def start():
@@ -29,6 +40,17 @@ def test_two_runs_equal_one(first, second):
     np.testing.assert_array_equal(parted.gains, whole.gains)
     assert parted.iteration == whole.iteration == first + second
     assert parted.history == whole.history
+
+
+def test_other_numbers_of_the_points_change_nothing():
+    centers = np.random.RandomState(1).standard_normal((50, 2))
+    plain, renamed = Descent(Bowl(centers), start()), Descent(Bowl(centers), start())
+    for _ in range(3):
+        plain.run(Phase(7, 0.05, 0.5))
+        renamed.run(Phase(7, 0.05, 0.5))
+        renamed.renumber()
+    assert (renamed.order != np.arange(50)).any()
+    np.testing.assert_array_equal(renamed.embedding, plain.Y)
 
 
 def test_it_finds_the_bottom():

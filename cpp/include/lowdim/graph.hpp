@@ -97,6 +97,33 @@ Csr<T> symmetrize(int64_t n, const int64_t* indptr, const int32_t* indices, cons
                                      });
 }
 
+// The graph with vertex order[i] called i.
+template <class T>
+Csr<T> renumbered(const Csr<T>& graph, const int32_t* order, int n_threads) {
+    const auto n = int64_t(graph.indptr.size()) - 1;
+    std::vector<int32_t> name(static_cast<size_t>(n));
+    Csr<T> out;
+    out.indptr.assign(size_t(n) + 1, 0);
+    for (int64_t i = 0; i < n; ++i) {
+        name[size_t(order[i])] = int32_t(i);
+        out.indptr[size_t(i) + 1] = out.indptr[size_t(i)] + graph.indptr[size_t(order[i]) + 1] -
+                                    graph.indptr[size_t(order[i])];
+    }
+    out.indices.resize(graph.indices.size());
+    out.data.resize(graph.data.size());
+    parallel_ranges(n, 1024, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i) {
+            const int64_t from = graph.indptr[size_t(order[i])];
+            const int64_t to = out.indptr[size_t(i)], count = out.indptr[size_t(i) + 1] - to;
+            for (int64_t e = 0; e < count; ++e) {
+                out.indices[size_t(to + e)] = name[size_t(graph.indices[size_t(from + e)])];
+                out.data[size_t(to + e)] = graph.data[size_t(from + e)];
+            }
+        }
+    });
+    return out;
+}
+
 // Breadth-first levels from a node at the rim of the first component: how many there are and how
 // many nodes the widest holds. Wide levels mean wide separators, hence costly factorisations.
 inline std::pair<int64_t, int64_t> level_structure(int64_t n, const int64_t* indptr,

@@ -53,12 +53,14 @@ void spread(const T* y, const T* charge, int64_t n, const Grid& grid, int n_thre
         });
 }
 
-// value_i = sum_g field[g] B_g(y_i) and its gradient by y_i.
+// value_i = sum_g field[g] B_g(y_i) and its gradient by y_i, band by band.
 template <class T>
 void gather(const T* field, const Grid& grid, const T* y, int64_t n, int n_threads, T* value,
             T* gradient) {
+    const Bands bands(y, n, grid);
     parallel_ranges(n, 1024, n_threads, [&](int64_t begin, int64_t end, int) {
-        kernels<T>().gather(field, grid, y, begin, end, value, gradient);
+        kernels<T>().gather(field, grid, y, bands.order.data() + begin, end - begin, value,
+                            gradient);
     });
 }
 

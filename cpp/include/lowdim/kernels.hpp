@@ -108,6 +108,10 @@ struct LayoutStep {
     const T* by_mass;    // its radius and over its mass; null: nothing
 };
 
+// Lines that are transformed side by side; one AVX-512 register.
+template <class T>
+inline constexpr int kLines = 64 / static_cast<int>(sizeof(T));
+
 template <class T>
 struct Kernels {
     // Offer every score of the tile to the heaps of its rows (offset[j] added), self excluded.
@@ -174,9 +178,9 @@ struct Kernels {
     // beyond the outermost nodes are held there.
     void (*spread)(const T* y, const T* charge, const int32_t* points, int64_t count, const Grid&,
                    T* field);
-    // value_i = sum_g field[g] B_g(y_i) and its gradient by y_i, for the points [begin, end).
-    void (*gather)(const T* field, const Grid&, const T* y, int64_t begin, int64_t end, T* value,
-                   T* gradient);
+    // value_i = sum_g field[g] B_g(y_i) and its gradient by y_i, for the listed points.
+    void (*gather)(const T* field, const Grid&, const T* y, const int32_t* points, int64_t count,
+                   T* value, T* gradient);
     // out[r, j] = start[j] + sum_t queries[t, r] panel[t, j], summed in the order of t, so that a
     // product does not depend on its company.
     void (*panel_products)(const T* queries, const T* panel, const T* start, int64_t dim, T* out);
@@ -203,6 +207,11 @@ struct Kernels {
     // One coordinate of sum_j 2 slope_j (at - x_j), each term taken off pulls_j unless that is
     // null.
     T (*pull_apart)(const T* slope, const T* x, int64_t n, T at, T* pulls);
+    // The Fourier transforms of kLines<T> lines of n points; line l has its point k at k kLines +
+    // l. `turns` holds the factors of the passes. Exchanging re and im transforms backwards. True
+    // if the result is in the other room, which is needed in any case.
+    bool (*fourier)(T* re, T* im, T* other_re, T* other_im, int64_t n, const int* radices,
+                    int passes, const T* turns);
 };
 
 // The table in use: the widest instruction set this machine has, or the one that the environment

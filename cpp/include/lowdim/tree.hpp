@@ -14,12 +14,55 @@
 
 namespace lowdim {
 
+inline constexpr int kCurveBits = 21;  // digits on each axis: 2^-21 of the map
+
+struct CurveOrder {
+    std::vector<uint64_t> keys;
+    std::vector<int32_t> order;
+};
+
+// Points in the order of a curve that visits every cell of a tree in one go (Morton's).
+template <class T>
+CurveOrder curve_order(const T* y, int64_t n, int dim) {
+    std::array<double, 3> low{}, high{};
+    for (int c = 0; c < dim; ++c) low[size_t(c)] = high[size_t(c)] = n > 0 ? double(y[c]) : 0.0;
+    for (int64_t i = 0; i < n; ++i)
+        for (int c = 0; c < dim; ++c) {
+            low[size_t(c)] = std::min(low[size_t(c)], double(y[i * dim + c]));
+            high[size_t(c)] = std::max(high[size_t(c)], double(y[i * dim + c]));
+        }
+    double side = 0;
+    for (int c = 0; c < dim; ++c) side = std::max(side, high[size_t(c)] - low[size_t(c)]);
+    const double scale = side > 0 ? double((1 << kCurveBits) - 1) / side : 0;
+    std::vector<std::pair<uint64_t, int32_t>> keyed(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) {
+        uint64_t key = 0;
+        std::array<uint64_t, 3> place{};
+        for (int c = 0; c < dim; ++c)
+            place[size_t(c)] = uint64_t((double(y[i * dim + c]) - low[size_t(c)]) * scale);
+        for (int b = kCurveBits - 1; b >= 0; --b)
+            for (int c = 0; c < dim; ++c) key = key << 1 | (place[size_t(c)] >> b & 1);
+        keyed[size_t(i)] = {key, int32_t(i)};
+    }
+    std::sort(keyed.begin(), keyed.end());
+    CurveOrder found;
+    found.keys.reserve(size_t(n));
+    found.order.reserve(size_t(n));
+    for (const auto& [key, i] : keyed) {
+        found.keys.push_back(key);
+        found.order.push_back(i);
+    }
+    return found;
+}
+
 template <class T>
 class Tree {
   public:
     // The points y (n, dim), with masses or null for ones.
     Tree(const T* y, const T* mass, int64_t n, int dim) : dim_(dim), n_(n) {
-        sort(y);
+        CurveOrder curve = curve_order(y, n, dim);
+        keys_ = std::move(curve.keys);
+        order_ = std::move(curve.order);
         points_.resize(static_cast<size_t>(n * dim));
         mass_.assign(static_cast<size_t>(n), T(1));
         for (int64_t i = 0; i < n; ++i) {
@@ -27,7 +70,7 @@ class Tree {
                 points_[at(c, i)] = y[int64_t(order_[size_t(i)]) * dim + c];
             if (mass != nullptr) mass_[size_t(i)] = mass[order_[size_t(i)]];
         }
-        if (n > 0) grow(0, n, kBits - 1);
+        if (n > 0) grow(0, n, kCurveBits - 1);
     }
 
     // force and z of every point, itself excluded; a cell acts as a whole where its size is less
@@ -69,7 +112,6 @@ class Tree {
     }
 
   private:
-    static constexpr int kBits = 21;  // levels of the tree: cells of a side of 2^-21 of the map
     static constexpr int64_t kLeaf = 8, kGroup = 32;
 
     struct Cell {
@@ -84,37 +126,6 @@ class Tree {
     };
 
     size_t at(int c, int64_t i) const { return static_cast<size_t>(c * n_ + i); }
-
-    // Points in the order of a curve that visits every cell of the tree in one go.
-    void sort(const T* y) {
-        std::array<double, 3> low{}, high{};
-        for (int c = 0; c < dim_; ++c) low[size_t(c)] = high[size_t(c)] = n_ > 0 ? y[c] : 0;
-        for (int64_t i = 0; i < n_; ++i)
-            for (int c = 0; c < dim_; ++c) {
-                low[size_t(c)] = std::min(low[size_t(c)], double(y[i * dim_ + c]));
-                high[size_t(c)] = std::max(high[size_t(c)], double(y[i * dim_ + c]));
-            }
-        double side = 0;
-        for (int c = 0; c < dim_; ++c) side = std::max(side, high[size_t(c)] - low[size_t(c)]);
-        const double scale = side > 0 ? double((1 << kBits) - 1) / side : 0;
-        std::vector<std::pair<uint64_t, int32_t>> keyed(static_cast<size_t>(n_));
-        for (int64_t i = 0; i < n_; ++i) {
-            uint64_t key = 0;
-            std::array<uint64_t, 3> place{};
-            for (int c = 0; c < dim_; ++c)
-                place[size_t(c)] = uint64_t((double(y[i * dim_ + c]) - low[size_t(c)]) * scale);
-            for (int b = kBits - 1; b >= 0; --b)
-                for (int c = 0; c < dim_; ++c) key = key << 1 | (place[size_t(c)] >> b & 1);
-            keyed[size_t(i)] = {key, int32_t(i)};
-        }
-        std::sort(keyed.begin(), keyed.end());
-        keys_.resize(size_t(n_));
-        order_.resize(size_t(n_));
-        for (int64_t i = 0; i < n_; ++i) {
-            keys_[size_t(i)] = keyed[size_t(i)].first;
-            order_[size_t(i)] = keyed[size_t(i)].second;
-        }
-    }
 
     // The cell of the points [begin, end), which share all digits above `level`, and those in it.
     void grow(int64_t begin, int64_t end, int level) {

@@ -432,6 +432,22 @@ class Edges:
         logs = self.edges.attraction(Y, similarity, dof, loss, force, n_threads(n_jobs))
         return force, float(logs)
 
+    def renumber(self, order: Array, n_jobs: int | None) -> None:
+        """Call vertex order[i] by the number i."""
+        self.edges.renumber(order, n_threads(n_jobs))
+
+
+def bounds(Y: Array) -> tuple[Array, Array]:
+    """The least and the largest entry of each of a few columns."""
+    low, high = np.empty(Y.shape[1]), np.empty(Y.shape[1])
+    _native.bounds(Y, low, high)
+    return low, high
+
+
+def curve_order(Y: Array) -> Array:
+    """Points in the order of a curve that fills the map: those near in it are near each other."""
+    return np.asarray(_native.curve_order(Y))
+
 
 def repulsion(
     Y: Array,
@@ -517,6 +533,18 @@ def place_by_divergence(
         costs, precisions, trade_off, fixed, starts, Y, max_iter, tol, n_threads(n_jobs)
     )
     return Y
+
+
+class Convolution:
+    """Convolution of fields with one even kernel, given by its real transform (`rfft2`)."""
+
+    def __init__(self, transform: Array, columns: int) -> None:
+        kind = _native.Convolution32 if transform.dtype == np.float32 else _native.Convolution64
+        self.convolution = kind(np.ascontiguousarray(transform), columns)
+
+    def apply(self, field: Array, n_jobs: int | None) -> None:
+        """Convolve a field of at most half of the padded lengths, in place."""
+        self.convolution.apply(field, n_threads(n_jobs))
 
 
 def momentum_step(

@@ -177,7 +177,7 @@ class StochasticEmbedder(NeighborEmbedder):
         self.kl_divergence_ = float(objective(descent.Y, 1.0, True)[1])
         self.n_iter_ = descent.iteration
         self.history_ = np.array(descent.history).reshape(-1, 2)
-        self.embedding_ = descent.Y
+        self.embedding_ = descent.embedding
 
     def _transform(self, rows: Any) -> Array:
         n = len(self.embedding_)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -12,11 +12,20 @@ from lowdim.backends import native
 from lowdim.callbacks import Watch
 from lowdim.checks import Array
 
-Objective = Callable[[Array, float, bool], tuple[Array, float]]
-"""(Y, exaggeration of the attraction, loss wanted?) -> gradient and loss (or NaN)."""
+
+class Objective(Protocol):
+    """What is minimised."""
+
+    def __call__(self, Y: Array, exaggeration: float, loss: bool) -> tuple[Array, float]:
+        """The gradient, with the attraction exaggerated, and the loss (NaN if not wanted)."""
+
+    def renumber(self, order: Array) -> None:
+        """Call point order[i] by the number i."""
+
 
 CHECK = 50  # iterations between looks at the loss
 LEAST_GAIN = 0.01
+ORDERED_FROM = 20_000  # points from which the map does not fit the fastest cache
 LONGEST_STEP = 5.0  # that a point takes at once, in units of the similarity's width
 
 
@@ -47,14 +56,31 @@ class Descent:
     history: list[tuple[int, float]] = field(default_factory=list)
     best: float = np.inf
     best_at: int = 0
-    ended: bool = False
+    order: Array | None = None  # the first numbers of the points, where they have others now
 
     def __post_init__(self) -> None:
         self.velocity, self.gains = np.zeros_like(self.Y), np.ones_like(self.Y)
 
+    @property
+    def embedding(self) -> Array:
+        """The map, its points by the numbers they came with."""
+        if self.order is None:
+            return self.Y
+        out = np.empty_like(self.Y)
+        out[self.order] = self.Y
+        return out
+
+    def renumber(self) -> None:
+        """Give near points near numbers, so that what is needed together is in cache together."""
+        order = native.curve_order(self.Y)
+        self.objective.renumber(order)
+        self.Y, self.velocity, self.gains = (
+            np.ascontiguousarray(part[order]) for part in (self.Y, self.velocity, self.gains)
+        )
+        self.order = order if self.order is None else self.order[order]
+
     def run(self, phase: Phase, watch: Watch | None = None) -> bool:
         """Go on through a phase; false where it was ended early."""
-        self.ended = False
         for _ in range(phase.iterations):
             look = (self.iteration + 1) % CHECK == 0
             told = watch is not None and (watch.callback is not None or bool(watch.verbose))
@@ -73,9 +99,10 @@ class Descent:
             self.iteration += 1
             if not np.isfinite(norm):
                 raise FloatingPointError("the descent diverged")
-            stop = watch is not None and watch(self.iteration, loss, self.Y)
+            stop = watch is not None and watch(
+                self.iteration, loss, self.embedding if watch.callback else self.Y
+            )
             if stop or (look and self._ends(loss, norm)):
-                self.ended = True
                 return False
         return True
 
@@ -93,8 +120,10 @@ class Descent:
 def descend(descent: Descent, phases: list[Phase], watch: Watch) -> None:
     """Run through the phases; Ctrl-C and callbacks end all of them and keep the map."""
     with watch:
-        for phase in phases:
+        for number, phase in enumerate(phases):
             descent.forget_best()
+            if number > 0 and len(descent.Y) > ORDERED_FROM and descent.Y.shape[1] <= 3:
+                descent.renumber()
             descent.run(phase, watch)
             if watch.stopped:
                 return

@@ -53,6 +53,11 @@ class PairDivergence:
         gradient -= push
         return gradient, self.constant - logs + np.log(total) if loss else np.nan
 
+    def renumber(self, order: Array) -> None:
+        """Call point order[i] by the number i."""
+        self.edges.renumber(order, self.n_jobs)
+        self.mass = None if self.mass is None else self.mass[order]
+
 
 class RowDivergence:
     """The mean over i of KL(P_i || Q_i), q_{j|i} = w_ij / Z_i (Hinton and Roweis 2002).
@@ -85,6 +90,10 @@ class RowDivergence:
         if not loss:
             return gradient, np.nan
         return gradient, (self.constant - logs + float(np.log(z).sum(dtype=np.float64))) / self.n
+
+    def renumber(self, order: Array) -> None:
+        """Call point order[i] by the number i."""
+        self.edges.renumber(order, self.n_jobs)
 
 
 class AllPairsDivergence:

@@ -86,7 +86,7 @@ class GridField:
     def __init__(self, similarity: Similarity, n_jobs: int | None = None) -> None:
         self.similarity, self.n_jobs = similarity, n_jobs
         self._known: tuple[Any, ...] = ()
-        self._transform: Array = np.empty(0)
+        self._convolution: native.Convolution
         self._offset = 0.0
 
     def __call__(self, Y: Array, mass: Array | None = None) -> tuple[Array, Array]:
@@ -97,19 +97,20 @@ class GridField:
     def frozen(self, Y: Array, mass: Array | None = None, room: float = 0.0) -> FrozenField:
         """The field of the points Y as it is, to be read off anywhere; `room` widens it on every
         side, in units of the map's distances."""
-        low, high = Y.min(axis=0).astype(np.float64) - room, Y.max(axis=0).astype(np.float64) + room
+        low, high = native.bounds(Y)
+        low, high = low - room, high + room
         if not np.isfinite(high - low).all():
             raise FloatingPointError("the map's coordinates overflowed")
         step, lengths = self._layout(high - low)
-        transform = self._kernel(step, lengths, Y.dtype)
+        convolution = self._kernel(step, lengths, Y.dtype)
         nodes = [length // 2 for length in lengths]
         origin = (low + high) / 2 - step * (np.array(nodes) - 1) / 2
         total = float(len(Y) if mass is None else mass.sum(dtype=np.float64))
-        sources = np.empty((nodes[0], nodes[1] if len(nodes) > 1 else 1), Y.dtype)
-        native.spread(Y, mass, origin, step, sources.shape[1], sources, self.n_jobs)
-        values = _convolve(sources, transform, lengths, native.n_threads(self.n_jobs))
+        field = np.empty((nodes[0], nodes[1] if len(nodes) > 1 else 1), Y.dtype)
+        native.spread(Y, mass, origin, step, field.shape[1], field, self.n_jobs)
+        convolution.apply(field.reshape(-1, nodes[-1]), self.n_jobs)
         return FrozenField(
-            values, origin, step, self._offset * total, self.similarity.width, self.n_jobs
+            field, origin, step, self._offset * total, self.similarity.width, self.n_jobs
         )
 
     def _layout(self, span: Array) -> tuple[float, list[int]]:
@@ -125,30 +126,32 @@ class GridField:
         nodes = np.ceil(span / step).astype(int) + 1 + 2 * MARGIN
         return float(step), [2 * next_fast_len(int(count), True) for count in nodes]
 
-    def _kernel(self, step: float, lengths: list[int], dtype: Any) -> Array:
-        """The transform of the sampled w over that of the splines, twice; kept while it serves.
+    def _kernel(self, step: float, lengths: list[int], dtype: Any) -> native.Convolution:
+        """Convolution with w over the splines' own transforms, twice; kept while it serves.
 
         w is taken relative to its value at the far corner: on a small map its differences, which
         are the forces, would drown in the rounding of its values.
         """
         if self._known == (step, *lengths, dtype):
-            return self._transform
-        from scipy.fft import rfft, rfft2
+            return self._convolution
+        from scipy.fft import rfft2
 
-        axes = [np.minimum(np.arange(m), m - np.arange(m)) * step for m in lengths]
-        squares = [axis**2 for axis in axes]
-        splines = [_spline_transform(m) for m in lengths]
+        shape = lengths if len(lengths) > 1 else [2, *lengths]  # one axis is a single row
+        rows, columns = (np.minimum(np.arange(m), m - np.arange(m)) * step for m in shape)
         if len(lengths) == 1:
-            s, divisor = squares[0], splines[0][: lengths[0] // 2 + 1]
+            rows, splines = np.zeros(2), np.ones(2)
         else:
-            s = squares[0][:, None] + squares[1][None, :]
-            divisor = splines[0][:, None] * splines[1][None, : lengths[1] // 2 + 1]
-        self._offset = float(self.similarity(np.array(sum(square.max() for square in squares))))
-        w = self.similarity(s) - self._offset
-        found = (rfft(w) if len(lengths) == 1 else rfft2(w)).real / divisor**2
-        self._transform = found.astype(dtype)  # w is even, so its transform is real
+            splines = _spline_transform(shape[0])
+        s = rows[:, None] ** 2 + columns[None, :] ** 2
+        self._offset = float(self.similarity(s.max()))
+        divisor = splines[:, None] * _spline_transform(shape[1])[None, : shape[1] // 2 + 1]
+        # w is even, so its transform is real.
+        transform = rfft2(self.similarity(s) - self._offset).real / divisor**2
+        if len(lengths) == 1:
+            transform[1] = transform[0] = transform[0] / 2
+        self._convolution = native.Convolution(transform.astype(dtype), shape[1])
         self._known = (step, *lengths, dtype)
-        return self._transform
+        return self._convolution
 
 
 @dataclass(frozen=True)
@@ -170,22 +173,6 @@ class FrozenField:
         gradient *= Y.dtype.type(-self.width / 2)
         z += Y.dtype.type(self.offset)
         return gradient, z
-
-
-def _convolve(sources: Array, transform: Array, lengths: list[int], workers: int) -> Array:
-    """The sources convolved with the kernel; the empty half of the padding is never transformed."""
-    from scipy.fft import fft, ifft, irfft, rfft
-
-    rows, columns = sources.shape
-    if len(lengths) == 1:
-        spectrum = rfft(sources[:, 0], lengths[0]) * transform
-        return np.ascontiguousarray(irfft(spectrum, lengths[0])[:rows, None], sources.dtype)
-    spectrum = rfft(sources, lengths[1], axis=1, workers=workers)
-    spectrum = fft(spectrum, lengths[0], axis=0, workers=workers, overwrite_x=True)
-    spectrum *= transform
-    spectrum = ifft(spectrum, axis=0, workers=workers, overwrite_x=True)[:rows]
-    values = irfft(spectrum, lengths[1], axis=1, workers=workers)
-    return np.ascontiguousarray(values[:, :columns], sources.dtype)
 
 
 def _spline_transform(length: int) -> Array:
