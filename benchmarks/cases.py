@@ -16,6 +16,7 @@ from benchmarks.quality import Array, Data, Quality
 
 WARM_UP = 500  # objects in the small job that comes before the measured one
 HAS_UMAP = find_spec("umap") is not None
+HAS_OPENTSNE = find_spec("openTSNE") is not None
 
 Job = Callable[[Data], Any]
 
@@ -229,6 +230,30 @@ def umap(name: str, *, fresh: bool, seed: int | None) -> Case:
     )
 
 
+def open_tsne(data: Data) -> Any:
+    """openTSNE with its own defaults but for the number of threads."""
+    from types import SimpleNamespace
+
+    from openTSNE import TSNE
+
+    model = TSNE(perplexity=30, n_jobs=2, random_state=0)
+    return SimpleNamespace(embedding_=np.asarray(model.fit(data["X"])))
+
+
+def tsne(name: str, n: int, iterations: int, peer: Job | None, package: str) -> Case:
+    """Raw pixels to a map, neighbours included; the divergence by one function for both."""
+    return Case(
+        name,
+        n,
+        fashion,
+        fit("lowdim.TSNE", perplexity=30, max_iter=iterations, random_state=0),
+        quality.divergence,
+        peer,
+        peer_package=package,
+        fresh=True,
+    )
+
+
 def locally_linear(method: str) -> Case:
     settings = {"n_neighbors": 12, "n_components": 2, "method": method}
     return Case(
@@ -309,6 +334,14 @@ CASES = [
     ),
     kernel_pca("kernel-pca", quality.eigenvalue_sum),
     kernel_pca("kernel-pca-preimage", quality.preimages, fit_inverse_transform=True),
+    tsne("tsne", 70_000, 750, open_tsne if HAS_OPENTSNE else None, "openTSNE"),
+    tsne(
+        "tsne-5000",
+        5_000,
+        1000,
+        fit("sklearn.manifold.TSNE", perplexity=30, max_iter=1000, random_state=0, n_jobs=-1),
+        "scikit-learn",
+    ),
     umap("umap", fresh=True, seed=None),
     umap("umap-second-call", fresh=False, seed=None),
     umap("umap-seeded", fresh=True, seed=0),

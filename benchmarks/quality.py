@@ -105,6 +105,20 @@ def neighborhoods(fitted: Any, data: Data) -> Quality:
     }
 
 
+def divergence(fitted: Any, data: Data) -> Quality:
+    """t-SNE's divergence at perplexity 30 from exact neighbours, and what `neighborhoods` tells."""
+    import lowdim
+    from lowdim.matrices.affinities import conditional_matrix, joint
+    from lowdim.solvers.divergence import PairDivergence
+    from lowdim.solvers.repulsion import AllPairs, Similarity
+
+    graph = lowdim.neighbors(data["X"], 90, method="exact")
+    P = joint(conditional_matrix(graph, 30.0))
+    Y = np.ascontiguousarray(fitted.embedding_, dtype=P.dtype)
+    value = PairDivergence(P, Similarity(), AllPairs(Similarity()))(Y, 1.0, True)[1]
+    return {"divergence": float(value), **neighborhoods(fitted, data)}
+
+
 def eigenvector_residual(Y: Array, data: Data) -> Quality:
     """Largest residual of L u = lambda u, lambda u's Rayleigh quotient, and the sum of the lambdas.
 

@@ -22,6 +22,7 @@ from lowdim.solvers.repulsion import AllPairs, Similarity, choose_repulsion
 
 METHODS = ("auto", "exact", "barnes_hut", "fft")
 EARLY, EARLY_MOMENTUM, MOMENTUM = 250, 0.5, 0.8
+UNFOLDED = 100  # iterations after which neighbours have found each other for the first time
 NEW_PERPLEXITY = 5.0  # of new objects, whose place a few near neighbours tell best
 
 
@@ -160,8 +161,10 @@ class StochasticEmbedder(NeighborEmbedder):
         early = min(EARLY, self.max_iter)
         self.learning_rate_ = learning_rate(self.learning_rate, n, self.early_exaggeration)
         late = learning_rate(self.learning_rate, n, max(self.exaggeration, 1.0))
+        first = min(UNFOLDED, early)
         phases = [
-            Phase(early, self.learning_rate_, EARLY_MOMENTUM, self.early_exaggeration),
+            Phase(first, self.learning_rate_, EARLY_MOMENTUM, self.early_exaggeration),
+            Phase(early - first, self.learning_rate_, EARLY_MOMENTUM, self.early_exaggeration),
             Phase(self.max_iter - early, late, MOMENTUM, self.exaggeration),
         ]
         patience = self.n_iter_without_progress
