@@ -22,7 +22,7 @@ pytestmark = [
 
 OURS = {
     name: getattr(lowdim, name)
-    for name in ("Isomap", "LocallyLinearEmbedding", "ClassicalMDS", "KernelPCA", "MDS")
+    for name in ("Isomap", "LocallyLinearEmbedding", "ClassicalMDS", "KernelPCA", "MDS", "TSNE")
 }
 
 DIFFERENT = {
@@ -37,6 +37,25 @@ DIFFERENT = {
     "test_precomputed_kernel_not_psd[randomized]": (
         "the largest eigenvalues are found here, not the largest in absolute value"
     ),
+    "test_bad_precomputed_distances": "says the same in other words",
+    "test_exact_no_precomputed_sparse": "a sparse graph is welcome here",
+    "test_high_perplexity_precomputed_sparse_distances": "as many neighbours as there are do",
+    "test_sparse_precomputed_distance": "equal but for rounding, which a long descent enlarges",
+    "test_non_positive_computed_distances": "maps two points to a plane",
+    "test_n_components_range": "maps two points to more dimensions than there are points",
+    "test_pca_initialization_not_compatible_with_precomputed_kernel": (
+        "classical scaling stands in for principal components"
+    ),
+    "test_max_iter_used": "n_iter_ is the number of iterations, not of the last from zero",
+    "test_verbose": "reads the output, which is a progress bar here",
+    "test_n_iter_without_progress": "reads the output, which is a progress bar here",
+    "test_accessible_kl_divergence": "reads the output, which is a progress bar here",
+    "test_min_grad_norm": "reads the output, which is a progress bar here",
+    "test_64bit": "float64 in, float64 out",
+    "test_tsne_with_different_distance_metrics": (
+        "equal but for rounding, which a long descent enlarges"
+    ),
+    "test_tsne_with_mahalanobis_distance": "the covariance is taken from the data",
 }
 
 
@@ -74,6 +93,7 @@ for suite in (
     "sklearn.manifold.tests.test_locally_linear",
     "sklearn.manifold.tests.test_classical_mds",
     "sklearn.manifold.tests.test_mds",
+    "sklearn.manifold.tests.test_t_sne",
     "sklearn.decomposition.tests.test_kernel_pca",
 ):
     module = load(suite)

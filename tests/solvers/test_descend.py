@@ -79,8 +79,14 @@ def test_no_point_leaps():
     assert np.linalg.norm(descent.Y - before, axis=1).max() == pytest.approx(5.0)
 
 
+def test_what_collapsed_begins_again():
+    descent = Descent(bowl, start())
+    descend(descent, [Phase(300, 0.05, 0.5), Phase(1, 1e-9, 0.5)], Watch("test", 301), start())
+    np.testing.assert_allclose(descent.Y, start(), atol=1e-6)
+
+
 def test_a_flat_gradient_ends_it():
-    descent = Descent(bowl, start(), min_grad_norm=1e-3)
+    descent = Descent(Bowl(np.full((50, 2), 3.0)), start(), min_grad_norm=1e-3)
     assert not descent.run(Phase(1000, 0.05, 0.8))
     assert descent.iteration < 1000
     assert descent.iteration % 50 == 0
@@ -102,7 +108,7 @@ def test_the_callback_sees_every_iteration_and_stops_all_phases():
 
     descent = Descent(bowl, start())
     watch = Watch("test", 100, look)
-    descend(descent, [Phase(10, 0.05, 0.5, 3.0), Phase(90, 0.05, 0.8)], watch)
+    descend(descent, [Phase(10, 0.05, 0.5, 3.0), Phase(90, 0.05, 0.8)], watch, start())
     assert [number for number, _ in seen] == list(range(1, 13))
     assert np.isfinite([loss for _, loss in seen]).all()
 

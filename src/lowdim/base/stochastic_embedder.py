@@ -176,7 +176,7 @@ class StochasticEmbedder(NeighborEmbedder):
             self.n_jobs,
         )
         watch = Watch(type(self).__name__, self.max_iter, self.callback, self.verbose)
-        descend(descent, phases, watch)
+        descend(descent, phases, watch, fallback=start.copy())
         self.kl_divergence_ = float(objective(descent.Y, 1.0, True)[1])
         self.n_iter_ = descent.iteration
         self.history_ = np.array(descent.history).reshape(-1, 2)

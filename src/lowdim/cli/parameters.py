@@ -103,7 +103,7 @@ def descriptions(cls: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     current: list[str] = []
     # An entry starts a line, or follows the full stop of the one before.
-    entry = re.compile(r"(?:^|(?<=\. ))((?:\w+, )*\w+) : ")
+    entry = re.compile(r"(?:^|(?<=\. ))((?:\w+, )*\w+) :(?: |$)")
     lines = re.sub(r"(?m)^(\w+(?:, \w+)*,)\n\s*", r"\1 ", match[1])  # names over two lines
     for line in lines.splitlines():
         pieces = entry.split(line.strip())

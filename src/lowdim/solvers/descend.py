@@ -26,6 +26,7 @@ class Objective(Protocol):
 CHECK = 50  # iterations between looks at the loss
 LEAST_GAIN = 0.01
 ORDERED_FROM = 20_000  # points from which the map does not fit the fastest cache
+UNFOLDED = 1e-2  # extent up to which a map is only beginning, and its gradient small for that
 LONGEST_STEP = 5.0  # that a point takes at once, in units of the similarity's width
 
 
@@ -110,18 +111,31 @@ class Descent:
         self.history.append((self.iteration, loss))
         if loss < self.best:
             self.best, self.best_at = loss, self.iteration
-        return norm <= self.min_grad_norm or self.iteration - self.best_at > self.patience
+        flat = norm <= self.min_grad_norm and float(np.abs(self.Y).max()) > UNFOLDED
+        return flat or self.iteration - self.best_at > self.patience
+
+    def restart(self, Y: Array) -> None:
+        """Go on from another map, at rest."""
+        self.Y = Y if self.order is None else np.ascontiguousarray(Y[self.order])
+        self.velocity, self.gains = np.zeros_like(self.Y), np.ones_like(self.Y)
 
     def forget_best(self) -> None:
         """A loss under another exaggeration is no measure for what follows."""
         self.best, self.best_at = np.inf, self.iteration
 
 
-def descend(descent: Descent, phases: list[Phase], watch: Watch) -> None:
-    """Run through the phases; Ctrl-C and callbacks end all of them and keep the map."""
+def descend(descent: Descent, phases: list[Phase], watch: Watch, fallback: Array) -> None:
+    """Run through the phases; Ctrl-C and callbacks end all of them and keep the map.
+
+    Where exaggerated attraction has drawn everything into one point, as it does for a perplexity
+    near the number of points, the next phase begins with the fallback.
+    """
+    extent = float(np.abs(fallback).max())
     with watch:
         for number, phase in enumerate(phases):
             descent.forget_best()
+            if number > 0 and float(np.abs(descent.Y).max()) < extent / 2:
+                descent.restart(fallback.copy())
             if number > 0 and len(descent.Y) > ORDERED_FROM and descent.Y.shape[1] <= 3:
                 descent.renumber()
             descent.run(phase, watch)
