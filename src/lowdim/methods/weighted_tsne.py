@@ -145,7 +145,8 @@ class WeightedTSNE(StochasticEmbedder):
         perplexities = self._perplexities(graph.n_objects)
         P = joint(conditional_matrix(graph, perplexities, n_jobs=self.n_jobs), self.n_jobs)
         self.importance_ = self._masses(P)
-        self._unfold(rows, graph, P, partial(PairDivergence, mass=self.importance_))
+        mass = None if (self.importance_ == 1).all() else self.importance_
+        self._unfold(rows, graph, P, partial(PairDivergence, mass=mass))
 
     def _masses(self, P: Any) -> Array:
         checks.choice(self.importance, "importance", ("degree", "uniform"))
