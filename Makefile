@@ -18,9 +18,10 @@ help:  ## list the targets
 
 venv: $(VENV)/.installed  ## make .venv with the package in it (PYTHON=python3.x to choose)
 
-demo: venv  ## embed example data with several methods and draw the pictures into demo/
+demo: venv  ## draw the classic pictures into demo/, and a report that compares methods
 	@$(BIN)/lowdim demo --output demo
-	@echo "The pictures are in demo/"
+	@$(BIN)/lowdim compare demo/digits.csv -m pca,isomap,tsne,umap --report demo/report.html --force --quiet
+	@echo "The pictures are in demo/; open demo/report.html in a browser"
 
 test: venv  ## run the test suite
 	@$(BIN)/python -m pytest -n 2 -q

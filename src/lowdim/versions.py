@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from lowdim.backends import native
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "matplotlib")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "matplotlib", "pyarrow", "h5py")
 
 
 def versions() -> dict[str, str]:

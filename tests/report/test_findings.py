@@ -10,8 +10,6 @@ import pytest
 from lowdim import PCA, quality
 from lowdim.report import Run, write
 
-pytestmark = pytest.mark.skipif(not hasattr(quality, "assess"), reason="needs quality.assess")
-
 rng = np.random.default_rng(0)
 X = np.vstack([rng.normal(size=(60, 6)), rng.normal(4, 1, size=(60, 6))])
 LABELS = np.repeat(["low", "high"], 60)

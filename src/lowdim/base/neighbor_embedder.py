@@ -35,8 +35,7 @@ class NeighborEmbedder(Embedder):
         graph : the neighbour graph of X from `lowdim.neighbors`, with at least as many neighbours
             as the method asks for, to be used instead of computing it.
         """
-        if hasattr(self, "_cached_search"):
-            del self._cached_search
+        self._cached_search: dict[int, Any] = {}
         with native.blas_on_one_thread():
             rows = self._objects(X, fitting=True)
             self._fit_neighbors(rows, self._neighbor_graph(rows, graph))
@@ -105,10 +104,12 @@ class NeighborEmbedder(Embedder):
 
     def _searcher(self, k: int) -> Callable[[Any], tuple[Array, Array]]:
         """The search for new objects' neighbours, kept from call to call."""
-        if getattr(self, "_cached_search", (None, 0))[1] != k:
-            search = neighbor_query(self.X_fit_, self._metric, k, self._n_jobs, method=self._search)
-            self._cached_search = (search, k)
-        return self._cached_search[0]
+        known: dict[int, Any] = self.__dict__.setdefault("_cached_search", {})
+        if k not in known:
+            known[k] = neighbor_query(
+                self.X_fit_, self._metric, k, self._n_jobs, method=self._search
+            )
+        return known[k]  # type: ignore[no-any-return]
 
     def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
         """Coordinates of new objects, those at distance zero from a training object its own."""

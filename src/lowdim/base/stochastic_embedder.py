@@ -18,9 +18,10 @@ from lowdim.relations.distances import NAN_AWARE
 from lowdim.relations.graph import NeighborGraph
 from lowdim.solvers.descend import Descent, Objective, Phase, descend, learning_rate
 from lowdim.solvers.initialize import layout_start
-from lowdim.solvers.repulsion import AllPairs, Similarity, choose_repulsion
+from lowdim.solvers.repulsion import Similarity, choose_repulsion
 
 METHODS = ("auto", "exact", "barnes_hut", "fft")
+PRECISE = 1000  # points up to which the descent is as precise as the data
 EARLY, EARLY_MOMENTUM, MOMENTUM = 250, 0.5, 0.8
 UNFOLDED = 100  # iterations after which neighbours have found each other for the first time
 NEW_PERPLEXITY = 5.0  # of new objects, whose place a few near neighbours tell best
@@ -111,13 +112,14 @@ class StochasticEmbedder(NeighborEmbedder):
         self, rows: Any, graph: NeighborGraph, P: Any, divergence: Callable[..., Objective]
     ) -> None:
         """From the affinities P to `embedding_`: `divergence(P, similarity, repulsion, n_jobs=)` is
-        what the map minimises. All pairs repel in the data's precision, fields in float32."""
+        what the map minimises. Few points move in the data's precision, many in float32."""
         checks.choice(self.method, "method", METHODS)
         angle = checks.real(self.angle, "angle", 0, 1)
         self._check_descent()
         n, k = graph.n_objects, self._check_n_components(graph.n_objects)
         repulsion = choose_repulsion(self.method, self._similarity, n, k, angle, self.n_jobs)
-        precise = P.dtype if isinstance(repulsion, AllPairs) else np.dtype(np.float32)
+        exact = self.method == "exact" or n <= PRECISE
+        precise = P.dtype if exact else np.dtype(np.float32)
         objective = divergence(
             P.astype(precise, copy=False), self._similarity, repulsion, n_jobs=self.n_jobs
         )

@@ -47,7 +47,7 @@ def demo(name: str | None, output: Path) -> None:
 
     NAME is one of swiss-roll, dimension, digits, bars and cities.
     """
-    from lowdim.cli.demo import PICTURES, draw
+    from lowdim.cli.demo import PICTURES, draw, write_digits
 
     if name is not None and name not in PICTURES:
         raise click.UsageError(f"no picture is called {name!r}: choose {', '.join(PICTURES)}.")
@@ -55,6 +55,9 @@ def demo(name: str | None, output: Path) -> None:
     for picture in PICTURES if name is None else [name]:
         path, seconds, sight = draw(picture, output)
         click.echo(f"{path}  {seconds:.1f} s  {sight}")
+    if name is None:
+        table = write_digits(output)
+        click.echo(f"{table}  to try yourself: lowdim embed {table} -m umap --plot map.png")
 
 
 @main.command()

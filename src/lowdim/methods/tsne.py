@@ -60,7 +60,7 @@ class TSNE(StochasticEmbedder):
     `transform` places a new object so that the probabilities of its own nearest training objects
     (perplexity 5, or less if that was asked for) are best kept while the map stands still; a
     training object gets its own coordinates. Sizes of clusters and gaps between them mean little on
-    such a map. The descent runs in float32 unless all pairs repel exactly. Time n log n beside
+    such a map. More than 1,000 points descend in float32 unless method="exact". Time n log n beside
     the neighbour search; method="exact" takes n^2 time and memory.
     """
 

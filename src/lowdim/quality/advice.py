@@ -15,6 +15,7 @@ NEIGHBOR_EMBEDDINGS = (
     "SNE",
     "SymmetricSNE",
     "TSNE",
+    "WeightedTSNE",
     "MultiscaleSNE",
     "NeRV",
     "UMAP",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -194,9 +193,9 @@ class Report:
 
     def plot(self) -> Figure:
         """The R_NX curve, the Shepard diagram and, up to three dimensions, where it is wrong."""
+        from lowdim import plot
         from lowdim.plot.canvas import new_figure
 
-        plot: Any = import_module("lowdim.plot")
         drawable = self.n_components <= 3
         figure = new_figure(4.2 * (2 + drawable), 3.8)
         axes = figure.add_subplot(1, 2 + drawable, 1)

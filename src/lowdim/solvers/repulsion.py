@@ -14,7 +14,7 @@ STEP = 0.3  # between the grid's nodes, in units of the similarity's own width
 LEAST_NODES = 32  # on the longest side of the map
 MOST_NODES = 2048  # on any side; a wider map gets a coarser grid
 MARGIN = 8  # nodes around the map: what a spline touches, and a little more
-EXACT = 1500  # points up to which all pairs are fastest
+EXACT = 6000  # points up to which all pairs are fastest
 
 
 @dataclass(frozen=True)
