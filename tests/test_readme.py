@@ -17,7 +17,7 @@ def test_the_sample_runs(tmp_path, monkeypatch):
     sample = re.search(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict[str, object] = {}
     exec(sample.group(1), names)
-    assert names["isomap"].embedding_.shape == (1797, 2)
+    assert names["tsne"].embedding_.shape == (1797, 2)
     assert (tmp_path / "digits.png").stat().st_size > 10_000
     assert (tmp_path / "digits.lowdim").exists()
 

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import lowdim.plot.canvas
+from lowdim import data
 from lowdim.catalog import CATALOG
 from lowdim.cli import main
 from lowdim.cli.demo import PICTURES
@@ -51,7 +52,10 @@ def test_demo_without_a_name_draws_all(tmp_path, monkeypatch):
     result = run("demo", "-o", tmp_path)
     assert result.exit_code == 0
     assert drawn == list(PICTURES)
-    assert len(result.stdout.splitlines()) == len(PICTURES)
+    assert len(result.stdout.splitlines()) == len(PICTURES) + 1
+    table = data.read(tmp_path / "digits.csv")
+    assert table.X.shape == (1797, 64)
+    assert set(table.labels) == {"digit"}
 
 
 @pytest.mark.parametrize(
