@@ -14,7 +14,7 @@ def _inline(writer: Any, node: Any) -> None:
 
 
 def _block(writer: Any, node: Any) -> None:
-    for formula in node.astext().split("\n\n"):
+    for formula in filter(None, node.astext().split("\n\n")):
         writer.body.append(convert(formula, display="block"))
     raise nodes.SkipNode
 
