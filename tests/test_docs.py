@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import lowdim
+from lowdim.callbacks import Watch
 from lowdim.catalog import CATALOG
 from lowdim.cli import main
 
@@ -35,6 +36,17 @@ def blocks(page: Path, *kinds: str) -> list[str]:
 def with_blocks(*kinds: str) -> list[Path]:
     """The pages that have such blocks."""
     return [page for page in PAGES if blocks(page, *kinds)]
+
+
+@pytest.fixture(autouse=True)
+def short_fits(monkeypatch):
+    """Samples must run; how good their maps are is tested elsewhere."""
+
+    def stop(self, iteration, loss, embedding):
+        self.stopped = iteration >= 20
+        return self.stopped
+
+    monkeypatch.setattr(Watch, "__call__", stop)
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def written(folder: Path) -> dict[str, dict[str, str]]:
 
 def page(row: Method, text: dict[str, str]) -> str:
     """The reStructuredText of one page."""
-    title = f"{text['title']} (`{row.name}`)"
+    title = text["title"] if text["title"] == row.name else f"{text['title']} (`{row.name}`)"
     facts = [
         ("In a sentence", f"``{row.sentence}``"),
         ("Keeps", escaped(row.keeps)),
@@ -49,7 +49,8 @@ def page(row: Method, text: dict[str, str]) -> str:
     lines += [f"**No:** {text['avoid'].strip()}", ""]
     lines += ["A picture", "---------", "", f".. picture:: method-{row.module}"]
     lines += [f"   :caption: {text['caption'].strip()}", "", *_indented(text["figure"]), ""]
-    lines += ["The paper", "---------", "", text["paper"].strip(), "", f"Also: {row.paper}.", ""]
+    lines += ["The paper", "---------", "", text["paper"].strip(), ""]
+    lines += [f"In short, with the variants: {row.paper}.", ""] if ";" in row.paper else []
     lines += [
         "Parameters",
         "----------",
