@@ -60,7 +60,8 @@ def _entries(lines: list[str], defaults: dict[str, str]) -> list[str]:
     out: list[str] = []
     for head, *body in entries:
         names, colon, first = head.partition(" : ")
-        if colon and body and len(first) < TYPE_WIDTH and body[0][:1].isupper():
+        typed = colon and body and len(first) < TYPE_WIDTH and body[0][:1].isupper()
+        if typed and first[-1:] not in ".,;:":
             first += "."
         said, *further = NEXT.split(" ".join([first, *body] if colon else body))
         out += _entry(names, said, defaults)
