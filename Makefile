@@ -11,7 +11,7 @@ SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
 BENCH_EXTRA := $(shell grep -Eo '^bench *=' pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint format sanitize bench clean
+.PHONY: help venv demo test lint format sanitize bench docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -46,9 +46,13 @@ sanitize: $(CMAKE)  ## test the C++ kernels under ASan and UBSan (CXX=clang++ to
 bench: $(if $(BENCH_EXTRA),$(VENV)/.bench,venv)  ## compare with other libraries, as ratios in one run
 	@$(BIN)/python -m benchmarks
 
+docs: $(VENV)/.docs  ## build the site into docs/_build/html (LOWDIM_DATA=folder adds pictures of real data)
+	@$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+	@echo "The site is docs/_build/html/index.html"
+
 clean:  ## remove everything that make made, .venv included
-	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) build dist demo docs/_build docs/methods .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "lowdim needs Python 3.11 or newer; choose one with PYTHON=python3.x")'
@@ -61,7 +65,7 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(SOURCES) | $(BIN)/python
 	@touch $@
 
 # The package is there already: these add what its extras name, and compile nothing again.
-$(VENV)/.lint $(VENV)/.bench: $(VENV)/.installed
+$(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.installed
 	@$(BIN)/python -m pip install -q --disable-pip-version-check 'lowdim[$(patsubst .%,%,$(notdir $@))]'
 	@touch $@
 

@@ -1,0 +1,108 @@
+"""A page a method, written before the build from the catalog and from methods.toml.
+
+The catalog holds what the program itself says of a method; methods.toml the idea, the objective,
+when not to use it, the paper in full, and the code of a picture.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from docstrings import escaped
+
+from lowdim.catalog import CATALOG, Method
+
+FAMILIES = {
+    "spectral": "By eigenvectors",
+    "stress": "By distances",
+    "neighbour": "By neighbours",
+}
+
+
+def written(folder: Path) -> dict[str, dict[str, str]]:
+    """What is written by hand of each method, by name; an error where one is missing."""
+    with (folder / "methods.toml").open("rb") as file:
+        texts: dict[str, dict[str, str]] = tomllib.load(file)
+    known = {row.name for row in CATALOG}
+    if known != set(texts):
+        raise ValueError(f"methods.toml and the catalog differ in {sorted(known ^ set(texts))}.")
+    return texts
+
+
+def page(row: Method, text: dict[str, str]) -> str:
+    """The reStructuredText of one page."""
+    title = text["title"] if text["title"] == row.name else f"{text['title']} (`{row.name}`)"
+    facts = [
+        ("In a sentence", f"``{row.sentence}``"),
+        ("Keeps", escaped(row.keeps)),
+        ("Cost", escaped(row.cost)),
+        ("New points, and back", escaped(row.extends)),
+    ]
+    lines = [title, "=" * len(title), "", text["idea"].strip(), ""]
+    for name, said in facts:
+        lines += [f":{name}: {said}"]
+    lines += ["", "Objective", "---------", "", ".. math::", "", *_indented(text["objective"]), ""]
+    lines += [text["where"].strip(), ""] if "where" in text else []
+    lines += ["When to use it", "--------------", "", f"**Yes:** {escaped(row.when)}.", ""]
+    lines += [f"**No:** {text['avoid'].strip()}", ""]
+    lines += ["A picture", "---------", "", f".. picture:: method-{row.module}"]
+    lines += [f"   :caption: {text['caption'].strip()}", "", *_indented(text["figure"]), ""]
+    lines += ["The paper", "---------", "", text["paper"].strip(), ""]
+    lines += [f"In short, with the variants: {row.paper}.", ""] if ";" in row.paper else []
+    lines += [
+        "Parameters",
+        "----------",
+        "",
+        f".. autoclass:: lowdim.{row.name}",
+        "   :members:",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def index(texts: dict[str, dict[str, str]]) -> str:
+    """The table of all methods, and their order in the menu."""
+    lines = ["Methods", "=======", "", "What each keeps, and when to use it. The same table in a"]
+    lines += ["terminal: `lowdim methods`.", ""]
+    for family, title in FAMILIES.items():
+        rows = [row for row in CATALOG if row.family == family]
+        lines += [title, "-" * len(title), "", ".. list-table::", "   :header-rows: 1"]
+        lines += ["   :widths: 22 34 44", "", "   * - Method", "     - keeps", "     - use it when"]
+        for row in rows:
+            link = f":doc:`{texts[row.name]['title']} <{row.module}>`"
+            lines += [
+                f"   * - {link}",
+                f"     - {escaped(row.keeps)}",
+                f"     - {escaped(row.when)}",
+            ]
+        lines += [""]
+    lines += [".. toctree::", "   :hidden:", ""]
+    lines += [f"   {texts[row.name]['title']} <{row.module}>" for row in CATALOG]
+    return "\n".join([*lines, ""])
+
+
+def _indented(text: str) -> list[str]:
+    return [f"   {line}".rstrip() for line in text.strip("\n").splitlines()]
+
+
+def _write(app: Any) -> None:
+    source = Path(app.srcdir)
+    texts = written(source)
+    folder = source / "methods"
+    folder.mkdir(exist_ok=True)
+    pages = {row.module: page(row, texts[row.name]) for row in CATALOG}
+    pages["index"] = index(texts)
+    for name, text in pages.items():
+        path = folder / f"{name}.rst"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for path in folder.glob("*.rst"):
+        if path.stem not in pages:
+            path.unlink()
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("config-inited", lambda app, _config: _write(app))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,53 @@
+"""How Sphinx builds the site; `make docs` runs it, with warnings as errors."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+import lowdim
+
+project = "lowdim"
+author = "The lowdim developers"
+copyright = author
+version = release = lowdim.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "docstrings",
+    "mathml",
+    "method_pages",
+    "pictures",
+]
+exclude_patterns = ["_build"]
+autosummary_generate = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+default_role = "literal"
+smartquotes = False  # a quotation mark in a docstring is that of a string
+highlight_language = "python"
+nitpicky = True
+nitpick_ignore_regex = [("py:class", r".*")]  # bases of classes, which have no page of their own
+
+html_theme = "pydata_sphinx_theme"
+html_title = "lowdim"
+html_static_path = ["_static"]
+html_css_files = ["lowdim.css"]
+html_math_renderer = "mathml"
+html_sidebars = {"*": [], "api/*": []}  # only the methods are many enough for a menu
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "header_links_before_dropdown": 9,
+    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_toc_level": 2,
+}

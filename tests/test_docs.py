@@ -1,0 +1,103 @@
+"""The documentation is true: its samples and commands run, and every method has its page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import textwrap
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import lowdim
+from lowdim.callbacks import Watch
+from lowdim.catalog import CATALOG
+from lowdim.cli import main
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted([*DOCS.glob("*.rst"), *(DOCS / "api").glob("*.rst")])
+WRITTEN = tomllib.loads((DOCS / "methods.toml").read_text(encoding="utf-8"))
+BLOCK = re.compile(r"^\.\. (picture|code-block):: *(\S+)\n((?: {3}.*\n|\n)*)", re.MULTILINE)
+
+
+def blocks(page: Path, *kinds: str) -> list[str]:
+    """The code of a page's blocks: pictures, and code-blocks of the languages named."""
+    found = []
+    for kind, name, body in BLOCK.findall(page.read_text(encoding="utf-8") + "\n"):
+        if (kind if kind == "picture" else name) in kinds:
+            lines = textwrap.dedent(body).split("\n")
+            found.append("\n".join(line for line in lines if not re.match(r":\w+: ", line)))
+    return found
+
+
+def with_blocks(*kinds: str) -> list[Path]:
+    """The pages that have such blocks."""
+    return [page for page in PAGES if blocks(page, *kinds)]
+
+
+@pytest.fixture(autouse=True)
+def short_fits(monkeypatch):
+    """Samples must run; how good their maps are is tested elsewhere."""
+
+    def stop(self, iteration, loss, embedding):
+        self.stopped = iteration >= 20
+        return self.stopped
+
+    monkeypatch.setattr(Watch, "__call__", stop)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A folder with the files that the pages name, and small stand-ins for the real images."""
+    from sklearn.datasets import load_wine
+
+    wine = load_wine()
+    lines = [
+        ",".join([*map(str, row), f"cultivar {kind}"])
+        for row, kind in zip(wine.data, wine.target, strict=True)
+    ]
+    head = ",".join([*wine.feature_names, "cultivar"])
+    (tmp_path / "wines.csv").write_text("\n".join([head, *lines, ""]))
+    (tmp_path / "new-wines.csv").write_text("\n".join([head, *lines[::10], ""]))
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+
+    def images(n, side):
+        return random.integers(0, 255, (n, side * side), dtype=np.uint8)
+
+    poses = random.standard_normal((60, 3))
+    monkeypatch.setattr(lowdim.data, "faces", lambda: (images(60, 32), poses))
+    monkeypatch.setattr(lowdim.data, "coil20", lambda: (images(80, 32), np.arange(80) % 20))
+    monkeypatch.setattr(
+        lowdim.data, "fashion_mnist", lambda n: (images(100, 28), np.arange(100) % 10)
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", with_blocks("python", "picture"), ids=lambda page: page.stem)
+def test_the_samples_run(page, files, capsys):
+    names: dict[str, object] = {}
+    for code in blocks(page, "python", "picture"):
+        exec(compile(code, page.name, "exec"), names)
+
+
+@pytest.mark.parametrize("page", with_blocks("console"), ids=lambda page: page.stem)
+def test_the_commands_run(page, files):
+    commands = [line for block in blocks(page, "console") for line in block.splitlines() if line]
+    for command in commands:
+        assert command.startswith("$ lowdim ")
+        answer = CliRunner().invoke(main, shlex.split(command)[2:])
+        assert answer.exit_code == 0, f"{command}\n{answer.output}"
+
+
+@pytest.mark.parametrize("method", CATALOG, ids=lambda method: method.name)
+def test_every_method_has_a_page(method, files, capsys):
+    text = WRITTEN[method.name]
+    assert {"title", "idea", "objective", "avoid", "caption", "figure", "paper"} <= set(text)
+    assert method.when
+    names: dict[str, object] = {}
+    exec(compile(text["figure"], method.name, "exec"), names)
+    assert hasattr(names["figure"], "savefig") or hasattr(names["figure"], "figure")
