@@ -271,7 +271,7 @@ CATALOG: tuple[Method, ...] = (
         sentence="perplexity affinities -> quasi-Newton on lambda KL(p || q) + (1 - lambda) "
         "KL(q || p)",
         keeps="neighbours: few false ones, or few missed ones, as chosen",
-        when="neighbours are looked up on the map, and you know which error is worse: missed or false",
+        when="neighbours are looked up on the map, and you know which error is worse",
         cost="n^2 per iteration, n^2 memory",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
