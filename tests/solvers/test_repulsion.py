@@ -129,6 +129,7 @@ def test_the_way_is_chosen_by_size_and_dimension():
         return type(choose_repulsion(method, Similarity(), n, dim, 0.5, None))
 
     assert chosen(500, 2) is AllPairs
+    assert chosen(8_000, 2) is BarnesHut
     assert chosen(50_000, 2) is GridField
     assert chosen(50_000, 1) is GridField
     assert chosen(50_000, 3) is BarnesHut

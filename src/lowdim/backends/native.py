@@ -20,6 +20,7 @@ from lowdim.checks import Array, integer
 Item = TypeVar("Item")
 
 ROWS = 256  # rows of a dense block handled at once
+SMALL = 500_000  # edges that are pulled at before another thread has begun
 NARROW = 16  # columns up to which a product is bound by reading the matrix
 
 
@@ -422,6 +423,7 @@ class Edges:
     def __init__(self, P: Any) -> None:
         indptr, indices = csr_indices(P)
         kind = _native.Edges32 if P.dtype == np.float32 else _native.Edges64
+        self.n_edges = len(P.data)
         self.edges = kind(indptr, indices, np.ascontiguousarray(P.data))
 
     def attraction(
@@ -429,7 +431,8 @@ class Edges:
     ) -> tuple[Array, float]:
         """sum_j p_ij u_ij (y_i - y_j), and sum_ij p_ij log w_ij if `loss`, else 0."""
         force = np.empty_like(Y)
-        logs = self.edges.attraction(Y, similarity, dof, loss, force, n_threads(n_jobs))
+        threads = n_threads(n_jobs) if self.n_edges > SMALL else 1
+        logs = self.edges.attraction(Y, similarity, dof, loss, force, threads)
         return force, float(logs)
 
     def renumber(self, order: Array, n_jobs: int | None) -> None:

@@ -37,7 +37,7 @@ class SNE(StochasticEmbedder):
     random_state : seed of init="random", and of approximate neighbours.
     method : how the repulsion is computed. "exact" over all pairs, with affinities of all pairs;
         "barnes_hut", a tree, for up to three dimensions; "fft", a field on a grid, for one or two;
-        "auto" takes all pairs of few points, then the grid, and the tree in three dimensions.
+        "auto" takes all pairs of few points, then the tree, and the grid for many.
     angle : of method="barnes_hut": a cell acts as a whole where its size is less than this share of
         its distance.
     exaggeration : factor on the attraction after the first 250 iterations; above one clusters

@@ -44,7 +44,7 @@ class WeightedTSNE(StochasticEmbedder):
     random_state : seed of init="random", and of approximate neighbours.
     method : how the repulsion is computed. "exact" over all pairs, with affinities of all pairs;
         "barnes_hut", a tree, for up to three dimensions; "fft", a field on a grid, for one or two;
-        "auto" takes all pairs of few points, then the grid, and the tree in three dimensions.
+        "auto" takes all pairs of few points, then the tree, and the grid for many.
     angle : of method="barnes_hut": a cell acts as a whole where its size is less than this share of
         its distance.
     dof : degrees of freedom of Student's kernel; None is max(n_components - 1, 1). Less than one

@@ -14,7 +14,8 @@ STEP = 0.3  # between the grid's nodes, in units of the similarity's own width
 LEAST_NODES = 32  # on the longest side of the map
 MOST_NODES = 2048  # on any side; a wider map gets a coarser grid
 MARGIN = 8  # nodes around the map: what a spline touches, and a little more
-EXACT = 6000  # points up to which all pairs are fastest
+EXACT = 4000  # points up to which all pairs are fastest
+TREE = 12_000  # points up to which a tree is, before a grid takes over
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,8 @@ def choose_repulsion(
     """ "exact", "barnes_hut", "fft", or "auto": all pairs of few points, else a grid in one or two
     dimensions and a tree in three."""
     if method == "auto":
-        method = "exact" if n <= EXACT or dim > 3 else "fft" if dim <= 2 else "barnes_hut"
+        tree = dim == 3 or n <= TREE
+        method = "exact" if n <= EXACT or dim > 3 else "barnes_hut" if tree else "fft"
     if method == "exact":
         return AllPairs(similarity, n_jobs)
     if method == "fft":
