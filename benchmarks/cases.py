@@ -250,7 +250,6 @@ def tsne(name: str, n: int, iterations: int, peer: Job | None, package: str) -> 
         quality.divergence,
         peer,
         peer_package=package,
-        fresh=True,
     )
 
 

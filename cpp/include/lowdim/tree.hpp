@@ -115,11 +115,39 @@ class Tree {
     static constexpr int64_t kLeaf = 8, kGroup = 32;
 
     struct Cell {
-        std::array<double, 10> values;  // centre of mass, mass, second moments
-        double size;                    // the longest side of the box around its points
-        int64_t begin, end;             // its points
-        int64_t next;                   // the cell after all cells inside this one
-        bool leaf;
+        std::array<double, 10> values{};  // centre of mass, mass, second moments about the centre
+        std::array<double, 3> low{1e300, 1e300, 1e300}, high{-1e300, -1e300, -1e300};
+        double size = 0;             // the longest side of the box around its points
+        int64_t begin = 0, end = 0;  // its points
+        int64_t next = 0;            // the cell after all cells inside this one
+        bool leaf = false;
+
+        void include(const std::array<double, 3>& a, const std::array<double, 3>& b, int dim) {
+            for (size_t c = 0; c < size_t(dim); ++c) {
+                low[c] = std::min(low[c], a[c]);
+                high[c] = std::max(high[c], b[c]);
+            }
+        }
+        // A mass at one place joins: the centre moves, and the moments follow it (Steiner).
+        void add(const std::array<double, 3>& place, double m, int dim) {
+            const auto d = size_t(dim);
+            const double before = values[d], total = before + m;
+            if (!(total > 0)) return;
+            std::array<double, 3> gap{};
+            for (size_t c = 0; c < d; ++c) gap[c] = place[c] - values[c];
+            size_t k = d + 1;
+            for (size_t a = 0; a < d; ++a)
+                for (size_t b = a; b < d; ++b) values[k++] += before * m / total * gap[a] * gap[b];
+            for (size_t c = 0; c < d; ++c) values[c] += m / total * gap[c];
+            values[d] = total;
+        }
+        void add(const Cell& other, int dim) {
+            std::array<double, 3> place{};
+            std::copy(other.values.begin(), other.values.begin() + dim, place.begin());
+            add(place, other.values[size_t(dim)], dim);
+            for (size_t k = size_t(dim) + 1; k < size_t(dim + 1 + dim * (dim + 1) / 2); ++k)
+                values[k] += other.values[k];
+        }
     };
     struct Walk {
         std::vector<int32_t> cells, points;
@@ -130,54 +158,34 @@ class Tree {
     // The cell of the points [begin, end), which share all digits above `level`, and those in it.
     void grow(int64_t begin, int64_t end, int level) {
         const auto number = cells_.size();
-        cells_.push_back(summary(begin, end));
+        cells_.emplace_back();
+        cells_[number].begin = begin;
+        cells_[number].end = end;
         cells_[number].leaf = end - begin <= kLeaf || level < 0;
-        if (!cells_[number].leaf) {
+        if (cells_[number].leaf) {
+            for (int64_t i = begin; i < end; ++i) {
+                std::array<double, 3> at_point{};
+                for (int c = 0; c < dim_; ++c) at_point[size_t(c)] = double(points_[at(c, i)]);
+                cells_[number].include(at_point, at_point, dim_);
+                cells_[number].add(at_point, double(mass_[size_t(i)]), dim_);
+            }
+        } else {
             const uint64_t digit = (uint64_t(1) << dim_) - 1;
             for (int64_t from = begin; from < end;) {
                 const uint64_t prefix = keys_[size_t(from)] >> (level * dim_) & digit;
                 int64_t to = from;
                 while (to < end && (keys_[size_t(to)] >> (level * dim_) & digit) == prefix) ++to;
+                const auto child = cells_.size();
                 grow(from, to, level - 1);
                 from = to;
+                cells_[number].include(cells_[child].low, cells_[child].high, dim_);
+                cells_[number].add(cells_[child], dim_);
             }
         }
+        for (int c = 0; c < dim_; ++c)
+            cells_[number].size = std::max(cells_[number].size, cells_[number].high[size_t(c)] -
+                                                                    cells_[number].low[size_t(c)]);
         cells_[number].next = int64_t(cells_.size());
-    }
-
-    Cell summary(int64_t begin, int64_t end) const {
-        Cell cell{};
-        cell.begin = begin;
-        cell.end = end;
-        std::array<double, 3> low, high, centre{};
-        low.fill(1e300);
-        high.fill(-1e300);
-        double total = 0;
-        for (int64_t i = begin; i < end; ++i) {
-            const double m = double(mass_[size_t(i)]);
-            total += m;
-            for (int c = 0; c < dim_; ++c) {
-                const double v = double(points_[at(c, i)]);
-                low[size_t(c)] = std::min(low[size_t(c)], v);
-                high[size_t(c)] = std::max(high[size_t(c)], v);
-                centre[size_t(c)] += m * v;
-            }
-        }
-        for (int c = 0; c < dim_; ++c) {
-            centre[size_t(c)] = total > 0 ? centre[size_t(c)] / total : low[size_t(c)];
-            cell.values[size_t(c)] = centre[size_t(c)];
-            cell.size = std::max(cell.size, high[size_t(c)] - low[size_t(c)]);
-        }
-        cell.values[size_t(dim_)] = total;
-        for (int64_t i = begin; i < end; ++i) {
-            size_t k = size_t(dim_) + 1;
-            for (int a = 0; a < dim_; ++a)
-                for (int b = a; b < dim_; ++b)
-                    cell.values[k++] += double(mass_[size_t(i)]) *
-                                        (double(points_[at(a, i)]) - centre[size_t(a)]) *
-                                        (double(points_[at(b, i)]) - centre[size_t(b)]);
-        }
-        return cell;
     }
 
     // The cells that act as wholes on all of the points [begin, end), and the other points.
