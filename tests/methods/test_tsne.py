@@ -106,7 +106,7 @@ def test_heavier_tails_spread_the_map(digits):
 
 def test_the_callback_sees_the_map_in_the_order_of_the_data():
     """Many points change their numbers on the way."""
-    X = np.random.RandomState(0).standard_normal((21_000, 3)).astype(np.float32)
+    X = np.random.RandomState(0).standard_normal((4_100, 3)).astype(np.float32)
     seen = {}
 
     def look(state):

@@ -21,6 +21,23 @@ struct CurveOrder {
     std::vector<int32_t> order;
 };
 
+// The bits of a number dim - 1 apart.
+inline uint64_t spaced(uint64_t x, int dim) {
+    if (dim == 1) return x;
+    if (dim == 2) {
+        x = (x | x << 16) & 0x0000ffff0000ffff;
+        x = (x | x << 8) & 0x00ff00ff00ff00ff;
+        x = (x | x << 4) & 0x0f0f0f0f0f0f0f0f;
+        x = (x | x << 2) & 0x3333333333333333;
+        return (x | x << 1) & 0x5555555555555555;
+    }
+    x = (x | x << 32) & 0x001f00000000ffff;
+    x = (x | x << 16) & 0x001f0000ff0000ff;
+    x = (x | x << 8) & 0x100f00f00f00f00f;
+    x = (x | x << 4) & 0x10c30c30c30c30c3;
+    return (x | x << 2) & 0x1249249249249249;
+}
+
 // Points in the order of a curve that visits every cell of a tree in one go (Morton's).
 template <class T>
 CurveOrder curve_order(const T* y, int64_t n, int dim) {
@@ -40,8 +57,7 @@ CurveOrder curve_order(const T* y, int64_t n, int dim) {
         std::array<uint64_t, 3> place{};
         for (int c = 0; c < dim; ++c)
             place[size_t(c)] = uint64_t((double(y[i * dim + c]) - low[size_t(c)]) * scale);
-        for (int b = kCurveBits - 1; b >= 0; --b)
-            for (int c = 0; c < dim; ++c) key = key << 1 | (place[size_t(c)] >> b & 1);
+        for (int c = 0; c < dim; ++c) key |= spaced(place[size_t(c)], dim) << (dim - 1 - c);
         keyed[size_t(i)] = {key, int32_t(i)};
     }
     std::sort(keyed.begin(), keyed.end());

@@ -25,7 +25,7 @@ class Objective(Protocol):
 
 CHECK = 50  # iterations between looks at the loss
 LEAST_GAIN = 0.01
-ORDERED_FROM = 20_000  # points from which the map does not fit the fastest cache
+ORDERED_FROM = 4_000  # points from which the map does not fit the fastest cache
 UNFOLDED = 1e-2  # extent up to which a map is only beginning, and its gradient small for that
 LONGEST_STEP = 5.0  # that a point takes at once, in units of the similarity's width
 
