@@ -1409,327 +1409,327 @@ void test_coranking() {
             check(same_bits(one, naive), "squared_distances");
             check(same_bits(one, three), "squared_distances with threads");
         }
-    // --- fuzzy graphs and their layout ---------------------------------------------------------
+}
 
-    template <class T>
-    void test_memberships() {
-        Random random(21);
-        const int n = 2100, k = 9;
-        std::vector<int64_t> indptr(1, 0);
-        std::vector<T> distances;
-        for (int i = 0; i < n; ++i) {
-            const int count = i % 50 == 0 ? 0 : random.whole(1, k);
-            std::vector<T> row;
-            for (int j = 0; j < count; ++j) row.push_back(T(random.whole(0, 12)) / 4);
-            std::sort(row.begin(), row.end());
-            if (i % 70 == 1) row.back() = kInf<T>;
-            distances.insert(distances.end(), row.begin(), row.end());
-            indptr.push_back(int64_t(distances.size()));
-        }
-        const double target = std::log2(6.0);
-        std::vector<T> rho(n), sigma(n), one(distances.size()), three(distances.size());
-        memberships(n, indptr.data(), distances.data(), target, 1.0, 1, rho.data(), sigma.data(),
-                    one.data());
-        bool ok = true;
-        for (int i = 0; i < n; ++i) {
-            double sum = 0, least = 1, most = 0;
-            for (int64_t e = indptr[size_t(i)]; e < indptr[size_t(i) + 1]; ++e) {
-                const auto m = double(one[size_t(e)]);
-                const bool finite = std::isfinite(distances[size_t(e)]);
-                ok = ok && m >= 0 && m <= 1 && (finite || m == 0);
-                ok = ok && (distances[size_t(e)] > rho[size_t(i)] || m == 1);
-                if (!finite) continue;
-                sum += m;
-                least = std::min(least, m);
-                most = std::max(most, m);
-            }
-            // The sum is right, or all belong fully, or as few as possible do.
-            const bool floor = double(sigma[size_t(i)]) < 0.02;
-            ok = ok && (std::abs(sum - target) < 1e-4 || least == 1 || floor || most == 0);
-        }
-        check(ok, "memberships");
-        std::vector<T> rho3(n), sigma3(n);
-        memberships(n, indptr.data(), distances.data(), target, 1.0, 3, rho3.data(), sigma3.data(),
-                    three.data());
-        check(same_bits(one, three) && same_bits(rho, rho3) && same_bits(sigma, sigma3),
-              "memberships with threads");
+// --- fuzzy graphs and their layout ---------------------------------------------------------
+
+template <class T>
+void test_memberships() {
+    Random random(21);
+    const int n = 2100, k = 9;
+    std::vector<int64_t> indptr(1, 0);
+    std::vector<T> distances;
+    for (int i = 0; i < n; ++i) {
+        const int count = i % 50 == 0 ? 0 : random.whole(1, k);
+        std::vector<T> row;
+        for (int j = 0; j < count; ++j) row.push_back(T(random.whole(0, 12)) / 4);
+        std::sort(row.begin(), row.end());
+        if (i % 70 == 1) row.back() = kInf<T>;
+        distances.insert(distances.end(), row.begin(), row.end());
+        indptr.push_back(int64_t(distances.size()));
     }
-
-    template <class T>
-    void test_fuzzy_union() {
-        Random random(22);
-        const int n = 60;
-        std::vector<int64_t> indptr(1, 0);
-        std::vector<int32_t> indices;
-        std::vector<T> data, dense(size_t(n * n), T(0));
-        for (int i = 0; i < n; ++i) {
-            for (int j = n - 1; j >= 0; --j)
-                if (i != j && random.whole(0, 5) == 0) {
-                    indices.push_back(j);
-                    data.push_back(T(random.whole(0, 4)) / 4);
-                    dense[size_t(i * n + j)] = data.back();
-                }
-            indptr.push_back(int64_t(indices.size()));
+    const double target = std::log2(6.0);
+    std::vector<T> rho(n), sigma(n), one(distances.size()), three(distances.size());
+    memberships(n, indptr.data(), distances.data(), target, 1.0, 1, rho.data(), sigma.data(),
+                one.data());
+    bool ok = true;
+    for (int i = 0; i < n; ++i) {
+        double sum = 0, least = 1, most = 0;
+        for (int64_t e = indptr[size_t(i)]; e < indptr[size_t(i) + 1]; ++e) {
+            const auto m = double(one[size_t(e)]);
+            const bool finite = std::isfinite(distances[size_t(e)]);
+            ok = ok && m >= 0 && m <= 1 && (finite || m == 0);
+            ok = ok && (distances[size_t(e)] > rho[size_t(i)] || m == 1);
+            if (!finite) continue;
+            sum += m;
+            least = std::min(least, m);
+            most = std::max(most, m);
         }
-        for (double mix : {0.0, 0.5, 1.0}) {
-            const Csr<T> out =
-                fuzzy_union<T>(n, indptr.data(), indices.data(), data.data(), T(mix), 3);
-            std::vector<T> found(size_t(n * n), T(0));
-            for (int i = 0; i < n; ++i)
-                for (int64_t e = out.indptr[size_t(i)]; e < out.indptr[size_t(i) + 1]; ++e)
-                    found[size_t(i * n + out.indices[size_t(e)])] = out.data[size_t(e)];
-            bool ok = std::none_of(out.data.begin(), out.data.end(), [](T v) { return v == T(0); });
-            for (int i = 0; i < n; ++i)
-                for (int j = 0; j < n; ++j) {
-                    const T a = dense[size_t(i * n + j)], b = dense[size_t(j * n + i)];
-                    ok = ok && close(found[size_t(i * n + j)],
-                                     mix * double(a + b - a * b) + (1 - mix) * double(a * b));
-                }
-            check(ok, "fuzzy_union");
+        // The sum is right, or all belong fully, or as few as possible do.
+        const bool floor = double(sigma[size_t(i)]) < 0.02;
+        ok = ok && (std::abs(sum - target) < 1e-4 || least == 1 || floor || most == 0);
+    }
+    check(ok, "memberships");
+    std::vector<T> rho3(n), sigma3(n);
+    memberships(n, indptr.data(), distances.data(), target, 1.0, 3, rho3.data(), sigma3.data(),
+                three.data());
+    check(same_bits(one, three) && same_bits(rho, rho3) && same_bits(sigma, sigma3),
+          "memberships with threads");
+}
+
+template <class T>
+void test_fuzzy_union() {
+    Random random(22);
+    const int n = 60;
+    std::vector<int64_t> indptr(1, 0);
+    std::vector<int32_t> indices;
+    std::vector<T> data, dense(size_t(n * n), T(0));
+    for (int i = 0; i < n; ++i) {
+        for (int j = n - 1; j >= 0; --j)
+            if (i != j && random.whole(0, 5) == 0) {
+                indices.push_back(j);
+                data.push_back(T(random.whole(0, 4)) / 4);
+                dense[size_t(i * n + j)] = data.back();
+            }
+        indptr.push_back(int64_t(indices.size()));
+    }
+    for (double mix : {0.0, 0.5, 1.0}) {
+        const Csr<T> out = fuzzy_union<T>(n, indptr.data(), indices.data(), data.data(), T(mix), 3);
+        std::vector<T> found(size_t(n * n), T(0));
+        for (int i = 0; i < n; ++i)
+            for (int64_t e = out.indptr[size_t(i)]; e < out.indptr[size_t(i) + 1]; ++e)
+                found[size_t(i * n + out.indices[size_t(e)])] = out.data[size_t(e)];
+        bool ok = std::none_of(out.data.begin(), out.data.end(), [](T v) { return v == T(0); });
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < n; ++j) {
+                const T a = dense[size_t(i * n + j)], b = dense[size_t(j * n + i)];
+                ok = ok && close(found[size_t(i * n + j)],
+                                 mix * double(a + b - a * b) + (1 - mix) * double(a * b));
+            }
+        check(ok, "fuzzy_union");
+    }
+}
+
+// Some arcs from n vertices to n_targets ones.
+template <class T>
+Csr<T> random_arcs(Random& random, int n, int n_targets, int most) {
+    Csr<T> graph;
+    graph.indptr.push_back(0);
+    for (int i = 0; i < n; ++i) {
+        for (int count = random.whole(0, most); count > 0; --count) {
+            graph.indices.push_back(random.whole(0, n_targets - 1));
+            graph.data.push_back(T(random.whole(1, 8)) / 8);
+        }
+        graph.indptr.push_back(int64_t(graph.indices.size()));
+    }
+    return graph;
+}
+
+uint32_t naive_draw(uint32_t vertex, const LayoutStep<double>& step, int draw, uint32_t n) {
+    uint32_t h = vertex * step.stride + step.key + uint32_t(draw) * 0x85ebca77u;
+    h = (h ^ (h >> 16)) * 0x7feb352du;
+    h = (h ^ (h >> 15)) * 0x846ca68bu;
+    h ^= h >> 16;
+    return uint32_t((uint64_t(h) * n) >> 32);
+}
+
+// One epoch by the formulas, in double precision, of vertices among themselves (fixed null) or
+// against a map that stands still; returns the cross-entropy.
+double naive_epoch(const Csr<double>& graph, const LayoutStep<double>& step, int n, int dim,
+                   const std::vector<double>& at, std::vector<double>& velocity,
+                   std::vector<double>& moved) {
+    double loss = 0;
+    for (int i = 0; i < n; ++i) {
+        std::vector<double> force(size_t(dim), 0.0);
+        double stiffness = 0, degree = 0;
+        const auto gap_to = [&](int64_t j, int c) {
+            return step.fixed[j * dim + c] - at[size_t(i * dim + c)];
+        };
+        const auto square_to = [&](int64_t j) {
+            double s = 0;
+            for (int c = 0; c < dim; ++c) s += gap_to(j, c) * gap_to(j, c);
+            return s;
+        };
+        for (int64_t e = graph.indptr[size_t(i)]; e < graph.indptr[size_t(i) + 1]; ++e) {
+            const int64_t j = graph.indices[size_t(e)];
+            const double s = std::max(square_to(j), 1e-6), p = std::pow(s, step.b);
+            const double w = graph.data[size_t(e)];
+            double factor = 4 * w * step.a * step.b * p / (s * (1 + step.a * p));
+            stiffness += factor;
+            degree += w;
+            loss += w * std::log(1 + step.a * p);
+            if (step.by_radius) {
+                const double near = 1 / (1 + step.a * p), bend = step.a * step.b * p * near / s;
+                const double worth =
+                    near * ((1 - step.b * (1 - near)) * (step.by_radius[i] + step.by_radius[j]) +
+                            bend * (step.by_mass[i] + step.by_mass[j]));
+                factor -= worth;
+                stiffness += std::abs(worth);
+            }
+            for (int c = 0; c < dim; ++c) force[size_t(c)] += factor * gap_to(j, c);
+        }
+        const auto met = int(step.draws > 0 ? step.draws : step.n_fixed);
+        const double share = step.repulsion * degree / met;
+        for (int draw = 0; draw < met; ++draw) {
+            const int64_t j =
+                step.draws > 0
+                    ? int64_t(naive_draw(uint32_t(i), step, draw, uint32_t(step.n_fixed)))
+                    : draw;
+            const double square = square_to(j), s = std::max(square, 1e-6);
+            const double p = std::pow(s, step.b);
+            const double push = 2 * step.b / ((square + 1e-3) * (1 + step.a * p));
+            loss += share * std::log(1 + 1 / (step.a * p));
+            for (int c = 0; c < dim; ++c)
+                force[size_t(c)] -= share * std::clamp(push * gap_to(j, c), -4.0, 4.0);
+        }
+        for (int c = 0; c < dim; ++c) {
+            double& v = velocity[size_t(i * dim + c)];
+            v = std::clamp(step.momentum * v + step.rate / (1 + stiffness) * force[size_t(c)], -4.0,
+                           4.0);
+            moved[size_t(i * dim + c)] = at[size_t(i * dim + c)] + v;
         }
     }
+    return loss;
+}
 
-    // Some arcs from n vertices to n_targets ones.
-    template <class T>
-    Csr<T> random_arcs(Random & random, int n, int n_targets, int most) {
-        Csr<T> graph;
-        graph.indptr.push_back(0);
-        for (int i = 0; i < n; ++i) {
-            for (int count = random.whole(0, most); count > 0; --count) {
-                graph.indices.push_back(random.whole(0, n_targets - 1));
-                graph.data.push_back(T(random.whole(1, 8)) / 8);
-            }
-            graph.indptr.push_back(int64_t(graph.indices.size()));
-        }
-        return graph;
-    }
+template <class T>
+void test_layout(int n, int n_fixed, int dim, int draws, bool dense) {
+    Random random(uint32_t(23 + n + dim));
+    const bool among = n_fixed == 0;
+    const int n_targets = among ? n : n_fixed;
+    const Csr<T> graph = random_arcs<T>(random, n, n_targets, 9);
+    Csr<double> exact{graph.indptr, graph.indices, {graph.data.begin(), graph.data.end()}};
+    std::vector<int32_t> rank(static_cast<size_t>(n));
+    std::iota(rank.begin(), rank.end(), 0);
+    const OwnedAbreast<T> arcs = abreast(n, graph.indptr.data(), graph.indices.data(),
+                                         graph.data.data(), rank.data(), among);
+    const auto n_groups = int64_t(arcs.starts.size()) - 1;
+    std::vector<T> y = random.reals<T>(n * dim), fixed = random.reals<T>(n_targets * dim);
+    const std::vector<T> speed = random.reals<T>(n * dim);
+    const std::vector<T> by_radius = random.reals<T>(n), by_mass = random.reals<T>(n);
+    for (T& v : y) v *= 3;
+    for (T& v : fixed) v *= 3;
+    LayoutStep<T> step{};
+    step.a = 1.6;
+    step.b = 0.9;
+    step.rate = 0.7;
+    step.momentum = 0.4;
+    step.repulsion = 5;
+    step.fixed = among ? y.data() : fixed.data();
+    step.n_fixed = n_targets;
+    step.draws = draws;
+    step.key = 12345;
+    step.stride = among ? 0x9e3779b1u : 0u;
+    step.by_radius = dense ? by_radius.data() : nullptr;
+    step.by_mass = dense ? by_mass.data() : nullptr;
+    const Abreast<T> view{arcs.members.data(), arcs.starts.data(), arcs.targets.data(),
+                          arcs.weights.data()};
+    std::vector<T> one(y.size()), three(y.size()), v1 = speed, v3 = speed;
+    const double loss =
+        layout_epoch(view, n_groups, step, y.data(), v1.data(), one.data(), dim, true, 1);
+    const std::vector<double> at(y.begin(), y.end()), map(step.fixed, step.fixed + n_targets * dim);
+    const std::vector<double> r64(by_radius.begin(), by_radius.end());
+    const std::vector<double> m64(by_mass.begin(), by_mass.end());
+    LayoutStep<double> plain{};
+    plain.a = step.a;
+    plain.b = step.b;
+    plain.rate = step.rate;
+    plain.momentum = step.momentum;
+    plain.repulsion = step.repulsion;
+    plain.fixed = map.data();
+    plain.n_fixed = n_targets;
+    plain.draws = draws;
+    plain.key = step.key;
+    plain.stride = step.stride;
+    plain.by_radius = dense ? r64.data() : nullptr;
+    plain.by_mass = dense ? m64.data() : nullptr;
+    std::vector<double> velocity(speed.begin(), speed.end()), moved(at.size());
+    const double wanted = naive_epoch(exact, plain, n, dim, at, velocity, moved);
+    const double slack = sizeof(T) == 4 ? 2e-4 : 2e-6;
+    bool ok = std::abs(loss - wanted) <= slack * (1 + std::abs(wanted));
+    for (size_t i = 0; i < moved.size(); ++i)
+        ok = ok && std::abs(double(one[i]) - moved[i]) <= slack &&
+             std::abs(double(v1[i]) - velocity[i]) <= slack;
+    check(ok, "layout_epoch");
+    layout_epoch(view, n_groups, step, y.data(), v3.data(), three.data(), dim, false, 3);
+    ok = true;  // sums without the loss may be rounded otherwise
+    for (size_t i = 0; i < one.size(); ++i)
+        ok = ok && std::abs(double(one[i]) - double(three[i])) <= slack;
+    std::vector<T> again(y.size()), v = speed;
+    layout_epoch(view, n_groups, step, y.data(), v.data(), again.data(), dim, false, 1);
+    check(ok && same_bits(again, three) && same_bits(v, v3), "layout_epoch with threads");
+}
 
-    uint32_t naive_draw(uint32_t vertex, const LayoutStep<double>& step, int draw, uint32_t n) {
-        uint32_t h = vertex * step.stride + step.key + uint32_t(draw) * 0x85ebca77u;
-        h = (h ^ (h >> 16)) * 0x7feb352du;
-        h = (h ^ (h >> 15)) * 0x846ca68bu;
-        h ^= h >> 16;
-        return uint32_t((uint64_t(h) * n) >> 32);
-    }
-
-    // One epoch by the formulas, in double precision, of vertices among themselves (fixed null) or
-    // against a map that stands still; returns the cross-entropy.
-    double naive_epoch(const Csr<double>& graph, const LayoutStep<double>& step, int n, int dim,
-                       const std::vector<double>& at, std::vector<double>& velocity,
-                       std::vector<double>& moved) {
-        double loss = 0;
-        for (int i = 0; i < n; ++i) {
-            std::vector<double> force(size_t(dim), 0.0);
-            double stiffness = 0, degree = 0;
-            const auto gap_to = [&](int64_t j, int c) {
-                return step.fixed[j * dim + c] - at[size_t(i * dim + c)];
-            };
-            const auto square_to = [&](int64_t j) {
-                double s = 0;
-                for (int c = 0; c < dim; ++c) s += gap_to(j, c) * gap_to(j, c);
-                return s;
-            };
-            for (int64_t e = graph.indptr[size_t(i)]; e < graph.indptr[size_t(i) + 1]; ++e) {
-                const int64_t j = graph.indices[size_t(e)];
-                const double s = std::max(square_to(j), 1e-6), p = std::pow(s, step.b);
-                const double w = graph.data[size_t(e)];
-                double factor = 4 * w * step.a * step.b * p / (s * (1 + step.a * p));
-                stiffness += factor;
-                degree += w;
-                loss += w * std::log(1 + step.a * p);
-                if (step.by_radius) {
-                    const double near = 1 / (1 + step.a * p), bend = step.a * step.b * p * near / s;
-                    const double worth = near * ((1 - step.b * (1 - near)) *
-                                                     (step.by_radius[i] + step.by_radius[j]) +
-                                                 bend * (step.by_mass[i] + step.by_mass[j]));
-                    factor -= worth;
-                    stiffness += std::abs(worth);
-                }
-                for (int c = 0; c < dim; ++c) force[size_t(c)] += factor * gap_to(j, c);
-            }
-            const auto met = int(step.draws > 0 ? step.draws : step.n_fixed);
-            const double share = step.repulsion * degree / met;
-            for (int draw = 0; draw < met; ++draw) {
-                const int64_t j =
-                    step.draws > 0
-                        ? int64_t(naive_draw(uint32_t(i), step, draw, uint32_t(step.n_fixed)))
-                        : draw;
-                const double square = square_to(j), s = std::max(square, 1e-6);
-                const double p = std::pow(s, step.b);
-                const double push = 2 * step.b / ((square + 1e-3) * (1 + step.a * p));
-                loss += share * std::log(1 + 1 / (step.a * p));
-                for (int c = 0; c < dim; ++c)
-                    force[size_t(c)] -= share * std::clamp(push * gap_to(j, c), -4.0, 4.0);
-            }
+template <class T>
+void test_layout_radii() {
+    Random random(24);
+    const int n = 77, dim = 3;
+    const Csr<T> graph = random_arcs<T>(random, n, n, 6);
+    std::vector<int32_t> rank(n);
+    for (int i = 0; i < n; ++i) rank[size_t(i)] = n - 1 - i;
+    const OwnedAbreast<T> arcs =
+        abreast(n, graph.indptr.data(), graph.indices.data(), graph.data.data(), rank.data(), true);
+    const std::vector<T> y = random.reals<T>(n * dim);  // by rank
+    std::vector<T> mass(n), spread(n);
+    const Abreast<T> view{arcs.members.data(), arcs.starts.data(), arcs.targets.data(),
+                          arcs.weights.data()};
+    kernels<T>().layout_radii(view, y.data(), 1.6, 0.9, dim, 0, int64_t(arcs.starts.size()) - 1,
+                              mass.data(), spread.data());
+    bool ok = true;
+    for (int i = 0; i < n; ++i) {
+        double near = 0, weighted = 0;
+        for (int64_t e = graph.indptr[size_t(i)]; e < graph.indptr[size_t(i) + 1]; ++e) {
+            const int j = graph.indices[size_t(e)];
+            double s = 0;
             for (int c = 0; c < dim; ++c) {
-                double& v = velocity[size_t(i * dim + c)];
-                v = std::clamp(step.momentum * v + step.rate / (1 + stiffness) * force[size_t(c)],
-                               -4.0, 4.0);
-                moved[size_t(i * dim + c)] = at[size_t(i * dim + c)] + v;
+                const double gap = double(y[size_t(rank[size_t(i)] * dim + c)]) -
+                                   double(y[size_t(rank[size_t(j)] * dim + c)]);
+                s += gap * gap;
             }
+            const double q = 1 / (1 + 1.6 * std::pow(std::max(s, 1e-6), 0.9));
+            near += q;
+            weighted += q * s;
         }
-        return loss;
+        ok = ok && std::abs(double(mass[size_t(rank[size_t(i)])]) - near) < 1e-4 &&
+             std::abs(double(spread[size_t(rank[size_t(i)])]) - weighted) < 1e-4;
     }
+    check(ok, "layout_radii");
+}
 
-    template <class T>
-    void test_layout(int n, int n_fixed, int dim, int draws, bool dense) {
-        Random random(uint32_t(23 + n + dim));
-        const bool among = n_fixed == 0;
-        const int n_targets = among ? n : n_fixed;
-        const Csr<T> graph = random_arcs<T>(random, n, n_targets, 9);
-        Csr<double> exact{graph.indptr, graph.indices, {graph.data.begin(), graph.data.end()}};
-        std::vector<int32_t> rank(static_cast<size_t>(n));
-        std::iota(rank.begin(), rank.end(), 0);
-        const OwnedAbreast<T> arcs = abreast(n, graph.indptr.data(), graph.indices.data(),
-                                             graph.data.data(), rank.data(), among);
-        const auto n_groups = int64_t(arcs.starts.size()) - 1;
-        std::vector<T> y = random.reals<T>(n * dim), fixed = random.reals<T>(n_targets * dim);
-        const std::vector<T> speed = random.reals<T>(n * dim);
-        const std::vector<T> by_radius = random.reals<T>(n), by_mass = random.reals<T>(n);
-        for (T& v : y) v *= 3;
-        for (T& v : fixed) v *= 3;
-        LayoutStep<T> step{};
-        step.a = 1.6;
-        step.b = 0.9;
-        step.rate = 0.7;
-        step.momentum = 0.4;
-        step.repulsion = 5;
-        step.fixed = among ? y.data() : fixed.data();
-        step.n_fixed = n_targets;
-        step.draws = draws;
-        step.key = 12345;
-        step.stride = among ? 0x9e3779b1u : 0u;
-        step.by_radius = dense ? by_radius.data() : nullptr;
-        step.by_mass = dense ? by_mass.data() : nullptr;
-        const Abreast<T> view{arcs.members.data(), arcs.starts.data(), arcs.targets.data(),
-                              arcs.weights.data()};
-        std::vector<T> one(y.size()), three(y.size()), v1 = speed, v3 = speed;
-        const double loss =
-            layout_epoch(view, n_groups, step, y.data(), v1.data(), one.data(), dim, true, 1);
-        const std::vector<double> at(y.begin(), y.end()),
-            map(step.fixed, step.fixed + n_targets * dim);
-        const std::vector<double> r64(by_radius.begin(), by_radius.end());
-        const std::vector<double> m64(by_mass.begin(), by_mass.end());
-        LayoutStep<double> plain{};
-        plain.a = step.a;
-        plain.b = step.b;
-        plain.rate = step.rate;
-        plain.momentum = step.momentum;
-        plain.repulsion = step.repulsion;
-        plain.fixed = map.data();
-        plain.n_fixed = n_targets;
-        plain.draws = draws;
-        plain.key = step.key;
-        plain.stride = step.stride;
-        plain.by_radius = dense ? r64.data() : nullptr;
-        plain.by_mass = dense ? m64.data() : nullptr;
-        std::vector<double> velocity(speed.begin(), speed.end()), moved(at.size());
-        const double wanted = naive_epoch(exact, plain, n, dim, at, velocity, moved);
-        const double slack = sizeof(T) == 4 ? 2e-4 : 2e-6;
-        bool ok = std::abs(loss - wanted) <= slack * (1 + std::abs(wanted));
-        for (size_t i = 0; i < moved.size(); ++i)
-            ok = ok && std::abs(double(one[i]) - moved[i]) <= slack &&
-                 std::abs(double(v1[i]) - velocity[i]) <= slack;
-        check(ok, "layout_epoch");
-        layout_epoch(view, n_groups, step, y.data(), v3.data(), three.data(), dim, false, 3);
-        ok = true;  // sums without the loss may be rounded otherwise
-        for (size_t i = 0; i < one.size(); ++i)
-            ok = ok && std::abs(double(one[i]) - double(three[i])) <= slack;
-        std::vector<T> again(y.size()), v = speed;
-        layout_epoch(view, n_groups, step, y.data(), v.data(), again.data(), dim, false, 1);
-        check(ok && same_bits(again, three) && same_bits(v, v3), "layout_epoch with threads");
-    }
-
-    template <class T>
-    void test_layout_radii() {
-        Random random(24);
-        const int n = 77, dim = 3;
-        const Csr<T> graph = random_arcs<T>(random, n, n, 6);
-        std::vector<int32_t> rank(n);
-        for (int i = 0; i < n; ++i) rank[size_t(i)] = n - 1 - i;
-        const OwnedAbreast<T> arcs = abreast(n, graph.indptr.data(), graph.indices.data(),
-                                             graph.data.data(), rank.data(), true);
-        const std::vector<T> y = random.reals<T>(n * dim);  // by rank
-        std::vector<T> mass(n), spread(n);
-        const Abreast<T> view{arcs.members.data(), arcs.starts.data(), arcs.targets.data(),
-                              arcs.weights.data()};
-        kernels<T>().layout_radii(view, y.data(), 1.6, 0.9, dim, 0, int64_t(arcs.starts.size()) - 1,
-                                  mass.data(), spread.data());
-        bool ok = true;
-        for (int i = 0; i < n; ++i) {
-            double near = 0, weighted = 0;
-            for (int64_t e = graph.indptr[size_t(i)]; e < graph.indptr[size_t(i) + 1]; ++e) {
-                const int j = graph.indices[size_t(e)];
-                double s = 0;
-                for (int c = 0; c < dim; ++c) {
-                    const double gap = double(y[size_t(rank[size_t(i)] * dim + c)]) -
-                                       double(y[size_t(rank[size_t(j)] * dim + c)]);
-                    s += gap * gap;
-                }
-                const double q = 1 / (1 + 1.6 * std::pow(std::max(s, 1e-6), 0.9));
-                near += q;
-                weighted += q * s;
+template <class T>
+void test_all() {
+    test_coranking<T>();
+    test_memberships<T>();
+    test_fuzzy_union<T>();
+    for (int n : {1, 15, 16, 17, 1100})
+        for (int dim : {1, 2, 3, 5})
+            for (bool dense : {false, true}) {
+                test_layout<T>(n, 0, dim, 0, dense);
+                test_layout<T>(n, 0, dim, 6, dense);
             }
-            ok = ok && std::abs(double(mass[size_t(rank[size_t(i)])]) - near) < 1e-4 &&
-                 std::abs(double(spread[size_t(rank[size_t(i)])]) - weighted) < 1e-4;
-        }
-        check(ok, "layout_radii");
+    for (int dim : {1, 2, 3, 5}) {
+        test_layout<T>(20, 50, dim, 0, false);
+        test_layout<T>(1100, 50, dim, 6, false);
     }
-
-    template <class T>
-    void test_all() {
-        test_coranking<T>();
-        test_memberships<T>();
-        test_fuzzy_union<T>();
-        for (int n : {1, 15, 16, 17, 1100})
-            for (int dim : {1, 2, 3, 5})
-                for (bool dense : {false, true}) {
-                    test_layout<T>(n, 0, dim, 0, dense);
-                    test_layout<T>(n, 0, dim, 6, dense);
-                }
+    test_layout_radii<T>();
+    for (int n : {1, 2, 33, 300, 1030, 8200})
         for (int dim : {1, 2, 3, 5}) {
-            test_layout<T>(20, 50, dim, 0, false);
-            test_layout<T>(1100, 50, dim, 6, false);
+            test_curvilinear<T>(n, dim, false);
+            test_curvilinear<T>(n, dim, true);
         }
-        test_layout_radii<T>();
-        for (int n : {1, 2, 33, 300, 1030, 8200})
-            for (int dim : {1, 2, 3, 5}) {
-                test_curvilinear<T>(n, dim, false);
-                test_curvilinear<T>(n, dim, true);
-            }
-        test_offers<T>();
-        test_products<T>();
-        test_rerank<T>(false);
-        test_rerank<T>(true);
-        test_rerank_sparse<T>(false);
-        test_rerank_sparse<T>(true);
-        for (int64_t dim : {1, 5, 70})
-            for (bool ties : {false, true}) test_cells<T>(dim, ties);
-        for (int64_t width : {1, 32, 40, 64}) test_project<T>(width);
-        test_symmetrize<T>();
-        test_relax<T>();
-        test_shortest_paths<T>();
-        test_floyd_warshall<T>();
-        test_barycentric<T>();
-        for (int width = 1; width <= 17; ++width) {
-            test_spmm<T>(width);
-            test_narrow_matmul<T>(width, false);
-            test_narrow_matmul<T>(width, true);
-        }
-        for (int n : {1, 2, 9, 256, 300})
-            for (int dim : {1, 2, 3, 7})
-                for (double scale : {1e-9, 1.0, 1e7}) test_stress<T>(n, dim, T(scale));
-        for (int n : {1, 2, 40, 300})
-            for (double epsilon : {0.0, 0.3}) test_sammon<T>(n, n % 3 + 1, epsilon);
-        for (int n : {2, 3, 40, 270})
-            for (int n_scales : {1, 2, 5})
-                for (double trade_off : {0.0, 0.4, 1.0})
-                    test_divergence<T>(n, n % 3 + 1, n_scales, trade_off);
-        test_place_by_divergence<T>();
-        test_place_points<T>();
-        test_meet_in_tiles<T>();
-        test_isotonic<T>();
+    test_offers<T>();
+    test_products<T>();
+    test_rerank<T>(false);
+    test_rerank<T>(true);
+    test_rerank_sparse<T>(false);
+    test_rerank_sparse<T>(true);
+    for (int64_t dim : {1, 5, 70})
+        for (bool ties : {false, true}) test_cells<T>(dim, ties);
+    for (int64_t width : {1, 32, 40, 64}) test_project<T>(width);
+    test_symmetrize<T>();
+    test_relax<T>();
+    test_shortest_paths<T>();
+    test_floyd_warshall<T>();
+    test_barycentric<T>();
+    for (int width = 1; width <= 17; ++width) {
+        test_spmm<T>(width);
+        test_narrow_matmul<T>(width, false);
+        test_narrow_matmul<T>(width, true);
     }
+    for (int n : {1, 2, 9, 256, 300})
+        for (int dim : {1, 2, 3, 7})
+            for (double scale : {1e-9, 1.0, 1e7}) test_stress<T>(n, dim, T(scale));
+    for (int n : {1, 2, 40, 300})
+        for (double epsilon : {0.0, 0.3}) test_sammon<T>(n, n % 3 + 1, epsilon);
+    for (int n : {2, 3, 40, 270})
+        for (int n_scales : {1, 2, 5})
+            for (double trade_off : {0.0, 0.4, 1.0})
+                test_divergence<T>(n, n % 3 + 1, n_scales, trade_off);
+    test_place_by_divergence<T>();
+    test_place_points<T>();
+    test_meet_in_tiles<T>();
+    test_isotonic<T>();
+}
 
 }  // namespace
 
