@@ -12,13 +12,18 @@
 #include <utility>
 #include <vector>
 
+#include "lowdim/affinities.hpp"
 #include "lowdim/cells.hpp"
+#include "lowdim/convolution.hpp"
 #include "lowdim/coranking.hpp"
 #include "lowdim/curvilinear.hpp"
+#include "lowdim/descent.hpp"
 #include "lowdim/divergence.hpp"
+#include "lowdim/forces.hpp"
 #include "lowdim/fuzzy.hpp"
 #include "lowdim/geodesics.hpp"
 #include "lowdim/graph.hpp"
+#include "lowdim/grid.hpp"
 #include "lowdim/isotonic.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/layout.hpp"
@@ -27,6 +32,7 @@
 #include "lowdim/reconstruction.hpp"
 #include "lowdim/sammon.hpp"
 #include "lowdim/stress.hpp"
+#include "lowdim/tree.hpp"
 
 using namespace lowdim;
 
@@ -1676,8 +1682,185 @@ void test_layout_radii() {
     check(ok, "layout_radii");
 }
 
+// --- neighbour embeddings ---------------------------------------------------------------------
+
+template <class T>
+void test_perplexity() {
+    Random random(11);
+    const std::vector<int64_t> indptr{0, 0, 1, 4, 40, 90};
+    std::vector<T> squared = random.reals<T>(90), p(90), again(90);
+    for (T& v : squared) v = v * v;
+    std::vector<double> beta(5);
+    perplexity_affinities<T>(indptr.data(), 5, squared.data(), 6.0, 1, p.data(), beta.data());
+    perplexity_affinities<T>(indptr.data(), 5, squared.data(), 6.0, 3, again.data(), beta.data());
+    check(same_bits(p, again), "perplexity_affinities with threads");
+    for (size_t i = 1; i < 5; ++i) {
+        double sum = 0, entropy = 0;
+        for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
+            const double v = double(p[size_t(e)]);
+            sum += v;
+            if (v > 0) entropy -= v * std::log(v);
+        }
+        check(std::abs(sum - 1) < 1e-5, "perplexity_affinities sum to one");
+        const double wanted = std::log(std::min(6.0, double(indptr[i + 1] - indptr[i])));
+        check(std::abs(entropy - wanted) < 1e-4, "perplexity_affinities have that entropy");
+    }
+}
+
+// All pairs, the tree that opens every cell, and the attraction, against the formulas.
+template <class T>
+void test_forces(int n, int dim, const Similarity& kernel, bool weighted) {
+    Random random(uint32_t(7 * n + dim));
+    std::vector<T> y = random.reals<T>(n * dim), mass = random.reals<T>(n);
+    for (T& v : y) v *= 3;
+    for (T& m : mass) m = m * m + T(0.1);
+    const T* own = weighted ? mass.data() : nullptr;
+    std::vector<T> turned(y.size());
+    for (int i = 0; i < n; ++i)
+        for (int c = 0; c < dim; ++c) turned[size_t(c * n + i)] = y[size_t(i * dim + c)];
+    std::vector<double> naive(y.size(), 0), naive_z(size_t(n), 0), naive_pull(y.size(), 0);
+    double logs = 0;
+    std::vector<int64_t> indptr(size_t(n) + 1);
+    std::vector<int32_t> indices;
+    std::vector<T> p;
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+            double s = 0;
+            for (int c = 0; c < dim; ++c) {
+                const double gap = double(y[size_t(i * dim + c)]) - double(y[size_t(j * dim + c)]);
+                s += gap * gap;
+            }
+            const bool gaussian = kernel.likeness == Likeness::kGaussian;
+            const double u = gaussian ? 1 : 1 / (1 + s / kernel.dof);
+            const double w = gaussian ? std::exp(-s) : std::pow(u, (kernel.dof + 1) / 2);
+            const double m = weighted ? double(mass[size_t(j)]) : 1.0;
+            const double weight = (i + 2 * j) % 3 == 0 && i != j ? 0.5 + double(j) / n : 0.0;
+            if (weight > 0) {
+                indices.push_back(j);
+                p.push_back(T(weight));
+                logs += double(T(weight)) * std::log(w);
+            }
+            if (i != j) naive_z[size_t(i)] += m * w;
+            for (int c = 0; c < dim; ++c) {
+                const double gap = double(y[size_t(i * dim + c)]) - double(y[size_t(j * dim + c)]);
+                naive[size_t(i * dim + c)] += m * w * u * gap;
+                naive_pull[size_t(i * dim + c)] += double(T(weight)) * u * gap;
+            }
+        }
+        indptr[size_t(i) + 1] = int64_t(indices.size());
+    }
+    auto agree = [&](const std::vector<T>& found, const std::vector<double>& wanted) {
+        double error = 0, size = 0.1;  // what is less drowns in the point itself
+        for (size_t k = 0; k < wanted.size(); ++k) {
+            error = std::max(error, std::abs(double(found[k]) - wanted[k]));
+            size = std::max(size, std::abs(wanted[k]));
+        }
+        return error <= 1e-4 * size;
+    };
+    std::vector<T> one(y.size()), three(y.size()), z(static_cast<size_t>(n)), z3(z);
+    repulsion<T>(y.data(), n, turned.data(), own, n, dim, kernel, 1, one.data(), z.data());
+    repulsion<T>(y.data(), n, turned.data(), own, n, dim, kernel, 3, three.data(), z3.data());
+    check(same_bits(one, three) && same_bits(z, z3), "repulsion with threads");
+    for (int i = 0; i < n; ++i) z[size_t(i)] -= weighted ? mass[size_t(i)] : T(1);
+    check(agree(one, naive) && agree(z, naive_z), "repulsion");
+    if (dim <= 3) {
+        Tree<T>(y.data(), own, n, dim).repel(kernel, 0.0, 3, three.data(), z3.data());
+        check(agree(three, naive) && agree(z3, naive_z), "a tree that opens every cell");
+    }
+    const double found = attraction<T>(indptr.data(), indices.data(), p.data(), y.data(), n, dim,
+                                       kernel, true, 3, one.data());
+    attraction<T>(indptr.data(), indices.data(), p.data(), y.data(), n, dim, kernel, false, 1,
+                  three.data());
+    check(agree(one, naive_pull) && agree(three, naive_pull), "attraction");
+    check(std::abs(found - logs) <= 1e-4 * (1 + std::abs(logs)), "attraction's logarithms");
+}
+
+template <class T>
+void test_convolution(int64_t rows, int64_t columns) {
+    Random random(uint32_t(rows * 100 + columns));
+    // A kernel of three by three around the origin has this transform.
+    const int64_t kept = columns / 2 + 1;
+    std::vector<T> transform(static_cast<size_t>(rows * kept));
+    const double pi = 3.14159265358979323846;
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t k = 0; k < kept; ++k)
+            transform[size_t(i * kept + k)] =
+                T((2 + std::cos(2 * pi * double(i) / double(rows))) *
+                  (3 + std::cos(2 * pi * double(k) / double(columns))));
+    const int64_t n = rows / 2, m = columns / 2;
+    const std::vector<T> start = random.reals<T>(n * m);
+    std::vector<T> one = start, three = start;
+    Convolution<T> convolution(rows, columns, transform.data());
+    convolution.apply(one.data(), n, m, 1);
+    convolution.apply(three.data(), n, m, 3);
+    check(same_bits(one, three), "convolution with threads");
+    bool ok = true;
+    auto at = [&](int64_t i, int64_t k) {
+        return i < 0 || k < 0 || i >= n || k >= m ? 0.0 : double(start[size_t(i * m + k)]);
+    };
+    const double side[3] = {0.5, 2, 0.5}, across[3] = {0.5, 3, 0.5};
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t k = 0; k < m; ++k) {
+            double sum = 0;
+            for (int a = -1; a <= 1; ++a)
+                for (int b = -1; b <= 1; ++b) sum += side[a + 1] * across[b + 1] * at(i + a, k + b);
+            ok = ok && std::abs(double(one[size_t(i * m + k)]) - sum) < 1e-4;
+        }
+    check(ok, "convolution");
+}
+
+// What is spread over the nodes sums to the charges, and a linear field is read off exactly.
+template <class T>
+void test_grid(int dim) {
+    Random random(uint32_t(40 + dim));
+    const int n = 500;
+    std::vector<T> y = random.reals<T>(n * dim), charge = random.reals<T>(n);
+    const Grid grid{dim, 40, dim == 2 ? 44 : 1, dim == 2 ? 44 : 1, {-1.6, -1.7}, 0.08};
+    std::vector<T> field(static_cast<size_t>(grid.rows * grid.stride)), again(field);
+    spread<T>(y.data(), charge.data(), n, grid, 1, field.data());
+    spread<T>(y.data(), charge.data(), n, grid, 3, again.data());
+    check(same_bits(field, again), "spread with threads");
+    double sum = 0, wanted = 0;
+    for (T v : field) sum += double(v);
+    for (T v : charge) wanted += double(v);
+    check(std::abs(sum - wanted) < 1e-3, "spread keeps the charges");
+    for (int64_t i = 0; i < grid.rows; ++i)
+        for (int64_t k = 0; k < grid.columns; ++k)
+            field[size_t(i * grid.stride + k)] = T(2 * double(i) - (dim == 2 ? double(k) : 0.0));
+    std::vector<T> value(static_cast<size_t>(n)), gradient(y.size());
+    gather<T>(field.data(), grid, y.data(), n, 3, value.data(), gradient.data());
+    bool ok = true;
+    for (int i = 0; i < n; ++i) {
+        const double row = (double(y[size_t(i * dim)]) + 1.6) / 0.08;
+        const double column = dim == 2 ? (double(y[size_t(2 * i + 1)]) + 1.7) / 0.08 : 0.0;
+        ok = ok && std::abs(double(value[size_t(i)]) - (2 * row - column)) < 1e-2 &&
+             std::abs(double(gradient[size_t(i * dim)]) - 25) < 1e-1;
+    }
+    check(ok, "gather");
+    const std::vector<T> far(static_cast<size_t>(dim), T(1e30));  // held at the rim
+    gather<T>(field.data(), grid, far.data(), 1, 1, value.data(), gradient.data());
+    spread<T>(far.data(), nullptr, 1, grid, 1, field.data());
+    check(std::isfinite(double(value[0])), "points beyond the grid");
+}
+
+template <class T>
+void test_embedding() {
+    test_perplexity<T>();
+    for (const Similarity kernel :
+         {Similarity{Likeness::kGaussian, 1}, Similarity{Likeness::kCauchy, 1},
+          Similarity{Likeness::kStudent, 2.5}})
+        for (int n : {1, 2, 17, 300})
+            for (int dim : {1, 2, 3, 4})
+                for (bool weighted : {false, true}) test_forces<T>(n, dim, kernel, weighted);
+    test_convolution<T>(40, 36);
+    test_convolution<T>(50, 60);
+    test_convolution<T>(2, 64);
+    for (int dim : {1, 2}) test_grid<T>(dim);
+}
+
 template <class T>
 void test_all() {
+    test_embedding<T>();
     test_coranking<T>();
     test_memberships<T>();
     test_fuzzy_union<T>();
