@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lowdim.relations.geodesics import geodesics as geodesics
     from lowdim.relations.graph import NeighborGraph as NeighborGraph
     from lowdim.relations.neighbors import neighbors as neighbors
+    from lowdim.runtime.context import compute as compute
     from lowdim.solvers.procrustes import procrustes as procrustes
     from lowdim.versions import show_versions as show_versions
 
@@ -52,6 +53,7 @@ _FUNCTIONS = {
     "is_euclidean": "matrices.gram",
     "load": "persist",
     "neighbors": "relations.neighbors",
+    "compute": "runtime.context",
     "procrustes": "solvers.procrustes",
     "show_versions": "versions",
 }

@@ -17,11 +17,26 @@ Array = NDArray[Any]
 _EXACT_IN_FLOAT32 = ("b1", "i1", "u1", "i2", "u2", "f2")
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether X is a SciPy sparse matrix or array."""
+    return hasattr(X, "tocsr")
+
+
+def dense(X: Any) -> Array:
+    """X as an array, whether it is sparse or not."""
+    return np.asarray(X.toarray() if is_sparse(X) else X)
+
+
 def float_dtype(dtype: Any) -> np.dtype[Any]:
     """float32 for float32 and for the small types it holds exactly, float64 for all others."""
     dtype = np.dtype(dtype)
     small = dtype == np.float32 or dtype.str[1:] in _EXACT_IN_FLOAT32
     return np.dtype(np.float32 if small else np.float64)
+
+
+def float_kind(rows: Any) -> np.dtype[Any]:
+    """The type of distances between rows: theirs if they are floats, else float64."""
+    return rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
 
 
 def vectors(
@@ -50,7 +65,7 @@ def vectors(
     )
     if X.dtype.kind != "f" or X.dtype.itemsize not in (4, 8):
         X = X.astype(float_dtype(X.dtype))
-    values = X.data if hasattr(X, "tocsr") else X
+    values = X.data if is_sparse(X) else X
     if not allow_nan:
         finite(X, name)
     elif np.isinf(values).any():
@@ -63,12 +78,12 @@ def vectors(
 
 def finite(values: Any, name: str) -> None:
     """Raise unless all entries are finite, naming the first that is not."""
-    entries = values.data if hasattr(values, "tocsr") else values
+    entries = values.data if is_sparse(values) else values
     with np.errstate(over="ignore", invalid="ignore"):
         total = entries.sum()  # finite unless an entry is not, or the sum overflows
     if np.isfinite(total) or np.isfinite(entries).all():
         return
-    if hasattr(values, "tocsr"):
+    if is_sparse(values):
         places = np.stack(values.tocoo().coords, axis=1)
         where = places[~np.isfinite(entries)]
     else:
@@ -126,3 +141,12 @@ def warn(message: str) -> None:
 def _ours(filename: str) -> bool:
     folders = (os.path.dirname(__file__), os.path.join("site-packages", "sklearn", ""))
     return filename.startswith(folders[0]) or folders[1] in filename
+
+
+def distances_in_range(distances: Array, X: Any) -> None:
+    """Raise where distances between the rows of X overflowed."""
+    if not np.isfinite(distances).all():
+        raise ValueError(
+            f"X: distances overflow {distances.dtype}; its largest entry is {abs(X).max():g}. "
+            "Rescale the columns."
+        )

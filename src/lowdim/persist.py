@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import memory
 from lowdim.catalog import find
+from lowdim.checks import is_sparse
 from lowdim.relations.graph import NeighborGraph
+from lowdim.runtime import memory
 
 FORMAT = 1
 _GRAPH_PARTS = (
@@ -93,7 +94,7 @@ def _encode(value: Any, arrays: dict[str, Any], where: str) -> Any:
                 raise TypeError(f"{where} holds arbitrary objects, which a model file cannot keep.")
             return {"$strings": value.tolist()}
         return {"$array": _store(value, arrays)}
-    if hasattr(value, "tocsr"):
+    if is_sparse(value):
         csr = value.tocsr()
         parts = [_store(part, arrays) for part in (csr.data, csr.indices, csr.indptr)]
         return {"$csr": parts, "shape": list(csr.shape)}

@@ -6,7 +6,8 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from lowdim.backends import native
+from lowdim.backends import backend
+from lowdim.runtime.context import current
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "matplotlib", "pyarrow", "h5py")
 
@@ -26,8 +27,8 @@ def versions() -> dict[str, str]:
         "lowdim": installed("lowdim"),
         "python": f"{sys.version.split()[0]} on {platform.platform()}",
         **{name: installed(name) for name in _PACKAGES},
-        "instructions": f"{native.isa()} (LOWDIM_ISA overrides)",
-        "threads": f"{native.n_threads(None)} (LOWDIM_NUM_THREADS overrides)",
+        "instructions": f"{backend().description()} (LOWDIM_ISA overrides)",
+        "threads": f"{current().threads} (LOWDIM_NUM_THREADS overrides)",
     }
     for library in threadpool_info():
         name = " ".join(filter(None, (library["internal_api"], library["version"])))

@@ -1,8 +1,7 @@
-"""The contract of every estimator, once: validation, tags, names, fit and transform.
+"""The contract of every estimator: checks, fit, transform, names, tags, saving.
 
-A method implements `_fit(rows)` (or `_fit_graph(rows, graph)`), which leaves `embedding_`, and
-`_transform(rows)`; where it has an inverse of its own, also `_inverse(Y)`. Everything else that a
-user may expect of an estimator is here.
+A method implements `_fit(objects)`, which sets `embedding_`, and `_transform(new)`; where it has an
+inverse of its own, also `_inverse(Y)`. Everything else that a user may expect is here.
 """
 
 from __future__ import annotations
@@ -15,17 +14,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
-from lowdim.backends import native
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
-from lowdim.relations.distances import (
-    NAN_AWARE,
-    Metric,
-    check_dissimilarities,
-    distance_matrix,
-    resolve_metric,
-)
-from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
+from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_relations
+from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, objects_of
+from lowdim.runtime.scheduling import running
+
+_NOT_FITTED_STATE = ("_sklearn_output_config", "_metadata_request")  # set by scikit-learn's mixins
 
 
 class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -34,6 +31,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     embedding_: Array
     X_fit_: Any
     gower_kinds_: list[Any]
+    _cached_training: MeasuredObjects
 
     # --- the public contract -------------------------------------------------------------
 
@@ -42,33 +40,57 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
         Parameters
         ----------
-        X : array, DataFrame or sparse matrix (n_samples, n_features), one object a row; or
-            dissimilarities (or kernels) where the estimator is told that they are precomputed.
-        y : ignored.
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            One object a row; dissimilarities (or kernel values) where the estimator is told that
+            they are precomputed.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
         """
-        with native.blas_on_one_thread():
-            self._fit(self._objects(X, fitting=True))
-        return self
+        return self._fit_to(X)
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Fit to X and return `embedding_`."""
+        """Fit to X and return `embedding_`; the parameters are those of `fit`."""
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> Array:
-        """Coordinates of new objects; a row's answer does not depend on the other rows."""
+        """Coordinates of new objects; a row's answer does not depend on the other rows.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects of the kind that `fit` was given; for precomputed input their
+            dissimilarities to the training objects, of shape (n_new, n_samples).
+
+        Returns
+        -------
+        array of shape (n_new, n_components)
+        """
         check_is_fitted(self)
-        with native.blas_on_one_thread():
-            return self._transform(self._objects(X, fitting=False))
+        with running(self._n_jobs):
+            return self._transform(self._new_objects(X))
 
     def inverse_transform(self, Y: Any) -> Array:
-        """Objects of the input space for given coordinates."""
+        """Objects of the input space for given coordinates.
+
+        Parameters
+        ----------
+        Y : array of shape (n, n_components)
+
+        Returns
+        -------
+        array of shape (n, n_features)
+        """
         check_is_fitted(self)
         Y = checks.vectors(Y, name="Y")
         if Y.shape[1] != self._n_features_out:
             raise ValueError(
                 f"Y has {Y.shape[1]} columns, but the map has {self._n_features_out} coordinates."
             )
-        with native.blas_on_one_thread():
+        with running(self._n_jobs):
             return self._inverse(Y)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -91,76 +113,113 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     # --- what a method provides ------------------------------------------------------------
 
-    def _fit(self, rows: Any) -> None:
+    def _fit(self, objects: Objects) -> None:
+        """Set `embedding_`; further arguments are those that the method's own `fit` passes on."""
         raise NotImplementedError
 
-    def _transform(self, rows: Any) -> Array:
+    def _transform(self, new: NewObjects) -> Array:
         raise NotImplementedError
 
     def _inverse(self, Y: Array) -> Array:
         """The general inverse: barycentric interpolation among the training vectors."""
         vectors = self._training_vectors("inverse_transform")
         placed = np.isfinite(self.embedding_).all(axis=1)
-        return decode(self.embedding_[placed], vectors[placed], Y, self._n_jobs)
+        return decode(self.embedding_[placed], vectors[placed], Y)
 
-    # --- what methods use --------------------------------------------------------------------
+    # --- from what the user gives to objects -------------------------------------------------
+
+    def _fit_to(self, X: Any, **arguments: Any) -> Self:
+        """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
+        with running(self._n_jobs):
+            self._clear()
+            try:
+                self._fit_objects(self._objects(X), **arguments)
+            except BaseException:
+                self._clear()
+                raise
+        return self
+
+    def _fit_objects(self, objects: Objects, **arguments: Any) -> None:
+        """Fit to objects that were checked."""
+        if objects.n < 2:
+            raise ValueError(f"X: n_samples = {objects.n}, but a map needs at least 2 objects.")
+        if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
+            self._remember(objects)
+        self._fit(objects, **arguments)
+
+    def _clear(self) -> None:
+        """Forget everything that a fit has set."""
+        kept = {*self.get_params(deep=False), *_NOT_FITTED_STATE}
+        for name in [name for name in vars(self) if name not in kept]:
+            delattr(self, name)
+
+    def _objects(self, X: Any) -> Objects:
+        """The objects to fit to."""
+        if not hasattr(self, "metric"):  # a method of vectors, such as PCA
+            rows = checks.vectors(X, sparse=True)
+            self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
+            return MeasuredObjects(rows, euclidean())
+        metric, params = self._metric_choice()
+        if not is_precomputed(metric):
+            self._check_features(X, metric, fitting=True)
+        objects = objects_of(X, metric, params, unknown_pairs=self._unknown_pairs)
+        if is_precomputed(metric):
+            self.n_features_in_ = objects.n
+        return objects
+
+    def _new_objects(self, X: Any) -> NewObjects:
+        """The objects to place."""
+        if not hasattr(self, "metric"):
+            rows = checks.vectors(X, sparse=True)
+            self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
+            return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
+        if is_precomputed(self._metric_choice()[0]):
+            new = given_relations(X, unknown_pairs=self._unknown_pairs)
+            validate_data(self, new.vectors(), skip_check_array=True, reset=False)
+            return new
+        known = self._training
+        self._check_features(X, known.metric.name, fitting=False)
+        return MeasuredNewObjects(known.metric.prepare(X), known)
+
+    def _remember(self, objects: MeasuredObjects) -> None:
+        """Keep what `transform` needs of the training objects."""
+        self.X_fit_ = objects.rows
+        if objects.metric.name == "gower":
+            self.gower_kinds_ = objects.metric.params["kinds"]
+        self._cached_training = objects
 
     @property
-    def _n_jobs(self) -> int | None:
-        return getattr(self, "n_jobs", None)
-
-    @property
-    def _precomputed(self) -> bool:
-        metric = getattr(self, "metric", None)
-        return isinstance(metric, str) and metric == "precomputed"
-
-    @property
-    def _metric(self) -> Metric:
-        """The metric with what it took from the training data; made anew after loading."""
-        if not hasattr(self, "_cached_metric"):
+    def _training(self) -> MeasuredObjects:
+        """The training objects, where they were measured; made anew after loading."""
+        if not hasattr(self, "_cached_training"):
             metric, params = self._metric_choice()
             if hasattr(self, "gower_kinds_"):
                 params["kinds"] = self.gower_kinds_
-            self._cached_metric = resolve_metric(metric, params, self.X_fit_)[0]
-        return self._cached_metric
+            found = resolve_metric(metric, params, self.X_fit_)[0]
+            self._cached_training = MeasuredObjects(self.X_fit_, found)
+        return self._cached_training
+
+    def _training_vectors(self, purpose: str) -> Any:
+        rows = getattr(self, "X_fit_", None)
+        if rows is None or rows.ndim != 2:
+            raise ValueError(
+                f"{purpose} needs the training vectors, but {type(self).__name__} was fitted on "
+                "dissimilarities or arbitrary objects, which have no input space to go back to. "
+                "Fit on vectors."
+            )
+        return rows
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
+        """The metric and its parameters, under whatever names the method has for them."""
         params = dict(getattr(self, "metric_params", None) or {})
         metric = getattr(self, "metric", "euclidean")
         if isinstance(metric, str) and metric == "minkowski" and hasattr(self, "p"):
             params.setdefault("p", self.p)
         return metric, params
 
-    def _objects(self, X: Any, *, fitting: bool) -> Any:
-        """X as rows the metric can measure; in fit, remembers them as `X_fit_`."""
-        if self._precomputed:
-            return self._dissimilarities(X, fitting=fitting)
-        if not hasattr(self, "metric"):  # a method of vectors, such as PCA
-            rows = checks.vectors(X, sparse=True)
-            self._see(X if hasattr(X, "shape") else rows, "euclidean", fitting=fitting)
-            return self._enough(rows) if fitting else rows
-        if fitting:
-            metric, params = self._metric_choice()
-            self._see(X, metric, fitting=True)
-            self._cached_metric, rows = resolve_metric(metric, params, X)
-            self.X_fit_ = self._enough(rows)
-            if self._cached_metric.name == "gower":
-                self.gower_kinds_ = self._cached_metric.params["kinds"]
-            elif hasattr(self, "gower_kinds_"):
-                del self.gower_kinds_
-            return rows
-        self._see(X, self._metric.name, fitting=False)
-        rows = self._metric.prepare(X)
-        if rows.dtype.kind == "f" and self.X_fit_.dtype.kind == "f":
-            rows = rows.astype(self.X_fit_.dtype, copy=False)
-        return rows
+    _unknown_pairs = False  # whether NaN in precomputed input stands for an unknown pair
 
-    def _enough(self, rows: Any) -> Any:
-        if rows.shape[0] < 2:
-            raise ValueError(f"X: n_samples = {rows.shape[0]}, but a map needs at least 2 objects.")
-        return rows
-
-    def _see(self, X: Any, metric: Any, *, fitting: bool) -> None:
+    def _check_features(self, X: Any, metric: Any, *, fitting: bool) -> None:
         """Record or compare the number and names of the features."""
         if callable(metric) or metric == "callable":
             if not (hasattr(X, "shape") and len(X.shape) == 2):
@@ -170,55 +229,13 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] > 0:
             validate_data(self, X, skip_check_array=True, reset=fitting)
 
-    def _dissimilarities(self, X: Any, *, fitting: bool) -> Any:
-        """Precomputed input: in fit square, in transform new objects against the training ones."""
-        if isinstance(X, NeighborGraph):
-            self.n_features_in_ = X.n_objects
-            return X
-        if fitting:
-            X = checks.vectors(X, sparse=True) if hasattr(X, "tocsr") else check_dissimilarities(X)
-            validate_data(self, X, skip_check_array=True, reset=True)
-            return self._enough(X)
-        X = checks.vectors(X, sparse=True)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        values = X.data if hasattr(X, "tocsr") else X
-        if values.size and values.min() < 0:
-            raise ValueError(f"X: dissimilarities must not be negative, found {values.min():g}.")
-        return X
+    @property
+    def _n_jobs(self) -> int | None:
+        return getattr(self, "n_jobs", None)
 
-    def _training_vectors(self, what: str) -> Any:
-        rows = getattr(self, "X_fit_", None)
-        if rows is None or getattr(rows, "ndim", 2) != 2:
-            raise ValueError(
-                f"{what} needs the training vectors, but {type(self).__name__} was fitted on "
-                "dissimilarities or arbitrary objects, which have no input space to go back to. "
-                "Fit on vectors."
-            )
-        return rows
-
-    def _all_pairs(self, rows: Any) -> tuple[Array, float]:
-        """The dissimilarities of all pairs as shares of the largest, and the largest."""
-        given = self._precomputed
-        D = self._dense(rows) if given else distance_matrix(rows, self._metric, self._n_jobs)
-        largest = float(D.max())
-        if not np.isfinite(largest):
-            i, j = np.argwhere(~np.isfinite(D))[0]
-            raise ValueError(
-                f"X: the distance of objects {i} and {j} overflows to infinity. Divide X by a "
-                "large number first; the map is the same."
-            )
-        largest = largest or 1.0
-        return np.divide(D, D.dtype.type(largest), out=None if given else D), largest
-
-    def _dense(self, rows: Any) -> Array:
-        """Precomputed dissimilarities of a method that needs them all."""
-        if not isinstance(rows, np.ndarray):
-            raise ValueError(
-                f"X: {type(self).__name__} needs the dissimilarities of all pairs as a dense "
-                f"array, got a {type(rows).__name__}. Use lowdim.geodesics to fill in a graph, or "
-                "X.toarray()."
-            )
-        return rows
+    def _monitor(self, max_iter: int) -> Monitor:
+        """What reports the iterations of a solver to the user."""
+        return Monitor(max_iter, type(self).__name__, self.callback, self.verbose)
 
     def _check_n_components(self, n: int) -> int:
         return checks.integer(
@@ -233,8 +250,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        metric = getattr(self, "metric", None)
+        metric = self._metric_choice()[0]
+        tags.input_tags.pairwise = is_precomputed(metric)
         tags.input_tags.allow_nan = isinstance(metric, str) and metric in NAN_AWARE
         tags.input_tags.sparse = hasattr(self, "metric") and not tags.input_tags.allow_nan
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.backends import memory
 from lowdim.checks import float_dtype
+from lowdim.runtime import memory
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
@@ -94,9 +94,9 @@ class Trial(NamedTuple):
 def _as_large(method: Method, n: int) -> dict[str, Any]:
     """Parameters that make a method treat few objects as it would treat n."""
     if method.name == "MDS":
-        from lowdim.methods.mds import LARGE
+        from lowdim.methods.mds import SAMPLED_FROM
 
-        return {"method": "sampled"} if n > LARGE else {}
+        return {"method": "sampled"} if n > SAMPLED_FROM else {}
     return {}
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
-from lowdim.checks import Array
+from lowdim.checks import Array, dense
 from lowdim.matrices.reconstruction import barycentric_weights, local_grams
-from lowdim.relations.distances import Metric, resolve_metric
+from lowdim.relations.metrics import Metric, euclidean
 from lowdim.relations.search import query
+from lowdim.runtime.scheduling import blocks
 
 REG = 1e-3
 
@@ -24,7 +24,6 @@ def barycentric_map(
     metric: Metric | None = None,
     reg: float = REG,
     near: float = 0.0,
-    n_jobs: int | None = None,
 ) -> Array:
     """Images of new points under a map known on some: the weights that rebuild a new point from
     its k nearest known points, applied to those points' images.
@@ -32,20 +31,20 @@ def barycentric_map(
     `near` adds near * sum_j w_j^2 d_j^2 to what the weights minimise, so that of all the weights
     which rebuild a point alike the nearest known points get most; a known point gets itself.
     """
-    metric = metric or resolve_metric("euclidean", None, known)[0]
+    metric = metric or euclidean()
     k = min(k, known.shape[0])
     out = np.empty((new.shape[0], images.shape[1]), dtype=images.dtype)
-    for rows in native.blocks(new.shape[0], 1024):
-        part = new[rows].toarray() if hasattr(new, "toarray") else new[rows]
-        nearest, _ = query(known, new[rows], k, metric, n_jobs)
+    for rows in blocks(new.shape[0], 1024):
+        part = dense(new[rows])
+        nearest, _ = query(known, new[rows], k, metric)
         grams = local_grams(known, nearest, part).astype(np.float64)
         grams[:, np.arange(k), np.arange(k)] *= 1 + near
-        weights = barycentric_weights(grams, reg, n_jobs)
+        weights = barycentric_weights(grams, reg)
         out[rows] = np.einsum("mk,mkd->md", weights.astype(images.dtype), images[nearest])
     return out
 
 
-def decode(embedding: Array, X: Any, Y: Array, n_jobs: int | None = None) -> Array:
+def decode(embedding: Array, X: Any, Y: Array) -> Array:
     """Coordinates back to the input space: each point of the map as an affine combination of
     the vectors whose own coordinates are nearest to it.
 
@@ -53,7 +52,7 @@ def decode(embedding: Array, X: Any, Y: Array, n_jobs: int | None = None) -> Arr
     the training coordinates (where those differ) and never leaves the affine hull of a few
     training vectors.
     """
-    vectors = X.toarray() if hasattr(X, "toarray") else X
+    vectors = dense(X)
     k = embedding.shape[1] + 3
     wanted = Y.astype(embedding.dtype)
-    return barycentric_map(embedding, vectors, wanted, k, reg=1e-10, near=0.1, n_jobs=n_jobs)
+    return barycentric_map(embedding, vectors, wanted, k, reg=1e-10, near=0.1)

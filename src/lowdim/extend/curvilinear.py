@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.backends import native
 from lowdim.checks import Array
+from lowdim.runtime.scheduling import blocks, run
 
 NEIGHBORS = 15
 MAX_ITER = 200
 TOLERANCE = 1e-9
 
 
-def interpolate(images: Array, nearest: Array, distances: Array, n_jobs: int | None) -> Array:
+def place_by_curvilinear_rule(images: Array, nearest: Array, distances: Array) -> Array:
     """Coordinates of new objects from their nearest known objects and the distances to them.
 
     A new object moves by the rule of the map, with all its neighbours as pins at once instead of
@@ -29,7 +29,7 @@ def interpolate(images: Array, nearest: Array, distances: Array, n_jobs: int | N
             images[nearest[part]].astype(np.float64), distances[part].astype(np.float64)
         )
 
-    native.run(place, native.blocks(len(nearest), 512), n_jobs)
+    run(place, blocks(len(nearest), 512))
     return out
 
 

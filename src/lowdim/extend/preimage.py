@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
+from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.matrices.kernels import Kernel, cross_kernel, gaussian, kernel_matrix
+from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.linear import solve_positive
 
 MAX_ITER = 200
@@ -22,7 +23,6 @@ def fixed_point_preimages(
     gamma: float,
     *,
     tol: float = 1e-6,
-    n_jobs: int | None = None,
 ) -> Array:
     """Pre-images under a Gaussian kernel by the iteration of Mika et al. (1999).
 
@@ -54,27 +54,23 @@ def fixed_point_preimages(
                 break
         return np.asarray(z)
 
-    parts = native.run(one, native.blocks(len(Y), 64), n_jobs)
+    parts = run(one, blocks(len(Y), 64))
     return np.concatenate(parts) + center if parts else np.empty((0, X.shape[1]), X.dtype)
 
 
-def learn_preimages(
-    embedding: Array, X: Any, kernel: Kernel, alpha: float, n_jobs: int | None = None
-) -> Array:
+def learn_preimages(embedding: Array, X: Any, kernel: Kernel, alpha: float) -> Array:
     """Dual coefficients of the kernel ridge regression from coordinates to vectors (Bakir,
     Weston and Schoelkopf 2004): solve (K + alpha I) C = X with K the kernel on the map."""
-    K = kernel_matrix(np.ascontiguousarray(embedding), kernel, n_jobs)
+    K = kernel_matrix(np.ascontiguousarray(embedding), kernel)
     K.flat[:: len(K) + 1] += alpha
     try:
-        return solve_positive(K, np.asarray(X), n_jobs)
+        return solve_positive(K, np.asarray(X))
     except np.linalg.LinAlgError:
         raise ValueError(
             f"alpha={alpha:g} is too small: the kernel matrix of the map is singular. Raise it."
         ) from None
 
 
-def learned_preimages(
-    Y: Array, embedding: Array, coefficients: Array, kernel: Kernel, n_jobs: int | None = None
-) -> Array:
+def learned_preimages(Y: Array, embedding: Array, coefficients: Array, kernel: Kernel) -> Array:
     """The vectors that the regression of `learn_preimages` predicts for coordinates Y."""
-    return native.matmul(cross_kernel(Y, embedding, kernel, n_jobs), coefficients, n_jobs)
+    return backend().matmul(cross_kernel(Y, embedding, kernel), coefficients)

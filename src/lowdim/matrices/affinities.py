@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import memory, native
+from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.relations.graph import NeighborGraph, symmetrize
+from lowdim.relations.graph import NeighborGraph
+from lowdim.runtime import memory
+from lowdim.runtime.scheduling import blocks, run
 
 
 def conditional(
@@ -18,7 +20,6 @@ def conditional(
     perplexity: float | Sequence[float] | None = None,
     *,
     sigma: float | None = None,
-    n_jobs: int | None = None,
 ) -> Array:
     """p_{j|i} of every listed neighbour j of i, each row of sum one.
 
@@ -34,9 +35,9 @@ def conditional(
     if sigma is not None:
         return _fixed(indptr, squared, 1 / (2 * sigma**2))
     wanted = [float(value) for value in np.atleast_1d(np.asarray(perplexity, dtype=float))]
-    p = native.perplexity_affinities(indptr, squared, wanted[0], n_jobs)[0]
+    p = backend().perplexity_affinities(indptr, squared, wanted[0])[0]
     for value in wanted[1:]:
-        p += native.perplexity_affinities(indptr, squared, value, n_jobs)[0]
+        p += backend().perplexity_affinities(indptr, squared, value)[0]
     return p if len(wanted) == 1 else np.asarray(p / len(wanted), p.dtype)
 
 
@@ -54,14 +55,13 @@ def conditional_matrix(
     perplexity: float | Sequence[float] | None = None,
     *,
     sigma: float | None = None,
-    n_jobs: int | None = None,
 ) -> Any:
     """The affinities p_{j|i} of a neighbour graph as a CSR matrix, row i those of object i."""
     from scipy.sparse import csr_array
 
     csr = graph.csr()
     indptr = csr.indptr.astype(np.int64, copy=False)
-    p = conditional(indptr, csr.data, perplexity, sigma=sigma, n_jobs=n_jobs)
+    p = conditional(indptr, csr.data, perplexity, sigma=sigma)
     return csr_array((p, csr.indices, indptr), shape=csr.shape)
 
 
@@ -69,9 +69,7 @@ NARROWEST = 1e8  # precision of a row, in units of its own mean square distance
 ROWS = 64  # of all pairs, handled at once
 
 
-def log_conditional(
-    distances: Array, perplexity: float, *, n_jobs: int | None = None
-) -> tuple[Array, Array]:
+def log_conditional(distances: Array, perplexity: float) -> tuple[Array, Array]:
     """-log p_{j|i} of all columns j of each row, for which nothing underflows, and beta_i.
 
     Where more distances than the perplexity are least, beta would be infinite; it is bounded.
@@ -80,7 +78,7 @@ def log_conditional(
     m, k = squared.shape
     squared -= squared.min(axis=1, keepdims=True)
     indptr = np.arange(0, (m + 1) * k, k, dtype=np.int64)
-    beta = native.perplexity_affinities(indptr, squared.ravel(), perplexity, n_jobs)[1]
+    beta = backend().perplexity_affinities(indptr, squared.ravel(), perplexity)[1]
     spread = squared.mean(axis=1, dtype=np.float64)
     spread[beta == 0] = 1.0  # where all distances are the same
     beta = np.minimum(beta, NARROWEST / spread)
@@ -90,9 +88,7 @@ def log_conditional(
     return squared, beta
 
 
-def log_conditional_of_pairs(
-    D: Array, perplexity: float, n_jobs: int | None = None
-) -> tuple[Array, Array]:
+def log_conditional_of_pairs(D: Array, perplexity: float) -> tuple[Array, Array]:
     """-log p_{j|i} of all others in order, (n, n - 1), from all distances (n, n), and beta_i."""
     n = len(D)
     memory.claim(
@@ -107,25 +103,25 @@ def log_conditional_of_pairs(
         others = np.arange(n - 1)[None, :]
         others = others + (others >= np.arange(part.start, part.stop)[:, None])
         rows = np.take_along_axis(D[part], others, axis=1)
-        costs[part], beta[part] = log_conditional(rows, perplexity, n_jobs=1)
+        costs[part], beta[part] = log_conditional(rows, perplexity)
 
-    native.run(fill, native.blocks(n, ROWS), n_jobs)
+    run(fill, blocks(n, ROWS))
     return costs, beta
 
 
-def mix_logs(costs: Array, count: int, more: Array, n_jobs: int | None = None) -> None:
+def mix_logs(costs: Array, count: int, more: Array) -> None:
     """Costs -log p of a mean of `count` affinities, in place those of the mean with one more."""
 
     def mix(part: slice) -> None:
         both = np.logaddexp(np.log(count) - costs[part], -more[part])
         costs[part] = np.log(count + 1) - both
 
-    native.run(mix, native.blocks(len(costs), ROWS), n_jobs)
+    run(mix, blocks(len(costs), ROWS))
 
 
-def joint(P: Any, n_jobs: int | None = None) -> Any:
+def joint(P: Any) -> Any:
     """p_ij = (p_{j|i} + p_{i|j}) / 2 n: symmetric, of sum one."""
-    both = symmetrize(P, "half-sum", n_jobs)
+    both = backend().symmetrize(P, "half-sum")
     both.data /= both.dtype.type(both.data.sum(dtype=np.float64))
     return both
 
@@ -135,7 +131,6 @@ def conditional_to_new(
     perplexity: float | Sequence[float] | None = None,
     *,
     sigma: float | None = None,
-    n_jobs: int | None = None,
 ) -> Array:
     """p_{j|i} of new objects i over their nearest training objects, from an (m, k) array of
     distances; infinite ones are no neighbours."""
@@ -143,5 +138,5 @@ def conditional_to_new(
     indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int64)
     p = np.zeros_like(distances)
     flat = np.ascontiguousarray(distances[known])
-    p[known] = conditional(indptr, flat, perplexity, sigma=sigma, n_jobs=n_jobs)
+    p[known] = conditional(indptr, flat, perplexity, sigma=sigma)
     return p

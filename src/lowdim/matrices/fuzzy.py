@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
+from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
 
@@ -36,7 +36,6 @@ def fuzzy_graph(
     local_connectivity: float = 1.0,
     mix: float = 1.0,
     disconnection: float = np.inf,
-    n_jobs: int | None = None,
 ) -> FuzzyGraph:
     """The fuzzy graph of a neighbour graph (the paper's algorithms 2 and 3).
 
@@ -48,22 +47,20 @@ def fuzzy_graph(
     disconnection : distance from which on neighbours are none.
     """
     arcs = graph.csr()
-    indptr, indices = native.csr_indices(arcs)
     distances = arcs.data
     if np.isfinite(disconnection):
         far = np.asarray(np.inf, distances.dtype)
         distances = np.where(distances >= disconnection, far, distances)
-    values, rho, sigma = native.memberships(
-        indptr, distances, np.log2(n_neighbors), local_connectivity, n_jobs
+    values, rho, sigma = backend().memberships(
+        arcs.indptr, distances, np.log2(n_neighbors), local_connectivity
     )
-    return FuzzyGraph(_united(indptr, indices, values, mix, n_jobs), rho, sigma)
+    return FuzzyGraph(backend().fuzzy_union(_like(arcs, values), mix), rho, sigma)
 
 
-def directed(graph: NeighborGraph, n_neighbors: int, n_jobs: int | None = None) -> Any:
+def directed(graph: NeighborGraph, n_neighbors: int) -> Any:
     """Each object's own opinion alone, not joined with its neighbours': a CSR matrix."""
     arcs = graph.csr()
-    indptr, _ = native.csr_indices(arcs)
-    values, _, _ = native.memberships(indptr, arcs.data, np.log2(n_neighbors), 1.0, n_jobs)
+    values, _, _ = backend().memberships(arcs.indptr, arcs.data, np.log2(n_neighbors), 1.0)
     matrix = _like(arcs, values)
     matrix.eliminate_zeros()
     matrix.sort_indices()
@@ -88,7 +85,6 @@ def new_memberships(
     *,
     local_connectivity: float = 1.0,
     mix: float = 1.0,
-    n_jobs: int | None = None,
 ) -> Array:
     """Memberships of new objects' neighbours, as if the new ones had been there all along.
 
@@ -98,7 +94,7 @@ def new_memberships(
     m, k = distances.shape
     indptr = np.arange(m + 1, dtype=np.int64) * k
     flat = np.ascontiguousarray(distances).ravel()
-    own, _, _ = native.memberships(indptr, flat, np.log2(n_neighbors), local_connectivity, n_jobs)
+    own, _, _ = backend().memberships(indptr, flat, np.log2(n_neighbors), local_connectivity)
     own = own.reshape(m, k)
     beyond = np.maximum(distances - known.rho[nearest], 0)
     sigma = known.sigma[nearest]
@@ -109,7 +105,7 @@ def new_memberships(
     return np.asarray(mix * (own + theirs - both) + (1 - mix) * both, dtype=own.dtype)
 
 
-def intersect_labels(matrix: Any, labels: Array, far: float, n_jobs: int | None = None) -> Any:
+def intersect_labels(matrix: Any, labels: Array, far: float) -> Any:
     """A fuzzy graph intersected with that of labels, -1 standing for an unknown one.
 
     Memberships count exp(-far) as much between different labels, exp(-1) where one is unknown.
@@ -119,10 +115,10 @@ def intersect_labels(matrix: Any, labels: Array, far: float, n_jobs: int | None 
     unknown = (one == -1) | (other == -1)
     factor = np.where(unknown, np.exp(-UNKNOWN), np.where(one != other, np.exp(-far), 1.0))
     data = matrix.data * factor.astype(matrix.dtype)
-    return connect_locally(_like(matrix, data), n_jobs)
+    return connect_locally(_like(matrix, data))
 
 
-def intersect(left: Any, right: Any, weight: float, n_jobs: int | None = None) -> Any:
+def intersect(left: Any, right: Any, weight: float) -> Any:
     """Two fuzzy graphs intersected: left^(1 - w) right^w, to the power that gives one of them 1.
 
     An edge that only one of them has counts in the other as half of its least membership.
@@ -139,27 +135,16 @@ def intersect(left: Any, right: Any, weight: float, n_jobs: int | None = None) -
     else:
         data = in_a ** ((1 - weight) / weight) * in_b
     data = np.where((in_a > least_a) | (in_b > least_b), data, a + b)
-    return connect_locally(_like(either, data.astype(left.dtype)), n_jobs)
+    return connect_locally(_like(either, data.astype(left.dtype)))
 
 
-def connect_locally(matrix: Any, n_jobs: int | None = None) -> Any:
+def connect_locally(matrix: Any) -> Any:
     """Each object made sure of its nearest again: rows divided by their largest, then united."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     largest = np.zeros(matrix.shape[0], dtype=matrix.dtype)
     np.maximum.at(largest, rows, matrix.data)
     data = matrix.data / np.where(largest > 0, largest, 1)[rows]
-    return _united(*native.csr_indices(matrix), data, 1.0, n_jobs)
-
-
-def _united(indptr: Array, indices: Array, data: Array, mix: float, n_jobs: int | None) -> Any:
-    """A fuzzy graph combined with its transpose, as a CSR matrix with indices no wider than due."""
-    from scipy.sparse import csr_array
-
-    n = len(indptr) - 1
-    indptr, indices, data = native.fuzzy_union(indptr, indices, data, mix, n_jobs)
-    if indptr[-1] <= np.iinfo(np.int32).max:  # else SciPy would widen the indices too
-        indptr = indptr.astype(np.int32)
-    return csr_array((data, indices, indptr), shape=(n, n))
+    return backend().fuzzy_union(_like(matrix, data), 1.0)
 
 
 def _like(matrix: Any, data: Array) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
+from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.matrices.operators import Operator, centered
 from lowdim.relations.distances import check_dissimilarities
@@ -30,19 +30,19 @@ def double_center(A: Array) -> Array:
     return np.asarray(B)
 
 
-def gram_operator(D: Array, n_jobs: int | None = None) -> Operator:
+def gram_operator(D: Array) -> Operator:
     """B = -1/2 J (D o D) J without storing it: products read D and square as they go."""
 
     def product(V: Array) -> Array:
-        return np.asarray(-0.5 * native.matmul(D, V, n_jobs, squared=True), dtype=D.dtype)
+        return np.asarray(-0.5 * backend().matmul(D, V, squared=True), dtype=D.dtype)
 
     return centered(Operator(len(D), D.dtype, product, dense=True))
 
 
-def squared_means(D: Array, n_jobs: int | None = None) -> Array:
+def squared_means(D: Array) -> Array:
     """The mean squared dissimilarity of each row."""
     ones = np.ones((D.shape[1], 1), dtype=D.dtype)
-    return native.matmul(D, ones, n_jobs, squared=True)[:, 0] / np.float64(D.shape[1])
+    return backend().matmul(D, ones, squared=True)[:, 0] / np.float64(D.shape[1])
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import memory, native
-from lowdim.checks import Array
+from lowdim.backends import backend
+from lowdim.checks import Array, dense, is_sparse
 from lowdim.matrices.gram import double_center
 from lowdim.matrices.operators import Operator, as_operator, centered
-from lowdim.relations.distances import Metric
+from lowdim.relations.metrics import Metric
+from lowdim.runtime import memory
+from lowdim.runtime.scheduling import blocks, run
 
 ALIASES = {"gaussian": "rbf", "polynomial": "poly"}
 NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine")
@@ -70,7 +72,7 @@ def resolve_kernel(
 
 def gaussian(A: Any, B: Any, gamma: float) -> Array:
     """exp(-gamma |a - b|^2)."""
-    if not hasattr(A, "tocsr") and not hasattr(B, "tocsr"):  # a common offset would cost digits
+    if not is_sparse(A) and not is_sparse(B):  # a common offset would cost digits
         center = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
         A, B = A - center, B - center
     block = _inner(A, B)
@@ -82,7 +84,7 @@ def gaussian(A: Any, B: Any, gamma: float) -> Array:
     return np.asarray(np.exp(block, out=block))
 
 
-def kernel_matrix(rows: Any, kernel: Kernel, n_jobs: int | None = None) -> Array:
+def kernel_matrix(rows: Any, kernel: Kernel) -> Array:
     """K for all pairs of rows, each pair computed once; n x n."""
     n = rows.shape[0]
     memory.claim(
@@ -99,18 +101,18 @@ def kernel_matrix(rows: Any, kernel: Kernel, n_jobs: int | None = None) -> Array
         if left != right:
             K[right, left] = block.T
 
-    native.run(fill, combinations_with_replacement(native.blocks(n, TILE), 2), n_jobs)
+    run(fill, combinations_with_replacement(blocks(n, TILE), 2))
     return K
 
 
-def cross_kernel(A: Any, B: Any, kernel: Kernel, n_jobs: int | None = None) -> Array:
+def cross_kernel(A: Any, B: Any, kernel: Kernel) -> Array:
     """k(a, b) for the rows of A and the rows of B."""
     K = np.empty((A.shape[0], B.shape[0]), dtype=np.result_type(A.dtype, B.dtype))
 
     def fill(rows: slice) -> None:
         K[rows] = _values(kernel, A[rows], B)
 
-    native.run(fill, native.blocks(A.shape[0], TILE), n_jobs)
+    run(fill, blocks(A.shape[0], TILE))
     return K
 
 
@@ -134,9 +136,9 @@ class KernelCenter:
     mean: float
 
     @classmethod
-    def of(cls, K: Array, n_jobs: int | None = None) -> KernelCenter:
+    def of(cls, K: Array) -> KernelCenter:
         ones = np.full((len(K), 1), 1.0 / len(K), dtype=K.dtype)
-        means = native.matmul(K.T, ones, n_jobs)[:, 0].astype(np.float64)
+        means = backend().matmul(K.T, ones)[:, 0].astype(np.float64)
         return cls(means, float(means.mean()))
 
     def new_rows(self, K: Array) -> Array:
@@ -147,9 +149,9 @@ class KernelCenter:
         return np.asarray(out)
 
 
-def centered_kernel(K: Array, n_jobs: int | None = None) -> Operator:
+def centered_kernel(K: Array) -> Operator:
     """J K J as an operator; no second n x n matrix."""
-    return centered(as_operator(K, n_jobs))
+    return centered(as_operator(K))
 
 
 def kernel_metric(kernel: Kernel) -> Metric:
@@ -183,14 +185,14 @@ def is_positive_semidefinite(K: Any, *, tol: float = 1e-9) -> bool:
 
 def commute_time_kernel(laplacian: Any) -> Array:
     """The pseudo-inverse of a graph Laplacian, whose distances are commute times; n x n, n^3."""
-    dense = laplacian.toarray() if hasattr(laplacian, "toarray") else np.asarray(laplacian)
-    return np.asarray(np.linalg.pinv(dense, hermitian=True))
+    L = dense(laplacian)
+    return np.asarray(np.linalg.pinv(L, hermitian=True))
 
 
 def diffusion_kernel(laplacian: Any, time: float) -> Array:
     """exp(-time L), heat flowing along the graph (Kondor and Lafferty 2002); n x n, n^3."""
-    dense = laplacian.toarray() if hasattr(laplacian, "toarray") else np.asarray(laplacian)
-    values, vectors = np.linalg.eigh(dense)
+    L = dense(laplacian)
+    values, vectors = np.linalg.eigh(L)
     return np.asarray((vectors * np.exp(-checks.real(time, "time", 0) * values)) @ vectors.T)
 
 
@@ -201,18 +203,18 @@ def isomap_kernel(geodesics: Array) -> Array:
 
 def lle_kernel(M: Any) -> Array:
     """lambda_max I - M, with M = (I - W)'(I - W) (Ham, Lee, Mika and Schoelkopf 2004)."""
-    dense = M.toarray() if hasattr(M, "toarray") else np.asarray(M)
-    largest = np.linalg.eigvalsh(dense)[-1]
-    return np.asarray(largest * np.eye(len(dense)) - dense)
+    matrix = dense(M)
+    largest = np.linalg.eigvalsh(matrix)[-1]
+    return np.asarray(largest * np.eye(len(matrix)) - matrix)
 
 
 def _inner(A: Any, B: Any) -> Array:
     product = A @ B.T
-    return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
+    return dense(product)
 
 
 def _squares(A: Any) -> Array:
-    if hasattr(A, "tocsr"):
+    if is_sparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", A, A))
 
@@ -226,7 +228,7 @@ def _unit(A: Any) -> Any:
 def _laplacian(A: Any, B: Any, gamma: float) -> Array:
     from scipy.spatial.distance import cdist
 
-    left, right = (M.toarray() if hasattr(M, "toarray") else M for M in (A, B))
+    left, right = (dense(M) for M in (A, B))
     return np.asarray(np.exp(-gamma * cdist(left, right, "cityblock")))
 
 

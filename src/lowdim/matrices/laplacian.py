@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
 
 WEIGHTS = ("heat", "binary")
 
@@ -41,7 +41,7 @@ def degrees(W: Any) -> Array:
 
 def laplacian(W: Any) -> Any:
     """L = D - W of a symmetric weight matrix, in its form (CSR or dense)."""
-    if not hasattr(W, "tocsr"):
+    if not is_sparse(W):
         return np.diag(degrees(W)) - W
     from scipy.sparse import dia_array
 

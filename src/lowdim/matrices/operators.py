@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
-from lowdim.checks import Array
+from lowdim.backends import backend
+from lowdim.checks import Array, is_sparse
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Operator:
         return self.n, self.n
 
 
-def as_operator(A: Any, n_jobs: int | None = None) -> Operator:
+def as_operator(A: Any) -> Operator:
     """A dense, sparse or implicit symmetric matrix as an operator."""
     if isinstance(A, Operator):
         return A
-    if hasattr(A, "tocsr"):
+    if is_sparse(A):
         csr = A.tocsr()
-        return Operator(csr.shape[0], csr.dtype, lambda V: native.spmm(csr, V, n_jobs))
-    return Operator(len(A), A.dtype, lambda V: native.matmul(A, V, n_jobs), dense=True)
+        return Operator(csr.shape[0], csr.dtype, lambda V: backend().spmm(csr, V))
+    return Operator(len(A), A.dtype, lambda V: backend().matmul(A, V), dense=True)
 
 
 def centered(A: Operator) -> Operator:

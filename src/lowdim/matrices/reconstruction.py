@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
-from lowdim.checks import Array
+from lowdim.backends import backend
+from lowdim.checks import Array, dense
+from lowdim.runtime.scheduling import blocks, run
 
 Blocks = Callable[[Array], Array]
 
@@ -21,7 +22,7 @@ Blocks = Callable[[Array], Array]
 def local_grams(rows: Any, neighbors: Array, centers: Any = None) -> Array:
     """The (m, k, k) Gram matrices of neighbours among `rows` about the given centres."""
     points = rows[neighbors.ravel()]
-    points = points.toarray() if hasattr(points, "toarray") else points
+    points = dense(points)
     points = points.reshape(*neighbors.shape, -1)
     offsets = points - np.asarray(centers)[:, None, :]
     return np.asarray(offsets @ offsets.transpose(0, 2, 1))
@@ -34,12 +35,12 @@ def local_grams_from_distances(D: Array, neighbors: Array, objects: Array) -> Ar
     return np.asarray((to_center[:, :, None] + to_center[:, None, :] - between) / 2)
 
 
-def barycentric_weights(grams: Array, reg: float, n_jobs: int | None = None) -> Array:
+def barycentric_weights(grams: Array, reg: float) -> Array:
     """w minimising |x_i - sum_j w_j x_j|^2 with sum 1 (Roweis and Saul 2000): G w = 1, scaled.
 
     G is regularised by reg times its trace.
     """
-    return native.barycentric_weights(np.ascontiguousarray(grams), reg, n_jobs)
+    return backend().barycentric_weights(np.ascontiguousarray(grams), reg)
 
 
 def reconstruction_matrix(W: Array, neighbors: Array) -> Any:
@@ -53,9 +54,7 @@ def reconstruction_matrix(W: Array, neighbors: Array) -> Any:
     return (residual.T @ residual).tocsr()
 
 
-def ragged_matrix(
-    grams: Callable[[Array, Array], Array], lists: Any, reg: float, n_jobs: int | None = None
-) -> Any:
+def ragged_matrix(grams: Callable[[Array, Array], Array], lists: Any, reg: float) -> Any:
     """Standard LLE for lists of different lengths, the rows of a CSR graph.
 
     `grams(objects, neighbors)` gives the Gram matrices of objects with equally many neighbours; an
@@ -68,10 +67,10 @@ def ragged_matrix(
     W = np.empty(len(lists.indices))
     for count in np.unique(counts[counts > 0]):
         objects = np.flatnonzero(counts == count)
-        for rows in native.blocks(len(objects), 512):
+        for rows in blocks(len(objects), 512):
             places = lists.indptr[objects[rows], None] + np.arange(count)
             gram = grams(objects[rows], lists.indices[places]).astype(np.float64)
-            W[places] = barycentric_weights(gram, reg, n_jobs)
+            W[places] = barycentric_weights(gram, reg)
     weights = csr_array((W, lists.indices, lists.indptr), shape=(n, n))
     kept: Any = (counts > 0).astype(np.float64)[None, :]
     residual = (dia_array((kept, [0]), shape=(n, n)) - weights).tocsr()
@@ -103,16 +102,14 @@ def rebuilt_from(M: Any, landmarks: Array) -> Array:
     return Q
 
 
-def modified_matrix(
-    grams: Callable[[Array], Array], neighbors: Array, dim: int, tol: float, n_jobs: int | None
-) -> Any:
+def modified_matrix(grams: Callable[[Array], Array], neighbors: Array, dim: int, tol: float) -> Any:
     """Modified LLE (Zhang and Wang 2007): several weight vectors a neighbourhood.
 
     The weight vectors of i are W_i = V_i H_i + (1 - alpha_i) w_i 1', with V_i the eigenvectors of
     the s_i smallest eigenvalues of its Gram matrix and H_i a Householder reflection.
     """
     n, k = neighbors.shape
-    parts = native.run(lambda rows: _spectrum(grams(rows)), _chunks(n), n_jobs)
+    parts = run(lambda rows: _spectrum(grams(rows)), _chunks(n))
     values = np.concatenate([part[0] for part in parts])
     vectors = np.concatenate([part[1] for part in parts])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -141,12 +138,10 @@ def modified_matrix(
         return np.asarray(residual @ residual.transpose(0, 2, 1))
 
     supports = np.concatenate([neighbors, np.arange(n, dtype=neighbors.dtype)[:, None]], axis=1)
-    return _assemble(blocks, supports, n_jobs)
+    return _assemble(blocks, supports)
 
 
-def hessian_matrix(
-    grams: Callable[[Array], Array], neighbors: Array, dim: int, tol: float, n_jobs: int | None
-) -> Any:
+def hessian_matrix(grams: Callable[[Array], Array], neighbors: Array, dim: int, tol: float) -> Any:
     """Hessian LLE (Donoho and Grimes 2003): second derivatives in local tangent coordinates.
 
     What is orthogonal to the constant and the linear functions of the tangent coordinates is
@@ -164,12 +159,10 @@ def hessian_matrix(
         w = w / np.where(np.abs(sums) < tol, 1, sums)
         return np.asarray(w @ w.transpose(0, 2, 1))
 
-    return _assemble(blocks, neighbors, n_jobs)
+    return _assemble(blocks, neighbors)
 
 
-def alignment_matrix(
-    grams: Callable[[Array], Array], neighbors: Array, dim: int, n_jobs: int | None
-) -> Any:
+def alignment_matrix(grams: Callable[[Array], Array], neighbors: Array, dim: int) -> Any:
     """Local tangent space alignment (Zhang and Zha 2004): I - [1/sqrt(k), U][1/sqrt(k), U]'."""
     k = neighbors.shape[1]
 
@@ -179,11 +172,11 @@ def alignment_matrix(
         G = np.concatenate([constant, tangent], axis=2)
         return np.asarray(np.eye(k) - G @ G.transpose(0, 2, 1))
 
-    return _assemble(blocks, neighbors, n_jobs)
+    return _assemble(blocks, neighbors)
 
 
 def _chunks(n: int) -> list[Array]:
-    return [np.arange(rows.start, rows.stop) for rows in native.blocks(n, 512)]
+    return [np.arange(rows.start, rows.stop) for rows in blocks(n, 512)]
 
 
 def _spectrum(grams: Array) -> tuple[Array, Array]:
@@ -201,12 +194,12 @@ def _tangent(grams: Array, dim: int) -> Array:
     return _spectrum(centered)[1][:, :, :dim]
 
 
-def _assemble(blocks: Blocks, supports: Array, n_jobs: int | None) -> Any:
+def _assemble(blocks: Blocks, supports: Array) -> Any:
     """The sum of small matrices, each on the rows and columns of its support, as CSR."""
     from scipy.sparse import coo_array
 
     n, k = supports.shape
-    data = np.concatenate(native.run(blocks, _chunks(n), n_jobs))
+    data = np.concatenate(run(blocks, _chunks(n)))
     rows = np.repeat(supports, k, axis=1).ravel()
     columns = np.tile(supports, (1, k)).ravel()
     return coo_array((data.ravel(), (rows, columns)), shape=(n, n)).tocsr()

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
 from lowdim.base import Embedder
 from lowdim.checks import Array
 from lowdim.extend.projection import gower_projection
 from lowdim.matrices.gram import corrected, gram_operator, squared_means
 from lowdim.matrices.kernels import kernel_metric, resolve_kernel
-from lowdim.relations.distances import Metric, cross_distances, distance_matrix
 from lowdim.relations.landmarks import choose_landmarks
+from lowdim.relations.metrics import Metric
+from lowdim.relations.new_objects import NewObjects, as_new
+from lowdim.relations.objects import MeasuredObjects, Objects
+from lowdim.runtime.scheduling import blocks
 from lowdim.solvers.scaling import Scaling, classical_scaling, pivoted_cholesky_scaling
 from lowdim.solvers.svd import principal_axes, scores
 
@@ -85,53 +87,43 @@ class ClassicalMDS(Embedder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit(self, rows: Any) -> None:
+    def _fit(self, objects: Objects) -> None:
         checks.choice(self.method, "method", ("eigh", "cholesky"))
         checks.choice(self.eigen_solver, "eigen_solver", ("auto", "dense", "arpack"))
         if not isinstance(self.n_components, numbers.Integral):
             checks.real(self.n_components, "n_components", 0, 1, open_low=True)
-        if self.kernel is not None:
-            self._use_kernel(rows)
-        for name in ("components_", "landmarks_", "_distances"):
-            if hasattr(self, name):
-                delattr(self, name)
+        linear = self.correction == "none" and self.method == "eigh" and objects.euclidean
         if self.n_landmarks is not None:
-            self._fit_landmarks(rows)
-        elif self._linear:
-            self._fit_vectors(rows)
+            self._fit_landmarks(objects)
+        elif linear:
+            self._fit_vectors(objects.vectors("classical scaling of Euclidean distances"))
         else:
-            D = rows if self._precomputed else distance_matrix(rows, self._metric, self.n_jobs)
-            self._distances = D
-            self.embedding_ = self._scale(D)
+            self._distances = objects.all_pairs()
+            self.embedding_ = self._scale(self._distances)
 
     def _fit_vectors(self, X: Any) -> None:
         """Euclidean distances of vectors: B is the Gram matrix of the centred vectors."""
         n, d = X.shape
         share = not isinstance(self.n_components, numbers.Integral)
         k = min(n - 1, d) if share else min(self._check_n_components(n), d)
-        axes = principal_axes(X, k, n_jobs=self.n_jobs)
+        axes = principal_axes(X, k)
         values = axes.variances * (n - 1)
         if share:
             k = _share(values, self.n_components)
         self.mean_, self.components_ = axes.mean, axes.components[:k]
         self.negative_share_ = 0.0
         self.eigenvalues_ = values[:k].astype(X.dtype)
-        self.embedding_ = scores(X, self.mean_, self.components_, self.n_jobs)
+        self.embedding_ = scores(X, self.mean_, self.components_)
         if not share and k < self.n_components:  # more dimensions than the vectors have
             self._pad(self.n_components - k)
 
-    def _fit_landmarks(self, rows: Any) -> None:
-        n = rows.shape[0]
+    def _fit_landmarks(self, objects: Objects) -> None:
         least = self.n_components + 1 if isinstance(self.n_components, numbers.Integral) else 2
-        chosen = choose_landmarks(n, self.n_landmarks, least, self.random_state)
+        chosen = choose_landmarks(objects.n, self.n_landmarks, least, self.random_state)
         self.landmarks_ = chosen
-        if self._precomputed:
-            D = np.ascontiguousarray(rows[np.ix_(chosen, chosen)])
-        else:
-            D = distance_matrix(rows[chosen], self._metric, self.n_jobs)
-        self._distances = D
-        self._scale(D)
-        self.embedding_ = self._place(rows[:, chosen] if self._precomputed else rows)
+        self._distances = objects.between(chosen)
+        self._scale(self._distances)
+        self.embedding_ = self._place(as_new(objects).among(chosen))
 
     def _scale(self, D: Array) -> Array:
         """Eigenpairs of B, kept for new objects; returns the coordinates."""
@@ -139,15 +131,14 @@ class ClassicalMDS(Embedder):
         share = not isinstance(self.n_components, numbers.Integral)
         k = len(D) - 1 if share else self._check_n_components(len(D))
         if self.method == "cholesky":
-            found = pivoted_cholesky_scaling(D, k, self.n_jobs)
+            found = pivoted_cholesky_scaling(D, k)
         else:
             found = classical_scaling(
-                gram_operator(D, self.n_jobs),
+                gram_operator(D),
                 k,
-                trace=float(squared_means(D, self.n_jobs).mean()) / 2 * len(D),
+                trace=float(squared_means(D).mean()) / 2 * len(D),
                 solver="dense" if share else self.eigen_solver,
                 tol=self.tol,
-                n_jobs=self.n_jobs,
             )
         if share:
             k = _share(found.values, self.n_components)
@@ -155,28 +146,21 @@ class ClassicalMDS(Embedder):
         self._warn_if_not_euclidean(found)
         self.negative_share_ = found.negative_share
         self.eigenvalues_, self.eigenvectors_ = found.values.astype(D.dtype), found.vectors
-        self.mean_squares_ = squared_means(D, self.n_jobs)
+        self.mean_squares_ = squared_means(D)
         return found.coordinates
 
-    def _transform(self, rows: Any) -> Array:
+    def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "components_"):
-            return scores(rows, self.mean_, self.components_, self.n_jobs)
-        if self._precomputed and hasattr(self, "landmarks_"):
-            rows = rows[:, self.landmarks_]
-        return self._place(rows)
+            return scores(new.vectors(), self.mean_, self.components_)
+        return self._place(new.among(self.landmarks_) if hasattr(self, "landmarks_") else new)
 
-    def _place(self, rows: Any) -> Array:
+    def _place(self, new: NewObjects) -> Array:
         """Gower's formula from distances to the training objects or the landmarks."""
-        out = np.empty((rows.shape[0], len(self.eigenvalues_)), dtype=self.eigenvectors_.dtype)
-        known = None
-        if not self._precomputed:
-            known = self.X_fit_[self.landmarks_] if hasattr(self, "landmarks_") else self.X_fit_
-        for part in native.blocks(rows.shape[0], 4096):
-            D = rows[part]
-            if known is not None:
-                D = cross_distances(rows[part], known, self._metric, self.n_jobs)
-            squares = self._corrected_squares(np.asarray(D, dtype=out.dtype))
-            means = self.mean_squares_.astype(out.dtype)
+        out = np.empty((new.n, len(self.eigenvalues_)), dtype=self.eigenvectors_.dtype)
+        means = self.mean_squares_.astype(out.dtype)
+        for part in blocks(new.n, 4096):
+            D = np.asarray(new.subset(part).distances(), dtype=out.dtype)
+            squares = self._corrected_squares(D)
             out[part] = gower_projection(squares, means, self.eigenvalues_, self.eigenvectors_)
         return out
 
@@ -194,33 +178,33 @@ class ClassicalMDS(Embedder):
     @property
     def dissimilarity_matrix_(self) -> Array:
         """Distances between the training objects (between the landmarks, where there are any)."""
-        if not hasattr(self, "_distances"):
-            return distance_matrix(self.X_fit_, self._metric, self.n_jobs)
-        return self._distances
+        return self._distances if hasattr(self, "_distances") else self._training.all_pairs()
 
-    @property
-    def _linear(self) -> bool:
-        return self.correction == "none" and self.method == "eigh" and self._metric_is_euclidean()
-
-    def _metric_is_euclidean(self) -> bool:
-        return not self._precomputed and self._metric.euclidean
-
-    def _use_kernel(self, rows: Any) -> None:
-        if self._precomputed:
+    def _objects(self, X: Any) -> Objects:
+        objects = super()._objects(X)
+        if self.kernel is None:
+            return objects
+        if not isinstance(objects, MeasuredObjects):
             raise ValueError(
                 "kernel needs vectors, but metric='precomputed'. For a kernel matrix use "
                 "KernelPCA(kernel='precomputed')."
             )
-        params = dict(self.kernel_params or {})
-        known = {name: params.pop(name) for name in ("gamma", "degree", "coef0") if name in params}
-        kernel = resolve_kernel(self.kernel, params=params, n_features=rows.shape[1], **known)
-        self._cached_metric = kernel_metric(kernel)
+        return MeasuredObjects(objects.rows, self._kernel_metric(objects.rows))
 
     @property
-    def _metric(self) -> Metric:
-        if self.kernel is not None and not hasattr(self, "_cached_metric"):
-            self._use_kernel(self.X_fit_)
-        return super()._metric
+    def _training(self) -> MeasuredObjects:
+        if self.kernel is not None and not hasattr(self, "_cached_training"):
+            metric = self._kernel_metric(self.X_fit_)
+            self._cached_training = MeasuredObjects(self.X_fit_, metric)
+        return super()._training
+
+    def _kernel_metric(self, rows: Any) -> Metric:
+        """The distance in the kernel's feature space."""
+        params = dict(self.kernel_params or {})
+        known = {name: params.pop(name) for name in ("gamma", "degree", "coef0") if name in params}
+        return kernel_metric(
+            resolve_kernel(self.kernel, params=params, n_features=rows.shape[1], **known)
+        )
 
     def _pad(self, missing: int) -> None:
         zeros = np.zeros((len(self.embedding_), missing), self.embedding_.dtype)

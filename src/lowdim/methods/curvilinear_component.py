@@ -7,19 +7,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
-from lowdim.extend.curvilinear import NEIGHBORS, interpolate
-from lowdim.relations.distances import distance_matrix
+from lowdim.extend.curvilinear import NEIGHBORS, place_by_curvilinear_rule
+from lowdim.relations.new_objects import NewObjects, as_new
+from lowdim.relations.objects import Objects
 from lowdim.relations.prototypes import choose_prototypes
-from lowdim.relations.search import query, smallest
-from lowdim.relations.streams import distances_from
 from lowdim.solvers.curvilinear import Distances, curvilinear, initial, seed_of
-from lowdim.solvers.initialize import classical_start, landmark_start
+from lowdim.solvers.starts import classical_start, landmark_start
 from lowdim.solvers.svd import principal_axes, scores
-
-KEPT = 256 * 1024**2  # bytes up to which all distances are kept rather than measured every epoch
 
 
 class CurvilinearComponentAnalysis(Embedder):
@@ -95,94 +93,56 @@ class CurvilinearComponentAnalysis(Embedder):
         self.callback = callback
         self.verbose = verbose
 
-    def _fit(self, rows: Any) -> None:
-        if hasattr(self, "prototypes_"):
-            del self.prototypes_
-        if self._precomputed:
-            self._dense(rows)
-        self._check_n_components(rows.shape[0])
-        mapped = rows
+    def _fit(self, objects: Objects) -> None:
+        self._check_n_components(objects.n)
+        mapped = objects
         if self.n_prototypes is not None:
-            metric = None if self._precomputed else self._metric
+            least = self.n_components + 1
             self.prototypes_ = choose_prototypes(
-                rows,
-                rows.shape[0],
-                metric,
-                self.n_prototypes,
-                self.n_components + 1,
-                self.random_state,
-                self.n_jobs,
+                objects, self.n_prototypes, least, self.random_state
             )
-            mapped = rows[self.prototypes_]
-            if self._precomputed:
-                mapped = np.ascontiguousarray(mapped[:, self.prototypes_])
-        distances = self._distances(mapped)
-        dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
+            mapped = objects.subset(self.prototypes_)
+        distances = mapped.distances_from()
         start = initial(
             self.init,
             distances,
-            (mapped.shape[0], self.n_components),
-            dtype,
+            (mapped.n, self.n_components),
+            objects.dtype,
             self.random_state,
-            lambda: self._start(mapped, distances).astype(dtype, copy=False),
+            lambda: self._start(mapped, distances).astype(objects.dtype, copy=False),
         )
         found = curvilinear(
             distances,
             start,
+            self._monitor(checks.integer(self.max_iter, "max_iter", 1)),
             alpha=self.alpha,
             lambda_range=self.lambda_range,
             neighborhood=self.neighborhood,
-            max_iter=self.max_iter,
             random_state=self.random_state,
-            callback=self.callback,
-            verbose=self.verbose,
-            n_jobs=self.n_jobs,
         )
         self.embedding_, self.error_, self.stress_, self.history_ = found
         self.n_iter_ = len(found.history)
         if self.n_prototypes is not None:
-            self.embedding_ = self._interpolated(rows, found.embedding)
+            self.embedding_ = self._place_among(found.embedding, as_new(objects))
 
-    def _distances(self, rows: Any) -> Distances:
-        """All distances where they are given or small, else a function of the pins."""
-        if self._precomputed:
-            return np.asarray(rows)
-        n = rows.shape[0]
-        if n * n * 8 <= KEPT or self._metric.name == "callable":
-            return distance_matrix(rows, self._metric, self.n_jobs)
-        return distances_from(rows, self._metric, self.n_jobs)
-
-    def _start(self, rows: Any, distances: Distances) -> Array:
-        if not self._precomputed and self._metric.euclidean:
-            k = min(self.n_components, rows.shape[1], rows.shape[0])
-            axes = principal_axes(rows, k, n_jobs=self.n_jobs)
-            start = scores(rows, axes.mean, axes.components, self.n_jobs)
+    def _start(self, objects: Objects, distances: Distances) -> Array:
+        if objects.euclidean:
+            rows = objects.vectors("init='auto'")
+            k = min(self.n_components, *rows.shape)
+            axes = principal_axes(rows, k)
+            start = scores(rows, axes.mean, axes.components)
             return np.pad(start, ((0, 0), (0, self.n_components - k)))
         if isinstance(distances, np.ndarray):
-            return classical_start(distances, self.n_components, self.n_jobs)
+            return classical_start(distances, self.n_components)
         random = check_random_state(seed_of(self.random_state))
-        return landmark_start(distances, rows.shape[0], self.n_components, random, self.n_jobs)
+        return landmark_start(distances, objects.n, self.n_components, random)
 
-    def _transform(self, rows: Any) -> Array:
-        mapped = getattr(self, "prototypes_", slice(None))
-        return self._interpolated(rows, self.embedding_[mapped])
+    def _transform(self, new: NewObjects) -> Array:
+        images = self.embedding_[getattr(self, "prototypes_", slice(None))]
+        return self._place_among(images, new)
 
-    def _interpolated(self, rows: Any, images: Array) -> Array:
+    def _place_among(self, images: Array, new: NewObjects) -> Array:
         """Objects placed by the rule among the images of the mapped ones."""
-        mapped = getattr(self, "prototypes_", slice(None))
-        k = min(NEIGHBORS, len(images))
-        if self._precomputed:
-            D = self._dense(rows)
-            nearest, distances = smallest(D[:, mapped], k)
-        else:
-            nearest, distances = query(self.X_fit_[mapped], rows, k, self._metric, self.n_jobs)
-        return interpolate(images, nearest, distances, self.n_jobs)
-
-    def _dense(self, rows: Any) -> Array:
-        if not isinstance(rows, np.ndarray):
-            raise ValueError(
-                f"X: {type(self).__name__} needs the dissimilarities of all pairs, got a "
-                f"{type(rows).__name__}. Give a dense matrix, or use CurvilinearDistanceAnalysis, "
-                "which measures through a graph."
-            )
-        return rows
+        mapped = new.among(self.prototypes_) if hasattr(self, "prototypes_") else new
+        nearest, distances = mapped.nearest(min(NEIGHBORS, len(images)))
+        return place_by_curvilinear_rule(images, nearest, distances)

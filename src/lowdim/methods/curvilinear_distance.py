@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from lowdim.backends import memory, native
+from lowdim import checks
+from lowdim.backends import backend
 from lowdim.base import GraphEmbedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
-from lowdim.extend.curvilinear import NEIGHBORS, interpolate
-from lowdim.relations.geodesics import geodesics, symmetrize_in_place
+from lowdim.extend.curvilinear import NEIGHBORS, place_by_curvilinear_rule
+from lowdim.extend.geodesics import place_by_geodesics
+from lowdim.relations.geodesics import shortest_path_lengths, symmetrize_in_place
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects
 from lowdim.relations.prototypes import choose_prototypes
-from lowdim.relations.search import smallest
+from lowdim.runtime import memory
 from lowdim.solvers.curvilinear import curvilinear, initial
-from lowdim.solvers.initialize import classical_start
+from lowdim.solvers.starts import classical_start
 
 
 class CurvilinearDistanceAnalysis(GraphEmbedder):
@@ -110,56 +115,39 @@ class CurvilinearDistanceAnalysis(GraphEmbedder):
         self.callback = callback
         self.verbose = verbose
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
-        n = graph.n_objects
-        self._check_n_components(n)
-        chosen = self._choose_prototypes(rows, n)
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+        self._check_n_components(objects.n)
+        chosen = None
+        if self.n_prototypes is not None:
+            least = self.n_components + 1
+            chosen = choose_prototypes(objects, self.n_prototypes, least, self.random_state)
+            self.prototypes_ = chosen
         self.dist_matrix_ = self._geodesics(graph, chosen)
         D = self.dist_matrix_
         if chosen is not None:
             D = np.ascontiguousarray(D[:, chosen])
-            symmetrize_in_place(D, self.n_jobs)
+            symmetrize_in_place(D)
         start = initial(
             self.init,
             D,
             (len(D), self.n_components),
             D.dtype,
             self.random_state,
-            lambda: classical_start(D, self.n_components, self.n_jobs),
+            lambda: classical_start(D, self.n_components),
         )
         found = curvilinear(
             D,
             start,
+            self._monitor(checks.integer(self.max_iter, "max_iter", 1)),
             alpha=self.alpha,
             lambda_range=self.lambda_range,
             neighborhood=self.neighborhood,
-            max_iter=self.max_iter,
             random_state=self.random_state,
-            label="Curvilinear distance analysis",
-            callback=self.callback,
-            verbose=self.verbose,
-            n_jobs=self.n_jobs,
         )
         self.embedding_, self.error_, self.stress_, self.history_ = found
         self.n_iter_ = len(found.history)
         if chosen is not None:
-            self.embedding_ = self._place(self.dist_matrix_.T, found.embedding)
-
-    def _choose_prototypes(self, rows: Any, n: int) -> Array | None:
-        if hasattr(self, "prototypes_"):
-            del self.prototypes_
-        if self.n_prototypes is None:
-            return None
-        self.prototypes_ = choose_prototypes(
-            rows,
-            n,
-            None if self._precomputed else self._metric,
-            self.n_prototypes,
-            self.n_components + 1,
-            self.random_state,
-            self.n_jobs,
-        )
-        return self.prototypes_
+            self.embedding_ = self._place_among(found.embedding, self.dist_matrix_.T)
 
     def _geodesics(self, graph: NeighborGraph, sources: Array | None) -> Array:
         n, rows = graph.n_objects, graph.n_objects if sources is None else len(sources)
@@ -168,32 +156,17 @@ class CurvilinearDistanceAnalysis(GraphEmbedder):
             f"The matrix of geodesic distances from {rows} to {n} objects",
             "Set n_prototypes, for instance to 1000.",
         )
-        return geodesics(
-            graph.adjacency(n_jobs=self.n_jobs),
-            sources,
-            path_method=self.path_method,
-            n_jobs=self.n_jobs,
-        )
+        return shortest_path_lengths(graph.adjacency(), sources, self.path_method)
 
-    def _transform(self, rows: Any) -> Array:
-        """Geodesics of a new object: over its best neighbour to every mapped object."""
-        near, steps = self._new_neighbors(rows)
-        images, reach = self.embedding_, self.dist_matrix_
+    def _place(self, new: NewObjects) -> Array:
+        images, lengths = self.embedding_, self.dist_matrix_
         if hasattr(self, "prototypes_"):
-            images, reach = images[self.prototypes_], reach.T
-        out = np.empty((rows.shape[0], self.embedding_.shape[1]), dtype=self.embedding_.dtype)
+            images, lengths = images[self.prototypes_], lengths.T
+        out = np.empty((new.n, images.shape[1]), dtype=images.dtype)
+        place = partial(self._place_among, images)
+        return place_by_geodesics(*self._new_neighbors(new), lengths, place, out)
 
-        def place(part: slice) -> None:
-            through = np.full((part.stop - part.start, reach.shape[1]), np.inf, dtype=reach.dtype)
-            for j in range(near.shape[1]):
-                step = steps[part, j, None].astype(reach.dtype)
-                np.minimum(through, reach[near[part, j]] + step, out=through)
-            out[part] = self._place(through, images)
-
-        native.run(place, native.blocks(rows.shape[0], 64), self.n_jobs)
-        return out
-
-    def _place(self, D: Array, images: Array) -> Array:
+    def _place_among(self, images: Array, D: Array) -> Array:
         """Objects placed by the rule from their geodesics to the mapped ones."""
-        nearest, distances = smallest(D, min(NEIGHBORS, len(images)))
-        return interpolate(images, nearest, distances, 1)
+        nearest, distances = backend().smallest(D, min(NEIGHBORS, len(images)))
+        return place_by_curvilinear_rule(images, nearest, distances)

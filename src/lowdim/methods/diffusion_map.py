@@ -11,6 +11,8 @@ from lowdim.base import GraphEmbedder
 from lowdim.checks import Array
 from lowdim.matrices.laplacian import degrees, edge_weights, heat_scale, laplacian, weighted
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects
 from lowdim.solvers.spectral import bottom_eigenpairs
 
 
@@ -77,14 +79,14 @@ class DiffusionMap(GraphEmbedder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         from scipy.sparse import csr_array, eye_array
 
         n = graph.n_objects
         k = self._check_n_components(n)
         alpha = checks.real(self.alpha, "alpha", 0, 1)
         time = checks.real(self.time, "time", 0)
-        edges = graph.adjacency(n_jobs=self.n_jobs)
+        edges = graph.adjacency()
         self.t_ = (
             heat_scale(edges) if self.t is None else checks.real(self.t, "t", 0, open_low=True)
         )
@@ -102,7 +104,6 @@ class DiffusionMap(GraphEmbedder):
             solver=self.eigen_solver,
             tol=self.tol,
             seed=self.random_state,
-            n_jobs=self.n_jobs,
         )
         self.affinity_matrix_ = kernel
         self.eigenvalues_ = 1 - found.values
@@ -112,9 +113,9 @@ class DiffusionMap(GraphEmbedder):
     def _decay(self, time: float) -> Array:
         return np.asarray(np.abs(self.eigenvalues_) ** time)
 
-    def _transform(self, rows: Any) -> Array:
+    def _place(self, new: NewObjects) -> Array:
         """lambda psi(x) = sum_j p(x, j) psi_j, over the new object's neighbours."""
-        nearest, distances = self._new_links(rows, itself=True)
+        nearest, distances = self._new_links(new, itself=True)
         w = edge_weights(distances, "heat", self.t_).astype(np.float64) / self.density_[nearest]
         w /= np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
         mean = np.einsum("mk,mkd->md", w, self.embedding_[nearest].astype(np.float64))

@@ -9,12 +9,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
-from lowdim.backends import memory, native
 from lowdim.base import Embedder
-from lowdim.callbacks import Callback, Watch
+from lowdim.callbacks import Callback
 from lowdim.checks import Array
-from lowdim.matrices.gram import double_center
-from lowdim.relations.distances import check_dissimilarities
+from lowdim.matrices.subjects import Subjects, subjects_of
 from lowdim.solvers.candecomp import (
     SharedSpace,
     diagonal_weights,
@@ -24,7 +22,9 @@ from lowdim.solvers.candecomp import (
 )
 from lowdim.solvers.quasi_newton import Minimum, lbfgs
 from lowdim.solvers.spectral import fix_signs
+from lowdim.solvers.starts import given_start
 
+INITS = ("simultaneous", "random")
 CONSTRAINTS = ("indscal", "identity", "idioscal")
 MIXTURES = 50
 
@@ -103,13 +103,12 @@ class INDSCAL(Embedder):
         self.callback = callback
         self.verbose = verbose
 
-    def _fit(self, rows: Any) -> None:
-        B, scales = rows
+    def _fit(self, objects: Subjects) -> None:  # type: ignore[override]  # see _objects
+        B = objects.products
         checks.choice(self.constraint, "constraint", CONSTRAINTS)
         checks.integer(self.n_init, "n_init", 1)
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.tol, "tol", 0)
-        native.n_threads(self.n_jobs)
         checks.integer(
             self.n_components, "n_components", 1, B.shape[1] - 1, " (one less than n_objects)"
         )
@@ -120,20 +119,14 @@ class INDSCAL(Embedder):
         else:
             self._fit_weights(shared, starts)
         self.vaf_ = self._vaf(shared)
-        self.scales_ = scales
+        self.scales_ = objects.scales
 
     def _starts(self, B: Array) -> list[Array]:
         n, p = B.shape[1], self.n_components
         if not isinstance(self.init, str):
-            found = np.shape(self.init) if hasattr(self.init, "__len__") else self.init
-            if found != (n, p):
-                raise ValueError(
-                    f"init must be 'simultaneous', 'random' or an array of shape {(n, p)} "
-                    f"(n_objects, n_components); got {found}."
-                )
-            given = np.array(checks.vectors(self.init, name="init"), dtype=np.float64)
+            given = given_start(self.init, (n, p), INITS).astype(np.float64)
             return [given - given.mean(axis=0)]
-        checks.choice(self.init, "init", ("simultaneous", "random"))
+        checks.choice(self.init, "init", INITS)
         random = check_random_state(0 if self.random_state is None else self.random_state)
         drawn = [random.standard_normal((n, p)) for _ in range(self.n_init)]
         drawn = [start - start.mean(axis=0) for start in drawn]
@@ -154,12 +147,12 @@ class INDSCAL(Embedder):
     def _fit_weights(self, shared: SharedSpace, starts: list[Array]) -> None:
         best: Minimum | None = None
         for number, start in enumerate(starts):
-            label = f"INDSCAL, start {number + 1} of {len(starts)}"
-            watch = Watch(label, self.max_iter, self.callback, self.verbose)
-            found = lbfgs(shared, _unit(start), watch, tol=self.tol, show=_unit)
+            monitor = self._monitor(self.max_iter)
+            monitor.label += f", start {number + 1} of {len(starts)}"
+            found = lbfgs(shared, _unit(start), monitor, tol=self.tol, show=_unit)
             if best is None or found.value < best.value * (1 - 1e-9):
                 best = found
-            if watch.stopped:
+            if monitor.stopped:
                 break
         assert best is not None
         X, C = self._canonical(shared, best.x)
@@ -188,9 +181,9 @@ class INDSCAL(Embedder):
 
     # --- subjects in and out ----------------------------------------------------------------
 
-    def _transform(self, rows: Any) -> Array:
+    def _transform(self, new: Any) -> Array:
         """Weights of new subjects."""
-        B, _ = rows
+        B = new.products
         if self.constraint == "identity":
             return np.repeat(self.weights_[:1], len(B), axis=0)
         shared = SharedSpace(B, full_weights if self._full else diagonal_weights)
@@ -226,16 +219,18 @@ class INDSCAL(Embedder):
         root = self._root(self._matrices(self.weights_)[k], f"weights_[{k}]")
         return np.asarray((self.embedding_ @ root).astype(self.embedding_.dtype))
 
-    def _objects(self, X: Any, *, fitting: bool) -> Any:
-        B, scales = _scalar_products(X, None if fitting else len(self.embedding_))
-        if fitting:
-            if len(B) < 2 and self.constraint != "identity":
-                raise ValueError(
-                    "X holds 1 subject, but individual differences need at least 2. For one "
-                    "matrix use ClassicalMDS or MDS with metric='precomputed'."
-                )
-            self.n_features_in_ = B.shape[1]
-        return B, scales
+    def _objects(self, X: Any) -> Subjects:
+        subjects = subjects_of(X)
+        if len(subjects.products) < 2 and self.constraint != "identity":
+            raise ValueError(
+                "X holds 1 subject, but individual differences need at least 2. For one "
+                "matrix use ClassicalMDS or MDS with metric='precomputed'."
+            )
+        self.n_features_in_ = subjects.n
+        return subjects
+
+    def _new_objects(self, X: Any) -> Any:
+        return subjects_of(X, len(self.embedding_))
 
     @property
     def _full(self) -> bool:
@@ -262,47 +257,6 @@ class INDSCAL(Embedder):
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         return tags
-
-
-def _scalar_products(X: Any, n: int | None) -> tuple[Array, Array]:
-    """B_k with sum of squares one for each subject, and the unit of its dissimilarities."""
-    shape = getattr(X, "shape", None)
-    if not (isinstance(X, list | tuple) or (shape is not None and len(shape) == 3)):
-        found = f"an array of shape {shape}" if shape is not None else f"a {type(X).__name__}"
-        raise ValueError(
-            "X must be a list of matrices of dissimilarities, one a subject, or an array "
-            f"(n_subjects, n_objects, n_objects); got {found}. Wrap a single matrix in a list."
-        )
-    if len(X) == 0:
-        raise ValueError("X holds no subjects: give one matrix of dissimilarities for each.")
-    given = [check_dissimilarities(D, f"X[{k}]") for k, D in enumerate(X)]
-    n = len(given[0]) if n is None else n
-    for k, D in enumerate(given):
-        if len(D) != n:
-            raise ValueError(
-                f"X[{k}] is about {len(D)} objects, but there are {n}: all subjects must judge the "
-                "same objects, in the same order."
-            )
-    if n < 2:
-        raise ValueError(f"X: n_objects = {n}, but a map needs at least 2 objects.")
-    dtype = np.result_type(*given)
-    memory.claim(
-        len(given) * n * n * dtype.itemsize,
-        f"The scalar products of {len(given)} subjects and {n} objects",
-        "Fit to some of the subjects and use transform for the others.",
-    )
-    B, scales = np.empty((len(given), n, n), dtype), np.empty(len(given))
-    for k, D in enumerate(given):
-        largest = float(D.max())
-        if largest == 0:
-            raise ValueError(
-                f"X[{k}]: all dissimilarities are zero, so the subject tells nothing about the "
-                "objects. Leave it out."
-            )
-        inner = double_center((D / D.dtype.type(largest)) ** 2)
-        size = float(np.linalg.norm(inner.astype(np.float64)))
-        B[k], scales[k] = inner / D.dtype.type(size), largest * np.sqrt(size)
-    return B, scales
 
 
 def _unit(X: Array) -> Array:

@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
 from lowdim.base import GraphEmbedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
+from lowdim.extend.geodesics import place_by_geodesics
 from lowdim.extend.projection import gower_projection
 from lowdim.matrices.gram import gram_operator, squared_means
-from lowdim.relations.geodesics import geodesics
+from lowdim.relations.geodesics import shortest_path_lengths
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.landmarks import choose_landmarks
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects
+from lowdim.runtime.scheduling import blas_on_one_thread, blocks
 from lowdim.solvers.majorize import smacof
 from lowdim.solvers.scaling import Scaling, classical_scaling
 
@@ -99,25 +102,19 @@ class Isomap(GraphEmbedder):
         self.callback = callback
         self.verbose = verbose
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.mds, "mds", ("classical", "stress"))
-        n = graph.n_objects
-        k = self._check_n_components(n)
+        k = self._check_n_components(objects.n)
         sources = None
         if self.n_landmarks is not None:
-            sources = choose_landmarks(n, self.n_landmarks, k + 1, self.random_state)
+            sources = choose_landmarks(objects.n, self.n_landmarks, k + 1, self.random_state)
             self.landmarks_ = sources
-        self.dist_matrix_ = geodesics(
-            graph.adjacency(n_jobs=self.n_jobs),
-            sources,
-            path_method=self.path_method,
-            n_jobs=self.n_jobs,
-        )
+        self.dist_matrix_ = shortest_path_lengths(graph.adjacency(), sources, self.path_method)
         scaling = self._scaling(k)
         self.negative_share_ = scaling.negative_share
         self.eigenvalues_ = scaling.values.astype(self.dist_matrix_.dtype)
         self.eigenvectors_ = scaling.vectors
-        self.mean_squares_ = squared_means(self._between_landmarks(), self.n_jobs)
+        self.mean_squares_ = squared_means(self._between_landmarks())
         self.embedding_ = (
             scaling.coordinates if sources is None else self._project(self.dist_matrix_.T)
         )
@@ -128,26 +125,19 @@ class Isomap(GraphEmbedder):
         """Classical scaling of the geodesics between the landmarks (or all objects)."""
         D = self._between_landmarks()
         return classical_scaling(
-            gram_operator(D, self.n_jobs),
+            gram_operator(D),
             k,
-            trace=float(squared_means(D, self.n_jobs).mean()) / 2 * len(D),
+            trace=float(squared_means(D).mean()) / 2 * len(D),
             solver=self.eigen_solver,
             tol=self.tol,
             max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
         )
 
     def _reduce_stress(self) -> None:
         if self.n_landmarks is not None:
             raise ValueError("mds='stress' needs all geodesics: set n_landmarks=None.")
-        found = smacof(
-            self.dist_matrix_,
-            self.embedding_,
-            max_iter=self.max_iter or 300,
-            callback=self.callback,
-            verbose=self.verbose,
-            n_jobs=self.n_jobs,
-        )
+        monitor = self._monitor(self.max_iter or 300)
+        found = smacof(self.dist_matrix_, self.embedding_, monitor)
         self.embedding_, self.stress_, self.history_ = found
         self.n_iter_ = len(found.history) - 1
 
@@ -156,21 +146,10 @@ class Isomap(GraphEmbedder):
             return self.dist_matrix_
         return np.ascontiguousarray(self.dist_matrix_[:, self.landmarks_])
 
-    def _transform(self, rows: Any) -> Array:
-        """Geodesics of a new object: over its best neighbour to every training object."""
-        nearest, distances = self._new_neighbors(rows)
-        reach = self.dist_matrix_.T if self.n_landmarks is not None else self.dist_matrix_
-        out = np.empty((rows.shape[0], len(self.eigenvalues_)), dtype=self.embedding_.dtype)
-
-        def place(part: slice) -> None:
-            through = np.full((part.stop - part.start, reach.shape[1]), np.inf, dtype=reach.dtype)
-            for j in range(nearest.shape[1]):
-                step = distances[part, j, None].astype(reach.dtype)
-                np.minimum(through, reach[nearest[part, j]] + step, out=through)
-            out[part] = self._project(through)
-
-        native.run(place, native.blocks(rows.shape[0], 64), self.n_jobs)
-        return out
+    def _place(self, new: NewObjects) -> Array:
+        lengths = self.dist_matrix_.T if self.n_landmarks is not None else self.dist_matrix_
+        out = np.empty((new.n, len(self.eigenvalues_)), dtype=self.embedding_.dtype)
+        return place_by_geodesics(*self._new_neighbors(new), lengths, self._project, out)
 
     def _project(self, D: Array) -> Array:
         means = self.mean_squares_.astype(D.dtype)
@@ -184,10 +163,10 @@ class Isomap(GraphEmbedder):
     def reconstruction_error(self) -> float:
         """|B - B_embedding| / n in the Frobenius norm, B the doubly centred geodesics."""
         D = self._between_landmarks()
-        B = gram_operator(D, self.n_jobs)
+        B = gram_operator(D)
         total = sum(
             float((B.matmat(np.eye(len(D), dtype=D.dtype)[:, part]) ** 2).sum())
-            for part in native.blocks(len(D))
+            for part in blocks(len(D))
         )
         kept = float((self.eigenvalues_.astype(np.float64) ** 2).sum())
         return float(np.sqrt(max(total - kept, 0.0)) / len(D))
@@ -199,11 +178,11 @@ class Isomap(GraphEmbedder):
         """
         D = self._between_landmarks()
         k = min(n_components, len(D) - 1)
-        with native.blas_on_one_thread():
+        with blas_on_one_thread():
             coordinates = self._scaling(k).coordinates.astype(np.float64)
         sums = np.zeros((k, 3))
         flat = np.zeros(2)
-        for part in native.blocks(len(D)):
+        for part in blocks(len(D)):
             geodesic = D[part].astype(np.float64)
             flat += geodesic.sum(), (geodesic**2).sum()
             squares = np.zeros_like(geodesic)

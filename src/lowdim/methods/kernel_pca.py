@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from lowdim import checks
 from lowdim.base import Embedder
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
 from lowdim.extend.preimage import fixed_point_preimages, learn_preimages, learned_preimages
 from lowdim.extend.projection import kernel_projection
 from lowdim.matrices.kernels import (
@@ -21,6 +21,9 @@ from lowdim.matrices.kernels import (
     resolve_kernel,
 )
 from lowdim.relations.distances import check_square
+from lowdim.relations.new_objects import NewDissimilarities, NewObjects
+from lowdim.relations.objects import Objects, is_precomputed
+from lowdim.relations.similarities import Similarities, similarities_of
 from lowdim.solvers.eigensolvers import Eigenpairs
 from lowdim.solvers.spectral import top_eigenpairs
 
@@ -96,20 +99,24 @@ class KernelPCA(Embedder):
         self.copy_X = copy_X
         self.n_jobs = n_jobs
 
-    def _fit(self, rows: Any) -> None:
+    def _fit(self, objects: Objects) -> None:
         checks.choice(self.remove_zero_eig, "remove_zero_eig", ("error", True, False))
-        if self._precomputed and self.fit_inverse_transform:
-            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
-        if hasattr(rows, "tocsr") and self.fit_inverse_transform:
-            raise ValueError(
-                "fit_inverse_transform needs dense X: pre-images of sparse rows are dense."
-            )
-        if not self._precomputed:
+        n = objects.n
+        if isinstance(objects, Similarities):
+            if self.fit_inverse_transform:
+                raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
+            K = objects.matrix
+            self.gamma_ = 1.0 / n if self.gamma is None else self.gamma
+        else:
+            rows = objects.vectors("a kernel")
+            if is_sparse(rows) and self.fit_inverse_transform:
+                raise ValueError(
+                    "fit_inverse_transform needs dense X: pre-images of sparse rows are dense."
+                )
             self.X_fit_ = rows = rows.copy() if self.copy_X else rows
-        n = rows.shape[0]
-        self.gamma_ = 1.0 / rows.shape[1] if self.gamma is None else self.gamma
-        K = rows if self._precomputed else kernel_matrix(rows, self._kernel, self.n_jobs)
-        center = KernelCenter.of(K, self.n_jobs)
+            self.gamma_ = 1.0 / rows.shape[1] if self.gamma is None else self.gamma
+            K = kernel_matrix(rows, self._kernel)
+        center = KernelCenter.of(K)
         self.kernel_means_, self.kernel_mean_ = center.means, center.mean
         k = (
             n
@@ -117,13 +124,12 @@ class KernelPCA(Embedder):
             else min(n, checks.integer(self.n_components, "n_components", 1))
         )
         found = top_eigenpairs(
-            centered_kernel(K, self.n_jobs),
+            centered_kernel(K),
             k,
             solver=self.eigen_solver,
             tol=self.tol,
             max_iter=self.max_iter,
             seed=self.random_state,
-            n_jobs=self.n_jobs,
         )
         del K
         values, vectors = self._admissible(found, n)
@@ -131,24 +137,20 @@ class KernelPCA(Embedder):
         self.embedding_ = vectors * np.sqrt(values)
         if self.fit_inverse_transform:
             alpha = checks.real(self.alpha, "alpha", 0)
-            self.dual_coef_ = learn_preimages(
-                self.embedding_, rows, self._kernel, alpha, self.n_jobs
-            )
+            self.dual_coef_ = learn_preimages(self.embedding_, rows, self._kernel, alpha)
 
-    def _transform(self, rows: Any) -> Array:
-        K = (
-            rows
-            if self._precomputed
-            else cross_kernel(rows, self.X_fit_, self._kernel, self.n_jobs)
-        )
+    def _transform(self, new: NewObjects) -> Array:
+        K = new.vectors()
+        if hasattr(self, "X_fit_"):
+            K = cross_kernel(K, self.X_fit_, self._kernel)
         centered = KernelCenter(self.kernel_means_, self.kernel_mean_).new_rows(K)
         return kernel_projection(centered, self.eigenvalues_, self.eigenvectors_)
 
     def _inverse(self, Y: Array) -> Array:
         Y = Y.astype(self.embedding_.dtype, copy=False)
         if self.fit_inverse_transform:
-            return learned_preimages(Y, self.embedding_, self.dual_coef_, self._kernel, self.n_jobs)
-        if self._kernel.name != "rbf" or hasattr(self.X_fit_, "tocsr"):
+            return learned_preimages(Y, self.embedding_, self.dual_coef_, self._kernel)
+        if self._kernel.name != "rbf" or is_sparse(self.X_fit_):
             raise NotFittedError(
                 "inverse_transform without fit_inverse_transform=True is available for a Gaussian "
                 "kernel on dense vectors only. Set fit_inverse_transform=True and fit again."
@@ -156,9 +158,7 @@ class KernelPCA(Embedder):
         used = self.eigenvalues_ > 0
         lengths = np.sqrt(np.where(used, self.eigenvalues_, 1))
         axes = (self.eigenvectors_ * np.where(used, 1 / lengths, 0)).T
-        return fixed_point_preimages(
-            Y, self.X_fit_, self.embedding_, axes, self.gamma_, n_jobs=self.n_jobs
-        )
+        return fixed_point_preimages(Y, self.X_fit_, self.embedding_, axes, self.gamma_)
 
     def _admissible(self, found: Eigenpairs, n: int) -> tuple[Array, Array]:
         """Eigenpairs without negative values, rounding errors set to zero, zeros as asked for."""
@@ -196,17 +196,22 @@ class KernelPCA(Embedder):
             params=self.kernel_params,
         )
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+    def _objects(self, X: Any) -> Objects:
+        if not is_precomputed(self.kernel):
+            return super()._objects(X)
+        objects = similarities_of(check_square(X), "kernel")
+        self._check_features(objects.matrix, "euclidean", fitting=True)
+        return objects
 
-    def _dissimilarities(self, X: Any, *, fitting: bool) -> Any:
-        """A precomputed kernel: square in fit; new objects against the training ones later."""
-        K = check_square(X) if fitting else checks.vectors(X)
-        self._see(K, "euclidean", fitting=fitting)
-        return K
+    def _new_objects(self, X: Any) -> NewObjects:
+        if not is_precomputed(self.kernel):
+            return super()._new_objects(X)
+        K = checks.vectors(X)
+        self._check_features(K, "euclidean", fitting=False)
+        return NewDissimilarities(K)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._precomputed
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags

@@ -11,6 +11,8 @@ from lowdim.base import GraphEmbedder
 from lowdim.checks import Array
 from lowdim.matrices.laplacian import degrees, edge_weights, heat_scale, laplacian, weighted
 from lowdim.relations.graph import SYMMETRIES, NeighborGraph
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects
 from lowdim.solvers.spectral import bottom_eigenpairs
 
 NORMALIZATIONS = ("random-walk", "symmetric", "none")
@@ -86,10 +88,10 @@ class LaplacianEigenmaps(GraphEmbedder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
-        k = self._check_n_components(graph.n_objects)
-        edges = graph.adjacency(self.symmetry, n_jobs=self.n_jobs)
+        k = self._check_n_components(objects.n)
+        edges = graph.adjacency(self.symmetry)
         self.t_ = (
             heat_scale(edges) if self.t is None else checks.real(self.t, "t", 0, open_low=True)
         )
@@ -116,7 +118,6 @@ class LaplacianEigenmaps(GraphEmbedder):
             solver=self.eigen_solver,
             tol=self.tol,
             seed=self.random_state,
-            n_jobs=self.n_jobs,
         )
         vectors = found.vectors
         if self.normalization == "symmetric":
@@ -124,8 +125,8 @@ class LaplacianEigenmaps(GraphEmbedder):
         self.eigenvalues_ = found.values
         self.embedding_ = vectors.astype(rows_dtype, copy=False)
 
-    def _transform(self, rows: Any) -> Array:
-        nearest, distances = self._new_links(rows)
+    def _place(self, new: NewObjects) -> Array:
+        nearest, distances = self._new_links(new)
         Y = self._extend(nearest, edge_weights(distances, self.weights, self.t_))
         return self._keep_known(Y, nearest, distances)
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
 from lowdim.base import GraphEmbedder
-from lowdim.checks import Array
+from lowdim.checks import Array, dense
 from lowdim.extend.barycentric import barycentric_map
 from lowdim.matrices import reconstruction
-from lowdim.relations.distances import distance_matrix
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects
+from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.spectral import bottom_eigenpairs
 
 METHODS = ("standard", "modified", "hessian", "ltsa")
@@ -89,10 +90,10 @@ class LocallyLinearEmbedding(GraphEmbedder):
         self.metric_params = metric_params
         self.disconnected = disconnected
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         n = graph.n_objects
         dim = self._check_n_components(n)
-        M = self._matrix(rows, graph, dim)
+        M = self._matrix(objects, graph, dim)
         found = bottom_eigenpairs(
             M,
             dim,
@@ -101,41 +102,37 @@ class LocallyLinearEmbedding(GraphEmbedder):
             tol=self.tol * 1e-3,
             max_iter=None,
             seed=self.random_state,
-            n_jobs=self.n_jobs,
         )
-        self.embedding_ = found.vectors.astype(self._dtype(rows), copy=False)
+        self.embedding_ = found.vectors.astype(objects.dtype, copy=False)
         self.reconstruction_error_ = float(found.values.sum())
 
-    def _matrix(self, rows: Any, graph: NeighborGraph, dim: int) -> Any:
+    def _matrix(self, objects: Objects, graph: NeighborGraph, dim: int) -> Any:
         """The sparse M whose bottom eigenvectors are the coordinates."""
         checks.choice(self.method, "method", METHODS)
-        if isinstance(rows, NeighborGraph) or (self._precomputed and hasattr(rows, "tocsr")):
+        if not objects.complete:
             raise ValueError(
                 "X: a graph holds no distances between the neighbours of an object, which locally "
                 "linear embedding needs. Give all dissimilarities, or vectors and fit(X, graph=)."
             )
         neighbors = graph.neighbor_lists()
         k = neighbors.shape[1]
-        vectors = not self._precomputed and rows.ndim == 2
-        if not self._precomputed and not vectors:  # arbitrary objects: all their distances
-            rows = distance_matrix(rows, self._metric, self.n_jobs)
+        rows = objects.vectors("locally linear embedding") if objects.has_vectors else None
+        D = objects.all_pairs() if rows is None else np.empty((0, 0))
 
-        def grams(objects: Array) -> Array:
-            if not vectors:
-                return reconstruction.local_grams_from_distances(rows, neighbors[objects], objects)
-            centers = rows[objects]
-            centers = centers.toarray() if hasattr(centers, "toarray") else centers
-            return reconstruction.local_grams(rows, neighbors[objects], centers)
+        def grams(members: Array) -> Array:
+            if rows is None:
+                return reconstruction.local_grams_from_distances(D, neighbors[members], members)
+            centers = dense(rows[members])
+            return reconstruction.local_grams(rows, neighbors[members], centers)
 
         if self.method == "standard":
             reg = checks.real(self.reg, "reg", 0)
 
             def weights(part: slice) -> Array:
-                objects = np.arange(part.start, part.stop)
-                gram = grams(objects).astype(np.float64)
-                return reconstruction.barycentric_weights(gram, reg, 1)
+                gram = grams(np.arange(part.start, part.stop)).astype(np.float64)
+                return reconstruction.barycentric_weights(gram, reg)
 
-            W = np.concatenate(native.run(weights, native.blocks(len(neighbors), 512), self.n_jobs))
+            W = np.concatenate(run(weights, blocks(len(neighbors), 512)))
             return reconstruction.reconstruction_matrix(W, neighbors)
         if self.method == "modified":
             if k < dim:
@@ -143,7 +140,7 @@ class LocallyLinearEmbedding(GraphEmbedder):
                     f"method='modified' needs n_neighbors >= n_components, got {k} < {dim}."
                 )
             tol = self.modified_tol
-            return reconstruction.modified_matrix(grams, neighbors, dim, tol, self.n_jobs)
+            return reconstruction.modified_matrix(grams, neighbors, dim, tol)
         if self.method == "hessian":
             least = dim * (dim + 3) // 2 + 1
             if k < least:
@@ -152,27 +149,22 @@ class LocallyLinearEmbedding(GraphEmbedder):
                     f"at least {least}, got {k}."
                 )
             tol = self.hessian_tol
-            return reconstruction.hessian_matrix(grams, neighbors, dim, tol, self.n_jobs)
+            return reconstruction.hessian_matrix(grams, neighbors, dim, tol)
         if k <= dim:
             raise ValueError(f"method='ltsa' needs n_neighbors > n_components, got {k} <= {dim}.")
-        return reconstruction.alignment_matrix(grams, neighbors, dim, self.n_jobs)
+        return reconstruction.alignment_matrix(grams, neighbors, dim)
 
-    def _dtype(self, rows: Any) -> Any:
-        return rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
-
-    def _transform(self, rows: Any) -> Array:
-        if self._precomputed or getattr(self.X_fit_, "ndim", 2) != 2:
+    def _place(self, new: NewObjects) -> Array:
+        if not hasattr(self, "X_fit_") or self.X_fit_.ndim != 2:
             raise ValueError(
                 "transform needs vectors: the weights of a new object depend on the distances "
                 "between its neighbours as vectors. Fit on vectors, or use Isomap."
             )
-        k = self.n_neighbors
         return barycentric_map(
             self.X_fit_,
             self.embedding_,
-            rows,
-            k,
-            metric=self._metric,
+            new.vectors(),
+            self.n_neighbors,
+            metric=self._training.metric,
             reg=self.reg,
-            n_jobs=self.n_jobs,
         )

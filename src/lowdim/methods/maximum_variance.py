@@ -8,9 +8,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base import GraphEmbedder
-from lowdim.callbacks import Callback, Watch
-from lowdim.checks import Array
-from lowdim.extend.curvilinear import interpolate
+from lowdim.callbacks import Callback
+from lowdim.checks import Array, dense
+from lowdim.extend.curvilinear import place_by_curvilinear_rule
 from lowdim.matrices.laplacian import laplacian, weighted
 from lowdim.matrices.reconstruction import (
     local_grams,
@@ -18,9 +18,10 @@ from lowdim.matrices.reconstruction import (
     ragged_matrix,
     rebuilt_from,
 )
-from lowdim.relations.distances import distance_matrix
 from lowdim.relations.graph import NeighborGraph, add_edges
 from lowdim.relations.landmarks import choose_landmarks
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects
 from lowdim.solvers.edge_lengths import Lengths, compliance, lengths_of
 from lowdim.solvers.factorized import factorized, low_rank
 from lowdim.solvers.semidefinite import interior_point
@@ -127,7 +128,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         self.callback = callback
         self.verbose = verbose
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.constraint, "constraint", CONSTRAINTS)
         checks.choice(self.solver, "solver", SOLVERS)
         checks.choice(self.common_neighbors, "common_neighbors", (False, True))
@@ -135,15 +136,12 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         checks.integer(self.max_iter, "max_iter", 1)
         checks.integer(self.n_functions, "n_functions", 1)
         checks.real(self.tol, "tol", 0, 1, open_low=True)
-        k = self._check_n_components(graph.n_objects)
-        for name in ("kernel_", "duality_gap_", "landmarks_"):
-            if hasattr(self, name):
-                delattr(self, name)
+        k = self._check_n_components(objects.n)
         if self.n_landmarks is not None:
-            self._choose_landmarks(rows, graph.n_objects, k)
-        edges = graph.adjacency(n_jobs=self.n_jobs)
+            self._choose_landmarks(objects, k)
+        edges = graph.adjacency()
         if self.common_neighbors:
-            edges = self._with_common_neighbors(rows, graph, edges)
+            edges = self._with_common_neighbors(objects, graph, edges)
         lengths, points = lengths_of(edges)
         if lengths.n < 3:
             Y = self._pair(lengths)
@@ -156,7 +154,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         elif self.n_landmarks is None:
             Y = self._factorized(lengths, self._smooth_functions(lengths, k), slack, k)
         else:
-            Q = self._landmark_functions(rows, graph, edges, lengths, points, k)
+            Q = self._landmark_functions(objects, graph, edges, lengths, points, k)
             Y = self._factorized(lengths, Q, slack, k)
         self.length_error_ = _length_error(lengths, Y, self.constraint == "inequality")
         values, coordinates = _principal(Y[points], k)
@@ -181,12 +179,11 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         found = interior_point(
             lengths,
             inequality=self.constraint == "inequality",
-            give=compliance(lengths, slack, self.n_jobs),
+            give=compliance(lengths, slack),
             tol=self.tol,
             max_iter=self.max_iter,
-            watch=Watch("Interior point", self.max_iter, self.callback, self.verbose),
+            monitor=self._monitor(self.max_iter),
             view=None if self.callback is None else view,
-            n_jobs=self.n_jobs,
         )
         with np.errstate(over="ignore"):
             self.kernel_ = found.gram[np.ix_(points, points)] * lengths.unit**2
@@ -194,14 +191,13 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         self.history_, self.n_iter_ = found.history, len(found.history)
         return _root(found.gram)
 
-    def _choose_landmarks(self, rows: Any, n: int, k: int) -> None:
+    def _choose_landmarks(self, objects: Objects, k: int) -> None:
         if self.solver == "interior-point":
             raise ValueError(
                 "n_landmarks needs the factorised programme, but solver='interior-point' computes "
                 "all of K. Set solver='auto' or 'factorized', or n_landmarks=None."
             )
-        self._check_between(rows, "n_landmarks")
-        self.landmarks_ = choose_landmarks(n, self.n_landmarks, k + 1, self.random_state)
+        self.landmarks_ = choose_landmarks(objects.n, self.n_landmarks, k + 1, self.random_state)
 
     def _smooth_functions(self, lengths: Lengths, k: int) -> Array:
         """The bottom eigenvectors of the Laplacian, in the coordinates of `Lengths.incidence`."""
@@ -211,31 +207,36 @@ class MaximumVarianceUnfolding(GraphEmbedder):
             B=lengths.mass,
             null=np.ones(lengths.n),
             seed=self.random_state,
-            n_jobs=self.n_jobs,
         )
         return np.asarray(found.vectors * np.sqrt(lengths.mass)[:, None])
 
     def _landmark_functions(
-        self, rows: Any, graph: NeighborGraph, edges: Any, lengths: Lengths, points: Array, k: int
+        self,
+        objects: Objects,
+        graph: NeighborGraph,
+        edges: Any,
+        lengths: Lengths,
+        points: Array,
+        k: int,
     ) -> Array:
         """An orthonormal basis of what is linear in the landmarks, in the same coordinates."""
-        vectors = not self._precomputed and self._metric.name == "euclidean"
-        scaled = rows.astype(np.float64) / lengths.unit if vectors else rows
+        scaled = None
+        if objects.euclidean:
+            scaled = objects.vectors("n_landmarks").astype(np.float64) / lengths.unit
 
-        def grams(objects: Array, neighbors: Array) -> Array:
-            if vectors:
-                centers = scaled[objects]
-                centers = centers.toarray() if hasattr(centers, "toarray") else centers
+        def grams(members: Array, neighbors: Array) -> Array:
+            if scaled is not None:
+                centers = dense(scaled[members])
                 return local_grams(scaled, neighbors, centers)
             own = np.arange(1, neighbors.shape[1] + 1)[None, :]
             found = []
-            for together in np.column_stack([objects, neighbors]):
-                D = self._between(rows, together) / lengths.unit
+            for together in np.column_stack([members, neighbors]):
+                D = objects.between(together) / lengths.unit
                 found.append(local_grams_from_distances(D, own, np.zeros(1, dtype=np.intp)))
             return np.concatenate(found)
 
         lists = graph.csr() if graph.bridges is None else edges
-        M = ragged_matrix(grams, lists, REG, self.n_jobs)
+        M = ragged_matrix(grams, lists, REG)
         # Where no landmark determines a function through M, the smoothest one is taken.
         ridge = RIDGE * float(M.diagonal().mean())
         M = M + ridge * laplacian(weighted(edges, "binary", 1.0))
@@ -254,9 +255,9 @@ class MaximumVarianceUnfolding(GraphEmbedder):
     def _factorized(self, lengths: Lengths, Q: Array, slack: float, k: int) -> Array:
         """K = Q L Q' for an orthonormal Q, refined in coordinates."""
         inequality = self.constraint == "inequality"
-        loose = compliance(lengths, max(LOOSE, slack), self.n_jobs)
-        give = compliance(lengths, max(slack, LEAST), self.n_jobs)
-        L = factorized(lengths, Q, inequality=inequality, give=loose, n_jobs=self.n_jobs)
+        loose = compliance(lengths, max(LOOSE, slack))
+        give = compliance(lengths, max(slack, LEAST))
+        L = factorized(lengths, Q, inequality=inequality, give=loose)
         values, vectors = np.linalg.eigh(L)
         rank = min(max(k + 1, 3), len(values))
         top = fix_signs(vectors[:, ::-1][:, :rank]) * np.sqrt(values[::-1][:rank])
@@ -267,51 +268,36 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         Y, self.history_ = low_rank(
             lengths,
             Q @ top / np.sqrt(lengths.mass)[:, None],
-            Watch("Unfolding", self.max_iter, self.callback, self.verbose),
+            self._monitor(self.max_iter),
             inequality=inequality,
             give=give,
             loose=loose,
             tol=self.tol,
             view=None if self.callback is None else view,
-            n_jobs=self.n_jobs,
         )
         self.n_iter_ = len(self.history_)
         return Y
 
-    def _with_common_neighbors(self, rows: Any, graph: NeighborGraph, edges: Any) -> Any:
+    def _with_common_neighbors(self, objects: Objects, graph: NeighborGraph, edges: Any) -> Any:
         """The graph with edges between any two neighbours of a point."""
-        self._check_between(rows, "common_neighbors=True")
         lists = graph.csr()
         found: list[tuple[Array, Array]] = []
         for i in range(graph.n_objects):
             own = lists.indices[lists.indptr[i] : lists.indptr[i + 1]]
             a, b = np.triu_indices(len(own), 1)
-            found.append((np.stack([own[a], own[b]], axis=1), self._between(rows, own)[a, b]))
+            found.append((np.stack([own[a], own[b]], axis=1), objects.between(own)[a, b]))
         pairs = np.concatenate([pair for pair, _ in found]).astype(np.int64)
         distances = np.concatenate([d for _, d in found]).astype(edges.dtype)
-        return add_edges(edges, pairs, distances, self.n_jobs)
+        return add_edges(edges, pairs, distances)
 
-    def _check_between(self, rows: Any, what: str) -> None:
-        if isinstance(rows, NeighborGraph) or (self._precomputed and hasattr(rows, "tocsr")):
-            raise ValueError(
-                f"{what} needs the distances between the neighbours of an object, "
-                "which X, a graph, does not hold. Give all dissimilarities, or vectors."
-            )
-
-    def _between(self, rows: Any, own: Array) -> Array:
-        """The distances between some objects."""
-        if self._precomputed:
-            return np.asarray(rows[np.ix_(own, own)])
-        return distance_matrix(rows[own], self._metric, 1)
-
-    def _transform(self, rows: Any) -> Array:
-        nearest, distances = self._new_neighbors(rows)
+    def _place(self, new: NewObjects) -> Array:
+        nearest, distances = self._new_neighbors(new)
         counts = np.isfinite(distances).sum(axis=1)
         out = np.empty((len(nearest), self.embedding_.shape[1]), dtype=self.embedding_.dtype)
         for count in np.unique(counts):
             those = counts == count
-            out[those] = interpolate(
-                self.embedding_, nearest[those, :count], distances[those, :count], self.n_jobs
+            out[those] = place_by_curvilinear_rule(
+                self.embedding_, nearest[those, :count], distances[those, :count]
             )
         return out
 

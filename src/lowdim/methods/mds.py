@@ -7,30 +7,34 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from lowdim import checks
-from lowdim.backends import native
+from lowdim.backends import backend
 from lowdim.base import Embedder
-from lowdim.callbacks import Callback
-from lowdim.checks import Array
-from lowdim.extend.placement import place
+from lowdim.callbacks import Callback, Monitor
+from lowdim.checks import Array, is_sparse
+from lowdim.extend.stress import place_by_stress
 from lowdim.relations import pairs as known
-from lowdim.relations.distances import cross_distances, distance_matrix
+from lowdim.relations.new_objects import NewObjects, as_new
+from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.relations.pairs import Pairs
+from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.disparities import DISPARITIES, TIES, apply_curve, curve, disparities, ordered
-from lowdim.solvers.initialize import (
+from lowdim.solvers.majorize import Majorized, smacof, smacof_pairs
+from lowdim.solvers.sampled import FAR, LAST, NEAR, descend_sampled
+from lowdim.solvers.starts import (
     classical_start,
+    given_start,
     landmark_start,
     random_start,
     start_from_pairs,
 )
-from lowdim.solvers.majorize import Majorized, smacof, smacof_pairs
-from lowdim.solvers.sampled import FAR, LAST, NEAR, descend_sampled
 from lowdim.solvers.svd import principal_axes, scores
 
+INITS = ("classical", "classical_mds", "random")
+NEW_ROWS = 256  # new objects placed at once
 METHODS = ("auto", "smacof", "sampled")
-LARGE = 10_000  # vectors from which on "auto" samples pairs
+SAMPLED_FROM = 10_000  # vectors from which on "auto" samples pairs
 PARTNERS = 160  # objects that each object is measured against, in a sample
 
 
@@ -146,18 +150,17 @@ class MDS(Embedder):
         weights : a symmetric matrix, dense or sparse, of weights that are not negative; 0 leaves
             a pair out.
         """
-        self._check_parameters()
-        with native.blas_on_one_thread():
-            rows = self._objects(X, fitting=True)
-            self._check_n_components(rows.shape[0])
-            random = check_random_state(0 if self.random_state is None else self.random_state)
-            init = self.init if init is None else init
-            if self._sampled(rows):
-                self._fit_sample(rows, init, weights, random)
-            else:
-                problem = self._problem(rows, weights)
-                self._minimize(problem, self._starts(rows, problem, init, random))
-        return self
+        return self._fit_to(X, init=init, weights=weights)
+
+    def _fit(self, objects: Objects, init: Any = None, weights: Any = None) -> None:
+        self._check_n_components(objects.n)
+        random = check_random_state(0 if self.random_state is None else self.random_state)
+        init = self.init if init is None else init
+        if self._sampled(objects):
+            self._fit_sample(objects, init, weights, random)
+        else:
+            problem = self._problem(objects, weights)
+            self._minimize(problem, self._starts(objects, problem, init, random))
 
     def fit_transform(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Array:
         """Fit to X and return `embedding_`."""
@@ -166,7 +169,7 @@ class MDS(Embedder):
     def shepard(self) -> Shepard:
         """Dissimilarities, distances on the map and disparities of the known pairs."""
         D, fitted = self.dissimilarity_matrix_, self.disparities_
-        if hasattr(fitted, "tocsr"):
+        if is_sparse(fitted):
             pairs, fits = known.sparse_pairs(D), known.sparse_pairs(fitted).values
         else:
             pairs = known.dense_pairs(np.where(np.isnan(fitted), np.nan, D))
@@ -177,18 +180,18 @@ class MDS(Embedder):
 
     # --- the problem: which pairs, which weights ----------------------------------------------
 
-    def _problem(self, rows: Any, weights: Any) -> Array | Pairs:
+    def _problem(self, objects: Objects, weights: Any) -> Array | Pairs:
         """A full matrix to be fitted as it is, or a list of pairs."""
-        if self._precomputed and hasattr(rows, "tocsr"):
-            pairs = known.sparse_pairs(rows)
-            self.dissimilarity_matrix_ = pairs.graph(pairs.values)
-        else:
-            D = rows if self._precomputed else distance_matrix(rows, self._metric, self.n_jobs)
+        if objects.complete:
+            D = objects.all_pairs()
             self.dissimilarity_matrix_ = D
             plain = self._kind == "ratio" and self.weights is None and weights is None
             if plain and not np.isnan(D.sum()):
                 return _spread(D)
             pairs = known.dense_pairs(D)
+        else:
+            pairs = objects.pairs()
+            self.dissimilarity_matrix_ = pairs.graph(pairs.values)
         pairs = self._weighted(pairs, weights)
         known.require_connected(pairs)
         if self._kind == "ratio" and pairs.complete and pairs.weights is None:
@@ -207,22 +210,24 @@ class MDS(Embedder):
     def _power(self, values: Array) -> Array:
         return known.power_weights(values, known.power_of(self.weights), self.smallest_)
 
-    def _sampled(self, rows: Any) -> bool:
-        if self._precomputed and self.method == "sampled":
+    def _sampled(self, objects: Objects) -> bool:
+        if not objects.measured and self.method == "sampled":
             raise ValueError(
                 "method='sampled' measures pairs itself and needs vectors, but "
                 "metric='precomputed'. Give the known pairs as a sparse matrix instead."
             )
-        large = not self._precomputed and rows.shape[0] > LARGE
+        large = objects.measured and objects.n > SAMPLED_FROM
         return self.method == "sampled" or (self.method == "auto" and large)
 
     # --- the solution ---------------------------------------------------------------------------
 
     def _minimize(self, problem: Array | Pairs, starts: list[Array]) -> None:
-        inner = self.n_jobs if len(starts) == 1 else 1
-        options: dict[str, Any] = {**self._limits, "eps": self.eps, "n_jobs": inner}
         if not isinstance(problem, Pairs):
-            found = native.run(lambda X: smacof(problem, X, **options), starts, self.n_jobs)
+
+            def fit_matrix(X: Array) -> Majorized:
+                return smacof(problem, X, self._monitor(self.max_iter), eps=self.eps)
+
+            found = run(fit_matrix, starts)
             self._keep(found)
             self.disparities_ = problem
             total = float(np.square(problem, dtype=np.float64).sum()) / 2
@@ -230,19 +235,21 @@ class MDS(Embedder):
                 min(one.stress for one in found), _squared_distances(self.embedding_), total
             )
             return
-        fit = disparities(problem, self._kind, self.ties, inner)
-        self._keep(
-            native.run(lambda X: smacof_pairs(problem, fit, X, **options), starts, self.n_jobs)
-        )
+        fit = disparities(problem, self._kind, self.ties)
+
+        def fit_pairs(X: Array) -> Majorized:
+            return smacof_pairs(problem, fit, X, self._monitor(self.max_iter), eps=self.eps)
+
+        self._keep(run(fit_pairs, starts))
         d = self._distances(problem)
         fitted = fit(d)
-        sparse = hasattr(self.dissimilarity_matrix_, "tocsr")
+        sparse = is_sparse(self.dissimilarity_matrix_)
         self.disparities_ = problem.graph(fitted) if sparse else problem.matrix(fitted)
         self.transformation_ = curve(problem.values, fitted)
         parts = (problem.sum_of_squares(part) for part in (fitted - d, d, fitted))
         self._measure(*parts)
 
-    def _fit_sample(self, rows: Any, init: Any, weights: Any, random: Random) -> None:
+    def _fit_sample(self, objects: Objects, init: Any, weights: Any, random: Random) -> None:
         """Pairs met at random; those that are kept, to measure the stress, were not fitted."""
         if self._kind != "ratio" or weights is not None:
             raise ValueError(
@@ -250,17 +257,20 @@ class MDS(Embedder):
                 f"disparities={self._kind!r}{'' if weights is None else ' and a weights matrix'}. "
                 "Set method='smacof', or fit some of the vectors and transform the others."
             )
-        pairs = known.sampled_pairs(rows, self._metric, PARTNERS, random, self.n_jobs)
+        assert isinstance(objects, MeasuredObjects)  # see _sampled
+        rows, metric = objects.rows, objects.metric
+        pairs = known.sampled_pairs(rows, metric, PARTNERS, random)
         self.dissimilarity_matrix_ = self.disparities_ = pairs.graph(pairs.values)
         pairs = self._weighted(pairs, None)
         weigh = None if self.weights is None else self._power
         rate = FAR if isinstance(init, str) and init == "random" else NEAR
         rates = rate / pairs.mean_weight, LAST / self.max_iter / pairs.mean_weight
-        starts = self._starts(rows, pairs, init, random)
-        options = {**self._limits, "n_jobs": self.n_jobs}
+        starts = self._starts(objects, pairs, init, random)
         self._keep(
             [
-                descend_sampled(rows, self._metric, start, rates, weigh, random, **options)
+                descend_sampled(
+                    rows, metric, start, rates, weigh, random, self._monitor(self.max_iter)
+                )
                 for start in starts
             ]
         )
@@ -274,16 +284,8 @@ class MDS(Embedder):
         self.embedding_, self.history_ = best.embedding, best.history
         self.n_iter_ = max(1, len(best.history) - 1)
 
-    @property
-    def _limits(self) -> dict[str, Any]:
-        return {
-            "max_iter": self.max_iter,
-            "callback": self.callback,
-            "verbose": self.verbose,
-        }
-
     def _distances(self, pairs: Pairs) -> Array:
-        return native.pair_distances(pairs.first, pairs.second, self.embedding_, self.n_jobs)
+        return backend().pair_distances(pairs.first, pairs.second, self.embedding_)
 
     def _measure(self, raw: float, squares: float, total: float) -> None:
         """Stress in all its units."""
@@ -293,60 +295,56 @@ class MDS(Embedder):
         normalized = self._kind != "ratio" if isinstance(wanted, str) else wanted
         self.stress_ = one if normalized else raw
 
-    def _starts(self, rows: Any, problem: Array | Pairs, init: Any, random: Random) -> list[Array]:
-        n, k = rows.shape[0], self.n_components
+    def _starts(
+        self, objects: Objects, problem: Array | Pairs, init: Any, random: Random
+    ) -> list[Array]:
+        n, k = objects.n, self.n_components
         values = problem.values if isinstance(problem, Pairs) else problem
         if not isinstance(init, str):
-            if np.shape(init) != (n, k):
-                raise ValueError(
-                    "init must be 'classical', 'random' or an array with a row for each object, of "
-                    f"shape ({n}, {k}); got {type(init).__name__} of shape {np.shape(init)}."
-                )
-            starts = [checks.vectors(init, name="init").astype(values.dtype)]
-        elif checks.choice(init, "init", ("classical", "classical_mds", "random")) == "random":
+            starts = [given_start(init, (n, k), INITS).astype(values.dtype)]
+        elif checks.choice(init, "init", INITS) == "random":
             starts = []
         else:
-            starts = [self._classical(rows, problem, random)]
+            starts = [self._classical(objects, problem, random)]
         size = float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
         for _ in range(self.n_init - len(starts)):
             start = random_start(n, k, size, random, values.dtype)
             if isinstance(problem, Pairs) and self._kind != "ratio":
                 # Metric steps first: of a random start, the order of distances tells little.
                 plain = disparities(problem, "ratio", self.ties)
-                start = smacof_pairs(problem, plain, start, max_iter=5, n_jobs=self.n_jobs)[0]
+                start = smacof_pairs(problem, plain, start, Monitor(5))[0]
             starts.append(start)
         return starts
 
-    def _classical(self, rows: Any, problem: Array | Pairs, random: Random) -> Array:
+    def _classical(self, objects: Objects, problem: Array | Pairs, random: Random) -> Array:
         k = self.n_components
-        if not self._precomputed and self._metric.euclidean and k <= min(rows.shape):
-            axes = principal_axes(rows, k, n_jobs=self.n_jobs)
-            return scores(rows, axes.mean, axes.components, self.n_jobs)
+        if objects.euclidean:
+            rows = objects.vectors("init='classical'")
+            if k <= min(rows.shape):
+                axes = principal_axes(rows, k)
+                return scores(rows, axes.mean, axes.components)
         if not isinstance(problem, Pairs):
-            return classical_start(problem, k, self.n_jobs)
-        if not self._sampled(rows):
-            return start_from_pairs(problem, k, random, self.n_jobs)
+            return classical_start(problem, k)
+        if not self._sampled(objects):
+            return start_from_pairs(problem, k, random)
 
         def measured(chosen: Array) -> Array:
-            return cross_distances(rows[chosen], rows, self._metric, self.n_jobs)
+            return as_new(objects).subset(chosen).distances()
 
-        return landmark_start(measured, rows.shape[0], k, random, self.n_jobs)
+        return landmark_start(measured, objects.n, k, random)
 
-    def _transform(self, rows: Any) -> Array:
+    def _transform(self, new: NewObjects) -> Array:
         X = self.embedding_
-        out = np.empty((rows.shape[0], X.shape[1]), dtype=X.dtype)
-        for part in native.blocks(rows.shape[0], 256):
-            D = rows[part]
-            if not self._precomputed:
-                D = cross_distances(D, self.X_fit_, self._metric, self.n_jobs)
-            D = np.asarray(D.toarray() if hasattr(D, "toarray") else D, dtype=X.dtype)
+        out = np.empty((new.n, X.shape[1]), dtype=X.dtype)
+        for part in blocks(new.n, NEW_ROWS):
+            D = np.asarray(new.subset(part).distances(), dtype=X.dtype)
             there = ~np.isnan(D)
             D = _in_range(np.where(there, D, 0))
             weights = there.astype(X.dtype)
             if self.weights is not None:
                 weights *= self._power(D)
             targets = D if self._kind == "ratio" else apply_curve(self.transformation_, D)
-            out[part] = place(targets, weights, X, self.n_jobs)
+            out[part] = place_by_stress(targets, weights, X)
         return out
 
     # --- parameters -----------------------------------------------------------------------------
@@ -376,36 +374,22 @@ class MDS(Embedder):
             _old(f"Use metric_mds={self.metric} instead of metric={self.metric}.")
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
-        return self._measured_by, dict(self.metric_params or {})
-
-    @property
-    def _measured_by(self) -> Any:
+        metric = self.metric
         if self.dissimilarity != "deprecated":
-            return self.dissimilarity
-        return "euclidean" if isinstance(self.metric, bool) else self.metric
+            metric = self.dissimilarity
+        elif isinstance(metric, bool):  # scikit-learn's old name of metric_mds
+            metric = "euclidean"
+        return metric, dict(self.metric_params or {})
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self._measured_by, str) and self._measured_by == "precomputed"
+    _unknown_pairs = True
 
-    def _dissimilarities(self, X: Any, *, fitting: bool) -> Any:
-        """Precomputed input, in which NaN stands for missing entries."""
-        if fitting and hasattr(X, "tocsr"):
-            X = checks.vectors(X, sparse=True)
-        elif fitting:
-            X = known.check_known(X)
-        else:
-            X = checks.vectors(X, sparse=False, allow_nan=True)
-            if X.size and np.nanmin(X, initial=0) < 0:
-                raise ValueError(
-                    f"X: dissimilarities must not be negative, found {np.nanmin(X):g}."
-                )
-        validate_data(self, X, skip_check_array=True, reset=fitting)
-        return self._enough(X) if fitting else X
+    def _objects(self, X: Any) -> Objects:
+        self._check_parameters()
+        return super()._objects(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan |= self._precomputed
+        tags.input_tags.allow_nan |= tags.input_tags.pairwise
         return tags
 
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.base import DivergenceEmbedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.matrices.affinities import log_conditional, log_conditional_of_pairs, mix_logs
+from lowdim.methods.all_pairs_divergence import AllPairsDivergenceEmbedder
+from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import AllPairsDivergence
 
 
-class MultiscaleSNE(DivergenceEmbedder):
+class MultiscaleSNE(AllPairsDivergenceEmbedder):
     """A map that keeps neighbourhoods of every size, with no perplexity to choose.
 
     affinities of perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine
@@ -83,14 +84,14 @@ class MultiscaleSNE(DivergenceEmbedder):
         self.callback = callback
         self.verbose = verbose
 
-    def _fit(self, rows: Any) -> None:
-        D, start, kinds = self._prepare(rows)
+    def _fit(self, objects: Objects) -> None:
+        D, start, kinds = self._prepare(objects)
         n, k = start.shape
         size = float(np.sqrt(start.var(axis=0, ddof=1).mean())) or 1.0
         self._unit = 1.0 if isinstance(self.init, str) else size * self._largest
         n_scales = max(1, round(np.log2(n / 2)))
         self.perplexities_ = 2.0 ** np.arange(n_scales, 0, -1)
-        betas = [log_conditional_of_pairs(D, K, self.n_jobs)[1] for K in self.perplexities_]
+        betas = [log_conditional_of_pairs(D, K)[1] for K in self.perplexities_]
         self.intrinsic_dim_ = intrinsic_dimension(np.array(betas))
         U = min(2.0, max(1.0, self.intrinsic_dim_ / k))
         growth = (self.perplexities_[0] / self.perplexities_) ** (2 * U / k)
@@ -99,18 +100,18 @@ class MultiscaleSNE(DivergenceEmbedder):
 
     def _stages(self, D: Array) -> Iterator[AllPairsDivergence]:
         for count, K in enumerate(self.perplexities_):
-            more = log_conditional_of_pairs(D, K, self.n_jobs)[0]
+            more = log_conditional_of_pairs(D, K)[0]
             if count == 0:
                 costs = more
             else:
-                mix_logs(costs, count, more, self.n_jobs)
+                mix_logs(costs, count, more)
             precisions = np.tile(self.precisions_[: count + 1] / 2, (len(D), 1))
-            yield AllPairsDivergence(costs, precisions, n_jobs=self.n_jobs)
+            yield AllPairsDivergence(costs, precisions)
 
     def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
-        costs = log_conditional(D, self.perplexities_[0], n_jobs=self.n_jobs)[0]
+        costs = log_conditional(D, self.perplexities_[0])[0]
         for count, K in enumerate(self.perplexities_[1:], 1):
-            mix_logs(costs, count, log_conditional(D, K, n_jobs=self.n_jobs)[0], self.n_jobs)
+            mix_logs(costs, count, log_conditional(D, K)[0])
         return costs, np.tile(self.precisions_ / 2, (len(D), 1)), 1.0
 
 

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.base import DivergenceEmbedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.matrices.affinities import log_conditional, log_conditional_of_pairs
+from lowdim.methods.all_pairs_divergence import AllPairsDivergenceEmbedder
+from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import AllPairsDivergence
 
 
-class NeRV(DivergenceEmbedder):
+class NeRV(AllPairsDivergenceEmbedder):
     """A map to look up neighbours on, with a choice of which mistake is worse: to miss a neighbour,
     or to show a false one.
 
@@ -91,16 +92,16 @@ class NeRV(DivergenceEmbedder):
         self.callback = callback
         self.verbose = verbose
 
-    def _fit(self, rows: Any) -> None:
+    def _fit(self, objects: Objects) -> None:
         wanted = checks.real(self.perplexity, "perplexity", 1)
-        if wanted >= rows.shape[0]:
+        if wanted >= objects.n:
             raise ValueError(
-                f"perplexity ({wanted:g}) must be less than n_samples ({rows.shape[0]}): it is a "
+                f"perplexity ({wanted:g}) must be less than n_samples ({objects.n}): it is a "
                 "number of neighbours."
             )
         checks.real(self.trade_off, "trade_off", 0, 1)
-        D, start, kinds = self._prepare(rows)
-        beta = log_conditional_of_pairs(D, wanted, self.n_jobs)[1]
+        D, start, kinds = self._prepare(objects)
+        beta = log_conditional_of_pairs(D, wanted)[1]
         typical = float(np.median(beta[beta > 0])) if beta.any() else 1.0
         self._unit = self._largest / np.sqrt(typical)
         perplexities = [wanted]
@@ -114,9 +115,9 @@ class NeRV(DivergenceEmbedder):
         self, D: Array, perplexities: list[float], typical: float
     ) -> Iterator[AllPairsDivergence]:
         for perplexity in perplexities:
-            costs, beta = log_conditional_of_pairs(D, perplexity, self.n_jobs)
-            yield AllPairsDivergence(costs, beta[:, None] / typical, self.trade_off, self.n_jobs)
+            costs, beta = log_conditional_of_pairs(D, perplexity)
+            yield AllPairsDivergence(costs, beta[:, None] / typical, self.trade_off)
 
     def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
-        costs, beta = log_conditional(D, self.perplexity, n_jobs=self.n_jobs)
+        costs, beta = log_conditional(D, self.perplexity)
         return costs, beta[:, None] * (self._unit / self._largest) ** 2, self.trade_off

@@ -9,7 +9,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base import Embedder
-from lowdim.checks import Array
+from lowdim.checks import Array, dense
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects
 from lowdim.solvers.svd import principal_axes, scores
 
 
@@ -66,7 +68,8 @@ class PCA(Embedder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, objects: Objects) -> None:
+        X = objects.vectors("PCA")
         n, d = X.shape
         most = min(n, d)
         k = self._components_to_compute(most)
@@ -77,7 +80,6 @@ class PCA(Embedder):
             seed=self.random_state,
             power=self.iterated_power,
             oversamples=self.n_oversamples,
-            n_jobs=self.n_jobs,
         )
         k = self._components_to_keep(X, axes.variances, axes.total)
         self.n_samples_, self.n_components_ = n, k
@@ -89,10 +91,13 @@ class PCA(Embedder):
         self.singular_values_ = np.sqrt(axes.variances[:k] * (n - 1)).astype(X.dtype)
         left = max(axes.total - float(axes.variances[:k].sum()), 0.0)
         self.noise_variance_ = left / (most - k) if most > k else 0.0
-        self.embedding_ = self._transform(X)
+        self.embedding_ = self._scores(X)
 
-    def _transform(self, X: Any) -> Array:
-        return scores(X, self.mean_, self.components_, self.n_jobs) * self._scale()
+    def _transform(self, new: NewObjects) -> Array:
+        return self._scores(new.vectors())
+
+    def _scores(self, X: Any) -> Array:
+        return scores(X, self.mean_, self.components_) * self._scale()
 
     def _inverse(self, Y: Array) -> Array:
         return np.asarray((Y / self._scale()) @ self.components_ + self.mean_)
@@ -132,11 +137,11 @@ class PCA(Embedder):
         from sklearn.utils import check_random_state
 
         random = check_random_state(0 if self.random_state is None else self.random_state)
-        dense = X.toarray() if hasattr(X, "toarray") else X
+        columns = dense(X).T
         found = []
         for _ in range(trials):
-            shuffled = np.column_stack([random.permutation(column) for column in dense.T])
-            axes = principal_axes(np.ascontiguousarray(shuffled), min(X.shape), n_jobs=self.n_jobs)
+            shuffled = np.column_stack([random.permutation(column) for column in columns])
+            axes = principal_axes(np.ascontiguousarray(shuffled), min(X.shape))
             found.append(axes.variances)
         return np.asarray(np.percentile(found, 95, axis=0))
 

@@ -9,19 +9,24 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.backends import native
 from lowdim.base import Embedder
-from lowdim.callbacks import Callback, Watch
+from lowdim.callbacks import Callback
 from lowdim.checks import Array
-from lowdim.extend.frozen import place_by_stress
-from lowdim.relations.distances import cross_distances
-from lowdim.solvers.initialize import apart, classical_start, random_start
+from lowdim.extend.stress import place_by_stress
+from lowdim.relations.distances import finite_rows
+from lowdim.relations.identical import merge_identical, zero_up_to
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects, relative_dissimilarities
+from lowdim.runtime.scheduling import blocks
 from lowdim.solvers.quasi_newton import Minimum, lbfgs
-from lowdim.solvers.sammon import SammonStress, majorize, merge_identical, zero_up_to
+from lowdim.solvers.sammon import SammonStress, majorize
 from lowdim.solvers.spectral import fix_signs
+from lowdim.solvers.starts import classical_start, given_start, random_start, separated
 
 METHODS: dict[str, Callable[..., Minimum]] = {"lbfgs": lbfgs, "majorize": majorize}
+INITS = ("classical", "random")
 FARTHEST = 1e60  # in units of the training data's largest dissimilarity
+NEW_ROWS = 1024  # new objects placed at once
 
 
 class Sammon(Embedder):
@@ -99,26 +104,25 @@ class Sammon(Embedder):
         self.callback = callback
         self.verbose = verbose
 
-    def _fit(self, rows: Any) -> None:
+    def _fit(self, objects: Objects) -> None:
         checks.choice(self.method, "method", METHODS)
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.tol, "tol", 0)
         checks.real(self.epsilon, "epsilon", 0, 1)
-        self._check_n_components(rows.shape[0])
-        native.n_threads(self.n_jobs)
-        D, unit = self._all_pairs(rows)
+        self._check_n_components(objects.n)
+        D, unit = relative_dissimilarities(objects)
         first, kinds = merge_identical(D, zero_up_to(D))
         start = self._start(D, first, kinds, unit)
         self._unit = unit
         if len(first) < len(D):
             D = np.ascontiguousarray(D[np.ix_(first, first)])
-        stress = SammonStress(D, np.bincount(kinds), zero_up_to(D), self.epsilon, self.n_jobs)
+        stress = SammonStress(D, np.bincount(kinds), zero_up_to(D), self.epsilon)
 
         def show(Z: Array) -> Array:
             return np.asarray(stress.decode(Z)[kinds] * unit, dtype=D.dtype)
 
-        watch = Watch("Sammon", self.max_iter, self.callback, self.verbose)
-        found = METHODS[self.method](stress, stress.encode(start), watch, tol=self.tol, show=show)
+        monitor = self._monitor(self.max_iter)
+        found = METHODS[self.method](stress, stress.encode(start), monitor, tol=self.tol, show=show)
         Y = stress.decode(found.x)[kinds]
         Y = Y - Y.mean(axis=0) if isinstance(self.init, str) else Y
         self.embedding_ = np.asarray(self._turned(Y) * unit, dtype=D.dtype)
@@ -129,11 +133,11 @@ class Sammon(Embedder):
         """Coordinates of the objects that differ, in units of the largest dissimilarity."""
         n, k = len(D), self.n_components
         if not isinstance(self.init, str):
-            given = _given(self.init, (n, k)).astype(np.float64) / unit
+            given = given_start(self.init, (n, k), INITS).astype(np.float64) / unit
             sums = np.zeros((len(first), k))
             np.add.at(sums, kinds, given)
             return sums / np.bincount(kinds)[:, None]
-        checks.choice(self.init, "init", ("classical", "random"))
+        checks.choice(self.init, "init", INITS)
         if self.init == "random":
             size = float(D.mean(dtype=np.float64))
             random = check_random_state(self.random_state)
@@ -142,9 +146,9 @@ class Sammon(Embedder):
         if len(first) > 1:
             inside = D if len(first) == n else np.ascontiguousarray(D[np.ix_(first, first)])
             most = min(k, len(first) - 1)
-            found = classical_start(inside, most, self.n_jobs)
+            found = classical_start(inside, most)
             start[:, : found.shape[1]] = found
-        return apart(start)
+        return separated(start)
 
     def _turned(self, Y: Array) -> Array:
         if not isinstance(self.init, str):
@@ -152,34 +156,18 @@ class Sammon(Embedder):
         axes = np.linalg.eigh(Y.T @ Y)[1][:, ::-1]
         return fix_signs(Y @ axes)
 
-    def _transform(self, rows: Any) -> Array:
-        out = np.empty((rows.shape[0], self.embedding_.shape[1]), dtype=self.embedding_.dtype)
+    def _transform(self, new: NewObjects) -> Array:
+        out = np.empty((new.n, self.embedding_.shape[1]), dtype=self.embedding_.dtype)
         places = self.embedding_.astype(np.float64) / self._unit
-        for part in native.blocks(rows.shape[0], 1024):
-            if self._precomputed:
-                D = self._dense(rows)[part]
-            else:
-                D = cross_distances(rows[part], self.X_fit_, self._metric, self.n_jobs)
-            if not np.isfinite(D).all():
-                i = int(np.argwhere(~np.isfinite(D))[0, 0]) + part.start
-                raise ValueError(f"X: the distances of row {i} are not finite numbers.")
+        floor = zero_up_to(self.embedding_)
+        for part in blocks(new.n, NEW_ROWS):
+            D = finite_rows(new.subset(part).distances(), part.start)
             D = np.minimum(D.astype(np.float64) / self._unit, FARTHEST)
             nearest = D.argmin(axis=1)
             found = places[nearest]
-            floor = zero_up_to(self.embedding_)
-            new = D[np.arange(len(D)), nearest] > floor
-            W = 1 / np.maximum(D[new], max(self.epsilon, floor))
-            found[new] = place_by_stress(D[new], W, places, self.n_jobs)
+            elsewhere = D[np.arange(len(D)), nearest] > floor
+            W = 1 / np.maximum(D[elsewhere], max(self.epsilon, floor))
+            found[elsewhere] = place_by_stress(D[elsewhere], W, places)
             out[part] = found * self._unit
-            out[part][~new] = self.embedding_[nearest[~new]]
+            out[part][~elsewhere] = self.embedding_[nearest[~elsewhere]]
         return out
-
-
-def _given(init: Any, shape: tuple[int, int]) -> Array:
-    found = np.shape(init) if isinstance(init, list | tuple | np.ndarray) else type(init).__name__
-    if found != shape:
-        raise ValueError(
-            f"init must be 'classical', 'random' or an array of shape {shape} (n_samples, "
-            f"n_components); got {found}."
-        )
-    return np.asarray(checks.vectors(init, name="init"))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from lowdim.base import StochasticEmbedder
+from lowdim.backends.similarity import Similarity
 from lowdim.matrices.affinities import conditional_matrix
+from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import RowDivergence
-from lowdim.solvers.repulsion import Similarity
 
 
-class SNE(StochasticEmbedder):
+class SNE(StochasticNeighborEmbedder):
     """A map on which each object has the neighbours it has in the data, with their probabilities.
 
     perplexity affinities, row by row -> descend(attract P, repel Gaussian kernel)
@@ -64,6 +63,6 @@ class SNE(StochasticEmbedder):
     def _similarity(self) -> Similarity:
         return Similarity("gaussian")
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
-        P = conditional_matrix(graph, self._perplexities(graph.n_objects), n_jobs=self.n_jobs)
-        self._unfold(rows, graph, P, RowDivergence)
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+        P = conditional_matrix(graph, self._perplexities(graph.n_objects))
+        self._descend(objects, graph, P, RowDivergence)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import ClusterMixin
 
 from lowdim import checks
-from lowdim.backends import native
+from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps
-from lowdim.relations.distances import check_square
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.search import smallest
+from lowdim.relations.new_objects import NewDissimilarities, NewObjects
+from lowdim.relations.objects import Objects
+from lowdim.relations.similarities import Similarities, similarities_of
 
 
 class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
@@ -86,31 +88,34 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         checks.integer(self.n_clusters, "n_clusters", 1)
         checks.choice(self.disconnected, "disconnected", ("join", "raise"))
         checks.choice(self.affinity, "affinity", ("nearest_neighbors", "precomputed"))
-        if self.affinity == "precomputed":
-            with native.blas_on_one_thread():
-                self._fit_weights(X)
-            return self
         return super().fit(X, y, graph=graph)
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
-        super()._fit_graph(rows, graph)
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
+        if isinstance(objects, Similarities):
+            self.affinity_matrix_, self.t_ = csr_array(objects.matrix), np.nan
+            k = self._check_n_components(objects.n)
+            self._embed(self.affinity_matrix_, k, rows_dtype=objects.dtype)
+        else:
+            super()._fit(objects, graph, **arguments)
         self._cluster()
 
-    def _fit_weights(self, X: Any) -> None:
-        """Given weights: no neighbours, no heat kernel."""
-        from scipy.sparse import csr_array
+    def _objects(self, X: Any) -> Objects:
+        if self.affinity != "precomputed":
+            return super()._objects(X)
+        objects = similarities_of(X, "affinity", nonnegative=True)
+        self.n_features_in_ = objects.n
+        return objects
 
-        W = checks.vectors(X, sparse=True) if hasattr(X, "tocsr") else check_square(X)
-        if W.shape[0] != W.shape[1] or abs(W - W.T).max() > 1e-9 * abs(W).max():
-            raise ValueError("X: a precomputed affinity must be square and symmetric.")
-        if W.min() < 0:
-            raise ValueError(f"X: a precomputed affinity must not be negative, found {W.min():g}.")
-        self.n_features_in_ = W.shape[0]
-        self.affinity_matrix_ = csr_array(W)
-        self.t_ = np.nan
-        k = self._check_n_components(W.shape[0])
-        self._embed(self.affinity_matrix_, k, rows_dtype=W.dtype)
-        self._cluster()
+    def _new_objects(self, X: Any) -> NewObjects:
+        if self.affinity != "precomputed":
+            return super()._new_objects(X)
+        weights = checks.vectors(X)
+        if weights.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {weights.shape[1]} columns, but the model knows {self.n_features_in_} "
+                "objects: give each new object's weights to all of them."
+            )
+        return NewDissimilarities(weights)
 
     def _cluster(self) -> None:
         from sklearn.cluster import KMeans
@@ -130,24 +135,13 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     def predict(self, X: Any) -> Array:
         """The cluster of each new object."""
         Y = self.transform(X)
-        return smallest(cdist(Y, self.cluster_centers_), 1)[0][:, 0]
+        return backend().smallest(cdist(Y, self.cluster_centers_), 1)[0][:, 0]
 
-    def _objects(self, X: Any, *, fitting: bool) -> Any:
-        if self.affinity == "precomputed" and not fitting:
-            weights = checks.vectors(X)
-            if weights.shape[1] != self.n_features_in_:
-                raise ValueError(
-                    f"X has {weights.shape[1]} columns, but the model knows {self.n_features_in_} "
-                    "objects: give each new object's weights to all of them."
-                )
-            return weights
-        return super()._objects(X, fitting=fitting)
-
-    def _transform(self, rows: Any) -> Array:
+    def _transform(self, new: NewObjects) -> Array:
         if self.affinity != "precomputed":
-            return super()._transform(rows)
-        everyone = np.arange(rows.shape[1])[None, :]
-        return np.concatenate([self._extend(everyone, row[None, :]) for row in rows])
+            return super()._transform(new)
+        everyone = np.arange(self.n_features_in_)[None, :]
+        return np.concatenate([self._extend(everyone, row[None, :]) for row in new.vectors()])
 
     def _check_n_components(self, n: int) -> int:
         if self.n_components is None:
@@ -156,5 +150,5 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed or self.affinity == "precomputed"
+        tags.input_tags.pairwise |= self.affinity == "precomputed"
         return tags

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from lowdim.base import StochasticEmbedder
+from lowdim.backends.similarity import Similarity
 from lowdim.matrices.affinities import conditional_matrix, joint
+from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import PairDivergence
-from lowdim.solvers.repulsion import Similarity
 
 
-class SymmetricSNE(StochasticEmbedder):
+class SymmetricSNE(StochasticNeighborEmbedder):
     """A map on which pairs of neighbours are as probable as in the data, by Gaussian similarity.
 
     perplexity affinities -> descend(attract P, repel Gaussian kernel)
@@ -65,7 +64,7 @@ class SymmetricSNE(StochasticEmbedder):
     def _similarity(self) -> Similarity:
         return Similarity("gaussian")
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         perplexities = self._perplexities(graph.n_objects)
-        P = joint(conditional_matrix(graph, perplexities, n_jobs=self.n_jobs), self.n_jobs)
-        self._unfold(rows, graph, P, PairDivergence)
+        P = joint(conditional_matrix(graph, perplexities))
+        self._descend(objects, graph, P, PairDivergence)

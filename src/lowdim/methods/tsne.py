@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from lowdim import checks
-from lowdim.base import StochasticEmbedder
+from lowdim.backends.similarity import Similarity
 from lowdim.callbacks import Callback
 from lowdim.matrices.affinities import conditional_matrix, joint
+from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import PairDivergence
-from lowdim.solvers.repulsion import Similarity
 
 
-class TSNE(StochasticEmbedder):
+class TSNE(StochasticNeighborEmbedder):
     """A map on which near neighbours stay near, by matching probabilities of being neighbours.
 
     perplexity affinities -> descend(attract P, repel Student kernel)
@@ -110,7 +111,7 @@ class TSNE(StochasticEmbedder):
         dof = self.dof if self.dof is not None else max(self.n_components - 1, 1)
         return Similarity("student", checks.real(dof, "dof", 0, open_low=True))
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         perplexities = self._perplexities(graph.n_objects)
-        P = joint(conditional_matrix(graph, perplexities, n_jobs=self.n_jobs), self.n_jobs)
-        self._unfold(rows, graph, P, PairDivergence)
+        P = joint(conditional_matrix(graph, perplexities))
+        self._descend(objects, graph, P, PairDivergence)

@@ -9,9 +9,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from lowdim import checks
-from lowdim.base.neighbor_embedder import NeighborEmbedder
+from lowdim.base import NeighborEmbedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
+from lowdim.extend.membership import place_by_membership
 from lowdim.matrices.fuzzy import (
     FuzzyGraph,
     directed,
@@ -21,11 +22,15 @@ from lowdim.matrices.fuzzy import (
     log_radii,
     new_memberships,
 )
-from lowdim.relations.distances import resolve_metric
-from lowdim.relations.graph import NeighborGraph, fingerprint
-from lowdim.relations.neighbors import neighbor_graph, neighbors
-from lowdim.solvers.initialize import pca_start, spectral_start, spread_out
-from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out, place_among
+from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.metrics import resolve_metric
+from lowdim.relations.neighbors import neighbors
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import GivenGraph, Objects, objects_of
+from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out
+from lowdim.solvers.spectral_start import spectral_start
+from lowdim.solvers.starts import given_start, spread_out
+from lowdim.solvers.svd import principal_scores
 
 STARTS = ("spectral", "pca", "random")
 SIZE, NOISE = 10.0, 1e-5  # extent of a start along every axis, and the noise on it in its units
@@ -177,11 +182,7 @@ class UMAP(NeighborEmbedder):
         graph : the neighbour graph of X from `lowdim.neighbors`, with at least n_neighbors - 1
             neighbours, to be used instead of computing it.
         """
-        self._targets = y
-        try:
-            return super().fit(X, y, graph=graph)
-        finally:
-            del self._targets
+        return self._fit_to(X, graph=graph, targets=y)
 
     def fit_transform(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Any:
         """Fit to X and return `embedding_`, with `output_dens` also `rad_orig_` and `rad_emb_`."""
@@ -204,18 +205,18 @@ class UMAP(NeighborEmbedder):
             )
         return min(asked, n) - 1
 
-    def _neighbor_graph(self, rows: Any, given: NeighborGraph | None) -> NeighborGraph:
-        if given is None and not isinstance(rows, NeighborGraph):
-            given = self._precomputed_graph(rows)
-        return super()._neighbor_graph(rows, given)
+    def _neighbor_graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
+        if given is None and not isinstance(objects, GivenGraph):
+            given = self._precomputed_graph(objects)
+        return super()._neighbor_graph(objects, given)
 
-    def _precomputed_graph(self, rows: Any) -> NeighborGraph | None:
+    def _precomputed_graph(self, objects: Objects) -> NeighborGraph | None:
         """The graph in `precomputed_knn`, each object's entry for itself taken out."""
         known = self.precomputed_knn
         if known is None or known[0] is None:
             return None
         indices, distances = np.asarray(known[0]), np.asarray(known[1], dtype=np.float64)
-        n = rows.shape[0]
+        n = objects.n
         if indices.ndim != 2 or indices.shape != distances.shape or len(indices) != n:
             raise ValueError(
                 f"precomputed_knn must hold indices and distances of shape ({n}, k), got "
@@ -230,26 +231,25 @@ class UMAP(NeighborEmbedder):
         distances = distances[~itself].reshape(n, -1)
         missing = indices < 0
         indices = np.where(missing, np.arange(n)[:, None], indices).astype(np.int32)
-        distances = np.where(missing, np.inf, distances).astype(checks.float_dtype(rows.dtype))
-        name = "precomputed" if self._precomputed else self._metric.name
-        return NeighborGraph(indices, distances, name, fingerprint(rows))
+        distances = np.where(missing, np.inf, distances).astype(objects.dtype)
+        return NeighborGraph(indices, distances, objects.metric_name, objects.fingerprint())
 
     # --- fit ---------------------------------------------------------------------------------
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
-        n = graph.n_objects
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph, targets: Any = None) -> None:
+        n = objects.n
         dim = self._check_n_components(n)
         self._check_parameters()
         k = self._n_wanted_quietly(n) + 1
         fuzzy = self._fuzzy(graph, k)
-        matrix = fuzzy.matrix if self._targets is None else self._supervised(fuzzy.matrix, k)
+        matrix = fuzzy.matrix if targets is None else self._supervised(fuzzy.matrix, k, targets)
         self.graph_ = matrix
         self.rho_, self.sigma_, self.reach_ = fuzzy.rho, fuzzy.sigma, graph.reach()
         random = self._random()
-        start = self._start(rows, matrix, dim, random).astype(graph.distances.dtype)
+        start = self._start(objects, matrix, dim, random).astype(graph.distances.dtype)
         density = None
         if self.densmap or self.output_dens:
-            self.rad_orig_ = log_radii(fuzzy.matrix, graph.adjacency("union", self.n_jobs))
+            self.rad_orig_ = log_radii(fuzzy.matrix, graph.adjacency("union"))
         if self.densmap:
             density = Density(self.rad_orig_, self.dens_lambda, self.dens_frac, self.dens_var_shift)
         layout = Layout(
@@ -261,9 +261,7 @@ class UMAP(NeighborEmbedder):
             seed=int(random.randint(2**31 - 1)),
             **self._forces(),
         )
-        self.embedding_, self.n_iter_ = lay_out(
-            layout, callback=self.callback, verbose=self.verbose
-        )
+        self.embedding_, self.n_iter_ = lay_out(layout, self._monitor(layout.n_epochs))
         lonely = np.diff(matrix.indptr) == 0
         if lonely.any():
             checks.warn(
@@ -322,29 +320,27 @@ class UMAP(NeighborEmbedder):
             local_connectivity=float(self.local_connectivity),
             mix=float(self.set_op_mix_ratio),
             disconnection=np.inf if far is None else float(far),
-            n_jobs=self.n_jobs,
         )
 
-    def _supervised(self, matrix: Any, k: int) -> Any:
+    def _supervised(self, matrix: Any, k: int, y: Any) -> Any:
         """The fuzzy graph intersected with that of the targets."""
         n, weight = matrix.shape[0], float(self.target_weight)
         if self._categorical:
-            labels = column_or_1d(self._targets, warn=True)
+            labels = column_or_1d(y, warn=True)
             self._check_length(labels, n)
             known = np.unique(labels, return_inverse=True)[1]
             numeric = labels.dtype.kind in "iuf"
             codes = np.where(labels == -1, -1, known) if numeric else known
             far = 2.5 / (1 - weight) if weight < 1 else 1e12
-            return intersect_labels(matrix, codes, far, self.n_jobs)
-        targets = np.asarray(self._targets)
+            return intersect_labels(matrix, codes, far)
+        targets = np.asarray(y)
         self._check_length(targets, n)
         targets = checks.vectors(targets.reshape(n, -1), name="y")
         asked = checks.integer(self.target_n_neighbors, "target_n_neighbors", -1)
         size = min(k if asked == -1 else max(asked, 2), n)
-        metric, rows = resolve_metric(self.target_metric, self.target_metric_kwds, targets)
-        near = neighbor_graph(rows, metric, size - 1, None, self.n_jobs)
-        other = directed(near, size, self.n_jobs)
-        return intersect(matrix, other, weight, self.n_jobs)
+        objects = objects_of(targets, self.target_metric, self.target_metric_kwds)
+        other = directed(objects.neighbor_graph(size - 1), size)
+        return intersect(matrix, other, weight)
 
     def _check_length(self, y: Array, n: int) -> None:
         if len(y) != n:
@@ -364,32 +360,23 @@ class UMAP(NeighborEmbedder):
             "learning_rate": float(self.learning_rate),
             "repulsion": float(self.repulsion_strength),
             "negative_sample_rate": float(self.negative_sample_rate),
-            "n_jobs": self.n_jobs,
         }
 
-    def _start(self, rows: Any, matrix: Any, dim: int, random: np.random.RandomState) -> Array:
-        n = matrix.shape[0]
-        vectors = rows if getattr(rows, "ndim", 0) == 2 and not self._precomputed else None
+    def _start(
+        self, objects: Objects, matrix: Any, dim: int, random: np.random.RandomState
+    ) -> Array:
+        n = objects.n
+        vectors = objects.vectors("init") if objects.has_table else None
         if not isinstance(self.init, str):
-            if not hasattr(self.init, "shape") and not (isinstance(self.init, list) and self.init):
-                raise TypeError(
-                    f"init must be 'spectral', 'pca', 'random' or an array of shape {(n, dim)}, "
-                    f"got {self.init!r}."
-                )
-            start = np.asarray(checks.vectors(self.init, name="init"), dtype=np.float64)
-            if start.shape != (n, dim):
-                raise ValueError(
-                    f"init must have shape {(n, dim)}, one row of n_components coordinates for "
-                    f"each object; got {start.shape}."
-                )
+            start = given_start(self.init, (n, dim), STARTS).astype(np.float64)
         elif checks.choice(self.init, "init", STARTS) == "spectral":
-            start = spectral_start(matrix, dim, random, rows=vectors, n_jobs=self.n_jobs)
+            start = spectral_start(matrix, dim, random, rows=vectors)
         elif self.init == "random":
             start = random.uniform(-1, 1, (n, dim))
         elif vectors is None:
             raise ValueError("init='pca' needs vectors; use 'spectral' for dissimilarities.")
         else:
-            start = pca_start(vectors, dim, random, self.n_jobs)
+            start = principal_scores(vectors, dim, random)
         return spread_out(start, random, SIZE, NOISE)
 
     def _placed(self) -> Array:
@@ -400,17 +387,17 @@ class UMAP(NeighborEmbedder):
         placed = self._placed()
         out = np.full(len(placed), np.nan, dtype=self.embedding_.dtype)
         k = min(k, int(placed.sum()))
-        near = neighbors(self.embedding_[placed], k - 1, n_jobs=self.n_jobs)
-        matrix = fuzzy_graph(near, k, n_jobs=self.n_jobs).matrix
-        out[placed] = log_radii(matrix, near.adjacency("union", self.n_jobs))
+        near = neighbors(self.embedding_[placed], k - 1)
+        matrix = fuzzy_graph(near, k).matrix
+        out[placed] = log_radii(matrix, near.adjacency("union"))
         return out
 
     # --- new objects ---------------------------------------------------------------------------
 
-    def _transform(self, rows: Any) -> Array:
+    def _transform(self, new: NewObjects) -> Array:
         n = len(self.embedding_)
         k = self._n_wanted_quietly(n) + 1
-        nearest, distances = self._nearest_known(rows, k - 1)
+        nearest, distances = new.nearest(k - 1, self._search)
         if self.disconnection_distance is not None:
             far = distances >= self.disconnection_distance
             distances = np.where(far, np.asarray(np.inf, distances.dtype), distances)
@@ -422,12 +409,11 @@ class UMAP(NeighborEmbedder):
             self.reach_,
             local_connectivity=float(self.local_connectivity),
             mix=float(self.set_op_mix_ratio),
-            n_jobs=self.n_jobs,
         )
         placed = self._placed()
         number = np.cumsum(placed) - 1  # among the objects on the map
         weights[~placed[nearest]] = 0
-        Y = place_among(
+        Y = place_by_membership(
             np.maximum(number, 0)[nearest],
             weights,
             self.embedding_[placed],
@@ -437,6 +423,4 @@ class UMAP(NeighborEmbedder):
             **self._forces(),
         )
         Y[~(weights > 0).any(axis=1)] = np.nan
-        same = distances[:, 0] == 0
-        Y[same] = self.embedding_[nearest[same, 0]]
-        return Y
+        return self._keep_known(Y, nearest, distances)

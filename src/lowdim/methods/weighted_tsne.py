@@ -8,16 +8,17 @@ from typing import Any, Self
 import numpy as np
 
 from lowdim import checks
-from lowdim.base import StochasticEmbedder
+from lowdim.backends.similarity import Similarity
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.matrices.affinities import conditional_matrix, joint
+from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import PairDivergence
-from lowdim.solvers.repulsion import Similarity
 
 
-class WeightedTSNE(StochasticEmbedder):
+class WeightedTSNE(StochasticNeighborEmbedder):
     """A map by t-SNE on which important points claim more room and do not crowd the middle.
 
     perplexity affinities -> descend(attract P, repel Student kernel between masses)
@@ -135,23 +136,18 @@ class WeightedTSNE(StochasticEmbedder):
         X, y, graph : as of every method on neighbours.
         sample_weight : positive importances of the objects, in place of `importance`.
         """
-        self._given_importance = sample_weight
-        try:
-            return super().fit(X, y, graph=graph)
-        finally:
-            del self._given_importance
+        return self._fit_to(X, graph=graph, sample_weight=sample_weight)
 
-    def _fit_graph(self, rows: Any, graph: NeighborGraph) -> None:
-        perplexities = self._perplexities(graph.n_objects)
-        P = joint(conditional_matrix(graph, perplexities, n_jobs=self.n_jobs), self.n_jobs)
-        self.importance_ = self._masses(P)
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph, sample_weight: Any = None) -> None:
+        P = joint(conditional_matrix(graph, self._perplexities(objects.n)))
+        self.importance_ = self._masses(P, sample_weight)
         mass = None if (self.importance_ == 1).all() else self.importance_
-        self._unfold(rows, graph, P, partial(PairDivergence, mass=mass))
+        self._descend(objects, graph, P, partial(PairDivergence, mass=mass))
 
-    def _masses(self, P: Any) -> Array:
+    def _masses(self, P: Any, sample_weight: Any) -> Array:
         checks.choice(self.importance, "importance", ("degree", "uniform"))
-        if self._given_importance is not None:
-            return checked_masses(self._given_importance, P.shape[0])
+        if sample_weight is not None:
+            return checked_masses(sample_weight, P.shape[0])
         if self.importance == "uniform":
             return np.ones(P.shape[0])
         sums = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()

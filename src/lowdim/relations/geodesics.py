@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import memory, native
+from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.runtime import memory
+from lowdim.runtime.scheduling import blocks, run, running
 
 PATH_METHODS = ("auto", "FW", "D")
 
@@ -37,6 +39,14 @@ def geodesics(
     An (n_sources, n) array, infinite where there is no path, symmetric for all sources of an
     undirected graph.
     """
+    with running(n_jobs):
+        return shortest_path_lengths(graph, sources, path_method)
+
+
+def shortest_path_lengths(
+    graph: Any, sources: Array | None = None, path_method: str = "auto"
+) -> Array:
+    """As `geodesics`, with the resources of the running computation."""
     checks.choice(path_method, "path_method", PATH_METHODS)
     if graph.nnz and not (graph.data.min() >= 0 and np.isfinite(graph.data.max())):
         raise ValueError("graph: arc lengths must be finite and not negative.")
@@ -51,17 +61,16 @@ def geodesics(
         path_method == "auto" and sources is None and n <= 200 and graph.nnz > n * n / 4
     ):
         lengths = _dense_lengths(graph)
-        native.floyd_warshall(lengths, n_jobs)
+        backend().floyd_warshall(lengths)
         return lengths if sources is None else lengths[sources]
-    indptr, indices = native.csr_indices(graph)
-    start = np.arange(n, dtype=np.int32) if sources is None else np.asarray(sources, dtype=np.int32)
-    lengths = native.shortest_paths(indptr, indices, graph.data, start, n_jobs)
+    start = np.arange(n) if sources is None else sources
+    lengths = backend().shortest_paths(graph, start)
     if sources is None and _undirected(graph):
-        symmetrize_in_place(lengths, n_jobs)
+        symmetrize_in_place(lengths)
     return lengths
 
 
-def symmetrize_in_place(D: Array, n_jobs: int | None = None) -> None:
+def symmetrize_in_place(D: Array) -> None:
     """Give both entries of each pair the smaller value: a path sums differently from its ends."""
 
     def least(pair: tuple[slice, slice]) -> None:
@@ -70,7 +79,7 @@ def symmetrize_in_place(D: Array, n_jobs: int | None = None) -> None:
         D[left, right] = both
         D[right, left] = both.T
 
-    native.run(least, combinations_with_replacement(native.blocks(len(D)), 2), n_jobs)
+    run(least, combinations_with_replacement(blocks(len(D)), 2))
 
 
 def _undirected(graph: Any) -> bool:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
-from lowdim.checks import Array
+from lowdim.backends import backend
+from lowdim.checks import Array, is_sparse
 
 SYMMETRIES = ("union", "mutual", "mean")
 
@@ -24,7 +24,7 @@ def fingerprint(rows: Any) -> str:
     digest = hashlib.blake2b(digest_size=8)
     digest.update(repr((rows.shape, str(rows.dtype))).encode())
     sample = rows[:: max(1, rows.shape[0] // 1000)]
-    if hasattr(sample, "tocsr"):
+    if is_sparse(sample):
         for part in (np.diff(sample.indptr), sample.indices, sample.data):
             digest.update(part.tobytes())
     elif rows.dtype == object:
@@ -87,17 +87,17 @@ class NeighborGraph:
         parts = (self.distances.ravel(), self.indices.ravel(), indptr)
         return csr_array(parts, shape=(n, n))
 
-    def adjacency(self, symmetry: str = "union", n_jobs: int | None = None) -> Any:
+    def adjacency(self, symmetry: str = "union") -> Any:
         """The undirected graph as a CSR matrix of distances, bridges included.
 
         "union" keeps a pair if either is a neighbour of the other, "mutual" if both are; "mean"
         keeps what "union" keeps and averages the two distances where both are known.
         """
         checks.choice(symmetry, "symmetry", SYMMETRIES)
-        undirected = symmetrize(self.csr(), symmetry, n_jobs)
+        undirected = backend().symmetrize(self.csr(), symmetry)
         if self.bridges is None or self.bridge_lengths is None or not len(self.bridges):
             return undirected
-        return add_edges(undirected, self.bridges, self.bridge_lengths, n_jobs)
+        return add_edges(undirected, self.bridges, self.bridge_lengths)
 
     def components(self, symmetry: str = "union") -> tuple[int, Array]:
         """Number of connected components and each object's component."""
@@ -146,8 +146,14 @@ class NeighborGraph:
             if (indices >= 0).all():  # a whole component: every list stays complete
                 return NeighborGraph(indices, self.distances[rows], self.metric, recall=self.recall)
         part = csr_array(self.csr()[rows][:, rows])
-        indptr, indices = native.csr_indices(part)
-        return NeighborGraph(indices, part.data, self.metric, "", indptr, recall=self.recall)
+        return NeighborGraph(
+            part.indices.astype(np.int32, copy=False),
+            part.data,
+            self.metric,
+            "",
+            part.indptr.astype(np.int64, copy=False),
+            recall=self.recall,
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to a `.npz` file: arrays and a line of JSON, nothing executable."""
@@ -182,16 +188,7 @@ NearestOutside = Callable[[Array, Array], tuple[Array, Array, Array]]
 and their distance."""
 
 
-def symmetrize(graph: Any, how: str, n_jobs: int | None = None) -> Any:
-    """A CSR graph combined with its transpose; see the core's `symmetrize` for the modes."""
-    from scipy.sparse import csr_array
-
-    indptr, indices = native.csr_indices(graph)
-    indptr, indices, data = native.symmetrize(indptr, indices, graph.data, how, n_jobs)
-    return csr_array((data, indices, indptr), shape=graph.shape)
-
-
-def add_edges(graph: Any, pairs: Array, lengths: Array, n_jobs: int | None = None) -> Any:
+def add_edges(graph: Any, pairs: Array, lengths: Array) -> Any:
     """An undirected graph with more undirected edges."""
     from scipy.sparse import csr_array
 
@@ -206,7 +203,7 @@ def add_edges(graph: Any, pairs: Array, lengths: Array, n_jobs: int | None = Non
     new[old] = False
     order = np.argsort(pairs[:, 0], kind="stable")
     indices[new], data[new] = pairs[order, 1], lengths[order]
-    return symmetrize(csr_array((data, indices, indptr), shape=graph.shape), "union", n_jobs)
+    return backend().symmetrize(csr_array((data, indices, indptr), shape=graph.shape), "union")
 
 
 def components(graph: Any) -> tuple[int, Array]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.relations.search import smallest
 
 
 def nearest_within(distances: Array, radius: float) -> tuple[Array, Array]:
     """Each row's entries up to the radius, at least one, ascending and filled up with infinity."""
     most = max(1, int((distances <= radius).sum(axis=1).max(initial=1)))
-    nearest, found = smallest(distances, most)
+    nearest, found = backend().smallest(distances, most)
     found[:, 1:][found[:, 1:] > radius] = np.inf
     return nearest, found
 

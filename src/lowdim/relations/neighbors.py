@@ -7,11 +7,12 @@ from typing import Any
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.relations.approximate import build_index, told_exact
-from lowdim.relations.distances import Metric, resolve_metric
+from lowdim.relations.approximate import build_index, report_exact_search
 from lowdim.relations.graph import NeighborGraph, fingerprint
+from lowdim.relations.metrics import Metric, resolve_metric
 from lowdim.relations.precomputed import check_k, precomputed_graph
 from lowdim.relations.search import nearest, query, tree_fits, within
+from lowdim.runtime.scheduling import running
 
 METHODS = ("auto", "exact", "approximate")
 SEED = 0  # of the sample and the cells, unless told otherwise
@@ -61,10 +62,12 @@ def neighbors(
     if k is None and radius is None:
         k = 15
     if isinstance(metric, str) and metric == "precomputed":
-        return precomputed_graph(X, k, radius)
-    found, rows = resolve_metric(metric, metric_params, X)
-    seed = index_seed(random_state)
-    return neighbor_graph(rows, found, k, radius, n_jobs, method=method, recall=recall, seed=seed)
+        with running(n_jobs):
+            return precomputed_graph(X, k, radius)
+    with running(n_jobs):
+        found, rows = resolve_metric(metric, metric_params, X)
+        seed = index_seed(random_state)
+        return neighbor_graph(rows, found, k, radius, method=method, recall=recall, seed=seed)
 
 
 def index_seed(random_state: Any) -> int:
@@ -81,7 +84,6 @@ def neighbor_graph(
     metric: Metric,
     k: int | None,
     radius: float | None,
-    n_jobs: int | None,
     *,
     method: str = "exact",
     recall: float = 0.95,
@@ -96,18 +98,18 @@ def neighbor_graph(
         )
     if radius is not None:
         radius = checks.real(radius, "radius", 0)
-        indptr, indices, distances = within(rows, metric, radius, n_jobs)
+        indptr, indices, distances = within(rows, metric, radius)
         return NeighborGraph(indices, distances, metric.name, fingerprint(rows), indptr)
     k = check_k(k, rows.shape[0])
     if method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric)):
-        index = build_index(rows, metric, k, recall, seed, n_jobs)
+        index = build_index(rows, metric, k, recall, seed)
         if index is not None:
-            indices, distances = index.neighbors(n_jobs)
+            indices, distances = index.neighbors()
             return NeighborGraph(
                 indices, distances, metric.name, fingerprint(rows), recall=index.recall
             )
-        told_exact(rows, metric, recall, n_jobs)
-    indices, distances = nearest(rows, k, metric, n_jobs)
+        report_exact_search(rows, metric, recall)
+    indices, distances = nearest(rows, k, metric)
     return NeighborGraph(indices, distances, metric.name, fingerprint(rows))
 
 
@@ -115,7 +117,6 @@ def neighbor_query(
     rows: Any,
     metric: Metric,
     k: int,
-    n_jobs: int | None,
     *,
     method: str = "auto",
     recall: float = 0.95,
@@ -128,14 +129,14 @@ def neighbor_query(
     """
     k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
     if method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric)):
-        index = build_index(rows, metric, k, recall, seed, n_jobs)
+        index = build_index(rows, metric, k, recall, seed)
         if index is not None:
-            return lambda new: index.query(new, k, n_jobs)
-    return lambda new: query(rows, new, k, metric, n_jobs)
+            return lambda new: index.query(new, k)
+    return lambda new: query(rows, new, k, metric)
 
 
 def exact_is_fast(rows: Any, metric: Metric) -> bool:
     """Whether "auto" searches exactly."""
-    in_blocks = metric.name not in ("euclidean", "cosine", "callable")
+    in_blocks = not metric.by_products and metric.name != "callable"
     up_to = BLOCKS_UP_TO if in_blocks else EXACT_UP_TO
     return rows.shape[0] <= up_to or tree_fits(rows, metric)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
-from lowdim.checks import Array
-from lowdim.relations.distances import Metric, check_dissimilarities
+from lowdim.checks import Array, is_sparse
+from lowdim.relations.distances import check_dissimilarities
+from lowdim.relations.metrics import Metric
+from lowdim.runtime.scheduling import blocks, run
 
 GROUP = 16  # objects of a random sample that are measured together
 
@@ -128,7 +129,6 @@ def sampled_pairs(
     metric: Metric,
     partners: int,
     random: np.random.RandomState,
-    n_jobs: int | None = None,
 ) -> Pairs:
     """Each object with about `partners` others, drawn at random, and their distances.
 
@@ -137,7 +137,7 @@ def sampled_pairs(
     """
     n = rows.shape[0]
     order = random.permutation(n).astype(np.int32)
-    groups = [order[part] for part in native.blocks(n, GROUP)]
+    groups = [order[part] for part in blocks(n, GROUP)]
     half = (len(groups) - 1) // 2
     strides = 1 + random.permutation(max(half, 1))[: max(1, round(partners / (2 * GROUP)))]
     strides = np.unique(np.append(strides, 1))  # a stride of one links all groups
@@ -152,7 +152,7 @@ def sampled_pairs(
         low, high = np.minimum(left, right)[used], np.maximum(left, right)[used]
         return low, high, block[used]
 
-    parts = native.run(measure, range(len(groups)), n_jobs)
+    parts = run(measure, range(len(groups)))
     first, second, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     _, once = np.unique(first.astype(np.int64) * n + second, return_index=True)
     dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
@@ -186,9 +186,9 @@ def check_known(D: Any, name: str = "X") -> Array:
 def given_weights(W: Any, pairs: Pairs) -> Array:
     """The weights of the pairs in a symmetric matrix, dense or sparse (0 where not stored)."""
     n = pairs.n
-    if W.shape != (n, n) if hasattr(W, "tocsr") else np.shape(W) != (n, n):
+    if W.shape != (n, n) if is_sparse(W) else np.shape(W) != (n, n):
         raise ValueError(f"weights must be ({n}, {n}), as X is, got shape {np.shape(W)}.")
-    if hasattr(W, "tocsr"):
+    if is_sparse(W):
         W = checks.vectors(W, name="weights", sparse=True)
         rows, columns = W.tocoo().coords
         _not_negative(rows, columns, W.tocoo().data, "weights")

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
+from lowdim.backends import backend
+from lowdim.backends.protocol import Heaps
 from lowdim.checks import Array
-from lowdim.relations.distances import Metric, defined
-from lowdim.relations.products import NOBODY, empty_heaps
-from lowdim.relations.search import query, smallest
+from lowdim.relations.distances import defined
+from lowdim.relations.metrics import Metric
+from lowdim.relations.search import query
+from lowdim.runtime.scheduling import blocks, run
 
 SAMPLE = 128  # objects whose true neighbours are found
 CELLS = 3  # times the square root of the number of objects
@@ -39,53 +41,51 @@ class PivotIndex:
     probes: int = 0
     recall: float = 0.0
 
-    def neighbors(self, n_jobs: int | None = None) -> tuple[Array, Array]:
+    def neighbors(self) -> tuple[Array, Array]:
         """Indices and distances of each object's k nearest others, nearly all of them."""
         places = np.arange(len(self.order))
         indices = np.empty((len(places), self.k), dtype=np.int32)
-        distances = np.empty(indices.shape, dtype=_float(self.rows))
-        found = self._search(self.rows[self.order], places, self.k, n_jobs)
+        distances = np.empty(indices.shape, dtype=checks.float_kind(self.rows))
+        found = self._search(self.rows[self.order], places, self.k)
         indices[self.order], distances[self.order] = found
         return indices, distances
 
-    def query(self, queries: Any, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
+    def query(self, queries: Any, k: int) -> tuple[Array, Array]:
         """Indices and distances of the k objects nearest to each query; k up to the index's."""
         k = checks.integer(k, "k", 1, self.k, " (that of the index)")
-        return self._search(queries, np.full(queries.shape[0], -1), k, n_jobs)
+        return self._search(queries, np.full(queries.shape[0], -1), k)
 
-    def _search(
-        self, queries: Any, selves: Array, k: int, n_jobs: int | None
-    ) -> tuple[Array, Array]:
+    def _search(self, queries: Any, selves: Array, k: int) -> tuple[Array, Array]:
         """The k nearest found for each query, whose own places are left out."""
         n = queries.shape[0]
         indices = np.empty((n, k), dtype=np.int32)
-        distances = np.empty((n, k), dtype=_float(self.rows))
+        distances = np.empty((n, k), dtype=checks.float_kind(self.rows))
         centers = self.rows[self.pivots]
 
         def one(part: slice) -> None:
             own, asked = selves[part], queries[part]
             D = np.array(self.metric.block(asked, centers), dtype=np.float64, order="C")
-            D[np.isnan(D)] = np.inf  # told when it comes to the members
-            values, places = empty_heaps(len(own), k, distances.dtype)
+            D[np.isnan(D)] = np.inf  # the comparison with the members reports it
+            heaps = backend().heaps(len(own), k, distances.dtype)
             p = self.probes
             short = np.arange(len(own))
-            while len(short):  # cells may hold too few: then four times as many are visited
-                values[short], places[short] = np.inf, NOBODY
-                cells = smallest(D[short], p)[0]
-                self._visit(asked, own, cells, short, values, places)
+            while len(short):  # cells may hold too few objects: then four times as many are visited
+                heaps.clear(short)
+                self._visit(asked, own, backend().smallest(D[short], p)[0], short, heaps)
                 full = p == len(self.pivots)
                 p = min(4 * p, len(self.pivots))
-                short = short[:0] if full else np.flatnonzero((places == NOBODY).any(axis=1))
+                short = short[:0] if full else heaps.incomplete()
+            places, values = heaps.sorted()
             ids = self.order[places]
             best = np.lexsort((ids, values), axis=1)
             indices[part] = np.take_along_axis(ids, best, axis=1)
             distances[part] = np.take_along_axis(values, best, axis=1)
 
-        native.run(one, native.blocks(n, CHUNK), n_jobs)
+        run(one, blocks(n, CHUNK))
         return indices, distances
 
     def _visit(
-        self, queries: Any, selves: Array, cells: Array, asking: Array, values: Array, ids: Array
+        self, queries: Any, selves: Array, cells: Array, asking: Array, heaps: Heaps
     ) -> None:
         """Offer the objects of the asking queries' cells to their heaps."""
         order = np.argsort(cells, axis=None, kind="stable")
@@ -95,16 +95,13 @@ class PivotIndex:
             begin, end = self.starts[cell], self.starts[cell + 1]
             members = self.order[begin:end]
             block = self.metric.block(queries[mine], self.rows[members])
-            tile = np.array(block, dtype=values.dtype, order="C")
+            tile = np.array(block, dtype=checks.float_kind(self.rows), order="C")
             inside = np.flatnonzero((selves[mine] >= begin) & (selves[mine] < end))
             itself = (inside, selves[mine][inside] - begin)
             tile[itself] = 0  # whatever the metric says
             defined(tile, self.metric, None, members)
             tile[itself] = np.nan  # is never nearer
-            heap, held = values[mine], ids[mine]
-            zeros = np.zeros(len(members), dtype=tile.dtype)
-            native.offer(tile, zeros, (-1 - len(mine), int(begin)), 1.0, heap, held)
-            values[mine], ids[mine] = heap, held
+            heaps.offer(tile, (None, int(begin)), rows=mine)
 
 
 def build_pivots(
@@ -113,25 +110,24 @@ def build_pivots(
     k: int,
     wanted: float,
     random: np.random.Generator,
-    n_jobs: int | None,
 ) -> PivotIndex | None:
     """An index that finds the wanted share of the k nearest, or None: search exactly."""
     n = rows.shape[0]
     sample = np.sort(random.choice(n, SAMPLE, replace=False))
     pivots = np.sort(random.choice(n, CELLS * int(np.sqrt(n)), replace=False))
-    owner = _owners(rows, metric, pivots, n_jobs)
+    owner = _owners(rows, metric, pivots)
     pivots, order, starts = _cells(pivots, owner)
     index = PivotIndex(rows, metric, k, pivots, order, starts)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
-    indices, distances = query(rows, rows[sample], k + 1, metric, n_jobs)
+    indices, distances = query(rows, rows[sample], k + 1, metric)
     distances = np.where(indices == sample[:, None], np.inf, distances)
     rounding = 32 * np.finfo(distances.dtype).eps
     reach = np.sort(distances, axis=1)[:, k - 1 : k] * (1 + rounding)  # ties are as good
     p = 2
     while p * n / len(pivots) < WORTH * n:
         index = replace(index, probes=p)
-        found = index._search(rows[sample], place[sample], k, n_jobs)[1]
+        found = index._search(rows[sample], place[sample], k)[1]
         share = float((found <= reach).mean())
         if share >= wanted:
             return replace(index, recall=share)
@@ -139,7 +135,7 @@ def build_pivots(
     return None
 
 
-def _owners(rows: Any, metric: Metric, pivots: Array, n_jobs: int | None) -> Array:
+def _owners(rows: Any, metric: Metric, pivots: Array) -> Array:
     """The pivot nearest to each object."""
     owner = np.empty(rows.shape[0], dtype=np.int64)
     centers = rows[pivots]
@@ -149,9 +145,9 @@ def _owners(rows: Any, metric: Metric, pivots: Array, n_jobs: int | None) -> Arr
         itself = np.nonzero(np.arange(part.start, part.stop)[:, None] == pivots[None, :])
         D[itself] = 0  # whatever the metric says
         defined(D, metric, np.arange(part.start, part.stop), pivots)
-        owner[part] = smallest(D, 1)[0][:, 0]
+        owner[part] = backend().smallest(D, 1)[0][:, 0]
 
-    native.run(one, native.blocks(rows.shape[0], CHUNK), n_jobs)
+    run(one, blocks(rows.shape[0], CHUNK))
     return owner
 
 
@@ -168,7 +164,3 @@ def _cells(pivots: Array, owner: Array) -> tuple[Array, Array, Array]:
     ]
     held, starts = np.array(cut, dtype=np.int64).T
     return held, order, np.append(starts, n)
-
-
-def _float(rows: Any) -> Any:
-    return rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)

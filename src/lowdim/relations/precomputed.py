@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array
+from lowdim.backends import backend
+from lowdim.checks import Array, is_sparse
 from lowdim.relations.distances import check_dissimilarities
 from lowdim.relations.graph import NeighborGraph, fingerprint
-from lowdim.relations.search import smallest
 
 
 def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
@@ -19,7 +19,7 @@ def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGr
         return X if k is None or X.n_neighbors is None else X.take(k)
     if (k is None) == (radius is None):
         raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return _sparse_graph(X, k, radius)
     D = check_dissimilarities(X)
     n = len(D)
@@ -33,7 +33,7 @@ def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGr
         indptr = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64)
         return NeighborGraph(columns, distances, "precomputed", fingerprint(D), indptr)
     k = check_k(k, n)
-    return NeighborGraph(*smallest(D, k, own=True), "precomputed", fingerprint(D))
+    return NeighborGraph(*backend().smallest(D, k, own=True), "precomputed", fingerprint(D))
 
 
 def sparse_rows(X: Any, k: int | None, radius: float | None) -> tuple[Array, Array, Array]:

@@ -7,27 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
 from lowdim.checks import Array
-from lowdim.relations.distances import Metric, cross_distances
+from lowdim.relations.distances import cross_distances
+from lowdim.relations.metrics import Metric
+from lowdim.runtime.scheduling import blocks, run
 
 TILE = 512
 
 
-def distances_from(
-    rows: Any, metric: Metric, n_jobs: int | None = None
-) -> Callable[[Array], Array]:
+def distances_from(rows: Any, metric: Metric) -> Callable[[Array], Array]:
     """A function of row numbers that gives the distances from these to all rows."""
     if metric.euclidean and isinstance(rows, np.ndarray):
-        return _euclidean(rows, n_jobs)
+        return _euclidean(rows)
 
     def measure(chosen: Array) -> Array:
-        return np.ascontiguousarray(cross_distances(rows, rows[chosen], metric, n_jobs).T)
+        return np.ascontiguousarray(cross_distances(rows, rows[chosen], metric).T)
 
     return measure
 
 
-def _euclidean(rows: Array, n_jobs: int | None) -> Callable[[Array], Array]:
+def _euclidean(rows: Array) -> Callable[[Array], Array]:
     """By BLAS: |a - b|^2 = (-2 a, |a|^2, 1) . (b, 1, |b|^2), of centred vectors in double."""
     n, d = rows.shape
     right = np.empty((d + 2, n))
@@ -46,7 +45,7 @@ def _euclidean(rows: Array, n_jobs: int | None) -> Callable[[Array], Array]:
             squares = left @ right[:, part]
             np.sqrt(np.maximum(squares, 0, out=squares), out=out[:, part])
 
-        native.run(fill, native.blocks(n, TILE), n_jobs)
+        run(fill, blocks(n, TILE))
         out[np.arange(len(chosen)), chosen] = 0
         return out
 

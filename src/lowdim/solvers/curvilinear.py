@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
-from lowdim.callbacks import Callback, Watch
+from lowdim.backends import backend
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
-from lowdim.solvers.initialize import random_start
+from lowdim.runtime.scheduling import blocks
+from lowdim.solvers.starts import given_start, random_start
 
 NEIGHBORHOODS = ("exponential", "step")
 WIDEST, NARROWEST = 3.0, 0.1  # lambda="auto", in standard deviations of the start's widest axis
@@ -50,18 +51,14 @@ class Decrease(NamedTuple):
 def curvilinear(
     distances: Distances,
     start: Array,
+    monitor: Monitor,
     *,
     alpha: Any = (0.5, 0.01),
     lambda_range: Any = "auto",
     neighborhood: str = "exponential",
-    max_iter: int = 50,
     random_state: Any = None,
-    label: str = "Curvilinear component analysis",
-    callback: Callback | None = None,
-    verbose: int = 0,
-    n_jobs: int | None = None,
 ) -> Curved:
-    """Apply the rule for `max_iter` epochs, in each of which every object pins once.
+    """Apply the rule for `monitor.max_iter` epochs, in each of which every object pins once.
 
     The order of an epoch is drawn by (seed, epoch) among the objects sorted by their distance
     from the centre of the start, so that the order of the rows does not matter. The error is
@@ -69,7 +66,6 @@ def curvilinear(
     pairs alike, (sum (X - Y)^2 / sum X^2)^(1/2).
     """
     checks.choice(neighborhood, "neighborhood", NEIGHBORHOODS)
-    checks.integer(max_iter, "max_iter", 1)
     rate = _decrease(alpha, "alpha", 1.0)
     unit = _unit(start)
     Y = np.ascontiguousarray(start.T, dtype=np.float64) * unit
@@ -86,12 +82,12 @@ def curvilinear(
     def sweep(pins: Array, Y: Array, alpha: float, reach: float, step: bool) -> float:
         """Let the objects pin; the error they met, each pair counted once."""
         total, whole = 0.0, isinstance(distances, np.ndarray)
-        for part in native.blocks(n, n if whole else BLOCK * max(1, AT_ONCE // (BLOCK * n))):
+        for part in blocks(n, n if whole else BLOCK * max(1, AT_ONCE // (BLOCK * n))):
             own = pins[part]
             rows = own if whole else np.arange(len(own), dtype=np.int32)
             D = distances if isinstance(distances, np.ndarray) else distances(own)
-            total += native.curvilinear_sweep(
-                D, rows, own, Y, unit=unit, alpha=alpha, reach=reach, step=step, n_jobs=n_jobs
+            total += backend().curvilinear_sweep(
+                D, rows, own, Y, unit=unit, alpha=alpha, reach=reach, step=step
             )
         error = total / 2 / unit / unit
         if not np.isfinite(error):
@@ -106,12 +102,12 @@ def curvilinear(
 
     history: list[float] = []
     width = reach.first
-    with Watch(label, max_iter, callback, verbose) as watch:
-        for epoch in range(max_iter):
+    with monitor:
+        for epoch in range(monitor.max_iter):
             pins = ranked[np.random.default_rng([seed, epoch]).permutation(n)]
-            width = reach.at(epoch, max_iter)
-            history.append(sweep(pins, Y, rate.at(epoch, max_iter), width, step))
-            if watch(epoch + 1, history[-1], coordinates() if callback is not None else Y.T):
+            width = reach.at(epoch, monitor.max_iter)
+            history.append(sweep(pins, Y, rate.at(epoch, monitor.max_iter), width, step))
+            if monitor(epoch + 1, history[-1], coordinates() if monitor.wants_embedding else Y.T):
                 break
     error = sweep(ranked, Y, 0.0, width, step)
     apart = sweep(ranked, Y, 0.0, np.inf, True)
@@ -139,17 +135,7 @@ def initial(
         size = float(np.sqrt(np.mean(D.astype(np.float64) ** 2)))
         random = np.random.RandomState(seed_of(random_state))
         return random_start(n, dim, size, random, np.dtype(dtype))
-    if not hasattr(init, "shape") and not (isinstance(init, list) and init):
-        raise TypeError(
-            f"init must be 'auto', 'random' or an array of shape {shape}, got {init!r}."
-        )
-    start = np.asarray(checks.vectors(init, name="init"), dtype=dtype)
-    if start.shape != shape:
-        raise ValueError(
-            f"init must have shape {shape}, one row of n_components coordinates for each object "
-            f"(each prototype, where there are any); got {start.shape}."
-        )
-    return start
+    return given_start(init, shape, ("auto", "random")).astype(dtype)
 
 
 def seed_of(random_state: Any) -> int:

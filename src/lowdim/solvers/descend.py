@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
-from lowdim.callbacks import Watch
+from lowdim.backends import backend
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
-
-
-class Objective(Protocol):
-    """What is minimised."""
-
-    def __call__(self, Y: Array, exaggeration: float, loss: bool) -> tuple[Array, float]:
-        """The gradient, with the attraction exaggerated, and the loss (NaN if not wanted)."""
-
-    def renumber(self, order: Array) -> None:
-        """Call point order[i] by the number i."""
-
+from lowdim.solvers.objective import ForceField
 
 CHECK = 50  # iterations between looks at the loss
 LEAST_GAIN = 0.01
@@ -48,11 +37,10 @@ class Descent:
     `min_grad_norm` and `patience` (iterations without a lower loss) end it early.
     """
 
-    objective: Objective
+    objective: ForceField
     Y: Array
     min_grad_norm: float = 0.0
     patience: int = 10**9
-    n_jobs: int | None = None
     iteration: int = 0
     history: list[tuple[int, float]] = field(default_factory=list)
     best: float = np.inf
@@ -73,20 +61,21 @@ class Descent:
 
     def renumber(self) -> None:
         """Give near points near numbers, so that what is needed together is in cache together."""
-        order = native.curve_order(self.Y)
+        order = backend().curve_order(self.Y)
         self.objective.renumber(order)
         self.Y, self.velocity, self.gains = (
             np.ascontiguousarray(part[order]) for part in (self.Y, self.velocity, self.gains)
         )
         self.order = order if self.order is None else self.order[order]
 
-    def run(self, phase: Phase, watch: Watch | None = None) -> bool:
+    def run(self, phase: Phase, monitor: Monitor | None = None) -> bool:
         """Go on through a phase; false where it was ended early."""
+        self.objective.exaggeration = phase.exaggeration
         for _ in range(phase.iterations):
             look = (self.iteration + 1) % CHECK == 0
-            told = watch is not None and (watch.callback is not None or bool(watch.verbose))
-            gradient, loss = self.objective(self.Y, phase.exaggeration, look or told)
-            norm = native.momentum_step(
+            shown = monitor is not None and monitor.wants_loss
+            loss, gradient = self.objective(self.Y, value=look or shown)
+            norm = backend().momentum_step(
                 gradient,
                 self.Y,
                 self.velocity,
@@ -95,13 +84,12 @@ class Descent:
                 momentum=phase.momentum,
                 least_gain=LEAST_GAIN,
                 longest=LONGEST_STEP,
-                n_jobs=self.n_jobs,
             )
             self.iteration += 1
             if not np.isfinite(norm):
                 raise FloatingPointError("the descent diverged")
-            stop = watch is not None and watch(
-                self.iteration, loss, self.embedding if watch.callback else self.Y
+            stop = monitor is not None and monitor(
+                self.iteration, loss, self.embedding if monitor.wants_embedding else self.Y
             )
             if stop or (look and self._ends(loss, norm)):
                 return False
@@ -124,22 +112,22 @@ class Descent:
         self.best, self.best_at = np.inf, self.iteration
 
 
-def descend(descent: Descent, phases: list[Phase], watch: Watch, fallback: Array) -> None:
+def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: Array) -> None:
     """Run through the phases; Ctrl-C and callbacks end all of them and keep the map.
 
     Where exaggerated attraction has drawn everything into one point, as it does for a perplexity
     near the number of points, the next phase begins with the fallback.
     """
     extent = float(np.abs(fallback).max())
-    with watch:
+    with monitor:
         for number, phase in enumerate(phases):
             descent.forget_best()
             if number > 0 and float(np.abs(descent.Y).max()) < extent / 2:
                 descent.restart(fallback.copy())
             if number > 0 and len(descent.Y) > ORDERED_FROM and descent.Y.shape[1] <= 3:
                 descent.renumber()
-            descent.run(phase, watch)
-            if watch.stopped:
+            descent.run(phase, monitor)
+            if monitor.stopped:
                 return
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
+from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.pairs import Pairs
 
@@ -31,7 +31,7 @@ def ordered(pairs: Pairs, kind: str) -> Pairs:
     return pairs.take(np.argsort(pairs.values, kind="stable"))
 
 
-def disparities(pairs: Pairs, kind: str, ties: str, n_jobs: int | None = None) -> Fit:
+def disparities(pairs: Pairs, kind: str, ties: str) -> Fit:
     """The fit of a transformation; its result has the mean square 1 over the pairs' weights.
 
     "ratio" leaves the dissimilarities as they are.
@@ -41,7 +41,7 @@ def disparities(pairs: Pairs, kind: str, ties: str, n_jobs: int | None = None) -
     if kind == "ratio":
         return lambda distances: pairs.values
     mass = pairs.mass()
-    project = _isotonic(pairs, ties, n_jobs) if kind == "ordinal" else _spline(pairs, kind)
+    project = _isotonic(pairs, ties) if kind == "ordinal" else _spline(pairs, kind)
 
     def fit(distances: Array) -> Array:
         found = project(distances)
@@ -54,12 +54,12 @@ def disparities(pairs: Pairs, kind: str, ties: str, n_jobs: int | None = None) -
     return fit
 
 
-def _isotonic(pairs: Pairs, ties: str, n_jobs: int | None) -> Fit:
+def _isotonic(pairs: Pairs, ties: str) -> Fit:
     """Kruskal's monotone regression; the order of the dissimilarities never changes."""
     new = np.flatnonzero(pairs.values[1:] != pairs.values[:-1]) + 1
     starts = np.concatenate([[0], new, [len(pairs.values)]]).astype(np.int64)
     tied = None if len(starts) == len(pairs.values) + 1 else starts
-    return lambda d: native.isotonic(d, pairs.weights, tied, ties == "primary", n_jobs)
+    return lambda d: backend().isotonic(d, pairs.weights, tied, ties == "primary")
 
 
 def _spline(pairs: Pairs, kind: str) -> Fit:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
+from lowdim.backends import backend
+from lowdim.backends.protocol import Repulsion
+from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
-from lowdim.relations.graph import symmetrize
-from lowdim.solvers.repulsion import Repulsion, Similarity
 
 LEAST_Z = 1e-3  # of a point that none is near to: it is pulled back before it is pushed away
 
@@ -28,34 +28,31 @@ class PairDivergence:
         similarity: Similarity,
         repulsion: Repulsion,
         mass: Array | None = None,
-        n_jobs: int | None = None,
     ) -> None:
-        self.edges, self.similarity, self.repulsion = native.Edges(P), similarity, repulsion
+        self.attraction = backend().attraction(P, similarity)
+        self.similarity, self.repulsion, self.exaggeration = similarity, repulsion, 1.0
         self.mass = None if mass is None else mass.astype(P.dtype)
-        self.n_jobs = n_jobs
         self.constant = _sum_p_log_p(P.data)
         if mass is not None:
             rows = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
             self.constant -= 2 * float((rows * np.log(mass)).sum())
 
-    def __call__(self, Y: Array, exaggeration: float, loss: bool) -> tuple[Array, float]:
-        gradient, logs = self.edges.attraction(
-            Y, self.similarity.name, self.similarity.dof, loss=loss, n_jobs=self.n_jobs
-        )
+    def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
+        logs, gradient = self.attraction(Y, loss=value)
         push, z = self.repulsion(Y, self.mass)
         if self.mass is not None:
             push *= self.mass[:, None]
             z = z * self.mass
         total = float(z.sum(dtype=np.float64))
         scale = 4 / self.similarity.width
-        gradient *= Y.dtype.type(scale * exaggeration)
+        gradient *= Y.dtype.type(scale * self.exaggeration)
         push *= Y.dtype.type(scale / total)
         gradient -= push
-        return gradient, self.constant - logs + np.log(total) if loss else np.nan
+        return self.constant - logs + np.log(total) if value else np.nan, gradient
 
     def renumber(self, order: Array) -> None:
         """Call point order[i] by the number i."""
-        self.edges.renumber(order, self.n_jobs)
+        self.attraction.renumber(order)
         self.mass = None if self.mass is None else self.mass[order]
 
 
@@ -66,34 +63,30 @@ class RowDivergence:
     the part with q_{i|j} is the repulsion of masses 1 / Z_j.
     """
 
-    def __init__(
-        self, P: Any, similarity: Similarity, repulsion: Repulsion, n_jobs: int | None = None
-    ) -> None:
-        self.edges = native.Edges(symmetrize(P, "half-sum", n_jobs))
-        self.similarity, self.repulsion, self.n_jobs = similarity, repulsion, n_jobs
+    def __init__(self, P: Any, similarity: Similarity, repulsion: Repulsion) -> None:
+        self.attraction = backend().attraction(backend().symmetrize(P, "half-sum"), similarity)
+        self.similarity, self.repulsion, self.exaggeration = similarity, repulsion, 1.0
         self.n = P.shape[0]
         self.constant = _sum_p_log_p(P.data)
 
-    def __call__(self, Y: Array, exaggeration: float, loss: bool) -> tuple[Array, float]:
-        gradient, logs = self.edges.attraction(
-            Y, self.similarity.name, self.similarity.dof, loss=loss, n_jobs=self.n_jobs
-        )
+    def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
+        logs, gradient = self.attraction(Y, loss=value)
         push, z = self.repulsion(Y)
         z = np.maximum(z, LEAST_Z)
         inverse = 1 / z
         push *= inverse[:, None]
         push += self.repulsion(Y, inverse)[0]
         scale = 2 / (self.similarity.width * self.n)
-        gradient *= Y.dtype.type(2 * scale * exaggeration)
+        gradient *= Y.dtype.type(2 * scale * self.exaggeration)
         push *= Y.dtype.type(scale)
         gradient -= push
-        if not loss:
-            return gradient, np.nan
-        return gradient, (self.constant - logs + float(np.log(z).sum(dtype=np.float64))) / self.n
+        if not value:
+            return np.nan, gradient
+        return (self.constant - logs + float(np.log(z).sum(dtype=np.float64))) / self.n, gradient
 
     def renumber(self, order: Array) -> None:
         """Call point order[i] by the number i."""
-        self.edges.renumber(order, self.n_jobs)
+        self.attraction.renumber(order)
 
 
 class AllPairsDivergence:
@@ -106,23 +99,21 @@ class AllPairsDivergence:
     (n, scales) are b, ascending. Memory n^2, time n^2 a scale.
     """
 
-    def __init__(
-        self, costs: Array, precisions: Array, trade_off: float = 1.0, n_jobs: int | None = None
-    ) -> None:
+    def __init__(self, costs: Array, precisions: Array, trade_off: float = 1.0) -> None:
         self.costs, self.precisions = costs, np.ascontiguousarray(precisions, dtype=np.float64)
-        self.trade_off, self.n_jobs = trade_off, n_jobs
+        self.trade_off = trade_off
 
     def __call__(self, Y: Array) -> tuple[float, Array]:
-        gradient, missed, false = native.divergence_gradient(
-            self.costs, self.precisions, self.trade_off, Y, self.n_jobs
+        missed, false, gradient = backend().divergence_gradient(
+            self.costs, self.precisions, self.trade_off, Y
         )
         gradient /= len(Y)
         return (self.trade_off * missed + (1 - self.trade_off) * false) / len(Y), gradient
 
     def divergences(self, Y: Array) -> tuple[float, float]:
         """The means of KL(P_i || Q_i) and of KL(Q_i || P_i)."""
-        _, missed, false = native.divergence_gradient(
-            self.costs, self.precisions, self.trade_off, Y, self.n_jobs
+        missed, false, _ = backend().divergence_gradient(
+            self.costs, self.precisions, self.trade_off, Y
         )
         return missed / len(Y), false / len(Y)
 

@@ -94,24 +94,24 @@ def lengths_of(graph: Any) -> tuple[Lengths, Array]:
     return Lengths(n, heads[kept], tails[kept], d[kept] ** 2 / mean, mass, unit), labels
 
 
-def trace_bound(lengths: Lengths, n_jobs: int | None = None) -> float:
+def trace_bound(lengths: Lengths) -> float:
     """An upper bound of the trace, from geodesics: no unfolding takes two points farther apart.
 
     Of more than `SOURCES` points only some are asked, spread evenly.
     """
     step = -(-lengths.n // SOURCES)
     asked = np.arange(0, lengths.n, step)
-    D = geodesics(lengths.adjacency(), asked if step > 1 else None, n_jobs=n_jobs)
+    D = geodesics(lengths.adjacency(), asked if step > 1 else None)
     mass = lengths.mass
     means = (D**2) @ mass / mass.sum()
     return float(np.average(means, weights=mass[asked]) * mass.sum() / 2)
 
 
-def compliance(lengths: Lengths, slack: float, n_jobs: int | None = None) -> float:
+def compliance(lengths: Lengths, slack: float) -> float:
     """The e of the programme for a mean relative error `slack` of the squared lengths."""
     if slack == 0:
         return 0.0
-    return slack * len(lengths.squares) / trace_bound(lengths, n_jobs)
+    return slack * len(lengths.squares) / trace_bound(lengths)
 
 
 # --- all of K -------------------------------------------------------------------------------

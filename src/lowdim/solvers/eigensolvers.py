@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator
 
 
@@ -24,7 +24,7 @@ def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = N
     n = operator.n
     if isinstance(A, np.ndarray):
         full = A
-    elif hasattr(A, "toarray"):
+    elif is_sparse(A):
         full = A.toarray()
     else:
         full = operator.matmat(np.eye(n, dtype=operator.dtype))

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import memory, native
-from lowdim.callbacks import Watch
+from lowdim.backends import backend
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.runtime import memory
+from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 from lowdim.solvers.edge_lengths import Lengths, trace_bound
 from lowdim.solvers.semidefinite import _symmetric
 
@@ -22,7 +24,6 @@ def factorized(
     *,
     inequality: bool = False,
     give: float,
-    n_jobs: int | None = None,
 ) -> Array:
     """The best K = Q L Q' in the span of a few orthonormal functions: the small L >= 0.
 
@@ -64,7 +65,7 @@ def factorized(
             return np.asarray(phi.T @ phi)
 
         total = np.zeros((len(a), len(a)))
-        for own in native.run(part, native.blocks(len(P), 4096), n_jobs):
+        for own in run(part, blocks(len(P), 4096)):
             total += own
         return total
 
@@ -78,7 +79,7 @@ def factorized(
     mu = float(np.trace(L))
     active = np.ones(len(P), dtype=bool)
     penalty: Array | None = None
-    with native.blas_on_one_thread():
+    with blas_on_one_thread():
         while mu > 1e-9 * float(np.trace(L)):
             for _ in range(50):
                 e = errors(L)
@@ -110,14 +111,13 @@ def factorized(
 def low_rank(
     lengths: Lengths,
     start: Array,
-    watch: Watch,
+    monitor: Monitor,
     *,
     inequality: bool = False,
     give: float,
     loose: float | None = None,
     tol: float = 1e-7,
     view: Callable[[Array], Array] | None = None,
-    n_jobs: int | None = None,
 ) -> tuple[Array, Array]:
     """The programme over K = Y Y' with few columns, from a start (Burer and Monteiro 2003).
 
@@ -134,20 +134,20 @@ def low_rank(
     -------
     Y, centred, and the objective (to be minimised) after each iteration.
     """
-    chain = _Coordinates(lengths, inequality, n_jobs)
+    chain = _Coordinates(lengths, inequality)
     root = np.sqrt(lengths.mass)[:, None]
     u = root / np.linalg.norm(root)
     Y = start * root
     Y = Y - u @ (u.T @ Y)
-    scale = trace_bound(lengths, n_jobs)
+    scale = trace_bound(lengths)
     history: list[float] = []
 
-    def descend(watch: Watch) -> None:
+    def descend(monitor: Monitor) -> None:
         nonlocal Y
         e = max(give, loose or give)
         damping = 1.0
         value = chain.value(Y, e)
-        while len(history) < watch.max_iter:
+        while len(history) < monitor.max_iter:
             gradient, factor = chain.model(Y, e, damping)
             while True:
                 moved = Y - factor(gradient)
@@ -163,7 +163,7 @@ def low_rank(
             damping = max(damping / 3, 1e-6)
             history.append(value)
             shown = view(Y / root) if view is not None else np.empty((0, 0))
-            if watch(len(history), value, shown):
+            if monitor(len(history), value, shown):
                 return
             if gain <= (tol if e <= give else 1e-4) * scale:
                 if e <= give:
@@ -173,27 +173,27 @@ def low_rank(
         worst = float(np.abs(np.sqrt(1 + chain.errors(Y)[1]) - 1).max(initial=0.0))
         if worst > WORST:
             checks.warn(
-                f"{watch.label} stopped after max_iter={watch.max_iter} iterations, before it "
+                f"{monitor.label} stopped after max_iter={monitor.max_iter} iterations, before it "
                 f"converged: some distance to a neighbour is off by {worst:.0%}. Raise max_iter "
                 "or slack."
             )
 
-    with native.blas_on_one_thread(), watch:
-        descend(watch)
+    with blas_on_one_thread(), monitor:
+        descend(monitor)
     return Y / root, np.array(history)
 
 
 class _Coordinates:
     """The objective -trace(Y'Y) + 1/(2 e) sum_k e_k^2 of coordinates and its convex model."""
 
-    def __init__(self, lengths: Lengths, inequality: bool, n_jobs: int | None) -> None:
+    def __init__(self, lengths: Lengths, inequality: bool) -> None:
         self.B = lengths.incidence()
         self.C = self.B.T.tocsr()
-        self.inequality, self.n_jobs = inequality, n_jobs
+        self.inequality = inequality
         self.heads, self.tails, self.n = lengths.heads, lengths.tails, lengths.n
 
     def errors(self, Y: Array) -> tuple[Array, Array]:
-        P = native.spmm(self.B, Y, self.n_jobs)
+        P = backend().spmm(self.B, Y)
         e = np.einsum("mp,mp->m", P, P) - 1
         return P, np.maximum(e, 0) if self.inequality else e
 
@@ -212,7 +212,7 @@ class _Coordinates:
 
         n, p = Y.shape
         P, error = self.errors(Y)
-        gradient = 2 / e * native.spmm(self.C, P * error[:, None], self.n_jobs) - 2 * Y
+        gradient = 2 / e * backend().spmm(self.C, P * error[:, None]) - 2 * Y
         stretched = error > 0 if self.inequality else np.ones(len(error), dtype=bool)
         blocks = 2 * P[:, :, None] * P[:, None, :] * stretched[:, None, None]
         blocks += np.maximum(error, 0)[:, None, None] * np.eye(p)

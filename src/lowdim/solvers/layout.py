@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
-from lowdim.callbacks import Callback, Watch
+from lowdim.backends import backend
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 
 ALL = 512  # up to this many points all push each other, and nothing is drawn
@@ -54,7 +54,6 @@ class Layout:
         negative_sample_rate: float = 5,
         density: Density | None = None,
         seed: int = 0,
-        n_jobs: int | None = None,
     ) -> None:
         n = len(start)
         # Along the first axis, which keeps neighbours near in memory, and makes random numbers
@@ -62,17 +61,16 @@ class Layout:
         self.order = np.argsort(start[:, 0], kind="stable")
         self.rank = np.empty(n, dtype=np.int32)
         self.rank[self.order] = np.arange(n, dtype=np.int32)
-        indptr, indices = native.csr_indices(graph)
-        weights = graph.data.astype(start.dtype, copy=False)
-        self.arcs = native.abreast(indptr, indices, weights, self.rank)
-        self.total = float(weights.sum(dtype=np.float64))
+        weights = graph.astype(start.dtype, copy=False)
+        self.arcs = backend().layout_arcs(weights, self.rank)
+        self.total = float(weights.data.sum(dtype=np.float64))
         self.Y = np.ascontiguousarray(start[self.order])
         self.velocity = np.zeros_like(self.Y)
         self.curve, self.n_epochs, self.epoch = curve, n_epochs, 0
         self.learning_rate = learning_rate
         self.repulsion = repulsion * negative_sample_rate
         self.draws = drawn(n, negative_sample_rate)
-        self.seed, self.n_jobs = seed, n_jobs
+        self.seed = seed
         self.density = density
         if density is not None:
             radii = density.radii[self.order].astype(np.float64)
@@ -94,7 +92,7 @@ class Layout:
             elif self.density is not None:
                 while last - 1 > self.epoch and self._dense(last - 1):
                     last -= 1
-            found = native.layout_epochs(
+            found = backend().layout_epochs(
                 self.arcs,
                 self.Y,
                 self.velocity,
@@ -107,7 +105,6 @@ class Layout:
                 seed=self.seed,
                 density=self._worth() if dense else None,
                 loss=loss,
-                n_jobs=self.n_jobs,
             )
             self.epoch = last
         return found
@@ -123,7 +120,7 @@ class Layout:
         cross-entropy: by the total membership over the number of vertices.
         """
         assert self.density is not None
-        mass, spread = native.layout_radii(self.arcs, self.Y, self.curve, self.n_jobs)
+        mass, spread = backend().layout_radii(self.arcs, self.Y, self.curve)
         mass = np.maximum(mass.astype(np.float64), 1e-12)
         radii = np.log(1e-8 + spread / mass)
         n = len(radii)
@@ -135,66 +132,16 @@ class Layout:
         return (gain / (mass * np.exp(radii))).astype(kind), (gain / mass).astype(kind)
 
 
-def lay_out(
-    layout: Layout, *, callback: Callback | None = None, verbose: int = 0
-) -> tuple[Array, int]:
-    """Run a layout to its end, or until the callback or Ctrl-C stops it; the map, the epochs."""
-    watched = callback is not None or bool(verbose)
+def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
+    """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
     size = max(len(layout.arcs.weights), 1)
-    at_once = 1 if watched else int(np.clip(AT_ONCE / size, 1, 50))
-    with Watch("UMAP", layout.n_epochs, callback, verbose) as watch:
+    at_once = 1 if monitor.wants_loss else int(np.clip(AT_ONCE / size, 1, 50))
+    with monitor:
         while layout.epoch < layout.n_epochs:
-            loss = layout.run(at_once, loss=watched)
-            if watched and watch(layout.epoch, loss, layout.embedding):
+            loss = layout.run(at_once, loss=monitor.wants_loss)
+            if monitor.wants_loss and monitor(layout.epoch, loss, layout.embedding):
                 break
     return layout.embedding, layout.epoch
-
-
-def place_among(
-    nearest: Array,
-    weights: Array,
-    embedding: Array,
-    *,
-    curve: tuple[float, float],
-    n_epochs: int,
-    learning_rate: float = 1.0,
-    repulsion: float = 1.0,
-    negative_sample_rate: float = 5,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> Array:
-    """New points on a map that stands still, by their memberships to some of its points.
-
-    Each row on its own: all meet the same points of the map, drawn by (seed, epoch).
-    """
-    m, k = nearest.shape
-    share = weights.astype(np.float64)
-    share = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-    Y = np.einsum("mk,mkd->md", share, embedding[nearest].astype(np.float64))
-    Y = np.ascontiguousarray(Y, dtype=embedding.dtype)
-    indptr = np.arange(m + 1, dtype=np.int64) * k
-    arcs = native.abreast(
-        indptr,
-        np.ascontiguousarray(nearest.ravel(), dtype=np.int32),
-        np.ascontiguousarray(weights.ravel(), dtype=embedding.dtype),
-        np.arange(m, dtype=np.int32),
-        len(embedding),
-    )
-    native.layout_epochs(
-        arcs,
-        Y,
-        np.zeros_like(Y),
-        curve=curve,
-        rate=learning_rate,
-        momentum=0.0,
-        repulsion=repulsion * negative_sample_rate,
-        draws=drawn(len(embedding), negative_sample_rate),
-        epochs=(0, n_epochs, max(n_epochs, 1)),
-        seed=seed,
-        fixed=np.ascontiguousarray(embedding),
-        n_jobs=n_jobs,
-    )
-    return Y
 
 
 def drawn(n: int, negative_sample_rate: float) -> int:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.backends import native
 from lowdim.checks import Array
+from lowdim.runtime.scheduling import blocks, run
 
 PANEL = 256
 
 
-def cholesky_in_place(A: Array, n_jobs: int | None = None) -> None:
+def cholesky_in_place(A: Array) -> None:
     """Overwrite the lower triangle of a positive definite A with its Cholesky factor.
 
     Left-looking by panels: the rows below a diagonal block are independent, so the work spreads
     over threads, in a fixed order and without a second n x n matrix.
     """
-    for K in native.blocks(len(A), PANEL):
+    for K in blocks(len(A), PANEL):
         known = A[K, : K.start]
         diagonal = np.linalg.cholesky(A[K, K] - known @ known.T)
         A[K, K] = diagonal
@@ -28,10 +28,10 @@ def cholesky_in_place(A: Array, n_jobs: int | None = None) -> None:
             rows = slice(rows.start + K.stop, rows.stop + K.stop)
             A[rows, K] = (A[rows, K] - A[rows, : K.start] @ known.T) @ inverse
 
-        native.run(eliminate, native.blocks(len(A) - K.stop, 512), n_jobs)
+        run(eliminate, blocks(len(A) - K.stop, 512))
 
 
-def solve_positive(A: Array, B: Array, n_jobs: int | None = None) -> Array:
+def solve_positive(A: Array, B: Array) -> Array:
     """X with A X = B for a positive definite A, which is overwritten."""
     from scipy.linalg import solve, solve_triangular
 
@@ -41,9 +41,9 @@ def solve_positive(A: Array, B: Array, n_jobs: int | None = None) -> Array:
             return np.asarray(solve(A, B, assume_a="pos", check_finite=False))
         except np.linalg.LinAlgError:
             return np.asarray(np.linalg.lstsq(A, B, rcond=None)[0])
-    cholesky_in_place(A, n_jobs)
+    cholesky_in_place(A)
     X = np.array(B, dtype=A.dtype)
-    parts = native.blocks(n, PANEL)
+    parts = blocks(n, PANEL)
     for K in parts:
         X[K] -= A[K, : K.start] @ X[: K.start]
         X[K] = solve_triangular(A[K, K], X[K], lower=True, check_finite=False)

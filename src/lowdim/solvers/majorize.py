@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.backends import native
-from lowdim.callbacks import Callback, Watch
+from lowdim.backends import backend
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.relations.pairs import Pairs
 from lowdim.solvers.disparities import Fit
+from lowdim.solvers.objective import Objective
 
 MEMORY = 6  # steps that the quasi-Newton direction remembers
 REACH = 5.0  # how many times longer than the Guttman step a quasi-Newton step may be
@@ -27,8 +28,6 @@ PLAIN, SETTLED = 40, 1e-4  # Guttman steps first, until one lowers the stress by
 # from a bad start, long steps lead to worse minima
 DENSE = 0.1  # share of known pairs from which V is factored rather than solved by iterations
 
-Slope = Callable[[Array], tuple[Array, float]]
-"""From X to g = V X - B(X) X and the raw stress."""
 Solve = Callable[[Array], Array]
 """From g to V+ g."""
 
@@ -44,12 +43,9 @@ class Majorized(NamedTuple):
 def smacof(
     D: Array,
     start: Array,
+    monitor: Monitor,
     *,
-    max_iter: int = 300,
     eps: float = 1e-6,
-    callback: Callback | None = None,
-    verbose: int = 0,
-    n_jobs: int | None = None,
 ) -> Majorized:
     """Minimise sum_{i<j} (d_ij - |x_i - x_j|)^2 for a full matrix; here V+ is 1/n.
 
@@ -57,15 +53,14 @@ def smacof(
     squared dissimilarities, so the criterion does not depend on their scale.
     """
     X = np.ascontiguousarray(start, dtype=D.dtype)
-    total = float(native.matmul(D, np.ones((len(D), 1), D.dtype), n_jobs, squared=True).sum()) / 2
+    total = float(backend().matmul(D, np.ones((len(D), 1), D.dtype), squared=True).sum()) / 2
     return descend(
-        lambda X: native.stress_gradient(D, X, n_jobs),
+        lambda X: backend().stress_gradient(D, X),
         lambda g: g / g.dtype.type(len(g)),
         X,
         total=total,
-        max_iter=max_iter,
         eps=eps,
-        watch=Watch("SMACOF", max_iter, callback, verbose),
+        monitor=monitor,
     )
 
 
@@ -73,70 +68,65 @@ def smacof_pairs(
     pairs: Pairs,
     fit: Fit,
     start: Array,
+    monitor: Monitor,
     *,
-    max_iter: int = 300,
     eps: float = 1e-6,
-    callback: Callback | None = None,
-    verbose: int = 0,
-    n_jobs: int | None = None,
 ) -> Majorized:
     """The same for listed, weighted pairs whose disparities are fitted anew at every step."""
     X = np.ascontiguousarray(start, dtype=pairs.values.dtype)
 
-    def slope(X: Array) -> tuple[Array, float]:
-        d = native.pair_distances(pairs.first, pairs.second, X, n_jobs)
-        return native.pair_gradient(pairs.first, pairs.second, d, fit(d), pairs.weights, X, n_jobs)
+    def objective(X: Array) -> tuple[float, Array]:
+        d = backend().pair_distances(pairs.first, pairs.second, X)
+        return backend().pair_gradient(pairs.first, pairs.second, d, fit(d), pairs.weights, X)
 
-    d = native.pair_distances(pairs.first, pairs.second, X, n_jobs)
+    d = backend().pair_distances(pairs.first, pairs.second, X)
     targets = fit(d)
     total, squares = pairs.sum_of_squares(targets), pairs.sum_of_squares(d)
     if squares > 0:  # the start in the scale of the disparities
         fits = (total + squares - pairs.sum_of_squares(targets - d)) / 2
         X = X * X.dtype.type(fits / squares)
     return descend(
-        slope,
-        inverse_of_v(pairs, n_jobs),
+        objective,
+        inverse_of_v(pairs),
         X,
         total=total,
-        max_iter=max_iter,
         eps=eps,
-        watch=Watch("SMACOF", max_iter, callback, verbose),
+        monitor=monitor,
     )
 
 
 def descend(
-    slope: Slope,
+    objective: Objective,
     solve: Solve,
     start: Array,
     *,
     total: float,
-    max_iter: int,
     eps: float,
-    watch: Watch,
+    monitor: Monitor,
 ) -> Majorized:
     """Lower the stress, by quasi-Newton steps where they do, else by Guttman's.
 
     One iteration is one look at the stress and its gradient.
     """
     X = start
-    g, stress = slope(X)
+    stress, g = objective(X)
     history = [stress]
-    with watch:
+    with monitor:
         step = solve(g)
         past: deque[tuple[Array, Array, Array]] = deque(maxlen=MEMORY)
         failed = settled = False
         fell = np.inf
-        for iteration in range(1, max_iter + 1):
+        for iteration in range(1, monitor.max_iter + 1):
             settled = settled or iteration > PLAIN or (bool(past) and fell <= SETTLED * total)
             quasi = settled and bool(past) and not failed
             trial = X - (_direction(g, step, past) if quasi else step)
-            g_new, stress_new = slope(trial)
+            stress_new, g_new = objective(trial)
             failed = not stress_new <= stress
             if failed and not quasi:  # rounding: nothing is left to gain
                 break
             if failed:  # the Guttman step comes next
                 history.append(stress)
-                if watch(iteration, stress, X):
+                if monitor(iteration, stress, X):
                     break
                 continue
             step_new = solve(g_new)
@@ -146,7 +136,7 @@ def descend(
             fell = stress - stress_new
             X, g, step, stress = trial, g_new, step_new, stress_new
             history.append(stress)
-            if watch(iteration, stress, X) or fell <= eps * total:
+            if monitor(iteration, stress, X) or fell <= eps * total:
                 break
     return Majorized(X, stress, np.array(history))
 
@@ -176,7 +166,7 @@ def _dot(a: Array, b: Array) -> float:
     )
 
 
-def inverse_of_v(pairs: Pairs, n_jobs: int | None = None) -> Solve:
+def inverse_of_v(pairs: Pairs) -> Solve:
     """V+ as a function, V = diag(W 1) - W the weights' Laplacian.
 
     One n-th without weights; from a factor of V + 11'/n where most pairs are known, else by
@@ -191,7 +181,7 @@ def inverse_of_v(pairs: Pairs, n_jobs: int | None = None) -> Solve:
         return _factored(pairs, own, scale)
     W = pairs.graph(own)
     degrees = np.asarray(W.sum(axis=1)).ravel()[:, None]
-    return lambda g: _conjugate_gradients(W, degrees, g, n_jobs)
+    return lambda g: _conjugate_gradients(W, degrees, g)
 
 
 def _factored(pairs: Pairs, weights: Array, scale: float) -> Solve:
@@ -209,7 +199,7 @@ def _factored(pairs: Pairs, weights: Array, scale: float) -> Solve:
     return solve
 
 
-def _conjugate_gradients(W: Any, degrees: Array, g: Array, n_jobs: int | None) -> Array:
+def _conjugate_gradients(W: Any, degrees: Array, g: Array) -> Array:
     """V s = g, scaled by the degrees, all columns at once."""
     s = np.zeros(g.shape)
     left = g.astype(np.float64)
@@ -220,7 +210,7 @@ def _conjugate_gradients(W: Any, degrees: Array, g: Array, n_jobs: int | None) -
     for _ in range(200):
         if (gain <= goal).all():
             break
-        product = degrees * p - native.spmm(W, p, n_jobs)
+        product = degrees * p - backend().spmm(W, p)
         curved = (p * product).sum(axis=0)
         alpha = np.where(curved > 0, gain / np.where(curved > 0, curved, 1), 0)
         s += alpha * p

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.callbacks import Watch
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.solvers.objective import Objective
 
 CORRECTIONS = 10
 SPAN = 5  # iterations over which progress is judged: one alone may be short by chance
@@ -23,9 +24,9 @@ class Minimum(NamedTuple):
 
 
 def lbfgs(
-    objective: Callable[[Array], tuple[float, Array]],
+    objective: Objective,
     start: Array,
-    watch: Watch,
+    monitor: Monitor,
     *,
     tol: float,
     show: Callable[[Array], Array],
@@ -35,9 +36,9 @@ def lbfgs(
     """Minimise an objective that returns its value and gradient, both for an array like `start`.
 
     Values never increase. Iterations end when several of them together lower the value by less
-    than tol times itself, after `watch.max_iter` of them, or when the watch says so; it sees
+    than tol times itself, after `monitor.max_iter` of them, or when the monitor says so; it sees
     `show(x)`. Ctrl-C ends them too, with the best point so far. Where this is one of several
-    minimisations under one watch, `after` are the iterations before it and `most` its own limit.
+    minimisations under one monitor, `after` are the iterations before it and `most` its own limit.
     """
     from scipy import optimize
 
@@ -55,13 +56,13 @@ def lbfgs(
         x = np.array(intermediate_result.x).reshape(start.shape)
         history.append(value)
         before = history[-1 - SPAN] if len(history) > SPAN else np.inf
-        seen = x if watch.callback is None else show(x)
-        if watch(after + len(history) - 1, value, seen) or before - value <= tol * value:
+        seen = show(x) if monitor.wants_embedding else x
+        if monitor(after + len(history) - 1, value, seen) or before - value <= tol * value:
             raise StopIteration
 
-    limit = watch.max_iter if most is None else most
+    limit = monitor.max_iter if most is None else most
     options = {"maxcor": CORRECTIONS, "maxiter": limit, "maxfun": 2**31 - 1}
-    with watch:
+    with monitor:
         value = objective(x)[0]
         history.append(value)
         if limit > 0 and value > 0:

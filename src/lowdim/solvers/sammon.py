@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import memory, native
-from lowdim.callbacks import Watch
+from lowdim.backends import backend
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.runtime import memory
+from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.linear import cholesky_in_place
+from lowdim.solvers.objective import Objective
 from lowdim.solvers.quasi_newton import SPAN, Minimum
 
 ROWS = 64
@@ -30,12 +33,10 @@ class SammonStress:
     count as zero and are left out, unless epsilon > 0, when w_ij = 1/max(delta_ij, epsilon).
     """
 
-    def __init__(
-        self, D: Array, mass: Array, floor: float, epsilon: float, n_jobs: int | None = None
-    ) -> None:
-        self.D, self.mass, self.n_jobs = D, mass.astype(np.float64), n_jobs
+    def __init__(self, D: Array, mass: Array, floor: float, epsilon: float) -> None:
+        self.D, self.mass = D, mass.astype(np.float64)
         self.floor, self.epsilon = floor, epsilon
-        parts = native.run(self._moment, native.blocks(len(D), ROWS), n_jobs)
+        parts = run(self._moment, blocks(len(D), ROWS))
         self.total = max(float(sum(parts)) / 2, np.finfo(np.float64).tiny)
         self.upper = self._factor()
 
@@ -45,8 +46,8 @@ class SammonStress:
 
     def at(self, X: Array) -> tuple[float, Array]:
         """The stress and its gradient with respect to X, without n x n temporaries."""
-        gradient, value = native.sammon_gradient(
-            self.D, X, self.mass, floor=self.floor, epsilon=self.epsilon, n_jobs=self.n_jobs
+        value, gradient = backend().sammon_gradient(
+            self.D, X, self.mass, floor=self.floor, epsilon=self.epsilon
         )
         gradient *= 2 / self.total
         return value / self.total, gradient
@@ -89,12 +90,12 @@ class SammonStress:
             V[part] = -W
             V[np.arange(part.start, part.stop), np.arange(part.start, part.stop)] = W.sum(axis=1)
 
-        native.run(fill, native.blocks(n, ROWS), self.n_jobs)
+        run(fill, blocks(n, ROWS))
         diagonal = np.diagonal(V).copy()
         lift = float(diagonal.mean()) or 1.0
         V += lift / n
         V.flat[:: n + 1] += 1e-12 * (diagonal + lift)
-        cholesky_in_place(V, self.n_jobs)
+        cholesky_in_place(V)
         return V.T
 
     def _solve(self, B: Array, *, transposed: bool) -> Array:
@@ -105,9 +106,9 @@ class SammonStress:
 
 
 def majorize(
-    stress: Callable[[Array], tuple[float, Array]],
+    stress: Objective,
     start: Array,
-    watch: Watch,
+    monitor: Monitor,
     *,
     tol: float,
     show: Callable[[Array], Array],
@@ -115,40 +116,16 @@ def majorize(
     """Guttman transforms from a start, in the coordinates of the stress. It never increases."""
     Z, history = start, []
     best, value = start, np.inf
-    with watch:
-        for iteration in range(watch.max_iter + 1):
+    with monitor:
+        for iteration in range(monitor.max_iter + 1):
             value, gradient = stress(Z)
             history.append(value)
             best = Z
             before = history[-1 - SPAN] if len(history) > SPAN else np.inf
-            seen = Z if watch.callback is None else show(Z)
-            if iteration and watch(iteration, value, seen):
+            seen = show(Z) if monitor.wants_embedding else Z
+            if iteration and monitor(iteration, value, seen):
                 break
             if before - value <= tol * value:
                 break
             Z = Z - gradient
     return Minimum(best, value, np.array(history))
-
-
-def zero_up_to(D: Array) -> float:
-    """What counts as zero beside a largest dissimilarity of one."""
-    return 1e-6 if D.dtype == np.float32 else 1e-12
-
-
-def merge_identical(D: Array, floor: float) -> tuple[Array, Array]:
-    """Objects that no dissimilarity tells apart: one of each kind, and the kind of each object."""
-    n = len(D)
-    kinds = np.full(n, -1, dtype=np.int64)
-    first: list[int] = []
-    for part in native.blocks(n):
-        zero = D[part] <= floor
-        for i in range(part.start, part.stop):
-            if kinds[i] >= 0:
-                continue
-            alike = np.flatnonzero(zero[i - part.start])
-            alike = alike[(alike > i) & (kinds[alike] < 0)]
-            if len(alike):
-                alike = alike[(np.abs(D[alike] - D[i]) <= floor).all(axis=1)]
-            kinds[i] = kinds[alike] = len(first)
-            first.append(i)
-    return np.array(first), kinds

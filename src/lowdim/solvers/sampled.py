@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
-from lowdim.callbacks import Callback, Watch
+from lowdim.backends import backend
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
-from lowdim.relations.distances import Metric
+from lowdim.relations.metrics import Metric
+from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.majorize import Majorized
 
 SIDE = 32  # each object meets this many others in a round
@@ -30,11 +31,7 @@ def descend_sampled(
     rates: tuple[float, float],
     weigh: Callable[[Array], Array] | None,
     random: np.random.RandomState,
-    *,
-    max_iter: int = 300,
-    callback: Callback | None = None,
-    verbose: int = 0,
-    n_jobs: int | None = None,
+    monitor: Monitor,
 ) -> Majorized:
     """max_iter rounds of meetings; the rate falls from the first of `rates` to the second.
 
@@ -49,8 +46,8 @@ def descend_sampled(
     rate, last = rates[0], min(rates)
     history: list[float] = []
     targets = np.empty((n_tiles, side, side), dtype=X.dtype)
-    with Watch("Sampled stress", max_iter, callback, verbose) as watch:
-        for iteration in range(1, max_iter + 1):
+    with monitor:
+        for iteration in range(1, monitor.max_iter + 1):
             order = random.permutation(n).astype(np.int32)
 
             def measure(tiles: slice, order: Array = order) -> None:
@@ -58,12 +55,12 @@ def descend_sampled(
                     own = order[tile * 2 * side : (tile + 1) * 2 * side]
                     targets[tile] = metric.block(rows[own[:side]], rows[own[side:]])
 
-            native.run(measure, native.blocks(n_tiles, 64), n_jobs)
-            now = rate * (last / rate) ** ((iteration - 1) / max(max_iter - 1, 1))
+            run(measure, blocks(n_tiles, 64))
+            now = rate * (last / rate) ** ((iteration - 1) / max(monitor.max_iter - 1, 1))
             weights = None if weigh is None else weigh(targets)
-            stress = native.meet_in_tiles(order, targets, weights, now, X, n_jobs)
+            stress = backend().meet_in_tiles(order, targets, weights, now, X)
             history.append(stress * whole)
-            if watch(iteration, history[-1], X):
+            if monitor(iteration, history[-1], X):
                 break
     X -= X.mean(axis=0, dtype=np.float64).astype(X.dtype)
     return Majorized(X, history[-1] if history else np.inf, np.array(history))

@@ -34,10 +34,9 @@ def classical_scaling(
     solver: str = "auto",
     tol: float = 0.0,
     max_iter: int | None = None,
-    n_jobs: int | None = None,
 ) -> Scaling:
     """The k leading eigenpairs of a Gram matrix; negative eigenvalues count as zero."""
-    found = top_eigenpairs(B, k, solver=solver, tol=tol, max_iter=max_iter, n_jobs=n_jobs)
+    found = top_eigenpairs(B, k, solver=solver, tol=tol, max_iter=max_iter)
     if k >= B.n:
         share = negative_share(found.values)
     else:
@@ -47,13 +46,13 @@ def classical_scaling(
     return Scaling(np.maximum(found.values, 0), found.vectors, share)
 
 
-def pivoted_cholesky_scaling(D: Array, k: int, n_jobs: int | None = None) -> Scaling:
+def pivoted_cholesky_scaling(D: Array, k: int) -> Scaling:
     """B ~ L L' with k columns, each from the object farthest from the span of those before.
 
     Looks at k rows of D beside the row means, then turns L to its principal axes.
     """
     n = len(D)
-    means = squared_means(D, n_jobs)
+    means = squared_means(D)
     grand = means.mean()
     left = means - grand / 2  # the diagonal of B: the squared distance to the centroid
     floor = 1e-12 * max(float(left.max(initial=0.0)), 1e-300)

@@ -26,9 +26,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lowdim.backends import memory, native
-from lowdim.callbacks import Watch
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.runtime import memory
+from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 from lowdim.solvers.edge_lengths import Lengths, Unfolded
 from lowdim.solvers.linear import cholesky_in_place
 
@@ -42,9 +43,8 @@ def interior_point(
     give: float = 0.0,
     tol: float = 1e-7,
     max_iter: int = 100,
-    watch: Watch | None = None,
+    monitor: Monitor | None = None,
     view: Callable[[Array], Array] | None = None,
-    n_jobs: int | None = None,
 ) -> Unfolded:
     """All of K by a primal-dual interior-point method.
 
@@ -57,7 +57,7 @@ def interior_point(
     ----------
     give : the e of the programme, see `compliance`.
     tol : relative duality gap at which to stop.
-    watch : told each iteration's gap, and the coordinates `view(K)`.
+    monitor : is shown each iteration's gap, and the coordinates `view(K)`.
     """
     m = len(lengths.squares)
     memory.claim(
@@ -65,11 +65,11 @@ def interior_point(
         f"The semidefinite programme of {m} edges",
         "Set solver='factorized', or fewer neighbours.",
     )
-    state = _Path(lengths, inequality, give, n_jobs)
+    state = _Path(lengths, inequality, give)
     history: list[float] = []
     best, merit = state.snapshot(), np.inf
 
-    def iterate(watch: Watch) -> None:
+    def iterate(monitor: Monitor) -> None:
         nonlocal best, merit
         stuck = 0
         for iteration in range(1, max_iter + 1):
@@ -85,11 +85,11 @@ def interior_point(
             patience = (
                 3 if give and merit < 1000 else 15
             )  # near the end rounding alone stops progress
-            if watch(iteration, gap, shown) or merit <= 1 or stuck > patience or not state.step():
+            if monitor(iteration, gap, shown) or merit <= 1 or stuck > patience or not state.step():
                 return
 
-    with native.blas_on_one_thread(), watch or Watch("Interior point", max_iter) as watching:
-        iterate(watching)
+    with blas_on_one_thread(), monitor or Monitor(max_iter) as monitoring:
+        iterate(monitoring)
     return Unfolded(*best, np.array(history))
 
 
@@ -100,13 +100,8 @@ class _Path:
     matrices invertible and is seen by no constraint.
     """
 
-    def __init__(self, lengths: Lengths, inequality: bool, give: float, n_jobs: int | None) -> None:
-        self.B, self.give, self.inequality, self.n_jobs = (
-            lengths.incidence(),
-            give,
-            inequality,
-            n_jobs,
-        )
+    def __init__(self, lengths: Lengths, inequality: bool, give: float) -> None:
+        self.B, self.give, self.inequality = lengths.incidence(), give, inequality
         n, m = lengths.n, len(lengths.squares)
         self.heads, self.tails = lengths.heads, lengths.tails
         self.left, self.right = self.B.data[0::2], self.B.data[1::2]
@@ -219,9 +214,9 @@ class _Path:
             M[rows] *= scale[rows, None]
             M[rows] *= scale
 
-        native.run(fill, native.blocks(m), self.n_jobs)
+        run(fill, blocks(m))
         M.flat[:: m + 1] = 1 + 1e-14
-        cholesky_in_place(M, self.n_jobs)
+        cholesky_in_place(M)
 
         def solve(b: Array) -> Array:
             half = solve_triangular(M, scale * b, lower=True, check_finite=False)

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
-from lowdim.checks import Array
+from lowdim.backends import backend
+from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator, as_operator
+from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.solvers.eigensolvers import (
     Eigenpairs,
     dense,
@@ -52,7 +53,6 @@ def top_eigenpairs(
     tol: float = 0.0,
     max_iter: int | None = None,
     seed: Any = None,
-    n_jobs: int | None = None,
 ) -> Eigenpairs:
     """The k largest eigenvalues of a symmetric matrix, descending, and their eigenvectors.
 
@@ -76,12 +76,11 @@ def top_eigenpairs(
             tol=tol,
             max_iter=max_iter,
             seed=seed,
-            n_jobs=n_jobs,
         )
         return Eigenpairs(inner.values, fix_signs(inner.vectors * scale[:, None]))
-    operator = as_operator(A, n_jobs)
+    operator = as_operator(A)
     solver = _choose(operator.n, k, solver, "arpack")
-    with native.blas_on_one_thread():
+    with blas_on_one_thread():
         if solver == "dense":
             found = dense(A, operator, k, top=True)
         elif operator.dense:
@@ -106,7 +105,6 @@ def bottom_eigenpairs(
     max_iter: int | None = None,
     preconditioner: Callable[[Array], Array] | None = None,
     seed: Any = None,
-    n_jobs: int | None = None,
 ) -> Eigenpairs:
     """The k smallest eigenvalues of a positive semidefinite matrix, ascending.
 
@@ -129,14 +127,13 @@ def bottom_eigenpairs(
             max_iter=max_iter,
             preconditioner=preconditioner,
             seed=seed,
-            n_jobs=n_jobs,
         )
         return Eigenpairs(inner.values, fix_signs(inner.vectors * scale[:, None]))
-    operator = as_operator(A, n_jobs)
+    operator = as_operator(A)
     basis = _orthonormal(null, operator)
     known = 0 if basis is None else basis.shape[1]
     solver = _choose(operator.n, k + known, solver, "bottom")
-    with native.blas_on_one_thread():
+    with blas_on_one_thread():
         found = _bottom(A, operator, k, basis, solver, tol, max_iter, preconditioner, seed)
     return _finish(operator, found, np.argsort(found.values, kind="stable"), basis)
 
@@ -149,16 +146,16 @@ def fix_signs(vectors: Array) -> Array:
     return np.asarray(vectors * signs.astype(vectors.dtype))
 
 
-def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool, n_jobs: int | None = None) -> float:
+def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
     """The sum of absolute eigenvalues, exactly or by an estimate from about ten products.
 
     The largest eigenvalues are found by subspace iteration, as far as it gets; the rest is
     estimated by stochastic Lanczos quadrature with fixed probes (Ubaru, Chen and Saad 2017). The
     error is about one percent of the sum, seldom more than four.
     """
-    operator = as_operator(A, n_jobs)
+    operator = as_operator(A)
     n = operator.n
-    with native.blas_on_one_thread():
+    with blas_on_one_thread():
         if exact:
             full = operator.matmat(np.eye(n, dtype=operator.dtype)).astype(np.float64)
             return float(np.abs(np.linalg.eigvalsh((full + full.T) / 2)).sum())
@@ -235,9 +232,9 @@ def _factors_cheaply(A: Any) -> bool:
     The widest breadth-first level of the graph separates it, so a factor needs about n * width
     entries and n * width^2 operations at most.
     """
-    if not hasattr(A, "tocsr"):
+    if not is_sparse(A):
         return False
-    _, width = native.level_structure(*native.csr_indices(A.tocsr()))
+    _, width = backend().level_structure(A.tocsr())
     return float(A.shape[0]) * width**2 <= FACTOR_FLOPS
 
 
@@ -250,7 +247,7 @@ def _orthonormal(null: Array | None, operator: Operator) -> Array | None:
 
 def _scaled(A: Any, scale: Array) -> Any:
     """diag(scale) A diag(scale), in the form of A."""
-    if hasattr(A, "tocsr"):
+    if is_sparse(A):
         from scipy.sparse import csr_array
 
         csr = A.tocsr()

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import native
-from lowdim.checks import Array
+from lowdim.backends import backend
+from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator
+from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 from lowdim.solvers.eigensolvers import extreme_eigh
 from lowdim.solvers.spectral import fix_signs, top_eigenpairs
 
@@ -33,26 +34,25 @@ def principal_axes(
     seed: Any = None,
     power: Any = "auto",
     oversamples: int = 10,
-    n_jobs: int | None = None,
 ) -> Axes:
     """The k leading principal axes of the rows of X; variances divide by n - 1."""
     checks.choice(solver, "svd_solver", SOLVERS)
     n, d = X.shape
     if solver == "auto":
-        solver = choose(n, d, k, sparse=hasattr(X, "tocsr"))
-    if hasattr(X, "tocsr") and solver not in ("arpack",):
+        solver = choose(n, d, k, sparse=is_sparse(X))
+    if is_sparse(X) and solver not in ("arpack",):
         if solver in ("full", "gram_eigh", "randomized"):
             raise ValueError(f"svd_solver={solver!r} needs dense X; use 'auto' or 'arpack'.")
         solver = "arpack"
-    with native.blas_on_one_thread():
+    with blas_on_one_thread():
         if solver == "covariance_eigh":
-            mean, values, components, total = _by_covariance(X, k, n_jobs)
+            mean, values, components, total = _by_covariance(X, k)
         else:
             with np.errstate(over="ignore", invalid="ignore"):  # told next, with the remedy
-                mean = _mean(X, n_jobs)
-                total = _sum_of_squares(X, mean, n_jobs)
+                mean = _mean(X)
+                total = _sum_of_squares(X, mean)
             _require_finite(total, X)
-            values, components = _about(X, mean, k, solver, seed, power, oversamples, n_jobs)
+            values, components = _about(X, mean, k, solver, seed, power, oversamples)
     components = fix_signs(components.T).T.astype(X.dtype, copy=False)
     return Axes(mean, components, np.maximum(values, 0) / max(n - 1, 1), total / max(n - 1, 1))
 
@@ -65,16 +65,15 @@ def _about(
     seed: Any,
     power: Any,
     oversamples: int,
-    n_jobs: int | None,
 ) -> tuple[Array, Array]:
     """Squared singular values of X - mean and the right singular vectors."""
     if solver == "arpack":
-        return _by_lanczos(X, mean, k, seed, n_jobs)
+        return _by_lanczos(X, mean, k, seed)
     centered = X - mean.astype(X.dtype)
     if solver == "full":
         return _by_svd(centered, k)
     if solver == "gram_eigh":
-        return _by_gram(centered, k, n_jobs)
+        return _by_gram(centered, k)
     return _by_sampling(centered, k, power, oversamples, seed)
 
 
@@ -90,9 +89,9 @@ def choose(n: int, d: int, k: int, sparse: bool = False) -> str:
     return "randomized" if k < 0.8 * min(n, d) else "full"
 
 
-def scores(X: Any, mean: Array, components: Array, n_jobs: int | None = None) -> Array:
+def scores(X: Any, mean: Array, components: Array) -> Array:
     """(X - mean) components'."""
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return np.asarray(X @ components.T - mean.astype(X.dtype) @ components.T)
     out = np.empty((X.shape[0], len(components)), dtype=components.dtype)
     center = mean.astype(components.dtype)
@@ -100,21 +99,21 @@ def scores(X: Any, mean: Array, components: Array, n_jobs: int | None = None) ->
     def project(rows: slice) -> None:
         np.matmul(X[rows] - center, components.T, out=out[rows])
 
-    native.run(project, native.blocks(X.shape[0], 1024), n_jobs)
+    run(project, blocks(X.shape[0], 1024))
     return out
 
 
-def _mean(X: Any, n_jobs: int | None) -> Array:
+def _mean(X: Any) -> Array:
     """Column means; short sums in the type of X, their totals in double precision."""
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return np.asarray(X.mean(axis=0)).ravel().astype(np.float64)
-    sums = native.run(lambda rows: X[rows].sum(axis=0), native.blocks(X.shape[0], 512), n_jobs)
+    sums = run(lambda rows: X[rows].sum(axis=0), blocks(X.shape[0], 512))
     return np.asarray(np.sum(sums, axis=0, dtype=np.float64) / X.shape[0])
 
 
-def _sum_of_squares(X: Any, mean: Array, n_jobs: int | None) -> float:
+def _sum_of_squares(X: Any, mean: Array) -> float:
     """The total sum of squares about the column means."""
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         squares = float((X.data.astype(np.float64) ** 2).sum())
         return float(squares - X.shape[0] * float(mean @ mean))
     center = mean.astype(X.dtype)
@@ -123,7 +122,7 @@ def _sum_of_squares(X: Any, mean: Array, n_jobs: int | None) -> float:
         block = X[rows] - center
         return float(np.einsum("ij,ij->", block, block))
 
-    return float(sum(native.run(spread, _parts(X), n_jobs)))
+    return float(sum(run(spread, _parts(X))))
 
 
 def _require_finite(total: float, X: Any) -> None:
@@ -135,7 +134,7 @@ def _require_finite(total: float, X: Any) -> None:
 
 
 def _parts(X: Any) -> list[slice]:
-    return native.blocks(X.shape[0], 4096)
+    return blocks(X.shape[0], 4096)
 
 
 def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
@@ -145,7 +144,7 @@ def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
     return s[:k] ** 2, Vt[:k]
 
 
-def _by_covariance(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array, Array, float]:
+def _by_covariance(X: Array, k: int) -> tuple[Array, Array, Array, float]:
     """Mean, variances, axes and the sum of squares from one pass over X.
 
     Products are taken about the mean of the first rows, close enough to the mean of all that
@@ -160,9 +159,9 @@ def _by_covariance(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array, 
             return block.T @ block, block.sum(axis=0)
 
     total, sums = np.zeros((d, d)), np.zeros(d)
-    parts = native.blocks(n, int(np.clip(-(-n // 8), 1024, 16384)))
+    parts = blocks(n, int(np.clip(-(-n // 8), 1024, 16384)))
     for first in range(0, len(parts), 8):  # a few at a time: each share is d x d
-        for product, sum_of_rows in native.run(share, parts[first : first + 8], n_jobs):
+        for product, sum_of_rows in run(share, parts[first : first + 8]):
             total += product
             sums += sum_of_rows
     total -= np.outer(sums, sums) / n
@@ -172,8 +171,8 @@ def _by_covariance(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array, 
     return mean, values[::-1], vectors[:, ::-1].T, float(np.trace(total))
 
 
-def _by_gram(X: Array, k: int, n_jobs: int | None) -> tuple[Array, Array]:
-    G = native.matmul(X, X.T, n_jobs).astype(np.float64)
+def _by_gram(X: Array, k: int) -> tuple[Array, Array]:
+    G = backend().matmul(X, X.T).astype(np.float64)
     values, vectors = extreme_eigh(G, k, top=True)
     values, vectors = values[::-1], vectors[:, ::-1]
     axes = np.linalg.qr(X.T @ vectors.astype(X.dtype))[0]  # those without variance are arbitrary
@@ -189,7 +188,7 @@ def _by_sampling(X: Array, k: int, power: Any, oversamples: int, seed: Any) -> t
     return s**2, Vt
 
 
-def _by_lanczos(X: Any, mean: Array, k: int, seed: Any, n_jobs: int | None) -> tuple[Array, Array]:
+def _by_lanczos(X: Any, mean: Array, k: int, seed: Any) -> tuple[Array, Array]:
     center = mean.astype(X.dtype)[:, None]
     d = X.shape[1]
 
@@ -197,5 +196,13 @@ def _by_lanczos(X: Any, mean: Array, k: int, seed: Any, n_jobs: int | None) -> t
         inner = X @ V - center.T @ V
         return np.asarray(X.T @ inner - center * inner.sum(axis=0))
 
-    found = top_eigenpairs(Operator(d, X.dtype, small_side), k, seed=seed, n_jobs=n_jobs)
+    found = top_eigenpairs(Operator(d, X.dtype, small_side), k, seed=seed)
     return found.values.astype(np.float64), found.vectors.T
+
+
+def principal_scores(rows: Any, k: int, random: np.random.RandomState) -> Array:
+    """Scores on the k leading principal axes, of fixed signs; 0 where there are fewer axes."""
+    found = min(k, min(rows.shape))
+    axes = principal_axes(rows, found, seed=random)
+    Y = fix_signs(scores(rows, axes.mean, axes.components))
+    return np.hstack([Y, np.zeros((rows.shape[0], k - found), Y.dtype)])

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import memory
 from lowdim.data.errors import DataError, damaged, require
 from lowdim.data.frame import Frame
 from lowdim.data.options import Options
 from lowdim.data.result import Result
+from lowdim.runtime import memory
 
 _INDEX = "__index_level_0__"
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import memory
 from lowdim.data.containers import choose
 from lowdim.data.errors import DataError, damaged, require
 from lowdim.data.frame import Frame
 from lowdim.data.options import Options
 from lowdim.data.result import Result, as_text
+from lowdim.runtime import memory
 
 
 @contextmanager

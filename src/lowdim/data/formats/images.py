@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import memory
 from lowdim.data.errors import DataError, damaged, require
 from lowdim.data.frame import Frame
 from lowdim.data.options import Options
+from lowdim.runtime import memory
 
 ENDINGS = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import memory
 from lowdim.data.containers import choose
 from lowdim.data.errors import damaged
 from lowdim.data.formats.hdf5 import Lazy, opened
 from lowdim.data.frame import Frame
 from lowdim.data.options import Options
 from lowdim.data.result import Result, as_text
+from lowdim.runtime import memory
 
 
 def read(path: Path, options: Options) -> Frame:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from lowdim.backends import memory
 from lowdim.data.containers import choose, matrix
 from lowdim.data.errors import DataError, damaged
 from lowdim.data.frame import Frame
 from lowdim.data.options import Options
 from lowdim.data.result import Result, as_text
+from lowdim.runtime import memory
 
 
 def read(path: Path, options: Options) -> Frame:

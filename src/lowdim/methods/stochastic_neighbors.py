@@ -1,4 +1,4 @@
-"""The contract of the methods that match the neighbours' probabilities of data and map."""
+"""What SNE, symmetric SNE, t-SNE and weighted t-SNE share: affinities in, a descent on forces."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.base.neighbor_embedder import NeighborEmbedder
-from lowdim.callbacks import Callback, Watch
+from lowdim.backends.similarity import Similarity
+from lowdim.base import NeighborEmbedder
+from lowdim.callbacks import Callback
 from lowdim.checks import Array
-from lowdim.extend.attraction import place_by_affinity
+from lowdim.extend.affinity import place_by_affinity
 from lowdim.matrices.affinities import conditional_to_new
-from lowdim.relations.distances import NAN_AWARE
 from lowdim.relations.graph import NeighborGraph
-from lowdim.solvers.descend import Descent, Objective, Phase, descend, learning_rate
-from lowdim.solvers.initialize import layout_start
-from lowdim.solvers.repulsion import Similarity, choose_repulsion
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects
+from lowdim.solvers.descend import Descent, Phase, descend, learning_rate
+from lowdim.solvers.objective import ForceField
+from lowdim.solvers.repulsion import choose_repulsion
+from lowdim.solvers.starts import layout_start
 
 METHODS = ("auto", "exact", "barnes_hut", "fft")
-PRECISE = 1000  # points up to which the descent is as precise as the data
+PRECISE_UP_TO = 1000  # points up to which the descent is as precise as the data
 EARLY, EARLY_MOMENTUM, MOMENTUM = 250, 0.5, 0.8
 UNFOLDED = 100  # iterations after which neighbours have found each other for the first time
 NEW_PERPLEXITY = 5.0  # of new objects, whose place a few near neighbours tell best
 
 
-class StochasticEmbedder(NeighborEmbedder):
+class StochasticNeighborEmbedder(NeighborEmbedder):
     """An embedder that finds a map on which the neighbours' probabilities are those of the data.
 
     The parameters here mean the same in every such method; a method with more of them has an
@@ -86,7 +89,7 @@ class StochasticEmbedder(NeighborEmbedder):
 
     def _n_wanted(self, n: int) -> int:
         most = max(self._perplexities(n))
-        if getattr(self, "method", "auto") == "exact":
+        if self.method == "exact":
             return n - 1
         return min(n - 1, int(3 * most))
 
@@ -108,23 +111,29 @@ class StochasticEmbedder(NeighborEmbedder):
             )
         return values
 
-    def _unfold(
-        self, rows: Any, graph: NeighborGraph, P: Any, divergence: Callable[..., Objective]
+    def _descend(
+        self,
+        objects: Objects,
+        graph: NeighborGraph,
+        P: Any,
+        divergence: Callable[..., ForceField],
     ) -> None:
-        """From the affinities P to `embedding_`: `divergence(P, similarity, repulsion, n_jobs=)` is
-        what the map minimises. Few points move in the data's precision, many in float32."""
+        """Minimise `divergence(P, similarity, repulsion)` to `embedding_`.
+
+        Few points move in the data's precision, many in float32.
+        """
         checks.choice(self.method, "method", METHODS)
         angle = checks.real(self.angle, "angle", 0, 1)
         self._check_descent()
-        n, k = graph.n_objects, self._check_n_components(graph.n_objects)
-        repulsion = choose_repulsion(self.method, self._similarity, n, k, angle, self.n_jobs)
-        exact = self.method == "exact" or n <= PRECISE
-        precise = P.dtype if exact else np.dtype(np.float32)
-        objective = divergence(
-            P.astype(precise, copy=False), self._similarity, repulsion, n_jobs=self.n_jobs
-        )
+        n, k = objects.n, self._check_n_components(objects.n)
+        repulsion = choose_repulsion(self.method, self._similarity, n, k, angle)
+        precise = self.method == "exact" or n <= PRECISE_UP_TO
+        dtype = P.dtype if precise else np.dtype(np.float32)
+        objective = divergence(P.astype(dtype, copy=False), self._similarity, repulsion)
+        random = check_random_state(self.random_state)
+        start = layout_start(self.init, k, objects, graph, random)
         self.affinities_ = P
-        self._descend(objective, self._start(rows, graph, precise))
+        self._follow(objective, np.array(start, dtype=dtype, order="C"))
         self.embedding_ = self.embedding_.astype(P.dtype, copy=False)
 
     def _check_descent(self) -> None:
@@ -134,30 +143,7 @@ class StochasticEmbedder(NeighborEmbedder):
         checks.integer(self.n_iter_without_progress, "n_iter_without_progress", -1)
         checks.real(self.min_grad_norm, "min_grad_norm", 0)
 
-    def _start(self, rows: Any, graph: NeighborGraph, dtype: Any) -> Array:
-        """Where the descent begins: a very small map, so that it can still unfold."""
-        n, k = graph.n_objects, self.n_components
-        random = check_random_state(self.random_state)
-        vectors = rows if self._has_vectors(rows) else None
-        dissimilarities = rows if self._precomputed and isinstance(rows, np.ndarray) else None
-        start = layout_start(
-            self.init,
-            (n, k),
-            random,
-            vectors=vectors,
-            dissimilarities=dissimilarities,
-            graph=graph,
-            n_jobs=self.n_jobs,
-        )
-        return np.array(start, dtype=dtype, order="C")
-
-    def _has_vectors(self, rows: Any) -> bool:
-        """Whether principal components of the rows make sense."""
-        if self._precomputed or self._metric.name in NAN_AWARE:
-            return False
-        return bool(rows.ndim == 2 and rows.dtype.kind == "f")
-
-    def _descend(self, objective: Objective, start: Array) -> None:
+    def _follow(self, objective: ForceField, start: Array) -> None:
         """Follow the gradient from the start to `embedding_`, first with attraction exaggerated."""
         n = len(start)
         early = min(EARLY, self.max_iter)
@@ -175,25 +161,18 @@ class StochasticEmbedder(NeighborEmbedder):
             start,
             self.min_grad_norm,
             10**9 if patience < 0 else patience,
-            self.n_jobs,
         )
-        watch = Watch(type(self).__name__, self.max_iter, self.callback, self.verbose)
-        descend(descent, phases, watch, fallback=start.copy())
-        self.kl_divergence_ = float(objective(descent.Y, 1.0, True)[1])
+        descend(descent, phases, self._monitor(self.max_iter), fallback=start.copy())
+        objective.exaggeration = 1.0
+        self.kl_divergence_ = float(objective(descent.Y)[0])
         self.n_iter_ = descent.iteration
         self.history_ = np.array(descent.history).reshape(-1, 2)
         self.embedding_ = descent.embedding
 
-    def _transform(self, rows: Any) -> Array:
+    def _transform(self, new: NewObjects) -> Array:
         n = len(self.embedding_)
         wanted = min(NEW_PERPLEXITY, *self._perplexities(n))
-        nearest, distances = self._nearest_known(rows, min(n, max(1, int(3 * wanted))))
-        p = conditional_to_new(distances, wanted, n_jobs=self.n_jobs)
-        Y = place_by_affinity(
-            p.astype(self.embedding_.dtype),
-            nearest,
-            self.embedding_,
-            self._similarity,
-            n_jobs=self.n_jobs,
-        )
+        nearest, distances = new.nearest(min(n, max(1, int(3 * wanted))), self._search)
+        p = conditional_to_new(distances, wanted).astype(self.embedding_.dtype)
+        Y = place_by_affinity(p, nearest, self.embedding_, self._similarity)
         return self._keep_known(Y, nearest, distances)

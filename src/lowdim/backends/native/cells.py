@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import native
-from lowdim.checks import Array
-from lowdim.relations.products import squared_norms
+from lowdim.backends.native.algebra import matmul, spmm
+from lowdim.backends.native.panels import axis_panels, fill_panels, project, search_cells
+from lowdim.backends.native.products import squared_norms
+from lowdim.checks import Array, is_sparse
+from lowdim.runtime.scheduling import blas_on_one_thread
 
 WIDTHS = (32, 64, 96, 128)  # of the coarse space
 KEPT = 0.9  # share of the variance that it should hold, where one of these widths does
@@ -43,19 +45,17 @@ class CoarseSpace:
     width: int
     cosine: bool
 
-    def vectors(self, rows: Any, n_jobs: int | None) -> tuple[Array, Array]:
+    def vectors(self, rows: Any) -> tuple[Array, Array]:
         """Coarse vectors of the rows, and the squares that their scores add."""
         if self.axes is None:
             Z = np.asarray((rows - self.center) * self.scale, dtype=np.float32)
             squares = np.einsum("ij,ij->i", Z, Z)
         else:
-            if hasattr(rows, "tocsr"):
-                Z = (native.spmm(rows, self.axes, n_jobs) * self.scale).astype(np.float32)
+            if is_sparse(rows):
+                Z = (spmm(rows, self.axes) * self.scale).astype(np.float32)
                 squares = (squared_norms(rows) * self.scale**2).astype(np.float32)
             else:
-                Z, squares = native.project(
-                    rows, self.center, self.scale, self.axes, self.width, n_jobs
-                )
+                Z, squares = project(rows, self.center, self.scale, self.axes, self.width)
             rest = np.sqrt(SLANT * np.maximum(squares - np.einsum("ij,ij->i", Z, Z), 0))
             Z = np.concatenate([Z, rest[:, None]], axis=1, dtype=np.float32)
         if self.cosine:  # 1 - x.y whether or not y is zero
@@ -63,12 +63,10 @@ class CoarseSpace:
         return Z, squares
 
 
-def coarse_spaces(
-    points: Any, cosine: bool, random: np.random.Generator, n_jobs: int | None
-) -> Iterator[CoarseSpace]:
+def coarse_spaces(points: Any, cosine: bool, random: np.random.Generator) -> Iterator[CoarseSpace]:
     """Coarse spaces worth trying, the smallest first."""
     n, d = points.shape
-    sparse = hasattr(points, "tocsr")
+    sparse = is_sparse(points)
     some = points[np.sort(random.choice(n, min(n, AXES_FROM), replace=False))]
     center = np.zeros(d, dtype=points.dtype)
     if not cosine and not sparse:
@@ -83,29 +81,27 @@ def coarse_spaces(
         return
     tried = 0
     for most in (WIDTHS[-1], 2 * WIDTHS[-1]):
-        axes, energies = leading_axes(some, most, random, n_jobs)
+        axes, energies = leading_axes(some, most, random)
         enough = [w for w in WIDTHS if np.cumsum(energies)[: len(axes)][w - 1 : w] >= KEPT * total]
         for width in sorted({*enough[:1], len(axes)}):
             if width > tried:
                 chosen = axes[:width]
-                stored = np.ascontiguousarray(chosen.T) if sparse else native.axis_panels(chosen)
+                stored = np.ascontiguousarray(chosen.T) if sparse else axis_panels(chosen)
                 yield CoarseSpace(center, scale, stored, width, cosine)
                 tried = width
 
 
-def leading_axes(
-    A: Any, count: int, random: np.random.Generator, n_jobs: int | None
-) -> tuple[Array, Array]:
+def leading_axes(A: Any, count: int, random: np.random.Generator) -> tuple[Array, Array]:
     """About the leading right singular vectors of A, one a row, and the squared singular values."""
     count = min(count, *A.shape)
     wide = min(count + OVERSAMPLED, *A.shape)
-    multiply = native.spmm if hasattr(A, "tocsr") else native.matmul
-    turned = A.T.tocsr() if hasattr(A, "tocsr") else np.ascontiguousarray(A.T)
+    multiply = spmm if is_sparse(A) else matmul
+    turned = A.T.tocsr() if is_sparse(A) else np.ascontiguousarray(A.T)
     Q = random.standard_normal((A.shape[1], wide)).astype(A.dtype)
-    with native.blas_on_one_thread():
+    with blas_on_one_thread():
         for _ in range(3):
-            Q = np.linalg.qr(multiply(turned, multiply(A, Q, n_jobs), n_jobs))[0]
-        B = multiply(A, Q, n_jobs)
+            Q = np.linalg.qr(multiply(turned, multiply(A, Q)))[0]
+        B = multiply(A, Q)
         squares, vectors = np.linalg.eigh((B.T @ B).astype(np.float64))
         axes = Q @ vectors[:, : -count - 1 : -1].astype(A.dtype)
         return np.ascontiguousarray(axes.T), squares[: -count - 1 : -1]
@@ -124,9 +120,9 @@ class Cells:
     def count(self) -> int:
         return len(self.starts) - 1
 
-    def nearest(self, Z: Array, p: int, n_jobs: int | None) -> Array:
+    def nearest(self, Z: Array, p: int) -> Array:
         """The p cells nearest to each vector, nearest first."""
-        return _nearest(self.centers, Z, p, n_jobs)
+        return _nearest(self.centers, Z, p)
 
     def search(
         self,
@@ -134,32 +130,29 @@ class Cells:
         selves: Array,
         probes: Array,
         m: int,
-        n_jobs: int | None,
         *,
         ordered: bool = False,
     ) -> Array:
         """Places of m candidates for each vector, from the given cells."""
-        return native.search_cells(self.members, Z, selves, probes, m, n_jobs, ordered=ordered)[0]
+        return search_cells(self.members, Z, selves, probes, m, ordered=ordered)[0]
 
 
-def build_cells(
-    Z: Array, squares: Array, count: int, random: np.random.Generator, n_jobs: int | None
-) -> Cells:
+def build_cells(Z: Array, squares: Array, count: int, random: np.random.Generator) -> Cells:
     """Cut the vectors into about `count` cells by k-means on a sample."""
     n = len(Z)
     sample = np.sort(random.choice(n, min(n, count * ROWS_PER_CENTER), replace=False))
     points = np.ascontiguousarray(Z[sample])
     centers = points[np.sort(random.choice(len(points), count, replace=False))]
     for _ in range(ROUNDS):
-        owner = _nearest(_packed(centers), points, 1, n_jobs)[:, 0]
+        owner = _nearest(_packed(centers), points, 1)[:, 0]
         centers = _means(points, owner, centers)
-    owner = _nearest(_packed(centers), Z, 1, n_jobs)[:, 0]
+    owner = _nearest(_packed(centers), Z, 1)[:, 0]
     owner = _cut_large(Z, owner, LARGEST * -(-n // count))
     order = np.argsort(owner, kind="stable").astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(np.bincount(owner))]).astype(np.int64)
     starts = np.unique(starts)  # no empty cells
     means = np.add.reduceat(Z[order], starts[:-1], axis=0) / np.diff(starts)[:, None]
-    members = native.fill_panels(Z, squares, order, starts, n_jobs)
+    members = fill_panels(Z, squares, order, starts)
     return Cells(order, starts, _packed(means.astype(np.float32)), members)
 
 
@@ -167,15 +160,13 @@ def _packed(centers: Array) -> tuple[Array, Array, Array, Array]:
     count = len(centers)
     everyone = np.arange(count, dtype=np.int32)
     squares = np.einsum("ij,ij->i", centers, centers)
-    return native.fill_panels(centers, squares, everyone, np.array([0, count]), 1)
+    return fill_panels(centers, squares, everyone, np.array([0, count]))
 
 
-def _nearest(
-    centers: tuple[Array, Array, Array, Array], Z: Array, p: int, n_jobs: int | None
-) -> Array:
+def _nearest(centers: tuple[Array, Array, Array, Array], Z: Array, p: int) -> Array:
     nobody = np.full(len(Z), -1, dtype=np.int32)
     whole = np.zeros((len(Z), 1), dtype=np.int32)
-    return native.search_cells(centers, Z, nobody, whole, p, n_jobs, ordered=True)[0]
+    return search_cells(centers, Z, nobody, whole, p, ordered=True)[0]
 
 
 def _means(points: Array, owner: Array, centers: Array) -> Array:

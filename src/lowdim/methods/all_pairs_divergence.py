@@ -1,32 +1,34 @@
-"""The contract of the methods that compare all neighbours' probabilities, object by object."""
+"""What NeRV and multi-scale SNE share: divergences between probabilities of all neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.backends import native
-from lowdim.base.embedder import Embedder
-from lowdim.callbacks import Watch
+from lowdim.base import Embedder
 from lowdim.checks import Array
-from lowdim.extend.attraction import place_by_divergence
-from lowdim.relations.distances import cross_distances
+from lowdim.extend.divergence import place_by_divergence
+from lowdim.relations.distances import finite_rows
+from lowdim.relations.identical import merge_identical, zero_up_to
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects, relative_dissimilarities
+from lowdim.runtime.scheduling import blocks
 from lowdim.solvers.divergence import AllPairsDivergence
-from lowdim.solvers.initialize import apart, classical_start, given_start, random_start
+from lowdim.solvers.objective import Objective
 from lowdim.solvers.quasi_newton import lbfgs
-from lowdim.solvers.sammon import merge_identical, zero_up_to
+from lowdim.solvers.starts import classical_start, given_start, random_start, separated
 
 INITS = ("pca", "random")
-COARSE = 30  # iterations of each stage but the last
+COARSE_ITERATIONS = 30  # iterations of each stage but the last
 FARTHEST = 1e60  # in units of the training data's largest dissimilarity
-ROWS = 256  # new objects placed at once
+NEW_ROWS = 256  # new objects placed at once
 
 
-class DivergenceEmbedder(Embedder):
+class AllPairsDivergenceEmbedder(Embedder):
     """An embedder that minimises divergences between the probabilities, in the data and on the map,
     of all other objects being an object's neighbours.
 
@@ -44,14 +46,13 @@ class DivergenceEmbedder(Embedder):
         the share of KL(p || q)."""
         raise NotImplementedError
 
-    def _prepare(self, rows: Any) -> tuple[Array, Array, Array]:
+    def _prepare(self, objects: Objects) -> tuple[Array, Array, Array]:
         """All distances and a start, both relative to the largest distance, `_largest`; and the
-        kind of each object, for objects that no distance tells apart stay together."""
+        kind of each object, because objects that no distance tells apart stay together."""
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.tol, "tol", 0)
-        n, k = rows.shape[0], self._check_n_components(rows.shape[0])
-        native.n_threads(self.n_jobs)
-        D, self._largest = self._all_pairs(rows)
+        n, k = objects.n, self._check_n_components(objects.n)
+        D, self._largest = relative_dissimilarities(objects)
         first, kinds = merge_identical(D, zero_up_to(D))
         if not isinstance(self.init, str):
             start = given_start(self.init, (n, k), INITS) / self._largest
@@ -60,10 +61,10 @@ class DivergenceEmbedder(Embedder):
             random = check_random_state(self.random_state)
             start = random_start(n, k, size, random, np.dtype(np.float64))
         else:
-            found = classical_start(D, k, self.n_jobs)
+            found = classical_start(D, k)
             start = np.zeros((n, k))
             start[:, : found.shape[1]] = found
-        return D, apart(np.array(start[first], dtype=np.float64))[kinds], kinds
+        return D, separated(np.array(start[first], dtype=np.float64))[kinds], kinds
 
     def _descend(
         self,
@@ -79,48 +80,42 @@ class DivergenceEmbedder(Embedder):
         def show(Z: Array) -> Array:
             return np.asarray(Z[kinds] * self._unit, dtype=dtype)
 
-        watch = Watch(type(self).__name__, self.max_iter, self.callback, self.verbose)
-        coarse = min(COARSE, self.max_iter // (2 * n_stages))
+        monitor = self._monitor(self.max_iter)
+        coarse = min(COARSE_ITERATIONS, self.max_iter // (2 * n_stages))
         Z, done, history = start[np.unique(kinds, return_index=True)[1]], 0, [np.empty(0)]
         for stage, objective in enumerate(stages, 1):
             most = self.max_iter - done if stage == n_stages else coarse
             found = lbfgs(
-                _tied(objective, kinds), Z, watch, tol=self.tol, show=show, after=done, most=most
+                _tied(objective, kinds), Z, monitor, tol=self.tol, show=show, after=done, most=most
             )
             Z, done = found.x, done + len(found.history) - 1
             history.append(found.history[1:])
-            if watch.stopped:
+            if monitor.stopped:
                 break
         self.kl_divergence_, self.history_ = float(found.value), np.concatenate(history)
         self.n_iter_ = max(1, done)
         self.embedding_ = show(Z)
         return objective
 
-    def _transform(self, rows: Any) -> Array:
-        out = np.empty((rows.shape[0], self.embedding_.shape[1]), dtype=self.embedding_.dtype)
+    def _transform(self, new: NewObjects) -> Array:
+        out = np.empty((new.n, self.embedding_.shape[1]), dtype=self.embedding_.dtype)
         places = self.embedding_.astype(np.float64) / self._unit
-        for part in native.blocks(rows.shape[0], ROWS):
-            if self._precomputed:
-                D = self._dense(rows)[part]
-            else:
-                D = cross_distances(rows[part], self.X_fit_, self._metric, self.n_jobs)
-            if not np.isfinite(D).all():
-                i = int(np.argwhere(~np.isfinite(D))[0, 0]) + part.start
-                raise ValueError(f"X: the distances of row {i} are not finite numbers.")
+        for part in blocks(new.n, NEW_ROWS):
+            D = finite_rows(new.subset(part).distances(), part.start)
             nearest = D.argmin(axis=1)
-            new = D[np.arange(len(D)), nearest] > 0
-            D = np.minimum(D[new].astype(np.float64) / self._largest, FARTHEST)
+            elsewhere = D[np.arange(len(D)), nearest] > 0
+            D = np.minimum(D[elsewhere].astype(np.float64) / self._largest, FARTHEST)
             out[part] = self.embedding_[nearest]
-            if new.any():
-                found = place_by_divergence(D, *self._row_to_new(D), places, self.n_jobs)
-                out[part][new] = found * self._unit
+            if elsewhere.any():
+                found = place_by_divergence(D, *self._row_to_new(D), places)
+                out[part][elsewhere] = found * self._unit
         return out
 
 
-def _tied(objective: AllPairsDivergence, kinds: Array) -> Callable[[Array], tuple[float, Array]]:
+def _tied(objective: AllPairsDivergence, kinds: Array) -> Objective:
     """The objective as a function of the places of the kinds."""
 
-    def of_kinds(Z: Array) -> tuple[float, Array]:
+    def of_kinds(Z: Array, /) -> tuple[float, Array]:
         value, gradient = objective(Z[kinds])
         sums = np.zeros_like(Z)
         np.add.at(sums, kinds, gradient)

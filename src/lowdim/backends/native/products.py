@@ -2,7 +2,7 @@
 
 BLAS multiplies blocks of rows, each symmetric pair of blocks once; the k best of every row and
 column are picked from a tile while it is in cache, and the winners' distances are computed anew
-from the vectors, for the tiles lose digits to cancellation.
+from the vectors, because the tiles lose digits to cancellation.
 """
 
 from __future__ import annotations
@@ -13,61 +13,50 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import memory, native
-from lowdim.checks import Array
+from lowdim.backends.native.heaps import Heaps, rerank
+from lowdim.checks import Array, distances_in_range, is_sparse
+from lowdim.runtime import memory
+from lowdim.runtime.scheduling import blocks, run
 
 TILE = 2048  # objects on a side of a tile of inner products
 SPARE = 8  # candidates beyond k, so that rounding in the tiles cannot lose a neighbour
-NOBODY = np.iinfo(np.int32).max
 
 
-def product_neighbors(X: Any, k: int, cosine: bool, n_jobs: int | None) -> tuple[Array, Array]:
+def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
     """Indices and distances of each row's k nearest other rows."""
     n = X.shape[0]
     shifted, norms = _prepared(X, cosine)
-    m = min(n - 1, k + SPARE)
-    values, ids = empty_heaps(n, m, shifted.dtype)
-    tiles = native.blocks(n, TILE)
+    heaps = Heaps(n, min(n - 1, k + SPARE), shifted.dtype)
+    tiles = blocks(n, TILE)
     locks = {rows.start: threading.Lock() for rows in tiles}
     local = threading.local()
 
     def multiply(pair: tuple[slice, slice]) -> None:
         left, right = pair
         tile = _product(shifted[left], shifted[right], local)
+        first = (left.start, right.start)
         with locks[left.start]:
-            native.offer(
-                tile, norms[right], (left.start, right.start), -2.0, values[left], ids[left]
-            )
+            heaps.offer(tile, first, rows=left, scale=-2.0, offset=norms[right])
         if left != right:
             with locks[right.start]:
-                native.offer(
-                    tile,
-                    norms[left],
-                    (left.start, right.start),
-                    -2.0,
-                    values[right],
-                    ids[right],
-                    columns=True,
-                )
+                heaps.offer(tile, first, rows=right, scale=-2.0, offset=norms[left], columns=True)
 
-    native.run(multiply, combinations_with_replacement(tiles, 2), n_jobs)
+    run(multiply, combinations_with_replacement(tiles, 2))
     exact = shifted if cosine else canonical(X)
-    if hasattr(X, "tocsr"):
-        check_overflow(values, X)
-        return native.rerank(exact, exact, ids, k, cosine, n_jobs)
-    worst = values.max(axis=1)
-    indices, distances = native.rerank(exact, exact, _known(ids), k, cosine, n_jobs)
-    check_overflow(distances, X)
-    if not cosine and m < n - 1:
+    if is_sparse(X):
+        distances_in_range(heaps.values, X)
+        return rerank(exact, exact, heaps.ids, k, cosine)
+    worst = heaps.values.max(axis=1)
+    indices, distances = rerank(exact, exact, heaps.candidates(), k, cosine)
+    distances_in_range(distances, X)
+    if not cosine and worst.size and heaps.ids.shape[1] < n - 1:
         doubt = _in_doubt(distances[:, -1], worst, norms, X.shape[1])
-        _search_again(X, X, indices, distances, doubt, n_jobs, own=True)
+        _search_again(X, X, indices, distances, doubt, own=True)
     return indices, distances
 
 
-def product_query(
-    points: Any, queries: Any, k: int, cosine: bool, n_jobs: int | None
-) -> tuple[Array, Array]:
-    """Indices and distances of the k points nearest to each query."""
+def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, Array]:
+    """Indices and distances of the k points nearest to each query; dense vectors."""
     dtype = points.dtype
     points, queries = _common(points, queries)
     n, m = points.shape[0], min(points.shape[0], k + SPARE)
@@ -78,67 +67,61 @@ def product_query(
     out_d = np.empty((queries.shape[0], k), dtype=dtype)
 
     def search(rows: slice) -> None:
-        values, ids = empty_heaps(rows.stop - rows.start, m, points.dtype)
-        for part in native.blocks(n, TILE):
-            with np.errstate(over="ignore", invalid="ignore"):  # told below, with the remedy
+        heaps = Heaps(rows.stop - rows.start, m, points.dtype)
+        for part in blocks(n, TILE):
+            with np.errstate(over="ignore", invalid="ignore"):  # distances_in_range reports it
                 tile = asked[rows] @ shifted[part].T
-            first = (-1 - tile.shape[0], part.start)
-            native.offer(tile, norms[part], first, -2.0, values, ids)
-        worst = values.max(axis=1)
-        found_i, found_d = native.rerank(exact[0][rows], exact[1], _known(ids), k, cosine, 1)
-        check_overflow(found_d, queries)
+            heaps.offer(tile, (None, part.start), scale=-2.0, offset=norms[part])
+        worst = heaps.values.max(axis=1)
+        found_i, found_d = rerank(exact[0][rows], exact[1], heaps.candidates(), k, cosine)
+        distances_in_range(found_d, queries)
         if not cosine and m < n:
             sizes = np.einsum("ij,ij->i", asked[rows], asked[rows])
             doubt = _in_doubt(found_d[:, -1], worst, sizes, points.shape[1])
-            _search_again(queries[rows], points, found_i, found_d, doubt, 1, own=False)
+            _search_again(queries[rows], points, found_i, found_d, doubt, own=False)
         out_i[rows], out_d[rows] = found_i, found_d
 
-    native.run(search, native.blocks(queries.shape[0], 512), n_jobs)
+    run(search, blocks(queries.shape[0], 512))
     return out_i, out_d
 
 
-def product_sample(
-    X: Any, sample: Array, k: int, cosine: bool, n_jobs: int | None
-) -> tuple[Array, Array]:
+def nearest_of_sample(X: Any, sample: Array, k: int, cosine: bool) -> tuple[Array, Array]:
     """Indices and distances of the k nearest others of some rows; of unit length if cosine.
 
     One pass over X, without a copy of it.
     """
-    center = 0 if cosine or hasattr(X, "tocsr") else _center(X[sample])
+    center = 0 if cosine or is_sparse(X) else _center(X[sample])
     asked = X[sample] - center if np.ndim(center) else X[sample]
     m = min(X.shape[0], k + 1 + SPARE)
-    sixteenths = native.blocks(X.shape[0], -(-X.shape[0] // 16))
-    candidates = np.full((len(sixteenths), len(sample), m), NOBODY, dtype=np.int32)
+    sixteenths = blocks(X.shape[0], -(-X.shape[0] // 16))
+    candidates = np.empty((len(sixteenths), len(sample), m), dtype=np.int32)
 
     def search(number: int) -> None:
-        values, ids = empty_heaps(len(sample), m, X.dtype)
+        heaps = Heaps(len(sample), m, X.dtype)
         local = threading.local()
         begin, end = sixteenths[number].start, sixteenths[number].stop
-        for part in native.blocks(end - begin, TILE):
+        for part in blocks(end - begin, TILE):
             some = X[begin + part.start : begin + part.stop]
             some = some - center if np.ndim(center) else some
             norms = np.zeros(some.shape[0], X.dtype) if cosine else squared_norms(some)
             tile = _product(asked, some, local)
-            first = (-1 - len(sample), begin + part.start)
-            native.offer(tile, norms, first, -2.0, values, ids)
-        candidates[number] = ids
+            heaps.offer(tile, (None, begin + part.start), scale=-2.0, offset=norms)
+        candidates[number] = heaps.candidates()
 
-    native.run(search, range(len(sixteenths)), n_jobs)
-    found = _known(np.concatenate(list(candidates), axis=1))
+    run(search, range(len(sixteenths)))
+    found = np.concatenate(list(candidates), axis=1)
     found[found == sample[:, None]] = -1
-    return native.rerank(X[sample], X, found, k, cosine, n_jobs)
+    return rerank(X[sample], X, found, k, cosine)
 
 
 def squared_norms(X: Any) -> Array:
     """The squared length of each row."""
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(X.dtype)
     return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
-def product_pairs(
-    points: Array, queries: Array, reach: Array, n_jobs: int | None
-) -> tuple[Array, Array, Array]:
+def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Array, Array]:
     """Row, column and distance of every pair with |query - point| at most the point's reach."""
     center = _center(points)
     shifted, norms = _prepared(points, cosine=False)
@@ -155,17 +138,9 @@ def product_pairs(
         near = exact <= reach[columns]
         return rows[near] + part.start, columns[near], exact[near]
 
-    found = native.run(one, native.blocks(queries.shape[0], 128), n_jobs)
+    found = run(one, blocks(queries.shape[0], 128))
     rows, columns, distances = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return rows, columns, distances
-
-
-def check_overflow(distances: Array, X: Any) -> None:
-    if not np.isfinite(distances).all():
-        raise ValueError(
-            f"X: distances overflow {distances.dtype}; its largest entry is {abs(X).max():g}. "
-            "Rescale the columns."
-        )
 
 
 def _in_doubt(farthest: Array, worst: Array, norms: Array, d: int) -> Array:
@@ -188,7 +163,6 @@ def _search_again(
     indices: Array,
     distances: Array,
     doubt: Array,
-    n_jobs: int | None,
     *,
     own: bool,
 ) -> None:
@@ -199,20 +173,20 @@ def _search_again(
         candidates = np.tile(np.arange(len(points), dtype=np.int32), (len(rows), 1))
         if own:
             candidates[np.arange(len(rows)), rows] = -1
-        indices[rows], distances[rows] = native.rerank(
-            queries[rows], points, candidates, indices.shape[1], False, 1
+        indices[rows], distances[rows] = rerank(
+            queries[rows], points, candidates, indices.shape[1], False
         )
 
-    native.run(search, native.blocks(len(doubt), 64), n_jobs)
+    run(search, blocks(len(doubt), 64))
 
 
 def _product(A: Any, B: Any, local: threading.local) -> Array:
-    if hasattr(A, "tocsr"):
+    if is_sparse(A):
         return np.ascontiguousarray((A @ B.T).toarray())
     if not hasattr(local, "buffer"):
         local.buffer = np.empty(TILE * TILE, dtype=A.dtype)
     tile: Array = local.buffer[: len(A) * len(B)].reshape(len(A), len(B))
-    with np.errstate(over="ignore", invalid="ignore"):  # told at the end, with the remedy
+    with np.errstate(over="ignore", invalid="ignore"):  # distances_in_range reports it
         return np.matmul(A, B.T, out=tile)
 
 
@@ -220,7 +194,7 @@ def _prepared(X: Any, cosine: bool) -> tuple[Any, Array]:
     """Rows whose inner products rank the neighbours, and the offset of each column's score."""
     if cosine:
         return unit_rows(X), np.zeros(X.shape[0], dtype=X.dtype)
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         exact = X.astype(np.float64)  # it is not centred, and its product is no faster in float32
         return exact, squared_norms(exact)
     memory.claim(X.nbytes, "A centred copy of X", "Use float32.")
@@ -239,18 +213,9 @@ def unit_rows(X: Any) -> Any:
     return normalize(X)
 
 
-def empty_heaps(n: int, m: int, dtype: Any) -> tuple[Array, Array]:
-    return np.full((n, m), np.inf, dtype=dtype), np.full((n, m), NOBODY, dtype=np.int32)
-
-
-def _known(ids: Array) -> Array:
-    ids[ids == NOBODY] = -1
-    return ids
-
-
 def canonical(X: Any) -> Any:
-    """X, or where it is sparse and has entries of one place apart, a copy with their sums."""
-    if hasattr(X, "tocsr") and not X.has_canonical_format:
+    """X, or a copy with summed duplicates where it is sparse and has any."""
+    if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X

@@ -1,11 +1,11 @@
-"""New points on a map that stays as it is: each where its own stress is least."""
+"""New points by stress: each where its own weighted stress against the map is least."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lowdim.backends import native
 from lowdim.checks import Array
+from lowdim.runtime.scheduling import blocks, run
 
 ROWS = 32  # rows placed at once
 STARTS = 8  # nearest objects tried as a start
@@ -13,13 +13,19 @@ MAX_ITER = 200
 TOL = 1e-12
 
 
-def place_by_stress(D: Array, W: Array, Y: Array, n_jobs: int | None = None) -> Array:
+def place_by_stress(D: Array, W: Array, Y: Array) -> Array:
     """Points x that minimise sum_j W_ij (D_ij - |x_i - y_j|)^2 over frozen y_j, row by row.
 
     Starts from the best of the nearest objects' places and their centroid, and takes Newton steps
     where they lower the stress, else the step of majorization, which never raises it. Rows do not
-    depend on each other. Needs a positive weight in every row.
+    depend on each other. A weight of zero marks an unknown distance.
     """
+    unknown = ~(W > 0).any(axis=1)
+    if unknown.any():
+        raise ValueError(
+            f"X: row {int(unknown.argmax())} has no known dissimilarity to a training object, so "
+            "it cannot be placed."
+        )
     Y = np.ascontiguousarray(Y, dtype=np.float64)
     out = np.empty((D.shape[0], Y.shape[1]))
 
@@ -27,7 +33,7 @@ def place_by_stress(D: Array, W: Array, Y: Array, n_jobs: int | None = None) -> 
         part = _Rows(np.asarray(D[rows], dtype=np.float64), np.asarray(W[rows], np.float64), Y)
         out[rows] = part.descend(part.start())
 
-    native.run(place, native.blocks(D.shape[0], ROWS), n_jobs)
+    run(place, blocks(D.shape[0], ROWS))
     return out
 
 
@@ -40,7 +46,8 @@ class _Rows:
 
     def start(self) -> Array:
         k = min(STARTS, self.D.shape[1])
-        nearest = np.argsort(self.D, axis=1, kind="stable")[:, :k]
+        known = np.where(self.W > 0, self.D, np.inf)
+        nearest = np.argsort(known, axis=1, kind="stable")[:, :k]
         places = self.Y[nearest]
         tried = np.concatenate([places.mean(axis=1, keepdims=True), places], axis=1)
         losses = np.stack([self.stress(tried[:, t]) for t in range(k + 1)], axis=1)

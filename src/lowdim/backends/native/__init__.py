@@ -1,0 +1,60 @@
+"""The engine of the CPU: the compiled core, and BLAS in tiles over threads.
+
+This package alone imports the extension. It implements `lowdim.backends.protocol.Backend`.
+"""
+
+from typing import Any
+
+from lowdim import _native
+from lowdim.backends.native.affinities import memberships as memberships
+from lowdim.backends.native.affinities import perplexity_affinities as perplexity_affinities
+from lowdim.backends.native.algebra import matmul as matmul
+from lowdim.backends.native.algebra import spmm as spmm
+from lowdim.backends.native.divergence import divergence_gradient as divergence_gradient
+from lowdim.backends.native.divergence import place_by_divergence as place_by_divergence
+from lowdim.backends.native.forces import Attraction
+from lowdim.backends.native.forces import curve_order as curve_order
+from lowdim.backends.native.forces import momentum_step as momentum_step
+from lowdim.backends.native.graphs import floyd_warshall as floyd_warshall
+from lowdim.backends.native.graphs import fuzzy_union as fuzzy_union
+from lowdim.backends.native.graphs import level_structure as level_structure
+from lowdim.backends.native.graphs import shortest_paths as shortest_paths
+from lowdim.backends.native.graphs import symmetrize as symmetrize
+from lowdim.backends.native.heaps import Heaps
+from lowdim.backends.native.heaps import smallest as smallest
+from lowdim.backends.native.index import build_index as build_index
+from lowdim.backends.native.index import exact_search_seconds as exact_search_seconds
+from lowdim.backends.native.layout import layout_arcs as layout_arcs
+from lowdim.backends.native.layout import layout_epochs as layout_epochs
+from lowdim.backends.native.layout import layout_radii as layout_radii
+from lowdim.backends.native.local import barycentric_weights as barycentric_weights
+from lowdim.backends.native.products import nearest as nearest
+from lowdim.backends.native.products import nearest_to as nearest_to
+from lowdim.backends.native.products import pairs_within as pairs_within
+from lowdim.backends.native.ranks import compare_orders as compare_orders
+from lowdim.backends.native.ranks import squared_distances as squared_distances
+from lowdim.backends.native.repulsion import frozen_field as frozen_field
+from lowdim.backends.native.repulsion import repulsion as repulsion
+from lowdim.backends.native.stress import curvilinear_sweep as curvilinear_sweep
+from lowdim.backends.native.stress import isotonic as isotonic
+from lowdim.backends.native.stress import meet_in_tiles as meet_in_tiles
+from lowdim.backends.native.stress import pair_distances as pair_distances
+from lowdim.backends.native.stress import pair_gradient as pair_gradient
+from lowdim.backends.native.stress import sammon_gradient as sammon_gradient
+from lowdim.backends.native.stress import stress_gradient as stress_gradient
+from lowdim.backends.similarity import Similarity
+
+
+def description() -> str:
+    """The instruction set in use."""
+    return str(_native.isa())
+
+
+def attraction(P: Any, similarity: Similarity) -> Attraction:
+    """The attraction along the edges of a CSR matrix."""
+    return Attraction(P, similarity)
+
+
+def heaps(n: int, k: int, dtype: Any) -> Heaps:
+    """Empty heaps for the k smallest scores of n rows."""
+    return Heaps(n, k, dtype)

@@ -1,0 +1,43 @@
+"""Neighbour graphs: symmetry, shortest paths, breadth-first levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim import _native
+from lowdim.backends.native.sparse import csr_indices, csr_matrix
+from lowdim.checks import Array
+from lowdim.runtime.context import current
+
+
+def symmetrize(graph: Any, how: str) -> Any:
+    """A CSR graph combined with its transpose: "union", "mutual", "mean" or "half-sum"."""
+    parts = _native.symmetrize(*csr_indices(graph), graph.data, how, current().threads)
+    return csr_matrix(parts, graph.shape)
+
+
+def fuzzy_union(graph: Any, mix: float) -> Any:
+    """A fuzzy CSR graph combined with its transpose: `mix` of the union, the rest intersection."""
+    parts = _native.fuzzy_union(*csr_indices(graph), graph.data, mix, current().threads)
+    return csr_matrix(parts, graph.shape)
+
+
+def shortest_paths(graph: Any, sources: Array) -> Array:
+    """Lengths of the shortest paths from each source to every node of a CSR graph."""
+    out = np.empty((len(sources), graph.shape[0]), dtype=graph.dtype)
+    start = np.asarray(sources, dtype=np.int32)
+    _native.shortest_paths(*csr_indices(graph), graph.data, start, out, current().threads)
+    return out
+
+
+def floyd_warshall(lengths: Array) -> None:
+    """All shortest paths of a dense matrix of arc lengths, in place."""
+    _native.floyd_warshall(lengths, current().threads)
+
+
+def level_structure(graph: Any) -> tuple[int, int]:
+    """Number of breadth-first levels from a peripheral node, and the width of the widest."""
+    depth, widest = _native.level_structure(*csr_indices(graph))
+    return int(depth), int(widest)

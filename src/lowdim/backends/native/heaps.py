@@ -1,0 +1,107 @@
+"""The smallest entries of rows, collected tile by tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim import _native
+from lowdim.backends.native.sparse import csr_indices
+from lowdim.checks import Array, is_sparse
+from lowdim.runtime.context import current
+
+NO_ID = np.iinfo(np.int32).max  # marks the free places of a heap
+
+
+class Heaps:
+    """The k smallest scores offered to each of n rows, with the columns they came from."""
+
+    def __init__(self, n: int, k: int, dtype: Any) -> None:
+        self.values = np.full((n, k), np.inf, dtype=dtype)
+        self.ids = np.full((n, k), NO_ID, dtype=np.int32)
+
+    def offer(
+        self,
+        tile: Array,
+        first: tuple[int | None, int],
+        *,
+        rows: slice | Array | None = None,
+        scale: float = 1.0,
+        offset: Array | None = None,
+        columns: bool = False,
+    ) -> None:
+        """Offer the scores `scale * tile + offset` to the heaps of some rows (default: all).
+
+        Parameters
+        ----------
+        tile : array (a, b)
+        first : (int or None, int)
+            Numbers of the objects of the tile's first row and first column. An object is not
+            offered to itself; None says that the rows are no objects of the columns' set.
+        rows : slice or array of int, default=None
+            The heaps of the tile's rows, or of its columns if `columns`.
+        scale, offset : float and array, default=1 and zeros
+            The score is `scale * tile + offset`, with an offset for each column (for each row
+            if `columns`).
+        columns : bool, default=False
+            Offer to the heaps of the tile's columns.
+        """
+        own = slice(None) if rows is None else rows
+        first_row = -1 - len(tile) if first[0] is None else first[0]
+        if offset is None:
+            offset = np.zeros(tile.shape[0 if columns else 1], dtype=tile.dtype)
+        kernel = _native.offer_to_columns if columns else _native.offer_to_rows
+        values, ids = self.values[own], self.ids[own]
+        kernel(tile, offset, first_row, first[1], scale, values, ids, 1)
+        if isinstance(own, np.ndarray):  # these were copies
+            self.values[own], self.ids[own] = values, ids
+
+    def clear(self, rows: Array) -> None:
+        """Empty the heaps of some rows."""
+        self.values[rows], self.ids[rows] = np.inf, NO_ID
+
+    def incomplete(self) -> Array:
+        """The rows that were offered fewer than k scores."""
+        return np.flatnonzero((self.ids == NO_ID).any(axis=1))
+
+    def sorted(self) -> tuple[Array, Array]:
+        """Columns and scores of each row, ordered by (score, column)."""
+        order = np.lexsort((self.ids, self.values), axis=1)
+        return (
+            np.take_along_axis(self.ids, order, axis=1),
+            np.take_along_axis(self.values, order, axis=1),
+        )
+
+    def candidates(self) -> Array:
+        """The columns in no order, with -1 in free places."""
+        self.ids[self.ids == NO_ID] = -1
+        return self.ids
+
+
+def smallest(values: Array, k: int, *, own: bool = False) -> tuple[Array, Array]:
+    """Columns and values of each row's k smallest entries, ordered by (value, column).
+
+    With `own`, row i and column i are the same object, which is left out.
+    """
+    heaps = Heaps(values.shape[0], k, values.dtype)
+    heaps.offer(np.ascontiguousarray(values), (0 if own else None, 0))
+    return heaps.sorted()
+
+
+def rerank(
+    queries: Any, points: Any, candidates: Array, k: int, cosine: bool
+) -> tuple[Array, Array]:
+    """The k nearest of each row's candidates by exact distance, ordered by (distance, index).
+
+    Rows are those of arrays or of CSR matrices; a candidate of -1 is skipped.
+    """
+    ids = np.empty((queries.shape[0], k), dtype=np.int32)
+    distances = np.empty((queries.shape[0], k), dtype=queries.dtype)
+    out = (candidates, cosine, ids, distances, current().threads)
+    if is_sparse(points):
+        parts = (*csr_indices(queries), queries.data, *csr_indices(points), points.data)
+        _native.rerank_sparse(*parts, points.shape[1], *out)
+    else:
+        _native.rerank(queries, points, *out)
+    return ids, distances

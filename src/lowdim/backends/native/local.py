@@ -1,0 +1,16 @@
+"""Small linear systems, one an object."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lowdim import _native
+from lowdim.checks import Array
+from lowdim.runtime.context import current
+
+
+def barycentric_weights(grams: Array, reg: float) -> Array:
+    """Affine weights w with (G + reg tr(G) I) w proportional to 1, for each Gram matrix."""
+    weights = np.empty(grams.shape[:2], dtype=grams.dtype)
+    _native.barycentric_weights(grams, reg, weights, current().threads)
+    return weights

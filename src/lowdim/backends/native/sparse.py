@@ -1,0 +1,24 @@
+"""CSR matrices in the types of the core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim.checks import Array
+
+
+def csr_indices(A: Any) -> tuple[Array, Array]:
+    """The index arrays of a CSR matrix as int64 and int32."""
+    return A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)
+
+
+def csr_matrix(parts: tuple[Array, Array, Array], shape: tuple[int, int]) -> Any:
+    """A SciPy CSR array with indices of 32 bits wherever they fit: scikit-learn takes no others."""
+    from scipy.sparse import csr_array
+
+    indptr, indices, data = parts
+    if len(indices) <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32, copy=False)
+    return csr_array((data, indices, indptr), shape=shape)

@@ -1,0 +1,73 @@
+"""Scalar products of several subjects' dissimilarities, for individual differences scaling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.matrices.gram import double_center
+from lowdim.relations.distances import check_dissimilarities
+from lowdim.relations.objects import Objects
+from lowdim.runtime import memory
+
+
+class Subjects(Objects):
+    """What several subjects say of the same n objects.
+
+    Attributes
+    ----------
+    products : array (n_subjects, n, n)
+        Double-centred squared dissimilarities B_k, each with sum of squares one.
+    scales : array (n_subjects,)
+        The unit of each subject's dissimilarities.
+    """
+
+    metric_name = "precomputed"
+    _description = "dissimilarities of several subjects"
+
+    def __init__(self, products: Array, scales: Array) -> None:
+        self.products, self.scales = products, scales
+        self.n, self.dtype = products.shape[1], products.dtype
+
+
+def subjects_of(X: Any, n: int | None = None) -> Subjects:
+    """The subjects whose matrices of dissimilarities X holds; n fixes the number of objects."""
+    shape = getattr(X, "shape", None)
+    if not (isinstance(X, list | tuple) or (shape is not None and len(shape) == 3)):
+        found = f"an array of shape {shape}" if shape is not None else f"a {type(X).__name__}"
+        raise ValueError(
+            "X must be a list of matrices of dissimilarities, one a subject, or an array "
+            f"(n_subjects, n_objects, n_objects); got {found}. Wrap a single matrix in a list."
+        )
+    if len(X) == 0:
+        raise ValueError("X holds no subjects: give one matrix of dissimilarities for each.")
+    given = [check_dissimilarities(D, f"X[{k}]") for k, D in enumerate(X)]
+    n = len(given[0]) if n is None else n
+    for k, D in enumerate(given):
+        if len(D) != n:
+            raise ValueError(
+                f"X[{k}] is about {len(D)} objects, but there are {n}: all subjects must judge the "
+                "same objects, in the same order."
+            )
+    if n < 2:
+        raise ValueError(f"X: n_objects = {n}, but a map needs at least 2 objects.")
+    dtype = np.result_type(*given)
+    memory.claim(
+        len(given) * n * n * dtype.itemsize,
+        f"The scalar products of {len(given)} subjects and {n} objects",
+        "Fit to some of the subjects and use transform for the others.",
+    )
+    B, scales = np.empty((len(given), n, n), dtype), np.empty(len(given))
+    for k, D in enumerate(given):
+        largest = float(D.max())
+        if largest == 0:
+            raise ValueError(
+                f"X[{k}]: all dissimilarities are zero, so the subject tells nothing about the "
+                "objects. Leave it out."
+            )
+        inner = double_center((D / D.dtype.type(largest)) ** 2)
+        size = float(np.linalg.norm(inner.astype(np.float64)))
+        B[k], scales[k] = inner / D.dtype.type(size), largest * np.sqrt(size)
+    return Subjects(B, scales)

@@ -1,0 +1,163 @@
+"""New objects as `transform` sees them: by their distances to the training objects."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import backend
+from lowdim.checks import Array, is_sparse
+from lowdim.relations.distances import cross_distances, defined
+from lowdim.relations.lists import nearest_within, padded
+from lowdim.relations.objects import MeasuredObjects, Objects
+from lowdim.relations.precomputed import sparse_rows
+from lowdim.relations.search import within_reach
+
+
+class NewObjects(Protocol):
+    """New objects and their distances to the training objects.
+
+    Lists of neighbours of different lengths are filled up with infinite distances.
+    """
+
+    n: int
+
+    def subset(self, rows: Any) -> NewObjects:
+        """Some of the new objects."""
+
+    def among(self, known: Array) -> NewObjects:
+        """The same new objects, with some of the training objects alone."""
+
+    def distances(self) -> Array:
+        """All distances, new x known."""
+
+    def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
+        """Indices and distances of the k nearest training objects."""
+
+    def within(self, radius: float) -> tuple[Array, Array]:
+        """Those up to a radius, or the nearest one where there is none."""
+
+    def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
+        """New object, training object and distance of all pairs up to the latter's reach."""
+
+    def vectors(self) -> Any:
+        """The new objects as rows of numbers."""
+
+
+class MeasuredNewObjects:
+    """Rows that are measured against those of the training objects."""
+
+    def __init__(self, rows: Any, known: MeasuredObjects) -> None:
+        if rows.dtype.kind == "f" and known.rows.dtype.kind == "f":
+            rows = rows.astype(known.rows.dtype, copy=False)
+        self.rows, self.known, self.n = rows, known, rows.shape[0]
+
+    def subset(self, rows: Any) -> MeasuredNewObjects:
+        return MeasuredNewObjects(self.rows[rows], self.known)
+
+    def among(self, known: Array) -> MeasuredNewObjects:
+        return MeasuredNewObjects(self.rows, self.known.subset(known))
+
+    def distances(self) -> Array:
+        D = cross_distances(self.rows, self.known.rows, self.known.metric)
+        defined(D, self.known.metric, None, np.arange(self.known.n))
+        return D
+
+    def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
+        return self.known.search(k, method)(self.rows)
+
+    def within(self, radius: float) -> tuple[Array, Array]:
+        return nearest_within(self.distances(), radius)
+
+    def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
+        return within_reach(self.known.rows, self.rows, reach, self.known.metric)
+
+    def vectors(self) -> Any:
+        return self.rows
+
+
+class NewDissimilarities:
+    """Given dissimilarities, new x known; NaN marks an unknown one where that is allowed."""
+
+    def __init__(self, matrix: Array) -> None:
+        self.matrix, self.n = matrix, len(matrix)
+
+    def subset(self, rows: Any) -> NewDissimilarities:
+        return NewDissimilarities(self.matrix[rows])
+
+    def among(self, known: Array) -> NewDissimilarities:
+        return NewDissimilarities(self.matrix[:, known])
+
+    def distances(self) -> Array:
+        return self.matrix
+
+    def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
+        return backend().smallest(self.matrix, k)
+
+    def within(self, radius: float) -> tuple[Array, Array]:
+        return nearest_within(self.matrix, radius)
+
+    def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
+        new, known = np.nonzero(self.matrix <= reach)
+        return new, known, self.matrix[new, known]
+
+    def vectors(self) -> Any:
+        return self.matrix
+
+
+class NewSparseDissimilarities:
+    """Given dissimilarities to some of the training objects; stored zeros count."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix, self.n = matrix, matrix.shape[0]
+
+    def subset(self, rows: Any) -> NewSparseDissimilarities:
+        return NewSparseDissimilarities(self.matrix[rows])
+
+    def among(self, known: Array) -> NewSparseDissimilarities:
+        return NewSparseDissimilarities(self.matrix[:, known])
+
+    def distances(self) -> Array:
+        raise ValueError(
+            "X: the dissimilarities to all training objects are needed as a dense array, got a "
+            "sparse matrix. Use X.toarray() if it holds them all."
+        )
+
+    def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
+        return padded(*sparse_rows(self.matrix, k, None))
+
+    def within(self, radius: float) -> tuple[Array, Array]:
+        return padded(*sparse_rows(self.matrix, None, radius))
+
+    def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
+        stored = self.matrix.tocoo()
+        near = stored.data <= reach[stored.coords[1]]
+        return stored.coords[0][near], stored.coords[1][near], stored.data[near]
+
+    def vectors(self) -> Any:
+        return self.matrix
+
+
+def as_new(objects: Objects) -> NewObjects:
+    """Training objects placed as if they were new."""
+    if isinstance(objects, MeasuredObjects):
+        return MeasuredNewObjects(objects.rows, objects)
+    return NewDissimilarities(objects.all_pairs())
+
+
+def given_relations(X: Any, *, unknown_pairs: bool = False) -> NewObjects:
+    """New objects by their given dissimilarities to the training objects."""
+    if is_sparse(X) and not unknown_pairs:
+        X = checks.vectors(X, sparse=True)
+        _not_negative(X.data)
+        return NewSparseDissimilarities(X)
+    X = checks.vectors(X, allow_nan=unknown_pairs)
+    _not_negative(X)
+    return NewDissimilarities(X)
+
+
+def _not_negative(values: Array) -> None:
+    if values.size and np.nanmin(values, initial=0) < 0:
+        raise ValueError(f"X: dissimilarities must not be negative, found {np.nanmin(values):g}.")

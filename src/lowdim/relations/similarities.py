@@ -1,0 +1,35 @@
+"""Objects known by their similarities: a kernel matrix or a matrix of affinities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowdim import checks
+from lowdim.checks import is_sparse
+from lowdim.relations.distances import check_square
+from lowdim.relations.objects import Objects
+
+
+class Similarities(Objects):
+    """A square matrix of similarities, dense or sparse."""
+
+    metric_name = "precomputed"
+    _description = "a matrix of similarities"
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix, self.n, self.dtype = matrix, matrix.shape[0], matrix.dtype
+
+
+def similarities_of(X: Any, name: str, *, nonnegative: bool = False) -> Similarities:
+    """A matrix of similarities given by the user; symmetric and not negative where that is asked.
+
+    `name` says in messages what the similarities are: "kernel", "affinity".
+    """
+    W = checks.vectors(X, sparse=True) if is_sparse(X) else check_square(X)
+    if not nonnegative:
+        return Similarities(W)
+    if W.shape[0] != W.shape[1] or abs(W - W.T).max() > 1e-9 * abs(W).max():
+        raise ValueError(f"X: a precomputed {name} must be square and symmetric.")
+    if W.min() < 0:
+        raise ValueError(f"X: a precomputed {name} must not be negative, found {W.min():g}.")
+    return Similarities(W)

@@ -1,0 +1,1 @@
+"""Where and with what a computation runs: device, threads, memory, and the scheduling of work."""

@@ -1,0 +1,169 @@
+"""The resources of a computation: device, threads and memory.
+
+They are chosen once, when a public call begins, and are then read wherever they are needed, so that
+no function passes them on. `compute` sets them for a block of code; what it leaves open is taken
+from the environment (`LOWDIM_DEVICE`, `LOWDIM_NUM_THREADS`, `LOWDIM_MEMORY`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from lowdim.checks import integer
+
+if TYPE_CHECKING:
+    from lowdim.backends.protocol import Backend
+
+ENGINES = {"cpu": "lowdim.backends.native"}
+"""The module that implements `lowdim.backends.protocol.Backend` for each device."""
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+@dataclass(frozen=True)
+class Compute:
+    """The resources of a computation.
+
+    Parameters
+    ----------
+    device : str
+        Where the primitives run; one of `ENGINES`.
+    threads : int
+        Number of threads that may work at the same time.
+    memory : int or None
+        Bytes that the computation may take; None stands for what the machine has free.
+    """
+
+    device: str
+    threads: int
+    memory: int | None = None
+
+    @property
+    def backend(self) -> Backend:
+        """The engine of the device."""
+        return import_module(ENGINES[self.device])
+
+
+_chosen: ContextVar[Compute | None] = ContextVar("lowdim.compute", default=None)
+
+
+def current() -> Compute:
+    """The resources of the running computation, or those of the environment outside of one."""
+    return _chosen.get() or _from_environment()
+
+
+@contextmanager
+def compute(
+    device: str | None = None,
+    *,
+    n_jobs: int | None = None,
+    memory: int | str | None = None,
+) -> Iterator[Compute]:
+    """Choose the device, the threads and the memory for all calls in a block of code.
+
+    Parameters
+    ----------
+    device : str, default=None
+        Where to compute: "cpu". None leaves the choice to the surrounding block, or to the
+        environment variable `LOWDIM_DEVICE`.
+    n_jobs : int, default=None
+        Number of threads; a negative number counts back from all of them, so that -1 takes all.
+        None leaves the choice to the surrounding block, or to `LOWDIM_NUM_THREADS`, or takes all
+        cores. An estimator's own `n_jobs` comes first. Results do not depend on it.
+    memory : int or str, default=None
+        Bytes that a computation may take, as a number or a text such as "8GB". None leaves the
+        choice to the surrounding block, or to `LOWDIM_MEMORY`, or takes what the machine has free.
+
+    Yields
+    ------
+    Compute
+        The resources that are used inside the block.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> with lowdim.compute(n_jobs=1, memory="2GB") as resources:
+    ...     resources.threads, resources.memory
+    (1, 2000000000)
+    """
+    outer = current()
+    inner = Compute(
+        outer.device if device is None else _device(device, "device"),
+        n_threads(n_jobs),
+        outer.memory if memory is None else _bytes(memory, "memory"),
+    )
+    with using(inner):
+        yield inner
+
+
+@contextmanager
+def using(resources: Compute) -> Iterator[None]:
+    """Make these the resources of the calling thread."""
+    token = _chosen.set(resources)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def n_threads(n_jobs: int | None = None) -> int:
+    """The number of threads that `n_jobs` stands for; None takes those of the computation."""
+    available = current().threads
+    if n_jobs is None:
+        return available
+    count = integer(n_jobs, "n_jobs", -(10**6), 10**6)
+    if count == 0:
+        raise ValueError("n_jobs must not be 0: give a number of threads, or -1 or None for all.")
+    return count if count > 0 else max(1, available + 1 + count)
+
+
+def with_threads(threads: int) -> Compute:
+    """The current resources with another number of threads."""
+    return replace(current(), threads=threads)
+
+
+def _from_environment() -> Compute:
+    device = os.environ.get("LOWDIM_DEVICE") or "cpu"
+    memory = os.environ.get("LOWDIM_MEMORY")
+    return Compute(
+        _device(device, "LOWDIM_DEVICE"),
+        _environment_threads(),
+        _bytes(memory, "LOWDIM_MEMORY") if memory else None,
+    )
+
+
+def _environment_threads() -> int:
+    asked = os.environ.get("LOWDIM_NUM_THREADS")
+    if asked:
+        if not asked.isdecimal():
+            raise ValueError(f"LOWDIM_NUM_THREADS must be a whole number, got {asked!r}.")
+        return max(1, int(asked))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _device(name: object, argument: str) -> str:
+    if not isinstance(name, str) or name not in ENGINES:
+        known = ", ".join(map(repr, ENGINES))
+        raise ValueError(f"{argument} must be one of {known}; got {name!r}.")
+    return name
+
+
+def _bytes(amount: int | str, argument: str) -> int:
+    """A number of bytes, also from a text such as "8GB" or "500 MB"."""
+    if not isinstance(amount, str):
+        return integer(amount, argument, 1)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)I?B?\s*", amount.upper())
+    if found is None or float(found[1]) == 0:
+        raise ValueError(
+            f"{argument} must be a number of bytes or a text such as '8GB', got {amount!r}."
+        )
+    return int(float(found[1]) * _UNITS[found[2]])

@@ -1,0 +1,117 @@
+"""Work in blocks over threads, with results that do not depend on the number of threads.
+
+Work is cut into blocks that depend on the data alone, and BLAS is held to one thread inside a
+block, because its sums change with the number of its threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from lowdim.runtime.context import current, n_threads, using, with_threads
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+BLOCK_ROWS = 256  # rows of a dense matrix handled at once
+
+
+class _BlasHold:
+    """Holds BLAS to one thread while any caller is inside; nested and concurrent use is allowed."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.depth = 0
+        self.libraries: list[Any] = []
+        self.before: list[int] = []
+
+    def __enter__(self) -> None:
+        from threadpoolctl import ThreadpoolController
+
+        with self.lock:
+            self.depth += 1
+            if self.depth == 1:
+                self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                self.before = [library.num_threads for library in self.libraries]
+                self._set([1] * len(self.libraries))
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0:
+                self._set(self.before)
+
+    def _set(self, counts: list[int]) -> None:
+        for library, count in zip(self.libraries, counts, strict=True):
+            # Newer versions of threadpoolctl give OpenBLAS to the thread that set it first, but
+            # the last to leave may be another one.
+            release = getattr(library, "clear_controlling_thread", lambda force: None)
+            release(force=True)
+            library.set_num_threads(count)
+            release(force=True)
+
+    def forget_other_threads(self, inside: int) -> None:
+        """After a fork, in the child: only the forking thread goes on, `inside` contexts deep."""
+        self.lock = threading.Lock()
+        if self.depth > 0 and inside == 0:
+            self._set(self.before)
+        self.depth = inside
+
+
+_hold = _BlasHold()
+_inside = threading.local()  # how many `blas_on_one_thread` contexts this thread is in
+
+
+@contextmanager
+def blas_on_one_thread() -> Iterator[None]:
+    """Hold BLAS to one thread, so that sums keep their order; threads are ours alone."""
+    with _hold:
+        _inside.depth = getattr(_inside, "depth", 0) + 1
+        try:
+            yield
+        finally:
+            _inside.depth -= 1
+
+
+if hasattr(os, "register_at_fork"):
+    # The lock may be held by a thread that does not exist in the child.
+    os.register_at_fork(
+        after_in_child=lambda: _hold.forget_other_threads(getattr(_inside, "depth", 0))
+    )
+
+
+@contextmanager
+def running(n_jobs: int | None) -> Iterator[None]:
+    """The computation of one public call: `n_jobs` threads, and BLAS held to one."""
+    with using(with_threads(n_threads(n_jobs))), blas_on_one_thread():
+        yield
+
+
+def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Call `work` on every item, in threads; results in the order of the items.
+
+    What `work` itself calls runs on one thread, unless there is a single item.
+    """
+    items = list(items)
+    threads = min(current().threads, len(items))
+    with blas_on_one_thread():
+        if threads <= 1:
+            return [work(item) for item in items]
+        inner = with_threads(1)
+
+        def one(item: Item) -> Result:
+            with using(inner):
+                return work(item)
+
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(one, items))
+
+
+def blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:
+    """[0, n) in consecutive slices of the given size."""
+    return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]

@@ -1,0 +1,146 @@
+"""Where iterations start: a given array, classical scaling, principal axes, chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.matrices.gram import gram_operator, squared_means
+from lowdim.relations.geodesics import shortest_path_lengths
+from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.objects import Objects
+from lowdim.relations.pairs import Pairs
+from lowdim.solvers.spectral import top_eigenpairs
+from lowdim.solvers.spectral_start import spectral_start
+from lowdim.solvers.svd import principal_scores
+
+FILL_IN_UP_TO = 1500  # objects up to which incomplete pairs are filled in completely
+LANDMARKS = 200
+START_SIZE = 1e-4  # standard deviation of the first coordinate where a map begins to unfold
+
+
+def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
+    """A start that the user gave as an array, checked."""
+    is_array = hasattr(init, "shape") or isinstance(init, list | tuple)
+    found = np.shape(init) if is_array else repr(init)
+    if found != shape:
+        listed = ", ".join(map(repr, names))
+        raise ValueError(
+            f"init must be one of {listed} or an array of shape {shape}, one row of n_components "
+            f"coordinates for each object; got {found}."
+        )
+    return np.asarray(checks.vectors(init, name="init"))
+
+
+def random_start(
+    n: int, k: int, size: float, random: np.random.RandomState, dtype: np.dtype[np.generic]
+) -> Array:
+    """Points spread evenly over a centred box whose distances have the root mean square `size`."""
+    spread = (random.uniform(size=(n, k)) - 0.5) * size * np.sqrt(6 / k)
+    return np.asarray(spread, dtype=dtype)
+
+
+def classical_start(D: Array, k: int) -> Array:
+    """Classical scaling of a full matrix; how Euclidean it is does not matter for a start."""
+    found = top_eigenpairs(gram_operator(D), k)
+    return np.asarray(found.vectors * np.sqrt(np.maximum(found.values, 0)).astype(D.dtype))
+
+
+def landmark_start(
+    distances: Callable[[Array], Array],
+    n: int,
+    k: int,
+    random: np.random.RandomState,
+) -> Array:
+    """Landmark scaling (de Silva and Tenenbaum 2004): `distances` measures from some objects."""
+    chosen = np.sort(random.permutation(n)[: max(LANDMARKS, 2 * k)])
+    rows = distances(chosen.astype(np.int32))
+    D = np.ascontiguousarray(rows[:, chosen])
+    D = np.maximum(D, D.T)
+    found = top_eigenpairs(gram_operator(D), k)
+    kept = found.values > 1e-12 * found.values.max()
+    scale = np.where(kept, found.values, np.inf) ** -0.5
+    offsets = 0.5 * (squared_means(D).astype(D.dtype)[:, None] - rows**2)
+    return np.asarray(offsets.T @ (found.vectors * scale.astype(D.dtype)))
+
+
+def start_from_pairs(pairs: Pairs, k: int, random: np.random.RandomState) -> Array:
+    """Classical scaling of known pairs, the unknown ones filled in by shortest paths."""
+    if pairs.complete:
+        return classical_start(pairs.matrix(pairs.values), k)
+    graph = pairs.graph(pairs.values)
+    if pairs.n > FILL_IN_UP_TO:
+        return landmark_start(
+            lambda sources: shortest_path_lengths(graph, sources), pairs.n, k, random
+        )
+    D = shortest_path_lengths(graph)
+    return classical_start(np.maximum(D, D.T), k)
+
+
+def layout_start(
+    init: Any,
+    dim: int,
+    objects: Objects,
+    graph: NeighborGraph,
+    random: np.random.RandomState,
+) -> Array:
+    """Where a descent on attracting and repelling forces begins: a very small map.
+
+    "pca" stands for principal components of vectors and, equivalently, classical scaling of
+    dissimilarities; where only a graph is known, its spectral layout. An array is taken as it is.
+    """
+    names = ("pca", "spectral", "random")
+    n, shape = objects.n, (objects.n, dim)
+    if not isinstance(init, str):
+        return given_start(init, shape, names)
+    checks.choice(init, "init", names)
+    if init == "random":
+        return np.asarray(START_SIZE * random.standard_normal(shape))
+    vectors = objects.vectors("init='pca'") if objects.has_vectors else None
+    if init == "pca" and vectors is not None:
+        start = principal_scores(vectors, dim, random)
+    elif init == "pca" and objects.complete and not objects.measured:
+        given = objects.all_pairs()
+        start = landmark_start(lambda chosen: given[chosen], n, dim, random)
+    else:
+        links = graph.adjacency().astype(np.float32)
+        links.data[:] = 1
+        start = spectral_start(links, dim, random, rows=vectors)
+    start = np.asarray(start, dtype=np.float64)
+    size = float(start[:, 0].std())
+    start = start * (START_SIZE / size if size > 0 else 0.0)
+    flat = np.ptp(start, axis=0) == 0  # what has no extent yet could never get any
+    start[:, flat] = START_SIZE * random.standard_normal((n, int(flat.sum())))
+    return np.asarray(start)
+
+
+def spread_out(Y: Array, random: np.random.RandomState, size: float, noise: float) -> Array:
+    """A start stretched to the given size along every axis, about 0, with a little noise on it.
+
+    The noise goes by the order of the objects along the first axis, so that the order of the rows
+    does not matter.
+    """
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    width = np.where(high > low, high - low, 1)
+    out = np.asarray(size * ((Y - (low + high) / 2) / width), dtype=np.float64)
+    out[np.argsort(Y[:, 0], kind="stable")] += random.normal(scale=noise * size, size=Y.shape)
+    return out
+
+
+def separated(Y: Array) -> Array:
+    """Coinciding points moved apart by very little, and flat dimensions opened: there the stress
+    has no gradient to follow."""
+    size = float(np.abs(Y).max(initial=0.0))
+    nudge = 1e-4 * (size or 1.0) * np.random.RandomState(0).standard_normal(Y.shape)
+    flat = np.ptp(Y, axis=0) <= 1e-9 * size
+    Y[:, flat] += nudge[:, flat]
+    _, kind, count = np.unique(
+        np.round(Y / (1e-9 * (size or 1.0))), axis=0, return_inverse=True, return_counts=True
+    )
+    same = count[kind.ravel()] > 1
+    Y[same] += nudge[same]
+    return Y
