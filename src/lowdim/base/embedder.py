@@ -22,8 +22,6 @@ from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_r
 from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, objects_of
 from lowdim.runtime.scheduling import running
 
-_NOT_FITTED_STATE = ("_sklearn_output_config", "_metadata_request")  # set by scikit-learn's mixins
-
 
 class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Places objects in a low-dimensional Euclidean space."""
@@ -148,10 +146,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self._fit(objects, **arguments)
 
     def _clear(self) -> None:
-        """Forget everything that a fit has set."""
-        kept = {*self.get_params(deep=False), *_NOT_FITTED_STATE}
-        for name in [name for name in vars(self) if name not in kept]:
-            delattr(self, name)
+        """Forget everything that a fit has set: names that end in _ or begin with these prefixes."""
+        for name in list(vars(self)):
+            if name.endswith("_") or name.startswith(("_fitted", "_cached")):
+                delattr(self, name)
 
     def _objects(self, X: Any) -> Objects:
         """The objects to fit to."""

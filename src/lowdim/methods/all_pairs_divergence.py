@@ -47,15 +47,15 @@ class AllPairsDivergenceEmbedder(Embedder):
         raise NotImplementedError
 
     def _prepare(self, objects: Objects) -> tuple[Array, Array, Array]:
-        """All distances and a start, both relative to the largest distance, `_largest`; and the
+        """All distances and a start, both relative to the largest distance, `_fitted_largest`; and the
         kind of each object, because objects that no distance tells apart stay together."""
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.tol, "tol", 0)
         n, k = objects.n, self._check_n_components(objects.n)
-        D, self._largest = relative_dissimilarities(objects)
+        D, self._fitted_largest = relative_dissimilarities(objects)
         first, kinds = merge_identical(D, zero_up_to(D))
         if not isinstance(self.init, str):
-            start = given_start(self.init, (n, k), INITS) / self._largest
+            start = given_start(self.init, (n, k), INITS) / self._fitted_largest
         elif checks.choice(self.init, "init", INITS) == "random":
             size = float(D.mean(dtype=np.float64)) or 1.0
             random = check_random_state(self.random_state)
@@ -75,10 +75,10 @@ class AllPairsDivergenceEmbedder(Embedder):
         dtype: Any,
     ) -> AllPairsDivergence:
         """Minimise one objective after the other, each from where the one before ended, to
-        `embedding_`; a unit of their maps is `_unit` long. Returns the last objective."""
+        `embedding_`; a unit of their maps is `_fitted_unit` long. Returns the last objective."""
 
         def show(Z: Array) -> Array:
-            return np.asarray(Z[kinds] * self._unit, dtype=dtype)
+            return np.asarray(Z[kinds] * self._fitted_unit, dtype=dtype)
 
         monitor = self._monitor(self.max_iter)
         coarse = min(COARSE_ITERATIONS, self.max_iter // (2 * n_stages))
@@ -99,16 +99,16 @@ class AllPairsDivergenceEmbedder(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         out = np.empty((new.n, self.embedding_.shape[1]), dtype=self.embedding_.dtype)
-        places = self.embedding_.astype(np.float64) / self._unit
+        places = self.embedding_.astype(np.float64) / self._fitted_unit
         for part in blocks(new.n, NEW_ROWS):
             D = finite_rows(new.subset(part).distances(), part.start)
             nearest = D.argmin(axis=1)
             elsewhere = D[np.arange(len(D)), nearest] > 0
-            D = np.minimum(D[elsewhere].astype(np.float64) / self._largest, FARTHEST)
+            D = np.minimum(D[elsewhere].astype(np.float64) / self._fitted_largest, FARTHEST)
             out[part] = self.embedding_[nearest]
             if elsewhere.any():
                 found = place_by_divergence(D, *self._row_to_new(D), places)
-                out[part][elsewhere] = found * self._unit
+                out[part][elsewhere] = found * self._fitted_unit
         return out
 
 

@@ -98,8 +98,8 @@ class ClassicalMDS(Embedder):
         elif linear:
             self._fit_vectors(objects.vectors("classical scaling of Euclidean distances"))
         else:
-            self._distances = objects.all_pairs()
-            self.embedding_ = self._scale(self._distances)
+            self._fitted_distances = objects.all_pairs()
+            self.embedding_ = self._scale(self._fitted_distances)
 
     def _fit_vectors(self, X: Any) -> None:
         """Euclidean distances of vectors: B is the Gram matrix of the centred vectors."""
@@ -121,8 +121,8 @@ class ClassicalMDS(Embedder):
         least = self.n_components + 1 if isinstance(self.n_components, numbers.Integral) else 2
         chosen = choose_landmarks(objects.n, self.n_landmarks, least, self.random_state)
         self.landmarks_ = chosen
-        self._distances = objects.between(chosen)
-        self._scale(self._distances)
+        self._fitted_distances = objects.between(chosen, "n_landmarks")
+        self._scale(self._fitted_distances)
         self.embedding_ = self._place(as_new(objects).among(chosen))
 
     def _scale(self, D: Array) -> Array:
@@ -178,7 +178,7 @@ class ClassicalMDS(Embedder):
     @property
     def dissimilarity_matrix_(self) -> Array:
         """Distances between the training objects (between the landmarks, where there are any)."""
-        return self._distances if hasattr(self, "_distances") else self._training.all_pairs()
+        return self._fitted_distances if hasattr(self, "_fitted_distances") else self._training.all_pairs()
 
     def _objects(self, X: Any) -> Objects:
         objects = super()._objects(X)

@@ -231,7 +231,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
             own = np.arange(1, neighbors.shape[1] + 1)[None, :]
             found = []
             for together in np.column_stack([members, neighbors]):
-                D = objects.between(together) / lengths.unit
+                D = objects.between(together, "n_landmarks") / lengths.unit
                 found.append(local_grams_from_distances(D, own, np.zeros(1, dtype=np.intp)))
             return np.concatenate(found)
 
@@ -285,7 +285,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         for i in range(graph.n_objects):
             own = lists.indices[lists.indptr[i] : lists.indptr[i + 1]]
             a, b = np.triu_indices(len(own), 1)
-            found.append((np.stack([own[a], own[b]], axis=1), objects.between(own)[a, b]))
+            found.append((np.stack([own[a], own[b]], axis=1), objects.between(own, "common_neighbors=True")[a, b]))
         pairs = np.concatenate([pair for pair, _ in found]).astype(np.int64)
         distances = np.concatenate([d for _, d in found]).astype(edges.dtype)
         return add_edges(edges, pairs, distances)

@@ -88,7 +88,7 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
         D, start, kinds = self._prepare(objects)
         n, k = start.shape
         size = float(np.sqrt(start.var(axis=0, ddof=1).mean())) or 1.0
-        self._unit = 1.0 if isinstance(self.init, str) else size * self._largest
+        self._fitted_unit = 1.0 if isinstance(self.init, str) else size * self._fitted_largest
         n_scales = max(1, round(np.log2(n / 2)))
         self.perplexities_ = 2.0 ** np.arange(n_scales, 0, -1)
         betas = [log_conditional_of_pairs(D, K)[1] for K in self.perplexities_]

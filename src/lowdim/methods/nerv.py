@@ -103,13 +103,13 @@ class NeRV(AllPairsDivergenceEmbedder):
         D, start, kinds = self._prepare(objects)
         beta = log_conditional_of_pairs(D, wanted)[1]
         typical = float(np.median(beta[beta > 0])) if beta.any() else 1.0
-        self._unit = self._largest / np.sqrt(typical)
+        self._fitted_unit = self._fitted_largest / np.sqrt(typical)
         perplexities = [wanted]
         while 2 * perplexities[0] <= len(D) / 2:
             perplexities.insert(0, 2 * perplexities[0])
         stages = self._stages(D, perplexities, typical)
         last = self._descend(stages, len(perplexities), start * np.sqrt(typical), kinds, D.dtype)
-        self.missed_, self.false_ = last.divergences(self.embedding_ / self._unit)
+        self.missed_, self.false_ = last.divergences(self.embedding_ / self._fitted_unit)
 
     def _stages(
         self, D: Array, perplexities: list[float], typical: float
@@ -120,4 +120,4 @@ class NeRV(AllPairsDivergenceEmbedder):
 
     def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
         costs, beta = log_conditional(D, self.perplexity)
-        return costs, beta[:, None] * (self._unit / self._largest) ** 2, self.trade_off
+        return costs, beta[:, None] * (self._fitted_unit / self._fitted_largest) ** 2, self.trade_off

@@ -113,7 +113,7 @@ class Sammon(Embedder):
         D, unit = relative_dissimilarities(objects)
         first, kinds = merge_identical(D, zero_up_to(D))
         start = self._start(D, first, kinds, unit)
-        self._unit = unit
+        self._fitted_unit = unit
         if len(first) < len(D):
             D = np.ascontiguousarray(D[np.ix_(first, first)])
         stress = SammonStress(D, np.bincount(kinds), zero_up_to(D), self.epsilon)
@@ -158,16 +158,16 @@ class Sammon(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         out = np.empty((new.n, self.embedding_.shape[1]), dtype=self.embedding_.dtype)
-        places = self.embedding_.astype(np.float64) / self._unit
+        places = self.embedding_.astype(np.float64) / self._fitted_unit
         floor = zero_up_to(self.embedding_)
         for part in blocks(new.n, NEW_ROWS):
             D = finite_rows(new.subset(part).distances(), part.start)
-            D = np.minimum(D.astype(np.float64) / self._unit, FARTHEST)
+            D = np.minimum(D.astype(np.float64) / self._fitted_unit, FARTHEST)
             nearest = D.argmin(axis=1)
             found = places[nearest]
             elsewhere = D[np.arange(len(D)), nearest] > floor
             W = 1 / np.maximum(D[elsewhere], max(self.epsilon, floor))
             found[elsewhere] = place_by_stress(D[elsewhere], W, places)
-            out[part] = found * self._unit
+            out[part] = found * self._fitted_unit
             out[part][~elsewhere] = self.embedding_[nearest[~elsewhere]]
         return out

@@ -72,11 +72,11 @@ class Objects:
             f"{self._description}. Use lowdim.geodesics to fill in a graph, or X.toarray()."
         )
 
-    def between(self, rows: Array) -> Array:
-        """The dissimilarities between some of the objects."""
+    def between(self, rows: Array, purpose: str = "X") -> Array:
+        """The dissimilarities between some of the objects; `purpose` says who needs them."""
         raise ValueError(
-            "X: the distances between the neighbours of an object are needed, but "
-            f"{self._description} does not hold them. Give all dissimilarities, or vectors."
+            f"{purpose} needs the distances between objects that are not neighbours, which "
+            f"{self._description} does not hold. Give all dissimilarities, or vectors."
         )
 
     def row(self, i: int) -> Array:
@@ -139,7 +139,7 @@ class MeasuredObjects(Objects):
     def all_pairs(self) -> Array:
         return distance_matrix(self.rows, self.metric)
 
-    def between(self, rows: Array) -> Array:
+    def between(self, rows: Array, purpose: str = "X") -> Array:
         return distance_matrix(self.rows[rows], self.metric)
 
     def row(self, i: int) -> Array:
@@ -187,7 +187,7 @@ class Dissimilarities(Objects):
     def all_pairs(self) -> Array:
         return self.matrix
 
-    def between(self, rows: Array) -> Array:
+    def between(self, rows: Array, purpose: str = "X") -> Array:
         return np.ascontiguousarray(self.matrix[np.ix_(rows, rows)])
 
     def row(self, i: int) -> Array:
