@@ -42,10 +42,10 @@ def cut(name: str) -> Callable[[Path], object]:
     """The first half of a good file."""
 
     def make(path: Path) -> None:
-        from lowdim import data
+        from lowdim import tables
 
         whole = path.with_name(f"whole-{name}")
-        data.write(whole, np.random.RandomState(0).uniform(size=(500, 4)))
+        tables.write(whole, np.random.RandomState(0).uniform(size=(500, 4)))
         path.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
         whole.unlink()
 

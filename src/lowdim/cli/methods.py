@@ -35,5 +35,5 @@ def methods(method: Any, quiet: bool, as_json: bool) -> None:
         said = descriptions(method.load())
         for name, (_, default) in hints(method.load()).items():
             console.show(f"    {name} = {default!r}\n        {said.get(name, '')}")
-    console.know(methods=[{**asdict(one), "alias": alias(one.name)} for one in chosen])
+    console.record(methods=[{**asdict(one), "alias": alias(one.name)} for one in chosen])
     console.finish()

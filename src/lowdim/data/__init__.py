@@ -1,7 +1,5 @@
-"""Data: reading and writing tables, real sets, and generators of the field's classic figures."""
+"""Data sets of the field: generators of the classic shapes, and loaders of real sets."""
 
-from lowdim.data.embeddings import read_embedding
-from lowdim.data.errors import DataError, WouldOverwrite
 from lowdim.data.generators import (
     bars,
     cities,
@@ -14,15 +12,8 @@ from lowdim.data.generators import (
     trefoil,
 )
 from lowdim.data.loaders import coil20, faces, fashion_mnist
-from lowdim.data.recipe import Recipe
-from lowdim.data.tables import Table, read
-from lowdim.data.writing import write
 
 __all__ = [
-    "DataError",
-    "Recipe",
-    "Table",
-    "WouldOverwrite",
     "bars",
     "cities",
     "clusters",
@@ -32,10 +23,7 @@ __all__ = [
     "helix",
     "open_box",
     "punctured_sphere",
-    "read",
-    "read_embedding",
     "s_curve",
     "swiss_roll",
     "trefoil",
-    "write",
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from lowdim.atomic import check_writable, replacing
 from lowdim.report.charts import dash, rnx_chart, shade, shepard_chart
 from lowdim.report.markup import tag, text, user
 from lowdim.report.payload import encode
@@ -32,6 +33,7 @@ def write(
     images: Any = None,
     commands: Sequence[str] | None = None,
     notes: Sequence[str] = (),
+    force: bool = True,
 ) -> Path:
     """Write a report on maps of the same objects as one HTML file that needs no network.
 
@@ -49,8 +51,7 @@ def write(
     notes : paragraphs under the title: what the data are, what was left out.
     """
     path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"path: the folder {path.parent} does not exist; make it first.")
+    check_writable(path, force=force)
     n = check_runs(runs)
     data = encode(runs, labels=labels, ids=ids, images=images)
     page = _resource("page.html").substitute(
@@ -63,12 +64,8 @@ def write(
         data=data,
         script="\n".join(_resource(name).template for name in _SCRIPTS),
     )
-    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
+    with replacing(path, force=force) as temporary:
         temporary.write_text(page, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return path
 
 
