@@ -198,6 +198,26 @@ def test_ctrl_c_keeps_the_best_map_so_far(flowers, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_waits_until_the_results_are_written(flowers, tmp_path, monkeypatch):
+    from lowdim import persist
+
+    save = persist.save
+
+    def press(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        save(*arguments, **options)
+
+    monkeypatch.setattr(persist, "save", press)
+    outputs = ["-o", "m.csv", "--model", "m.lowdim", "--plot", "m.png"]
+    monkeypatch.chdir(tmp_path)
+    result = run("embed", flowers, "-m", "pca", *outputs)
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "lowdim: interrupted"
+    assert {"m.csv", "m.lowdim", "m.png"} < set(os.listdir(tmp_path))
+    assert type(lowdim.load("m.lowdim")).__name__ == "PCA"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_where_there_is_nothing_to_keep(flowers, tmp_path, monkeypatch):
     monkeypatch.setattr(lowdim.PCA, "_fit", lambda *_: signal.raise_signal(signal.SIGINT))
     result = run("embed", flowers, "-m", "pca", "-o", tmp_path / "m.csv")

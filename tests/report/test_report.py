@@ -277,7 +277,7 @@ def test_an_existing_report_is_replaced_only_by_a_whole_one(tmp_path):
     assert path.read_text() == "before"
     write(path, [run()])
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    with pytest.raises(FileNotFoundError, match="The folder .* does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"The folder .* does not exist"):
         write(tmp_path / "none" / "report.html", [run()])
 
 

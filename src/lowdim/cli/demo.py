@@ -134,9 +134,7 @@ def cities() -> Figure:
     """The world from a table of distances: its map from above a pole and from the side."""
     distances, names = data.cities()
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", "The dissimilarities are not Euclidean"
-        )  # a globe is not
+        warnings.filterwarnings("ignore", "The dissimilarities are not Euclidean")  # a globe is not
         Y = lowdim.ClassicalMDS(n_components=3, metric="precomputed").fit_transform(distances)
     west_to_east = Y[names.index("Tokyo")] - Y[names.index("New York")]
     south_to_north = Y[names.index("London")] - Y[names.index("Cape Town")]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import click
 
@@ -15,6 +14,7 @@ from lowdim.cli.types import Size
 
 _STRING = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"{_STRING}|\[(?:{_STRING}|[^\]'\"])*\]|\([\d, ]*\)|True\b|False\b|None\b"
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"  # not in a note: columns may be called kind=3
 _OUTSIDE = r"(?<![\w.'\"`/-])"  # not inside of a longer name, a quoted one or a path
 
 
@@ -39,10 +39,7 @@ def note_in_options(text: str, options: Mapping[str, click.Option]) -> str:
     >>> note_in_options('3 rows have gaps (change with missing="drop")', options)
     '3 rows have gaps (change with --missing drop)'
     """
-    if not options:
-        return text
-    assigned = re.compile(rf"{_OUTSIDE}({_any(options)})=({_VALUE}|(?!\w))")
-    return assigned.sub(lambda found: _typed(options[found[1]], found[2]), text)
+    return _assigned(text, options, _VALUE)
 
 
 def in_options(text: str, options: Mapping[str, click.Option]) -> str:
@@ -56,9 +53,9 @@ def in_options(text: str, options: Mapping[str, click.Option]) -> str:
     >>> in_options("Isomap: n_neighbors must be at most 9, got 20.", options)
     'Isomap: --n-neighbors must be at most 9, got 20.'
     """
-    text = note_in_options(text, options)
     if not options:
         return text
+    text = _assigned(text, options, rf"{_VALUE}|{_NUMBER}")
     first = re.compile(rf"^((?:\w+: )?)({_any(options)})(?=:| must\b| is\b| has\b)")
     text = first.sub(lambda found: found[1] + _flag(options[found[2]]), text)
     joined = [name for name in options if "_" in name]
@@ -68,7 +65,14 @@ def in_options(text: str, options: Mapping[str, click.Option]) -> str:
     return text
 
 
-def _any(names: Any) -> str:
+def _assigned(text: str, options: Mapping[str, click.Option], value: str) -> str:
+    if not options:
+        return text
+    assigned = re.compile(rf"{_OUTSIDE}({_any(options)})=({value}|(?!\w))")
+    return assigned.sub(lambda found: _typed(options[found[1]], found[2]), text)
+
+
+def _any(names: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, names), key=len, reverse=True))
 
 

@@ -1,8 +1,6 @@
 """The classic data sets of the field: manifolds with known coordinates, images, clusters, a map.
 
-Each generator returns the objects and what to colour them by. `random_state` is an integer, a
-`numpy.random.RandomState` or None, as in scikit-learn; `noise` is the standard deviation of the
-Gaussian noise added to every coordinate.
+Each generator returns the objects and what to colour them by.
 """
 
 from __future__ import annotations
@@ -60,17 +58,40 @@ def _finish(columns: list[Array], noise: float, rng: Any) -> Array:
 def swiss_roll(
     n_samples: int = 1000, *, hole: bool = False, noise: float = 0.0, random_state: Any = None
 ) -> tuple[Array, Array]:
-    """A strip rolled up: (t cos t, h, t sin t) with t in [1.5 pi, 4.5 pi] and h in [0, 21].
+    """Sample a strip rolled up in space, the figure of Isomap.
 
-    With a hole, the middle ninth of the strip is empty. Isomap's figure: Tenenbaum, de Silva and
-    Langford, "A global geometric framework for nonlinear dimensionality reduction", Science 290,
-    2000; the constants are those of scikit-learn's `make_swiss_roll`.
+    A point is (t cos t, h, t sin t) with t uniform in [1.5 pi, 4.5 pi] and h in [0, 21], as in
+    scikit-learn's `make_swiss_roll`.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of points.
+    hole : bool, default=False
+        Whether the middle ninth of the strip is empty.
+    noise : float, default=0.0
+        Standard deviation of Gaussian noise added to every coordinate.
+    random_state : int, RandomState or None, default=None
+        Seed of the random numbers.
 
     Returns
     -------
     X : array of shape (n_samples, 3)
+        The points.
     t : array of shape (n_samples,)
         The angle, which is the position along the strip.
+
+    References
+    ----------
+    Tenenbaum, de Silva and Langford, "A global geometric framework for nonlinear dimensionality
+    reduction", Science 290, 2000.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, t = lowdim.data.swiss_roll(100, random_state=0)
+    >>> X.shape
+    (100, 3)
     """
     n, noise, rng = _start(n_samples, noise, random_state)
     along, across = rng.uniform(size=(2, n))
@@ -84,10 +105,37 @@ def swiss_roll(
 def s_curve(
     n_samples: int = 1000, *, noise: float = 0.0, random_state: Any = None
 ) -> tuple[Array, Array]:
-    """A strip bent into an S: (sin t, h, sign(t) (cos t - 1)), t in [-1.5 pi, 1.5 pi], h in [0, 2].
+    """Sample a strip bent into an S, the figure of locally linear embedding.
 
-    Roweis and Saul, "Nonlinear dimensionality reduction by locally linear embedding", Science
-    290, 2000. Returns X of shape (n_samples, 3) and t, the arc length along the S.
+    A point is (sin t, h, sign(t) (cos t - 1)) with t uniform in [-1.5 pi, 1.5 pi] and h in [0, 2].
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of points.
+    noise : float, default=0.0
+        Standard deviation of Gaussian noise added to every coordinate.
+    random_state : int, RandomState or None, default=None
+        Seed of the random numbers.
+
+    Returns
+    -------
+    X : array of shape (n_samples, 3)
+        The points.
+    t : array of shape (n_samples,)
+        The arc length along the S.
+
+    References
+    ----------
+    Roweis and Saul, "Nonlinear dimensionality reduction by locally linear embedding", Science 290,
+    2000.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, t = lowdim.data.s_curve(100, random_state=0)
+    >>> X.shape
+    (100, 3)
     """
     n, noise, rng = _start(n_samples, noise, random_state)
     t = 3 * np.pi * rng.uniform(-0.5, 0.5, size=n)
@@ -98,11 +146,36 @@ def s_curve(
 def open_box(
     n_samples: int = 1000, *, noise: float = 0.0, random_state: Any = None
 ) -> tuple[Array, Array]:
-    """The surface of the cube [-1, 1]^3 without its lid, sampled evenly.
+    """Sample the surface of the cube [-1, 1]^3 without its lid.
 
-    A surface with edges that no map into the plane keeps without stretching or tearing (Lee and
-    Verleysen, "Nonlinear Dimensionality Reduction", Springer, 2007). Returns X of shape
-    (n_samples, 3) and the height of each point above the bottom.
+    No map into the plane keeps this surface without stretching or tearing it.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of points.
+    noise : float, default=0.0
+        Standard deviation of Gaussian noise added to every coordinate.
+    random_state : int, RandomState or None, default=None
+        Seed of the random numbers.
+
+    Returns
+    -------
+    X : array of shape (n_samples, 3)
+        The points.
+    height : array of shape (n_samples,)
+        The height of each point above the bottom.
+
+    References
+    ----------
+    Lee and Verleysen, "Nonlinear Dimensionality Reduction", Springer, 2007.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, height = lowdim.data.open_box(100, random_state=0)
+    >>> X.shape
+    (100, 3)
     """
     n, noise, rng = _start(n_samples, noise, random_state)
     face = rng.choice(5, size=n)  # the bottom, then the sides x = -1, x = 1, y = -1, y = 1
@@ -116,11 +189,37 @@ def open_box(
 def helix(
     n_samples: int = 1000, *, noise: float = 0.0, random_state: Any = None
 ) -> tuple[Array, Array]:
-    """A closed coil of eight turns round a torus of radii 2 and 1.
+    """Sample a closed coil of eight turns round a torus of radii 2 and 1.
 
-    A curve whose length, not its position in space, is its intrinsic coordinate: the toroidal
-    helix of Coifman and Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis 21,
-    2006. Returns X of shape (n_samples, 3) and the angle t in [0, 2 pi).
+    The intrinsic coordinate of this curve is its length, not its position in space.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of points.
+    noise : float, default=0.0
+        Standard deviation of Gaussian noise added to every coordinate.
+    random_state : int, RandomState or None, default=None
+        Seed of the random numbers.
+
+    Returns
+    -------
+    X : array of shape (n_samples, 3)
+        The points.
+    t : array of shape (n_samples,)
+        The angle in [0, 2 pi).
+
+    References
+    ----------
+    Coifman and Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis 21,
+    2006.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, t = lowdim.data.helix(100, random_state=0)
+    >>> X.shape
+    (100, 3)
     """
     n, noise, rng = _start(n_samples, noise, random_state)
     t = 2 * np.pi * rng.uniform(size=n)
@@ -131,10 +230,32 @@ def helix(
 def trefoil(
     n_samples: int = 1000, *, noise: float = 0.0, random_state: Any = None
 ) -> tuple[Array, Array]:
-    """The trefoil knot (sin t + 2 sin 2t, cos t - 2 cos 2t, -sin 3t).
+    """Sample the trefoil knot (sin t + 2 sin 2t, cos t - 2 cos 2t, -sin 3t).
 
-    A circle to whoever walks it, which no deformation of space unties. Returns X of shape
-    (n_samples, 3) and the angle t in [0, 2 pi).
+    Intrinsically it is a circle, but no deformation of the space unties it.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of points.
+    noise : float, default=0.0
+        Standard deviation of Gaussian noise added to every coordinate.
+    random_state : int, RandomState or None, default=None
+        Seed of the random numbers.
+
+    Returns
+    -------
+    X : array of shape (n_samples, 3)
+        The points.
+    t : array of shape (n_samples,)
+        The angle in [0, 2 pi).
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, t = lowdim.data.trefoil(100, random_state=0)
+    >>> X.shape
+    (100, 3)
     """
     n, noise, rng = _start(n_samples, noise, random_state)
     t = 2 * np.pi * rng.uniform(size=n)
@@ -145,11 +266,38 @@ def trefoil(
 def punctured_sphere(
     n_samples: int = 1000, *, noise: float = 0.0, random_state: Any = None
 ) -> tuple[Array, Array]:
-    """A unit sphere without its north cap: a disc of radius 5 put back by stereographic projection.
+    """Sample a unit sphere without its north cap.
 
-    Points are dense near the missing cap and sparse at the south pole, so that only a conformal
-    map shows a full disc (Saul and Roweis, "Think globally, fit locally", Journal of Machine
-    Learning Research 4, 2003). Returns X of shape (n_samples, 3) and the height z in [-1, 12/13].
+    A disc of radius 5 is put onto the sphere by stereographic projection. Points are dense near the
+    missing cap and sparse at the south pole, so that only a conformal map shows a full disc.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of points.
+    noise : float, default=0.0
+        Standard deviation of Gaussian noise added to every coordinate.
+    random_state : int, RandomState or None, default=None
+        Seed of the random numbers.
+
+    Returns
+    -------
+    X : array of shape (n_samples, 3)
+        The points.
+    z : array of shape (n_samples,)
+        The height in [-1, 12/13].
+
+    References
+    ----------
+    Saul and Roweis, "Think globally, fit locally: unsupervised learning of low dimensional
+    manifolds", Journal of Machine Learning Research 4, 2003.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, z = lowdim.data.punctured_sphere(100, random_state=0)
+    >>> X.shape
+    (100, 3)
     """
     n, noise, rng = _start(n_samples, noise, random_state)
     radius = 5 * np.sqrt(rng.uniform(size=n))
@@ -167,10 +315,20 @@ def bars(
     width: int = 2,
     random_state: Any = None,
 ) -> tuple[Array, Array]:
-    """Square images of one bar: the first half horizontal, the others vertical, anywhere.
+    """Draw square images of one bar: the first half horizontal, the others vertical.
 
-    Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation",
-    Neural Computation 15, 2003.
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of images.
+    size : int, default=40
+        Pixels of a side of the image.
+    length : int, default=20
+        Length of the bar in pixels.
+    width : int, default=2
+        Width of the bar in pixels.
+    random_state : int, RandomState or None, default=None
+        Seed of the positions of the bars.
 
     Returns
     -------
@@ -178,6 +336,18 @@ def bars(
         One image a row: 1 on the bar, 0 elsewhere.
     y : integer array of shape (n_samples,)
         0 for a horizontal bar, 1 for a vertical one.
+
+    References
+    ----------
+    Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation",
+    Neural Computation 15, 2003.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, y = lowdim.data.bars(10, random_state=0)
+    >>> X.shape
+    (10, 1600)
     """
     n, _, rng = _start(n_samples, 0.0, random_state)
     size = checks.integer(size, "size", 1)
@@ -195,14 +365,37 @@ def bars(
 def clusters(
     n_samples: int = 600, *, n_features: int = 10, random_state: Any = None
 ) -> tuple[Array, Array]:
-    """Four Gaussian clusters of different sizes, spreads and gaps.
+    """Sample four Gaussian clusters of different sizes, spreads and gaps.
 
     Half of the points form cluster 0, a quarter cluster 1 close to it; clusters 2 (an eighth, half
-    as wide) and 3 (an eighth, three times as wide) are far away. Which of this does a map show?
-    After Wattenberg, Viegas and Johnson, "How to use t-SNE effectively", Distill, 2016.
+    as wide) and 3 (an eighth, three times as wide) are far away.
 
-    Returns X of shape (n_samples, n_features), whose centres lie in the plane of the first two
-    features, and the cluster of each point.
+    Parameters
+    ----------
+    n_samples : int, default=600
+        Number of points.
+    n_features : int, default=10
+        Number of features; the centres lie in the plane of the first two.
+    random_state : int, RandomState or None, default=None
+        Seed of the random numbers.
+
+    Returns
+    -------
+    X : array of shape (n_samples, n_features)
+        The points.
+    y : integer array of shape (n_samples,)
+        The cluster of each point.
+
+    References
+    ----------
+    Wattenberg, Viegas and Johnson, "How to use t-SNE effectively", Distill, 2016.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, y = lowdim.data.clusters(16, random_state=0)
+    >>> y.tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3]
     """
     n, _, rng = _start(n_samples, 0.0, random_state)
     n_features = checks.integer(n_features, "n_features", 2)
@@ -215,10 +408,24 @@ def clusters(
 
 
 def cities() -> tuple[Array, list[str]]:
-    """Great-circle distances in kilometres between 23 cities, and the names of the cities.
+    """Great-circle distances between 23 cities.
 
-    The classic example of scaling: a map from a table of distances. As the Earth is round, no
-    plane keeps them all. Distances are by the haversine formula on a sphere of radius 6371 km.
+    They are computed by the haversine formula on a sphere of radius 6371 km. As the Earth is round,
+    no map in the plane keeps them all.
+
+    Returns
+    -------
+    D : array of shape (23, 23)
+        Distances in kilometres.
+    names : list of str
+        The names of the cities.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> D, names = lowdim.data.cities()
+    >>> round(D[names.index("London"), names.index("Paris")])
+    343
     """
     latitude, longitude = np.radians(np.array(list(_CITIES.values()))).T
     rise = np.sin((latitude[:, None] - latitude) / 2) ** 2

@@ -38,7 +38,7 @@ def _arrays(name: str, folder: Folder, *keys: str) -> list[Array]:
 
 
 def fashion_mnist(n_samples: int | None = None, *, folder: Folder = None) -> tuple[Array, Array]:
-    """Load Fashion-MNIST: 70,000 images of clothes of ten kinds [1]_.
+    """Load Fashion-MNIST: 70,000 images of clothes of ten kinds.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def fashion_mnist(n_samples: int | None = None, *, folder: Folder = None) -> tup
 
     References
     ----------
-    .. [1] Xiao, Rasul and Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking machine
-           learning algorithms", 2017.
+    Xiao, Rasul and Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking machine
+    learning algorithms", 2017.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def fashion_mnist(n_samples: int | None = None, *, folder: Folder = None) -> tup
 
 
 def coil20(*, folder: Folder = None) -> tuple[Array, Array]:
-    """Load COIL-20: twenty objects on a turntable, 72 views of each [1]_.
+    """Load COIL-20: twenty objects on a turntable, 72 views of each.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def coil20(*, folder: Folder = None) -> tuple[Array, Array]:
 
     References
     ----------
-    .. [1] Nene, Nayar and Murase, "Columbia object image library (COIL-20)", 1996.
+    Nene, Nayar and Murase, "Columbia object image library (COIL-20)", 1996.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def coil20(*, folder: Folder = None) -> tuple[Array, Array]:
 
 
 def faces(*, folder: Folder = None) -> tuple[Array, Array]:
-    """Load 698 renderings of a face in different poses and lights [1]_.
+    """Load 698 renderings of a face in different poses and lights.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ def faces(*, folder: Folder = None) -> tuple[Array, Array]:
 
     References
     ----------
-    .. [1] Tenenbaum, de Silva and Langford, "A global geometric framework for nonlinear
-           dimensionality reduction", Science 290, 2000.
+    Tenenbaum, de Silva and Langford, "A global geometric framework for nonlinear dimensionality
+    reduction", Science 290, 2000.
 
     Examples
     --------

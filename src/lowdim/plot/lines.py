@@ -39,7 +39,7 @@ def scree(
 ) -> Axes:
     """Draw eigenvalues, or any other number that each dimension has, in order.
 
-    The number of dimensions is where the curve has its elbow [1]_. Negative values, which occur for
+    The number of dimensions is where the curve has its elbow. Negative values, which occur for
     dissimilarities that are not Euclidean, are drawn in another colour below the zero line.
 
     Parameters
@@ -59,8 +59,7 @@ def scree(
 
     References
     ----------
-    .. [1] Cattell, "The scree test for the number of factors", Multivariate Behavioral Research 1,
-           1966.
+    Cattell, "The scree test for the number of factors", Multivariate Behavioral Research 1, 1966.
 
     Examples
     --------
@@ -93,7 +92,7 @@ def scree(
 def rnx(curves: Mapping[str, tuple[Any, Any]], ax: Any = None, *, title: str | None = None) -> Axes:
     """Draw R_NX(K) of one or more maps: how much of the neighbourhoods of every size K is kept.
 
-    A perfect map has 1 at every K, a random one 0 [1]_. K has a logarithmic scale: the left shows
+    A perfect map has 1 at every K, a random one 0. K has a logarithmic scale: the left shows
     close neighbours, the right the arrangement as a whole.
 
     Parameters
@@ -111,9 +110,9 @@ def rnx(curves: Mapping[str, tuple[Any, Any]], ax: Any = None, *, title: str | N
 
     References
     ----------
-    .. [1] Lee, Renard, Bernard, Dupont and Verleysen, "Type 1 and 2 mixtures of Kullback-Leibler
-           divergences as cost functions in dimensionality reduction based on similarity
-           preservation", Neurocomputing 112, 2013.
+    Lee, Renard, Bernard, Dupont and Verleysen, "Type 1 and 2 mixtures of Kullback-Leibler
+    divergences as cost functions in dimensionality reduction based on similarity preservation",
+    Neurocomputing 112, 2013.
 
     Examples
     --------

@@ -17,7 +17,7 @@ _MOST = 20_000
 
 
 def shepard(pairs: Any, ax: Any = None, *, title: str | None = None) -> Axes:
-    """Draw distances on the map (points) and disparities (line) over the dissimilarities [1]_.
+    """Draw distances on the map (points) and disparities (line) over the dissimilarities.
 
     Points far from the line, or from a curve that rises throughout, are pairs that the map does not
     show well. More than 20,000 pairs are drawn as a density, darker where there are more of them.
@@ -37,8 +37,8 @@ def shepard(pairs: Any, ax: Any = None, *, title: str | None = None) -> Axes:
 
     References
     ----------
-    .. [1] Shepard, "The analysis of proximities: multidimensional scaling with an unknown distance
-           function", Psychometrika 27, 1962.
+    Shepard, "The analysis of proximities: multidimensional scaling with an unknown distance
+    function", Psychometrika 27, 1962.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def subject_weights(
 
     The direction of a vector is a subject's balance between the dimensions, its length how well
     they describe the subject: on the quarter circle they account for all of its variance, if the
-    dimensions are uncorrelated (figure 3 of [1]_).
+    dimensions are uncorrelated (Carroll and Chang, figure 3).
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def subject_weights(
 
     References
     ----------
-    .. [1] Carroll and Chang, "Analysis of individual differences in multidimensional scaling via an
-           N-way generalization of Eckart-Young decomposition", Psychometrika 35, 1970.
+    Carroll and Chang, "Analysis of individual differences in multidimensional scaling via an N-way
+    generalization of Eckart-Young decomposition", Psychometrika 35, 1970.
 
     Examples
     --------

@@ -39,16 +39,41 @@ def write(
 
     Parameters
     ----------
-    path : the file, replaced at once if it is there.
-    runs : the maps, each with what made it and what was found out about it.
-    title : stands at the top.
-    labels : n labels or values to colour the points by, or a mapping of several by name.
-    ids : n names of the objects, shown under the pointer; by default their row numbers.
-    images : pictures of the objects, (n, height, width) or (n, height, width, 3), shown under the
-        pointer. They are made coarser where they are many and left out where they are far too
-        many (above 8 million pixels).
-    commands : what to type to make the report again; by default the Python lines of the runs.
-    notes : paragraphs under the title: what the data are, what was left out.
+    path : str or path-like
+        The file, which is complete or not there, whatever happens.
+    runs : sequence of Run
+        The maps.
+    title : str, default="Maps of the data"
+        The heading.
+    labels : array of shape (n,), or mapping of str to such arrays, default=None
+        What to colour the points by.
+    ids : sequence of n names, default=None
+        Names of the objects, shown under the pointer; by default their row numbers.
+    images : array of shape (n, height, width) or (n, height, width, 3), default=None
+        Pictures of the objects, shown under the pointer. They are made coarser until they have at
+        most 8 million pixels in all, or left out if they would become too coarse.
+    commands : sequence of str, default=None
+        How to make the report again; by default the Python lines of the runs.
+    notes : sequence of str, default=()
+        Paragraphs under the title, for instance on the data.
+    force : bool, default=True
+        Whether an existing file is replaced.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lowdim
+    >>> X, t = lowdim.data.swiss_roll(100, random_state=0)
+    >>> Y = lowdim.PCA(n_components=2).fit_transform(X)
+    >>> run = lowdim.report.Run("PCA", "PCA", {"n_components": 2}, Y)
+    >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
+    >>> lowdim.report.write(path, [run], labels={"angle": t}).name
+    'report.html'
     """
     path = Path(path)
     check_writable(path, force=force)
