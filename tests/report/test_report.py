@@ -230,7 +230,7 @@ def test_everything_that_is_known_is_on_the_page(tmp_path):
         "Title",
         "A note.",
         "80 objects, 2 maps",
-        "Best for close neighbours: second (trust 0.920); not to be told from it: first",
+        "Best for close neighbours: second (trust 0.920); no clear difference from it: first",
         "A dozen dimensions.",
         "A fair map.",
         "★\u00a00.920",

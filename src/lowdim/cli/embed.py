@@ -34,8 +34,8 @@ _FILE = click.Path(path_type=Path)
     "-o",
     "--output",
     type=_FILE,
-    help="File for the map; its ending says the format. By default FILE-METHOD.csv in this folder, "
-    "unless a plot or a model is wanted. '-' is CSV on stdout.",
+    help="File for the map; its ending determines the format. By default FILE-METHOD.csv in this "
+    "folder, unless a plot or a model is wanted. '-' is CSV on stdout.",
 )
 @click.option("--plot", "picture", type=_FILE, help="Draw the map: a PNG, PDF or SVG file.")
 @click.option("--color-by", metavar="COLUMN", help="Label to colour the plot by.")

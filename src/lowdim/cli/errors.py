@@ -124,6 +124,6 @@ class OneLineErrors(click.Group):
         return code
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """The exit codes stand at the end of the help."""
+        """List the exit codes at the end of the help."""
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), meaning) for code, meaning in EXIT_CODES.items()])

@@ -90,12 +90,12 @@ def fit(method: Method, params: dict[str, Any], X: Any, *, draw: bool = False) -
     estimator.set_params(**dict.fromkeys(shown, 0))
     Y = estimator.embedding_
     options = options_of(click.get_current_context(silent=True))
-    said = dict.fromkeys(
+    messages = dict.fromkeys(
         in_options(" ".join(str(w.message).split()), options) for w in caught if _for_users(w)
     )
     stem = alias(method.name)
     names = [f"{stem}{i}" for i in range(Y.shape[1])]
-    return Fitted(estimator, Y, names, seconds, list(said), bool(pressed))
+    return Fitted(estimator, Y, names, seconds, list(messages), bool(pressed))
 
 
 def _parameters(cls: Any) -> Any:

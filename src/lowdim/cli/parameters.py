@@ -118,22 +118,23 @@ def options_of(methods: Sequence[Method], taken: set[str]) -> list[click.Option]
 
 def _option(name: str, classes: list[Any], marked: bool, taken: set[str]) -> click.Option:
     hint, default = hints(classes[0])[name]
-    said = next((text for c in classes if (text := descriptions(c).get(name))), "")
+    found = (descriptions(c).get(name) for c in classes)
+    text = next(filter(None, found), "")
     if marked:
-        said = f"({', '.join(c.__name__ for c in classes)}) {said}"
+        text = f"({', '.join(c.__name__ for c in classes)}) {text}"
     flag = "--" + name.replace("_", "-")
     if flag in taken:
         flag = f"--with-{name.replace('_', '-')}"
     if any(hints(c)[name][1] != default for c in classes[1:]):
-        said = f"{said} [default: as the method has it]"
+        text = f"{text} [default: as the method has it]"
     elif default is not inspect.Parameter.empty:
-        said = f"{said} [default: {'none' if default is None else default}]"
+        text = f"{text} [default: {'none' if default is None else default}]"
     if hint is bool:
         declared = [f"{flag}/--no-{flag[2:]}"]
-        return click.Option([*declared, _PREFIX + name], default=None, help=said.strip())
+        return click.Option([*declared, _PREFIX + name], default=None, help=text.strip())
     short = [s for s in _SHORT_FLAGS.get(name, ()) if s not in taken]
     return click.Option(
-        [*short, flag, _PREFIX + name], type=Value(hint), default=None, help=said.strip()
+        [*short, flag, _PREFIX + name], type=Value(hint), default=None, help=text.strip()
     )
 
 

@@ -1,9 +1,8 @@
 """Data sets of the field: generators of the classic shapes, and loaders of real sets."""
 
-from lowdim.data.generators import (
-    bars,
-    cities,
-    clusters,
+from lowdim.data.examples import bars, cities, clusters
+from lowdim.data.loaders import coil20, faces, fashion_mnist
+from lowdim.data.manifolds import (
     helix,
     open_box,
     punctured_sphere,
@@ -11,7 +10,6 @@ from lowdim.data.generators import (
     swiss_roll,
     trefoil,
 )
-from lowdim.data.loaders import coil20, faces, fashion_mnist
 
 __all__ = [
     "bars",

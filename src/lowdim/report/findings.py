@@ -124,16 +124,16 @@ def _measures(report: Any) -> dict[str, Measure]:
         ("stress-1", report.stress_1, down, "distances at the best scale; 0 at best", ""),
     ]
     if report.geodesic is not None:
-        told = "of the distances with those along the data's neighbour graph (Spearman)"
-        rows.insert(7, ("along the data", report.geodesic, up, told, "distances along the data"))
+        meaning = "of the distances with those along the data's neighbour graph (Spearman)"
+        rows.insert(7, ("along the data", report.geodesic, up, meaning, "distances along the data"))
     if report.labels is not None:
         name = f"{k}-NN {'accuracy' if report.labels.kind == 'accuracy' else 'R²'}"
-        told = f"labels from neighbours on the map; in the data {float(report.labels.data):.3f}"
-        rows.append((name, report.labels.map, up, told, "the labels"))
+        meaning = f"labels from neighbours on the map; in the data {float(report.labels.data):.3f}"
+        rows.append((name, report.labels.map, up, meaning, "the labels"))
         if report.labels.silhouette_map is not None:
-            told = f"of the labels; in the data {report.labels.silhouette_data:.3f}"
-            rows.append(("silhouette", report.labels.silhouette_map, up, told, ""))
+            meaning = f"of the labels; in the data {report.labels.silhouette_data:.3f}"
+            rows.append(("silhouette", report.labels.silhouette_map, up, meaning, ""))
     return {
-        name: Measure(float(value), getattr(value, "margin", 0.0), better, told, headline)
-        for name, value, better, told, headline in rows
+        name: Measure(float(value), getattr(value, "margin", 0.0), better, meaning, headline)
+        for name, value, better, meaning, headline in rows
     }

@@ -124,7 +124,7 @@ def _headlines(runs: Sequence[Run]) -> str:
         value = number(found[winners[0]].value)
         parts = ["Best for ", text(headline), ": ", _names(winners), f" ({text(name)} {value})"]
         if near:
-            parts += ["; not to be told from it: ", _names(near)]
+            parts += ["; no clear difference from it: ", _names(near)]
         items.append(tag("li", *parts))
     return tag("ul", *items, class_="verdict") if items else ""
 
@@ -136,15 +136,15 @@ def _names(names: Sequence[str]) -> str:
 def _figure(run: Run, n: int) -> str:
     """A map's place on the page; the script draws on its canvas."""
     measures = list(run.findings.measures.items())[:_UNDER_A_MAP]
-    told = ", ".join(f"{name} {number(measure.value)}" for name, measure in measures)
-    spoken = f"Map of {n:,} objects, {run.name}, by {run.method}. {told}".strip()
-    facts = [told] if told else []
+    measured = ", ".join(f"{name} {number(measure.value)}" for name, measure in measures)
+    description = f"Map of {n:,} objects, {run.name}, by {run.method}. {measured}".strip()
+    facts = [measured] if measured else []
     if run.seconds is not None:
         facts.append(f"{run.seconds:.2f} s")
     columns = getattr(run.embedding, "shape", (n, 1))[1:]
     if columns and columns[0] > 3:
         facts.append(f"dimensions 1 and 2 of {columns[0]}")
-    canvas = tag("canvas", tabindex=0, role="application", aria_label=spoken)
+    canvas = tag("canvas", tabindex=0, role="application", aria_label=description)
     button = tag("button", "Enlarge", type="button", class_="enlarge", aria_pressed="false")
     heading = tag("div", tag("h3", user(run.name)), button, class_="heading")
     caption = tag("figcaption", text(" · ".join(facts)), class_="note")
@@ -169,13 +169,13 @@ def _readings(runs: Sequence[Run]) -> str:
         heading = _names(names)
         if len(names) == len(runs) > 1:
             heading = "All maps"
-        told = [tag("h3", heading)]
+        card = [tag("h3", heading)]
         if verdict:
-            told.append(tag("p", text(verdict)))
+            card.append(tag("p", text(verdict)))
         if warnings:
-            told.append(tag("p", "Do not read from it:", class_="note"))
-            told.append(tag("ul", *(tag("li", text(line)) for line in warnings)))
-        parts.append(tag("div", *told, class_="card"))
+            card.append(tag("p", "Do not read from it:", class_="note"))
+            card.append(tag("ul", *(tag("li", text(line)) for line in warnings)))
+        parts.append(tag("div", *card, class_="card"))
     cards = tag("div", *parts, class_="grid")
     return _section("Can the maps be believed?", cards) if parts else ""
 

@@ -217,7 +217,7 @@ def _repeat(frame: Frame, choices: Choices, recipe: Recipe, source: str) -> Tabl
 
 
 def _square(frame: Frame, choices: Choices, source: str, notes: list[str]) -> Table:
-    ids, said = distances.names_of(frame, choices, source)
+    ids, further = distances.names_of(frame, choices, source)
     roles = assign(frame, choices, source)
     X = frame.numbers
     if frame.names is not None and roles.numeric != frame.names:
@@ -236,7 +236,7 @@ def _square(frame: Frame, choices: Choices, source: str, notes: list[str]) -> Ta
         ids=ids,
         id_name=roles.id_name,
         labels=roles.labels,
-        notes=[*frame.notes, *notes, *said],
+        notes=[*frame.notes, *notes, *further],
     )
 
 

@@ -22,12 +22,12 @@ _TARGETS = ("label", "labels", "class", "target", "y", "species", "category", "d
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user said about the columns.
+    """What the user chose for the columns.
 
     `features` and `drop` may hold patterns such as "pixel*". `categorical`: columns of text are
     carried through as labels, ignored, coded as one column of zeros and ones a value ("onehot"),
     or kept as they are for Gower's distance. `missing`: values are an error, or their rows are
-    dropped, or they are filled with the column's mean, or kept for a metric that knows them.
+    dropped, or they are filled with the column's mean, or kept for a metric that accepts them.
     """
 
     id: str | None = None
@@ -100,7 +100,7 @@ def _tidy(values: Array) -> Array:
 
 
 def assign(frame: Frame, choices: Choices, source: str) -> Roles:
-    """The role of every column: as the user said, otherwise guessed from name and content."""
+    """The role of every column: as the user chose, otherwise guessed from name and content."""
     columns = Columns(frame, source)
     dropped = set(columns.matching(choices.drop, "drop"))
     chosen = columns.matching(choices.features, "features")
@@ -146,7 +146,7 @@ def _assign_ids(columns: Columns, choices: Choices, taken: set[str], roles: Role
         twice = str(distinct[counts.argmax()])
         rows = np.flatnonzero(roles.ids.astype(str) == twice)
         raise DataError(
-            f"{columns.source}: the ids are not distinct: {shortened(twice)!r} stands in "
+            f"{columns.source}: the ids are not distinct: {shortened(twice)!r} occurs in "
             f"{frame.place(rows[0])} and {frame.place(rows[1])}. Choose another id=, or carry "
             "the column as one of labels=."
         )

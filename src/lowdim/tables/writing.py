@@ -32,7 +32,7 @@ def write(
     ----------
     path : str or path-like
         The file, which is complete or not there, whatever happens. Its ending determines the
-        format: any that `read` knows but images. An NPY file holds the coordinates alone.
+        format: any that `read` takes, except images. An NPY file holds the coordinates alone.
     embedding : array of shape (n,) or (n, n_columns)
         The coordinates.
     names : sequence of str, default=None

@@ -30,7 +30,7 @@ ENDINGS = tuple(_MODULES)
 
 
 def module_for(path: Path) -> Any:
-    """The module that knows the format of a path, by its ending."""
+    """The module for the format of a path, by its ending."""
     if path.is_dir():
         return import_module("lowdim.tables.formats.images")
     name = _MODULES.get(path.suffix.lower())

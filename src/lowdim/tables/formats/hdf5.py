@@ -19,7 +19,7 @@ from lowdim.tables.result import Result, as_text
 
 @contextmanager
 def opened(path: Path, kind: str) -> Iterator[Any]:
-    """An HDF5 file for reading, all whose troubles are told in one line."""
+    """An HDF5 file for reading; every error of h5py becomes a DataError of one line."""
     h5py = require("h5py", "hdf5", f"{kind} files")
     try:
         with h5py.File(path, "r") as file:
