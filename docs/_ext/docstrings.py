@@ -14,6 +14,7 @@ ENTRY = re.compile(r"(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*)(?P<rest>.*)", re.DOT
 NEXT = re.compile(r"(?<=\.) (?=\w+(?:, \w+)* : )")  # a second entry on the same line
 LISTED = re.compile(r"\w+(, \w+)* : ")
 CODE = re.compile(r"(``[^`]+``|`[^`]+`)")
+PROSE = ("Notes", "References", "See Also")
 TYPE_WIDTH = 60  # a first line shorter than this, before a capital letter, is a type of its own
 
 
@@ -23,9 +24,16 @@ def to_rst(text: str, defaults: dict[str, str] | None = None) -> list[str]:
     for block in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         lines = block.splitlines()
         if len(lines) > 1 and re.fullmatch(r"-{3,}", lines[1].strip()):
-            out += [f".. rubric:: {lines[0].strip()}", ""]
-            known = defaults if lines[0].strip() == "Parameters" else None
-            out += _entries(lines[2:], known or {})
+            title = lines[0].strip()
+            out += [f".. rubric:: {title}", ""]
+            if title == "Examples":
+                out += [*lines[2:], ""]
+            elif title in PROSE:
+                out += [*(escaped(line) for line in lines[2:]), ""]
+            else:
+                out += _entries(lines[2:], defaults or {} if title == "Parameters" else {})
+        elif lines[0].startswith(">>> "):
+            out += [*lines, ""]
         elif LISTED.match(lines[0]):
             out += _entries(lines, {})
         elif all(line.startswith("    ") for line in lines):

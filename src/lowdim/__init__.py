@@ -57,7 +57,7 @@ _FUNCTIONS = {
     "procrustes": "solvers.procrustes",
     "show_versions": "versions",
 }
-_PACKAGES = ("data", "plot", "quality", "report")
+_PACKAGES = ("data", "plot", "quality", "report", "tables")
 
 
 def _methods() -> dict[str, str]:

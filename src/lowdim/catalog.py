@@ -1,32 +1,106 @@
-"""The table of methods. An estimator that is not in it does not exist."""
+"""The table of methods and their traits. Nothing else in lowdim lists methods by name."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, NamedTuple
+
+
+class LargeScale(NamedTuple):
+    """A cheaper algorithm that a method chooses by itself for many vectors.
+
+    Attributes
+    ----------
+    constant : str
+        Name of the constant in the module of the method: the number of vectors above which the
+        cheaper algorithm is chosen.
+    parameters : tuple of (name, value)
+        Parameters that choose it for any number of vectors.
+    """
+
+    constant: str
+    parameters: tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
 class Method:
-    """One row: what a method is, keeps and costs, how it takes new points, and its paper."""
+    """One row: what a method is, keeps and costs, and how other parts of lowdim must treat it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the class.
+    module : str
+        Its module in `lowdim.methods`.
+    family : {"spectral", "stress", "neighbour"}
+        What is optimised: eigenvectors, distances, or neighbours.
+    sentence : str
+        The steps from objects to coordinates.
+    keeps : str
+        What of the data the map shows.
+    cost : str
+        Time and memory, in numbers of objects n, features d, neighbours k.
+    extends : str
+        How new objects are placed and how coordinates are taken back to the data.
+    paper : str
+        Authors and years.
+    objects : {"vectors", "subjects"}
+        What `fit` takes: objects as vectors or dissimilarities, or several matrices of
+        dissimilarities of the same objects, one a subject.
+    when : str
+        When to use it.
+    power : float
+        Exponent of n with which the time grows for large n.
+    memory : float
+        Exponent of n with which the memory grows for large n.
+    reduced_by : str
+        Parameter that, if it is set, makes time and memory linear in n (landmarks, prototypes);
+        empty if there is none.
+    large_scale : LargeScale or None
+        The cheaper algorithm for many vectors, if the method has one.
+    local_only : bool
+        Whether only neighbours are kept: then sizes and densities of clusters and the distances
+        between them say little about the data.
+    scales_axes : bool
+        Whether every axis has a scale of its own: then distances are not those of the data.
+    suggested : bool
+        Whether `lowdim.quality.suggest` tries the method by default.
+    euclidean_twin : str
+        Method that gives the same map for vectors with Euclidean distances; empty if there is none.
+    """
 
     name: str
     module: str
-    family: str
+    family: Literal["spectral", "stress", "neighbour"]
     sentence: str
     keeps: str
     cost: str
     extends: str
     paper: str
-    objects: str = "vectors"  # or "subjects": several matrices of dissimilarities
-    when: str = ""  # to use it
-    power: float = 2.0  # of n, that the time of large data grows with
-    memory: float = 1.0  # the same of its memory
+    objects: Literal["vectors", "subjects"] = "vectors"
+    when: str = ""
+    power: float = 2.0
+    memory: float = 1.0
+    reduced_by: str = ""
+    large_scale: LargeScale | None = None
+    local_only: bool = False
+    scales_axes: bool = False
+    suggested: bool = False
+    euclidean_twin: str = ""
 
     def load(self) -> Any:
-        """The estimator class."""
-        return getattr(import_module(f"lowdim.methods.{self.module}"), self.name)
+        """The class of the estimator."""
+        return getattr(self._module(), self.name)
+
+    def at_scale(self, n: int) -> dict[str, Any]:
+        """Parameters that make the method treat few vectors as it treats n of them."""
+        if self.large_scale is None or n <= getattr(self._module(), self.large_scale.constant):
+            return {}
+        return dict(self.large_scale.parameters)
+
+    def _module(self) -> Any:
+        return import_module(f"lowdim.methods.{self.module}")
 
 
 CATALOG: tuple[Method, ...] = (
@@ -41,6 +115,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n d min(n, d)",
         extends="linear map, linear inverse",
         paper="Pearson 1901; Hotelling 1933; parallel analysis: Horn 1965",
+        suggested=True,
     ),
     Method(
         name="ClassicalMDS",
@@ -52,6 +127,9 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 per iteration, n^2 memory; n m with m landmarks; n d^2 for Euclidean vectors",
         extends="Gower's formula; linear inverse for Euclidean vectors, else barycentric",
         paper="Torgerson 1952; Gower 1966; landmarks: de Silva and Tenenbaum 2004",
+        suggested=True,
+        reduced_by="n_landmarks",
+        euclidean_twin="PCA",
     ),
     Method(
         name="MDS",
@@ -64,6 +142,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 per iteration, n^2 memory; n per iteration with sampled pairs",
         extends="majorization against the map; barycentric inverse",
         paper="Kruskal 1964; de Leeuw and Heiser 1980; Borg and Groenen 2005",
+        large_scale=LargeScale("LARGE", (("method", "sampled"),)),
     ),
     Method(
         name="KernelPCA",
@@ -88,6 +167,8 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 log n time, n^2 memory; n m log n and n m with m landmarks",
         extends="geodesics through a new point's neighbours, Gower's formula; barycentric inverse",
         paper="Tenenbaum, de Silva and Langford 2000",
+        suggested=True,
+        reduced_by="n_landmarks",
     ),
     Method(
         name="LocallyLinearEmbedding",
@@ -100,6 +181,7 @@ CATALOG: tuple[Method, ...] = (
         extends="barycentric weights both ways",
         paper="Roweis and Saul 2000; modified: Zhang and Wang 2007; Hessian: Donoho and Grimes "
         "2003; LTSA: Zhang and Zha 2004",
+        scales_axes=True,
     ),
     Method(
         name="LaplacianEigenmaps",
@@ -111,6 +193,8 @@ CATALOG: tuple[Method, ...] = (
         cost="n k and a sparse eigenproblem",
         extends="Nystroem's formula; barycentric inverse",
         paper="Belkin and Niyogi 2003; Bengio et al. 2004",
+        scales_axes=True,
+        suggested=True,
     ),
     Method(
         name="SpectralClustering",
@@ -122,6 +206,7 @@ CATALOG: tuple[Method, ...] = (
         cost="as Laplacian eigenmaps",
         extends="Nystroem's formula, nearest centre; barycentric inverse",
         paper="Shi and Malik 2000; Ng, Jordan and Weiss 2002; von Luxburg 2007",
+        scales_axes=True,
     ),
     Method(
         name="DiffusionMap",
@@ -133,6 +218,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n k and a sparse eigenproblem",
         extends="Nystroem's formula; barycentric inverse",
         paper="Coifman and Lafon 2006",
+        scales_axes=True,
     ),
     Method(
         name="Sammon",
@@ -170,6 +256,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 per epoch; memory n beyond 256 MB of distances; m^2 per epoch with m prototypes",
         extends="the same rule against the map, which stands still; barycentric inverse",
         paper="Demartines and Herault 1997",
+        reduced_by="n_prototypes",
     ),
     Method(
         name="CurvilinearDistanceAnalysis",
@@ -183,6 +270,7 @@ CATALOG: tuple[Method, ...] = (
         extends="geodesics through a new point's neighbours, then the same rule; barycentric "
         "inverse",
         paper="Lee, Lendasse and Verleysen 2004",
+        reduced_by="n_prototypes",
     ),
     Method(
         name="UMAP",
@@ -194,6 +282,8 @@ CATALOG: tuple[Method, ...] = (
         cost="n k per epoch and n k memory, neighbours aside",
         extends="the same objective against the map, which stands still; barycentric inverse",
         paper="McInnes, Healy and Melville 2018; densMAP: Narayan, Berger and Cho 2021",
+        local_only=True,
+        suggested=True,
     ),
     Method(
         name="MaximumVarianceUnfolding",
@@ -207,6 +297,7 @@ CATALOG: tuple[Method, ...] = (
         extends="distances to neighbours kept against the frozen map; barycentric inverse",
         paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006; "
         "landmarks: Weinberger, Packer and Saul 2005",
+        reduced_by="n_landmarks",
     ),
     Method(
         name="SNE",
@@ -218,6 +309,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n k per iteration (n^2 with method='exact')",
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Hinton and Roweis 2002",
+        local_only=True,
     ),
     Method(
         name="SymmetricSNE",
@@ -229,6 +321,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n k per iteration (n^2 with method='exact')",
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Cook, Sutskever, Mnih and Hinton 2007",
+        local_only=True,
     ),
     Method(
         name="TSNE",
@@ -241,6 +334,8 @@ CATALOG: tuple[Method, ...] = (
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="van der Maaten and Hinton 2008; Barnes-Hut: van der Maaten 2014; FFT: Linderman et "
         "al. 2019",
+        local_only=True,
+        suggested=True,
     ),
     Method(
         name="WeightedTSNE",
@@ -252,6 +347,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n k per iteration (n^2 with method='exact')",
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Yang, Peltonen and Kaski 2014",
+        local_only=True,
     ),
     Method(
         name="MultiscaleSNE",
@@ -263,6 +359,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 log n per iteration, n^2 memory",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Lee, Peluffo-Ordonez and Verleysen 2015",
+        local_only=True,
     ),
     Method(
         name="NeRV",
@@ -275,10 +372,11 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 per iteration, n^2 memory",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
+        local_only=True,
     ),
 )
 
 
 def find(name: str) -> Method | None:
-    """The row of a method, by its class name."""
+    """The row of a method, by the name of its class; None if there is none."""
     return next((method for method in CATALOG if method.name == name), None)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.catalog import find
-from lowdim.checks import is_sparse
-from lowdim.relations.graph import NeighborGraph
+from lowdim.atomic import replacing
 from lowdim.runtime import memory
+from lowdim.catalog import find
+from lowdim.relations.graph import NeighborGraph
 
 FORMAT = 1
 _GRAPH_PARTS = (
@@ -28,25 +28,80 @@ _GRAPH_PARTS = (
 )
 
 
-def save(estimator: Any, path: str | PathLike[str]) -> None:
-    """Write an estimator, fitted or not, to one file; an existing file is replaced at once."""
+def save(estimator: Any, path: str | PathLike[str], *, force: bool = True) -> None:
+    """Write an estimator, fitted or not, to one file.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One of lowdim's, without callables among its parameters.
+    path : str or path-like
+        The file, which is complete or not there, whatever happens.
+    force : bool, default=True
+        Whether an existing file is replaced.
+
+    Raises
+    ------
+    TypeError
+        If the estimator holds what a file of arrays and plain values cannot.
+    WouldOverwrite
+        If the file exists and `force` is false.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lowdim
+    >>> path = os.path.join(tempfile.mkdtemp(), "pca.lowdim")
+    >>> lowdim.PCA(n_components=2).save(path)
+    >>> lowdim.load(path)
+    PCA(n_components=2)
+    """
     arrays: dict[str, Any] = {}
     document = {"lowdim": FORMAT, "model": _encode(estimator, arrays, type(estimator).__name__)}
-    temporary = f"{os.fspath(path)}.part"
-    try:
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            archive.writestr("model.json", json.dumps(document, indent=1))
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                    np.lib.format.write_array(file, array, allow_pickle=False)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    with (
+        replacing(path, force=force) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=True) as archive,
+    ):
+        archive.writestr("model.json", json.dumps(document, indent=1))
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """Read an estimator written by `save`. Loading never runs code from the file."""
+    """Read an estimator written by its method `save`.
+
+    Loading never runs code from the file, so models of others can be opened safely.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The model file.
+
+    Returns
+    -------
+    estimator
+        As it was saved, fitted or not. A `random_state` that was a generator is None.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is not a model, is damaged, or was written by a newer version of lowdim.
+    MemoryError
+        If the model does not fit into memory.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lowdim
+    >>> X, _ = lowdim.data.swiss_roll(100, random_state=0)
+    >>> path = os.path.join(tempfile.mkdtemp(), "roll.lowdim")
+    >>> lowdim.PCA(n_components=2).fit(X).save(path)
+    >>> lowdim.load(path).transform(X).shape
+    (100, 2)
+    """
     if not zipfile.is_zipfile(path):
         if not os.path.exists(path):
             raise FileNotFoundError(f"{os.fspath(path)} does not exist.")
@@ -56,7 +111,7 @@ def load(path: str | PathLike[str]) -> Any:
             memory.claim(
                 sum(member.file_size for member in archive.infolist()),
                 f"Loading {os.fspath(path)}",
-                "It was saved on a larger machine, or is no model.",
+                "Load it on a machine with more memory.",
             )
             return _decode(_document(archive)["model"], archive)
     except MemoryError:
@@ -94,7 +149,7 @@ def _encode(value: Any, arrays: dict[str, Any], where: str) -> Any:
                 raise TypeError(f"{where} holds arbitrary objects, which a model file cannot keep.")
             return {"$strings": value.tolist()}
         return {"$array": _store(value, arrays)}
-    if is_sparse(value):
+    if hasattr(value, "tocsr"):
         csr = value.tocsr()
         parts = [_store(part, arrays) for part in (csr.data, csr.indices, csr.indptr)]
         return {"$csr": parts, "shape": list(csr.shape)}
@@ -110,7 +165,7 @@ def _encode(value: Any, arrays: dict[str, Any], where: str) -> Any:
         pairs = [[_encode(k, arrays, where), _encode(v, arrays, where)] for k, v in value.items()]
         return {"$dict": pairs}
     if isinstance(value, np.random.RandomState | np.random.Generator):
-        return None  # the fit is done; what the generator would give next is nobody's business
+        return None  # its state has no meaning after the fit
     if hasattr(value, "get_params") and find(type(value).__name__) is not None:
         params = {k: _encode(v, arrays, k) for k, v in value.get_params(deep=False).items()}
         state = {

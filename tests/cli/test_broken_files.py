@@ -42,10 +42,10 @@ def cut(name: str) -> Callable[[Path], object]:
     """The first half of a good file."""
 
     def make(path: Path) -> None:
-        from lowdim import data
+        from lowdim import tables
 
         whole = path.with_name(f"whole-{name}")
-        data.write(whole, np.random.RandomState(0).uniform(size=(500, 4)))
+        tables.write(whole, np.random.RandomState(0).uniform(size=(500, 4)))
         path.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
         whole.unlink()
 
@@ -110,7 +110,7 @@ BROKEN = [
     Broken("infinite.csv", text("a,b\n1,2\n3,inf\n"), "row 1 (line 3), column 'b' is infinite"),
     Broken("latin.csv", text("name,a,b\nZoë,1,2\nBob,3,4\n", "latin-1"), "--encoding latin-1"),
     Broken("binary.csv", raw(bytes(range(256)) * 4), "not plain text"),
-    Broken("twins.csv", text("id,a\nx,1\ny,2\nx,3\n"), "'x' stands in", ("--id", "id")),
+    Broken("twins.csv", text("id,a\nx,1\ny,2\nx,3\n"), "'x' occurs in", ("--id", "id")),
     Broken("no-such.csv", text(grid()), "no column 'speces'", ("--label", "speces")),
     Broken("wide.csv", wide, "line 4 has 9999 fields"),
     Broken("not-square.csv", text(grid(5, 3)), "must be square", ("--as", "distances")),

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import lowdim.plot.canvas
-from lowdim import data
+from lowdim import tables
 from lowdim.catalog import CATALOG
 from lowdim.cli import main
 from lowdim.cli.demo import PICTURES
@@ -53,7 +53,7 @@ def test_demo_without_a_name_draws_all(tmp_path, monkeypatch):
     assert result.exit_code == 0
     assert drawn == list(PICTURES)
     assert len(result.stdout.splitlines()) == len(PICTURES) + 1
-    table = data.read(tmp_path / "digits.csv")
+    table = tables.read(tmp_path / "digits.csv")
     assert table.X.shape == (1797, 64)
     assert set(table.labels) == {"digit"}
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from sklearn.manifold import trustworthiness
 
-from lowdim import data
+from lowdim import data, tables
 from lowdim.cli import main
 
 
@@ -19,7 +19,7 @@ def run(*arguments):
 def roll(tmp_path):
     """A Swiss roll of 300 points with the angle as a label."""
     X, t = data.swiss_roll(300, random_state=0)
-    return data.write(tmp_path / "roll.csv", X, names=["x", "y", "z"], labels={"angle": t})
+    return tables.write(tmp_path / "roll.csv", X, names=["x", "y", "z"], labels={"angle": t})
 
 
 OPTIONS = ("--label", "angle")
@@ -52,7 +52,7 @@ def test_the_numbers_are_those_of_the_map(roll, tmp_path):
     result = run("assess", roll, out, *OPTIONS, "-k", 12, "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
-    X, Y = data.read(roll, labels=["angle"]).X, np.load(out)["embedding"]
+    X, Y = tables.read(roll, labels=["angle"]).X, np.load(out)["embedding"]
     assert found["method"] == "PCA"
     assert found["trustworthiness"]["value"] == pytest.approx(
         trustworthiness(X, Y, n_neighbors=12), abs=1e-9

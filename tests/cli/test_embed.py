@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from sklearn.datasets import load_iris
 
 import lowdim
-from lowdim import data
+from lowdim import data, tables
 from lowdim.catalog import CATALOG
 from lowdim.cli import main
 
@@ -115,7 +115,7 @@ def test_new_objects_are_prepared_as_the_old_ones_were(flowers, tmp_path):
     (tmp_path / "new.csv").write_text("\n".join(",".join(row) for row in turned))
     result = run("transform", model, tmp_path / "new.csv", "-o", tmp_path / "b.csv")
     assert result.exit_code == 0, result.output
-    old, new = data.read(tmp_path / "a.csv"), data.read(tmp_path / "b.csv")
+    old, new = tables.read(tmp_path / "a.csv"), tables.read(tmp_path / "b.csv")
     np.testing.assert_allclose(new.X, old.X[:5], atol=1e-9)
     assert new.ids.tolist() == ["f0", "f1", "f2", "f3", "f4"]
 
@@ -142,7 +142,7 @@ def test_distances_become_a_map_with_names(tmp_path):
     )
     assert result.exit_code == 0, result.output
     assert "taken as distances" in result.stderr
-    assert data.read(tmp_path / "m.csv").ids.tolist() == names
+    assert tables.read(tmp_path / "m.csv").ids.tolist() == names
     result = run("embed", path, "-m", "pca")
     assert result.exit_code == 3
     assert "PCA takes vectors" in result.stderr
@@ -156,7 +156,7 @@ def test_mixed_types_by_gower(flowers, tmp_path):
     iris = zip(*load_iris(return_X_y=True), strict=True)
     mixed = np.array([[*row, str(kind)] for row, kind in iris], dtype=object)
     expected = lowdim.MDS(metric="gower").fit_transform(mixed)
-    np.testing.assert_allclose(data.read(tmp_path / "m.csv").X, expected, atol=1e-9)
+    np.testing.assert_allclose(tables.read(tmp_path / "m.csv").X, expected, atol=1e-9)
 
 
 def test_several_subjects(tmp_path):
@@ -165,7 +165,7 @@ def test_several_subjects(tmp_path):
     np.save(tmp_path / "d.npy", np.array(stack))
     result = run("embed", tmp_path / "d.npy", "-m", "indscal", "-o", tmp_path / "m.csv")
     assert result.exit_code == 0, result.output
-    assert data.read(tmp_path / "m.csv").X.shape == (8, 2)
+    assert tables.read(tmp_path / "m.csv").X.shape == (8, 2)
 
 
 def test_time_and_memory_are_told_first(tmp_path):
@@ -193,8 +193,28 @@ def test_ctrl_c_keeps_the_best_map_so_far(flowers, tmp_path, monkeypatch):
     result = run("embed", flowers, "-m", "sammon", "-o", tmp_path / "m.csv")
     assert result.exit_code == 130, result.output
     assert "Sammon: stopped after" in result.stderr
-    assert np.isfinite(data.read(tmp_path / "m.csv").X).all()
+    assert np.isfinite(tables.read(tmp_path / "m.csv").X).all()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_waits_until_the_results_are_written(flowers, tmp_path, monkeypatch):
+    from lowdim import persist
+
+    save = persist.save
+
+    def press(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        save(*arguments, **options)
+
+    monkeypatch.setattr(persist, "save", press)
+    outputs = ["-o", "m.csv", "--model", "m.lowdim", "--plot", "m.png"]
+    monkeypatch.chdir(tmp_path)
+    result = run("embed", flowers, "-m", "pca", *outputs)
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "lowdim: interrupted"
+    assert {"m.csv", "m.lowdim", "m.png"} < set(os.listdir(tmp_path))
+    assert type(lowdim.load("m.lowdim")).__name__ == "PCA"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -249,4 +269,4 @@ def test_every_method_of_the_catalog_runs(method, flowers, tmp_path):
     few = ["--n-neighbors", 10] if "n_neighbors" in hints(method.load()) else []
     result = run("embed", flowers, "-m", method.name, *few, "-o", tmp_path / "m.csv", "-q")
     assert result.exit_code == 0, result.output
-    assert data.read(tmp_path / "m.csv").X.shape[0] == 50
+    assert tables.read(tmp_path / "m.csv").X.shape[0] == 50

@@ -1,4 +1,4 @@
-"""`lowdim assess`: is the map true?"""
+"""`lowdim assess`: how well a map shows the data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import Names, input_options, reading
+from lowdim.cli.inputs import input_options, read_table, reading
+from lowdim.cli.types import Names
 
 
 @click.command()
@@ -47,18 +48,17 @@ def assess(
     EMBEDDING is a file that `lowdim embed` wrote, or any table with one row an object. Rows are
     matched by ids where both files have them.
     """
-    from lowdim import data, quality
+    from lowdim import plot, quality, tables
+    from lowdim.atomic import check_writable
     from lowdim.cli.embed import shown_labels
     from lowdim.cli.errors import Refused
     from lowdim.cli.names import aliases, plain
-    from lowdim.data.atomic import check_writable, replacing
 
     console = Console(quiet, as_json)
     if picture is not None:
         check_writable(picture, force=force)
-    table = data.read(file, **reading(values))
-    console.say(str(table))
-    Y, names = data.read_embedding(embedding, table, [name for name in coordinates if name])
+    table = read_table(file, reading(values), console)
+    Y, names = tables.read_embedding(embedding, table, [name for name in coordinates if name])
     if method is None:  # the name that lowdim embed gives to coordinates
         made_by = aliases().get(plain(names[0]).rstrip("0123456789"))
         method = None if made_by is None else made_by.name
@@ -75,9 +75,8 @@ def assess(
     except (TypeError, ValueError) as error:
         raise Refused(str(error)) from error
     console.show(str(report))
-    console.know(**report.to_dict())
+    console.record(**report.to_dict())
     if picture is not None:
-        with replacing(picture, force=force) as temporary:
-            report.plot().savefig(temporary)
+        plot.save(report.plot(), picture, force=force)
         console.say(f"picture  {picture}")
     console.finish()

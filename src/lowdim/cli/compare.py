@@ -9,15 +9,16 @@ import click
 
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.errors import PARTLY, Refused, Stop
-from lowdim.cli.inputs import input_options, reading
+from lowdim.cli.inputs import input_options, read_table, reading
+from lowdim.cli.messages import in_options, options_of
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
     from lowdim.cli.fitting import Fitted
-    from lowdim.data.tables import Table
     from lowdim.report import Run
+    from lowdim.tables import Table
 
 _FILE = click.Path(path_type=Path)
 _COLUMNS = (
@@ -54,49 +55,49 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
 
     A parameter that is given goes to every method that has it.
     """
-    from lowdim import data
+    from lowdim.atomic import uninterrupted
 
     methods = list(dict.fromkeys(one for several in method for one in several))
     values, given = split(values)
     console = Console(values["quiet"], values["as_json"])
-    told = reading(values)
+    arguments = reading(values)
     _check(values)
-    table = data.read(file, **told)
-    console.say(str(table))
+    table = read_table(file, arguments, console)
     runs: list[Run] = []
     failures: dict[str, str] = {}
     for one in methods:
         try:
             runs.append(_run(one, given, table, values["color_by"], console))
         except (Refused, MemoryError, ImportError) as error:
-            failures[one.name] = " ".join(str(error).split())
+            failures[one.name] = in_options(" ".join(str(error).split()), options_of(context))
             console.say(f"{one.name}: failed: {failures[one.name]}")
     if not runs:
         raise Refused(f"none of the methods made a map: {'; '.join(failures.values())}")
-    console.show(_table(runs))
-    outputs = _write(runs, table, values, context.meta["lowdim.command"], console)
-    console.know(
-        runs=[
-            {
-                "method": run.method,
-                "parameters": dict(run.parameters),
-                "seconds": run.seconds,
-                "assessment": run.assessment.to_dict(),
-            }
-            for run in runs
-        ],
-        failures=failures,
-        outputs=outputs,
-    )
-    console.finish()
+    with uninterrupted():
+        console.show(_table(runs))
+        outputs = _write(runs, table, values, context.meta["lowdim.command"], console)
+        console.record(
+            runs=[
+                {
+                    "method": run.method,
+                    "parameters": dict(run.parameters),
+                    "seconds": run.seconds,
+                    "assessment": run.assessment.to_dict(),
+                }
+                for run in runs
+            ],
+            failures=failures,
+            outputs=outputs,
+        )
+        console.finish()
     if failures:
         raise Stop(PARTLY)
 
 
 def _check(values: dict[str, Any]) -> None:
-    """Raise before the work what would go wrong after it."""
-    from lowdim.data.atomic import check_writable
-    from lowdim.data.writing import writer_for
+    """Raise before the fits if their results could not be written after them."""
+    from lowdim.atomic import check_writable
+    from lowdim.tables.writing import writer_for
 
     for name in ("report", "picture", "output"):
         if values[name] is not None:
@@ -120,7 +121,7 @@ def _run(
     if method.objects == "subjects":
         raise Refused(f"{method.name} maps several subjects' matrices: use lowdim embed.")
     params = parameters_for(method, given, table)
-    fitted: Fitted = fit(method, params, table.X, draw=console.draws)
+    fitted: Fitted = fit(method, params, table.X, draw=console.shows_progress)
     console.say(str(fitted))
     console.warn(fitted.warnings)
     assessment = quality.assess(
@@ -153,14 +154,13 @@ def _write(
 ) -> list[str]:
     import numpy as np
 
-    from lowdim import data, plot, report
+    from lowdim import plot, report, tables
     from lowdim.cli.embed import shown_labels
-    from lowdim.data.atomic import replacing
 
     force, written = values["force"], []
     if values["output"] is not None:
         stems = [alias(run.method) for run in runs]
-        data.write(
+        tables.write(
             values["output"],
             np.column_stack([run.embedding for run in runs]),
             names=[
@@ -176,21 +176,21 @@ def _write(
         written.append(("maps     ", values["output"]))
     if values["picture"] is not None:
         maps = {f"{run.name}\n{run.seconds:.2f} s": run.points for run in runs}
-        with replacing(values["picture"], force=force) as temporary:
-            plot.compare(maps, shown_labels(table, values["color_by"])).savefig(temporary)
+        figure = plot.compare(maps, shown_labels(table, values["color_by"]))
+        plot.save(figure, values["picture"], force=force)
         written.append(("picture  ", values["picture"]))
     if values["report"] is not None:
-        with replacing(values["report"], force=force) as temporary:
-            report.write(
-                temporary,
-                runs,
-                title=f"Maps of {table.source}",
-                labels={name: shown_labels(table, name) for name in table.labels} or None,
-                images=table.images,
-                ids=None if table.ids is None else list(table.ids),
-                commands=[command],
-                notes=str(table).splitlines(),
-            )
+        report.write(
+            values["report"],
+            runs,
+            title=f"Maps of {table.source}",
+            labels={name: shown_labels(table, name) for name in table.labels} or None,
+            images=table.images,
+            ids=None if table.ids is None else list(table.ids),
+            commands=[command],
+            notes=str(table).splitlines(),
+            force=force,
+        )
         written.append(("report   ", values["report"]))
     for what, path in written:
         console.say(f"{what}{path}")

@@ -1,4 +1,4 @@
-"""What a command says: sentences on stderr, results on stdout, or one JSON object."""
+"""The output of a command: messages on stderr, results on stdout, or one JSON object."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ def output_options(command: Command) -> Command:
 
 
 class Console:
-    """Speaks as the options want it."""
+    """Prints messages and results as --quiet and --json ask for it."""
 
     def __init__(self, quiet: bool, as_json: bool) -> None:
         self.quiet, self.as_json = quiet, as_json
         self.facts: dict[str, Any] = {}
 
     @property
-    def heard(self) -> bool:
-        """Whether what is said reaches anybody."""
+    def informs(self) -> bool:
+        """Whether messages are printed or collected."""
         return self.as_json or not self.quiet
 
     @property
-    def draws(self) -> bool:
-        """Whether somebody watches who would like a progress bar."""
+    def shows_progress(self) -> bool:
+        """Whether a progress bar is wanted, which only a terminal can show."""
         return not self.quiet and not self.as_json and sys.stderr.isatty()
 
     def say(self, text: str) -> None:
-        """A sentence about what happens."""
+        """Print a message about what happens."""
         if not self.quiet and not self.as_json:
             click.echo(text, err=True)
 
     def warn(self, warnings: list[str]) -> None:
-        """What a result must be taken with."""
+        """Print warnings about a result."""
         for warning in warnings:
             self.say(f"  warning: {warning}")
 
     def show(self, text: str) -> None:
-        """The result itself."""
+        """Print the result itself."""
         if not self.as_json:
             click.echo(text)
 
-    def know(self, **facts: Any) -> None:
-        """Facts for the JSON object."""
+    def record(self, **facts: Any) -> None:
+        """Collect facts for the JSON object."""
         self.facts.update(facts)
 
     def finish(self) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import lowdim
-from lowdim import data, plot
+from lowdim import data, plot, tables
 from lowdim.checks import Array
 from lowdim.plot.canvas import new_figure, require_matplotlib
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Picture(NamedTuple):
-    """How to make a picture, and what to see in it."""
+    """How to make a picture, and what it shows."""
 
     make: Callable[[], Figure]
     sight: str
@@ -32,7 +32,7 @@ def draw(name: str, folder: Path) -> tuple[Path, float, str]:
     start = perf_counter()
     picture = PICTURES[name]
     path = folder / f"{name}.png"
-    picture.make().savefig(path)
+    plot.save(picture.make(), path)
     return path, perf_counter() - start, picture.sight
 
 
@@ -106,12 +106,14 @@ def write_digits(folder: Path) -> Path:
 
     X, y = load_digits(return_X_y=True)
     names = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
-    lines = [",".join([*names, "digit"])]
     kinds = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-    lines += [",".join([*(f"{v:g}" for v in row), kinds[k]]) for row, k in zip(X, y, strict=True)]
-    path = folder / "digits.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return tables.write(
+        folder / "digits.csv",
+        X.astype(int),
+        names=names,
+        labels={"digit": np.array(kinds)[y]},
+        force=True,
+    )
 
 
 def bars() -> Figure:
@@ -132,7 +134,7 @@ def cities() -> Figure:
     """The world from a table of distances: its map from above a pole and from the side."""
     distances, names = data.cities()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The dissimilarities are not Euclidean")  # nor is a globe
+        warnings.filterwarnings("ignore", "The dissimilarities are not Euclidean")  # a globe is not
         Y = lowdim.ClassicalMDS(n_components=3, metric="precomputed").fit_transform(distances)
     west_to_east = Y[names.index("Tokyo")] - Y[names.index("New York")]
     south_to_north = Y[names.index("London")] - Y[names.index("Cape Town")]

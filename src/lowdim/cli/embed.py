@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import input_options, reading
+from lowdim.cli.inputs import input_options, read_table, reading
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
     from lowdim.cli.fitting import Fitted
-    from lowdim.data.tables import Table
+    from lowdim.tables import Table
 
 MOST_NAMES = 60  # objects whose ids are written on a plot
 _FILE = click.Path(path_type=Path)
@@ -34,8 +34,8 @@ _FILE = click.Path(path_type=Path)
     "-o",
     "--output",
     type=_FILE,
-    help="File for the map; its ending says the format. By default FILE-METHOD.csv in this folder, "
-    "unless a plot or a model is wanted. '-' is CSV on stdout.",
+    help="File for the map; its ending determines the format. By default FILE-METHOD.csv in this "
+    "folder, unless a plot or a model is wanted. '-' is CSV on stdout.",
 )
 @click.option("--plot", "picture", type=_FILE, help="Draw the map: a PNG, PDF or SVG file.")
 @click.option("--color-by", metavar="COLUMN", help="Label to colour the plot by.")
@@ -53,39 +53,39 @@ def embed(
     of images. With -m METHOD, --help shows the method's own parameters too, each of which is an
     option: lowdim embed --help -m isomap
     """
-    from lowdim import data
+    from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import INTERRUPTED, Stop
-    from lowdim.cli.estimate import estimate
     from lowdim.cli.fitting import fit, objects_for, parameters_for
+    from lowdim.cli.forecast import forecast
 
     values, given = split(values)
     console = Console(quiet, as_json)
-    told = reading(values)
+    arguments = reading(values)
     outputs = Outputs(file, method, values, force)
     outputs.check()
-    table = data.read(file, **told)
-    console.say(str(table))
+    table = read_table(file, arguments, console)
     outputs.check_labels(table)
     params = parameters_for(method, given, table)
     X = objects_for(method, table)
-    wanted = console.heard and not values["no_estimate"]
-    expected = estimate(method, params, X) if wanted else None
+    wanted = console.informs and not values["no_estimate"]
+    expected = forecast(method, params, X) if wanted else None
     if expected is not None:
         console.say(f"{method.name}: {expected}")
-        console.know(estimate={"seconds": expected.seconds, "bytes": expected.n_bytes})
-    fitted = fit(method, params, X, draw=console.draws)
-    console.say(f"{fitted}{_measures(fitted.estimator)}")
-    console.warn(fitted.warnings)
-    console.know(
-        method=method.name,
-        parameters=params,
-        input=_described(table),
-        seconds=fitted.seconds,
-        warnings=fitted.warnings,
-        interrupted=fitted.interrupted,
-        outputs=outputs.write(fitted, table, console),
-    )
-    console.finish()
+        console.record(estimate={"seconds": expected.seconds, "bytes": expected.n_bytes})
+    fitted = fit(method, params, X, draw=console.shows_progress)
+    with uninterrupted():  # Ctrl-C that ended the fit must not end the writing of its result too
+        console.say(f"{fitted}{_measures(fitted.estimator)}")
+        console.warn(fitted.warnings)
+        console.record(
+            method=method.name,
+            parameters=params,
+            input=_described(table),
+            seconds=fitted.seconds,
+            warnings=fitted.warnings,
+            interrupted=fitted.interrupted,
+            outputs=outputs.write(fitted, table, console),
+        )
+        console.finish()
     if fitted.interrupted:
         raise Stop(INTERRUPTED)
 
@@ -113,7 +113,7 @@ def _described(table: Table) -> dict[str, Any]:
 
 
 def _measures(estimator: Any) -> str:
-    """What the estimator itself says of its map."""
+    """The loss and the iterations of the fit, if the estimator has them."""
     parts = []
     if getattr(estimator, "n_iter_", None) is not None:
         parts.append(f"{estimator.n_iter_} iterations")
@@ -125,7 +125,7 @@ def _measures(estimator: Any) -> str:
 
 
 class Outputs:
-    """The files that a command leaves: checked before the work, written after it."""
+    """The files that a command writes: checked before the fit, written after it."""
 
     def __init__(self, file: Path, method: Method, values: dict[str, Any], force: bool) -> None:
         self.file, self.method, self.force = file, method, force
@@ -140,7 +140,7 @@ class Outputs:
         return self.table is not None and str(self.table) == "-"
 
     def check_labels(self, table: Table) -> None:
-        """Raise if the plot is to be coloured by what is not there."""
+        """Raise if there is no label of the name that the plot is to be coloured by."""
         if self.color_by is not None and self.color_by not in table.labels:
             known = ", ".join(table.labels) or "none"
             raise click.UsageError(
@@ -148,9 +148,9 @@ class Outputs:
             )
 
     def check(self) -> None:
-        """Raise before the work what would go wrong after it."""
-        from lowdim.data.atomic import check_writable
-        from lowdim.data.writing import writer_for
+        """Raise before the fit if its results could not be written after it."""
+        from lowdim.atomic import check_writable
+        from lowdim.tables.writing import writer_for
 
         if self.picture is not None:
             from lowdim.plot.canvas import require_matplotlib
@@ -164,8 +164,8 @@ class Outputs:
             writer_for(self.table)
 
     def write(self, fitted: Fitted, table: Table, console: Console) -> list[str]:
-        """Write them all; their paths."""
-        from lowdim.data.atomic import replacing
+        """Write them all and return their paths."""
+        from lowdim import persist, plot
 
         written: list[Path] = []
         if self.table is not None:
@@ -173,19 +173,17 @@ class Outputs:
         if self.model is not None:
             if table.recipe is not None:
                 fitted.estimator.preparation_ = table.recipe.to_dict()
-            with replacing(self.model, force=self.force) as temporary:
-                fitted.estimator.save(temporary)
+            persist.save(fitted.estimator, self.model, force=self.force)
             written.append(self.model)
             console.say(f"model    {self.model}  (lowdim transform {self.model} NEW_FILE)")
         if self.picture is not None:
-            with replacing(self.picture, force=self.force) as temporary:
-                self._draw(fitted, table).savefig(temporary)
+            plot.save(self._draw(fitted, table), self.picture, force=self.force)
             written.append(self.picture)
             console.say(f"picture  {self.picture}")
         return [str(path) for path in written]
 
     def _write_table(self, fitted: Fitted, table: Table, console: Console) -> list[Path]:
-        from lowdim import data
+        from lowdim import tables
 
         same = len(fitted.embedding) == table.n_rows
         about: dict[str, Any] = {
@@ -198,11 +196,11 @@ class Outputs:
             import tempfile
 
             with tempfile.TemporaryDirectory() as folder:
-                path = data.write(Path(folder) / "map.csv", fitted.embedding, **about)
+                path = tables.write(Path(folder) / "map.csv", fitted.embedding, **about)
                 console.show(path.read_text(encoding="utf-8").rstrip("\n"))
             return []
         assert self.table is not None
-        data.write(self.table, fitted.embedding, force=self.force, **about)
+        tables.write(self.table, fitted.embedding, force=self.force, **about)
         console.say(f"map      {self.table}")
         return [self.table]
 

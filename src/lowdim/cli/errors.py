@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from lowdim.cli.messages import in_options, options_of
+
 UNEXPECTED, USAGE, REFUSED, OVERWRITE, MEMORY, EXTRA, PARTLY, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
 
 EXIT_CODES = {
@@ -27,36 +29,41 @@ EXIT_CODES = {
 
 
 class Refused(ValueError):
-    """What an estimator says of its data or parameters."""
+    """An estimator does not accept its data or parameters."""
 
 
 class Stop(Exception):
-    """The end of a command that said all it had to say, with its exit code."""
+    """The end of a command that has printed everything, with its exit code."""
 
     def __init__(self, code: int) -> None:
         self.code = code
 
 
-def code_of(error: BaseException) -> int:
-    """The exit code of a failure."""
-    from lowdim.data.errors import WouldOverwrite
+class Failure(Exception):
+    """A failure in terms of the command line, with its exit code."""
 
-    kinds: tuple[tuple[type[BaseException], int], ...] = (
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def code_of(error: Exception) -> int:
+    """The exit code of a failure."""
+    from lowdim.atomic import WouldOverwrite
+
+    kinds: tuple[tuple[type[Exception], int], ...] = (
         (WouldOverwrite, OVERWRITE),
         (FileNotFoundError, REFUSED),
         (IsADirectoryError, REFUSED),
         (MemoryError, MEMORY),
         (ImportError, EXTRA),
         (ValueError, REFUSED),
-        (KeyboardInterrupt, INTERRUPTED),
     )
     return next((code for kind, code in kinds if isinstance(error, kind)), UNEXPECTED)
 
 
-def message_of(error: BaseException) -> str:
+def message_of(error: Exception) -> str:
     """One line about a failure."""
-    if isinstance(error, KeyboardInterrupt | click.Abort):
-        return "interrupted"
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
@@ -90,11 +97,24 @@ class OneLineErrors(click.Group):
             code = self._fail(error.format_message(), error.exit_code, args)
         except click.Abort:
             code = self._fail("interrupted", INTERRUPTED, args)
-        except (Exception, KeyboardInterrupt) as error:
+        except Failure as failure:
             if "--debug" in args:
-                traceback.print_exc()
-            code = self._fail(message_of(error), code_of(error), args)
+                traceback.print_exception(failure.__cause__)
+            code = self._fail(str(failure), failure.code, args)
         sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command; what the library raises is put in terms of the command's options."""
+        try:
+            return super().invoke(context)
+        except (Stop, click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except Exception as error:
+            options = {}
+            command = self.get_command(context, context.invoked_subcommand or "")
+            if command is not None:
+                options = options_of(click.Context(command, parent=context))
+            raise Failure(in_options(message_of(error), options), code_of(error)) from error
 
     def _fail(self, message: str, code: int, args: Sequence[str]) -> int:
         message = " ".join(message.split())
@@ -104,6 +124,6 @@ class OneLineErrors(click.Group):
         return code
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """The exit codes stand at the end of the help."""
+        """List the exit codes at the end of the help."""
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), meaning) for code, meaning in EXIT_CODES.items()])

@@ -1,4 +1,4 @@
-"""Making an estimator for a table, and fitting it under the eyes of a user."""
+"""Fitting an estimator to a table, with progress and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from lowdim.catalog import CATALOG
 from lowdim.checks import Array
 from lowdim.cli.errors import Refused
+from lowdim.cli.messages import in_options, options_of
 from lowdim.cli.names import alias
 from lowdim.cli.parameters import hints
-from lowdim.data.tables import Table
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
+    from lowdim.tables import Table
 
 
 @dataclass
@@ -86,24 +89,27 @@ def fit(method: Method, params: dict[str, Any], X: Any, *, draw: bool = False) -
     seconds = perf_counter() - start
     estimator.set_params(**dict.fromkeys(shown, 0))
     Y = estimator.embedding_
-    said = dict.fromkeys(" ".join(str(w.message).split()) for w in caught if _theirs(w))
+    options = options_of(click.get_current_context(silent=True))
+    messages = dict.fromkeys(
+        in_options(" ".join(str(w.message).split()), options) for w in caught if _for_users(w)
+    )
     stem = alias(method.name)
     names = [f"{stem}{i}" for i in range(Y.shape[1])]
-    return Fitted(estimator, Y, names, seconds, list(said), bool(pressed))
+    return Fitted(estimator, Y, names, seconds, list(messages), bool(pressed))
 
 
 def _parameters(cls: Any) -> Any:
     return cls().get_params(deep=False)
 
 
-def _theirs(warning: warnings.WarningMessage) -> bool:
+def _for_users(warning: warnings.WarningMessage) -> bool:
     """Whether a warning is for the user of a command rather than for a programmer."""
     return not issubclass(warning.category, DeprecationWarning | PendingDeprecationWarning)
 
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Remembers whether Ctrl-C was pressed, and lets it act as always."""
+    """Remember whether Ctrl-C was pressed, and let it act as always."""
     pressed: list[int] = []
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import re
+import inspect
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.types import ParamType
+from lowdim.cli.console import Console
+from lowdim.cli.messages import note_in_options, options_of
+from lowdim.cli.types import Names, Size
+
+if TYPE_CHECKING:
+    from lowdim.tables import Recipe, Table
 
 Command = Callable[..., Any]
-
-
-class Names(ParamType):
-    """Column names, separated by commas."""
-
-    name = "columns"
-
-    def convert(self, value: Any, param: Any, context: Any) -> Any:
-        return [v.strip() for v in value.split(",")] if isinstance(value, str) else value
-
-
-class Size(ParamType):
-    """Width and height in pixels."""
-
-    name = "width x height"
-
-    def convert(self, value: Any, param: Any, context: Any) -> Any:
-        match = re.fullmatch(r"([1-9]\d*)[x,]([1-9]\d*)", value) if isinstance(value, str) else None
-        if match is None:
-            raise click.BadParameter(f"{value!r} is not a size such as 32x32.")
-        return int(match[1]), int(match[2])
 
 
 _OPTIONS = (
@@ -41,7 +26,7 @@ _OPTIONS = (
         type=click.Choice(["auto", "vectors", "distances", "edges"]),
         default="auto",
         help="What the file holds: vectors, a square table of distances, or edges (one object, "
-        "another, their distance). By default told from the content.",
+        "another, their distance). By default guessed from the content.",
     ),
     click.option("--id", "id", metavar="COLUMN", help="Column that names the objects."),
     click.option(
@@ -65,7 +50,7 @@ _OPTIONS = (
         default="error",
         show_default=True,
         help="Missing values: refuse, drop their rows, fill with the column's mean, or keep for a "
-        "metric that knows them.",
+        "metric that accepts them.",
     ),
     click.option("--na", multiple=True, metavar="TEXT", help="A text that means a missing value."),
     click.option(
@@ -74,7 +59,7 @@ _OPTIONS = (
     click.option(
         "--key", metavar="NAME", help="Which array of an NPZ, HDF5, AnnData or Matlab file."
     ),
-    click.option("--delimiter", metavar="CHAR", help="Of a text file; told from it by default."),
+    click.option("--delimiter", metavar="CHAR", help="Of a text file; guessed by default."),
     click.option("--encoding", metavar="NAME", help="Of a text file; UTF-8 by default."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Of a text file."),
     click.option("--header/--no-header", default=None, help="Whether line 1 names the columns."),
@@ -83,38 +68,36 @@ _OPTIONS = (
     ),
     click.option("--in-color", "color", is_flag=True, help="Read images in colour, not in grey."),
 )
-_KEYS = (
-    "kind",
-    "id",
-    "labels",
-    "features",
-    "drop",
-    "categorical",
-    "missing",
-    "na",
-    "standardize",
-    "key",
-    "delimiter",
-    "encoding",
-    "decimal",
-    "header",
-    "image_size",
-    "color",
-)
 
 
 def input_options(command: Command) -> Command:
-    """How to read FILE."""
+    """Add the options of reading a file to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def reading(values: dict[str, Any]) -> dict[str, Any]:
-    """Take out of a command's values what `lowdim.data.read` takes."""
-    told = {key: values.pop(key) for key in _KEYS}
+    """Take the arguments of `lowdim.tables.read` out of the values of a command."""
+    from lowdim.tables import read
+
+    known = inspect.signature(read).parameters
+    arguments = {name: values.pop(name) for name in known if name in values}
     for key in ("labels", "features", "drop"):
-        told[key] = [name for names in told[key] for name in names]
-    if told["delimiter"] in ("\\t", "tab"):
-        told["delimiter"] = "\t"
-    return told
+        arguments[key] = [name for names in arguments[key] for name in names]
+    if arguments["delimiter"] in ("\\t", "tab"):
+        arguments["delimiter"] = "\t"
+    return arguments
+
+
+def read_table(
+    file: Path, arguments: dict[str, Any], console: Console, recipe: Recipe | None = None
+) -> Table:
+    """Read the objects of a command and print how the file was understood."""
+    from lowdim import tables
+
+    table = tables.read(file, recipe=recipe, **arguments)
+    options = options_of(click.get_current_context())
+    table.notes = [note_in_options(note, options) for note in table.notes]
+    console.say(str(table))
+    return table

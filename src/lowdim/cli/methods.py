@@ -32,8 +32,8 @@ def methods(method: Any, quiet: bool, as_json: bool) -> None:
             if getattr(one, title):
                 console.show(f"    {title:<9} {getattr(one, title)}")
     if method is not None:
-        said = descriptions(method.load())
+        described = descriptions(method.load())
         for name, (_, default) in hints(method.load()).items():
-            console.show(f"    {name} = {default!r}\n        {said.get(name, '')}")
-    console.know(methods=[{**asdict(one), "alias": alias(one.name)} for one in chosen])
+            console.show(f"    {name} = {default!r}\n        {described.get(name, '')}")
+    console.record(methods=[{**asdict(one), "alias": alias(one.name)} for one in chosen])
     console.finish()

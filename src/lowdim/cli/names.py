@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lowdim.catalog import Method
 
 
-_SHORT = 7  # letters of a name that needs no short form
+_SHORT_NAME = 7  # letters of a name that needs no short form
 
 
 def plain(name: str) -> str:
@@ -27,13 +27,13 @@ def plain(name: str) -> str:
 def alias(name: str) -> str:
     """The short form: lle of LocallyLinearEmbedding, kpca of KernelPCA, isomap of Isomap."""
     words = re.findall(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]*", name)
-    if len(words) < 2 or len(name) <= _SHORT:
+    if len(words) < 2 or len(name) <= _SHORT_NAME:
         return plain(name)
     return "".join(word if word.isupper() else word[0] for word in words).lower()
 
 
 def aliases() -> dict[str, Method]:
-    """All names of all methods, each as `plain` gives it; a short form that two share is nobody's.
+    """All names of all methods, each as `plain` gives it; a short form that two share is left out.
 
     >>> aliases()["lle"].name
     'LocallyLinearEmbedding'

@@ -13,15 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lowdim import docstrings
 from lowdim.cli.types import ParamType
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
 
-_OURS = ("callback", "verbose")  # the command's own business
-_SHORT = {"n_components": ("-d",), "random_state": ("--seed",), "n_jobs": ("-j",)}
-NONE = object()  # was given as none, which is not the same as not given
+_OURS = ("callback", "verbose")  # set by the command, not by its user
+_SHORT_FLAGS = {"n_components": ("-d",), "random_state": ("--seed",), "n_jobs": ("-j",)}
+NONE = object()  # given as "none", which is not the same as not given
 _PREFIX = "param_"  # keeps an estimator's parameters apart from the command's own options
+
+
+def argument_of(option: click.Option) -> str:
+    """The Python argument that an option sets."""
+    return (option.name or "").removeprefix(_PREFIX)
 
 
 class Value(ParamType):
@@ -94,35 +100,8 @@ def hints(cls: Any) -> dict[str, tuple[Any, Any]]:
 
 
 def descriptions(cls: Any) -> dict[str, str]:
-    """What the docstring's section "Parameters" says of each parameter."""
-    text = inspect.getdoc(cls) or ""
-    match = re.search(r"Parameters\n-+\n(.*?)(?=\n\n\S|\n[A-Z]\w+\n-+\n|\Z)", text, re.DOTALL)
-    if match is None:
-        return {}
-    known = set(hints(cls)) | set(_OURS)
-    found: dict[str, str] = {}
-    current: list[str] = []
-    # An entry starts a line, or follows the full stop of the one before.
-    entry = re.compile(r"(?:^|(?<=\. ))((?:\w+, )*\w+) :(?: |$)")
-    lines = re.sub(r"(?m)^(\w+(?:, \w+)*,)\n\s*", r"\1 ", match[1])  # names over two lines
-    for line in lines.splitlines():
-        pieces = entry.split(line.strip())
-        if len(pieces) > 1 and not all(n in known for n in pieces[1].split(", ")):
-            pieces = [line.strip()]
-        if pieces[0] and current:
-            for name in current:
-                found[name] = f"{found[name]} {pieces[0]}".strip()
-        for names, said in zip(pieces[1::2], pieces[2::2], strict=True):
-            current = names.split(", ")
-            for name in current:
-                found[name] = said.strip()
-    return {name: _resolved(cls, name, text) for name, text in found.items() if name in known}
-
-
-def _resolved(cls: Any, name: str, text: str) -> str:
-    """What a class says of a parameter, where another only refers to it."""
-    base = next((b for b in cls.__mro__[1:] if text == f"see {b.__name__}."), None)
-    return text if base is None else descriptions(base).get(name, text)
+    """The description of each parameter, from the docstring of the class."""
+    return {name: entry.text for name, entry in docstrings.parameters(cls).items()}
 
 
 def options_of(methods: Sequence[Method], taken: set[str]) -> list[click.Option]:
@@ -139,22 +118,23 @@ def options_of(methods: Sequence[Method], taken: set[str]) -> list[click.Option]
 
 def _option(name: str, classes: list[Any], marked: bool, taken: set[str]) -> click.Option:
     hint, default = hints(classes[0])[name]
-    said = next((text for c in classes if (text := descriptions(c).get(name))), "")
+    found = (descriptions(c).get(name) for c in classes)
+    text = next(filter(None, found), "")
     if marked:
-        said = f"({', '.join(c.__name__ for c in classes)}) {said}"
+        text = f"({', '.join(c.__name__ for c in classes)}) {text}"
     flag = "--" + name.replace("_", "-")
     if flag in taken:
         flag = f"--with-{name.replace('_', '-')}"
     if any(hints(c)[name][1] != default for c in classes[1:]):
-        said = f"{said} [default: as the method has it]"
+        text = f"{text} [default: as the method has it]"
     elif default is not inspect.Parameter.empty:
-        said = f"{said} [default: {'none' if default is None else default}]"
+        text = f"{text} [default: {'none' if default is None else default}]"
     if hint is bool:
         declared = [f"{flag}/--no-{flag[2:]}"]
-        return click.Option([*declared, _PREFIX + name], default=None, help=said.strip())
-    short = [s for s in _SHORT.get(name, ()) if s not in taken]
+        return click.Option([*declared, _PREFIX + name], default=None, help=text.strip())
+    short = [s for s in _SHORT_FLAGS.get(name, ()) if s not in taken]
     return click.Option(
-        [*short, flag, _PREFIX + name], type=Value(hint), default=None, help=said.strip()
+        [*short, flag, _PREFIX + name], type=Value(hint), default=None, help=text.strip()
     )
 
 

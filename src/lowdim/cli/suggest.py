@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import input_options, reading
+from lowdim.cli.inputs import input_options, read_table, reading
 from lowdim.cli.names import MethodName, alias
 
 
@@ -42,12 +42,11 @@ def suggest(
     **values: Any,
 ) -> None:
     """Try methods and parameters on the objects of FILE and rank the maps, without labels."""
-    from lowdim import data, quality
+    from lowdim import quality
     from lowdim.cli.errors import Refused
 
     console = Console(quiet, as_json)
-    table = data.read(file, **reading(values))
-    console.say(str(table))
+    table = read_table(file, reading(values), console)
     try:
         found = quality.suggest(
             table.X,
@@ -65,5 +64,5 @@ def suggest(
     command = shlex.join(["lowdim", "embed", str(file), "-m", alias(best.method), *options])
     console.show(str(found))
     console.say(f"\nTry: {command} --plot map.png")
-    console.know(**found.to_dict(), command=command)
+    console.record(**found.to_dict(), command=command)
     console.finish()

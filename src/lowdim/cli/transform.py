@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import input_options, reading
+from lowdim.cli.inputs import input_options, read_table, reading
 from lowdim.cli.names import alias
 
 
@@ -40,24 +40,23 @@ def transform(
     them, or by an estimator's `save` in Python.
     """
     import lowdim
-    from lowdim import data
+    from lowdim import tables
+    from lowdim.atomic import check_writable, uninterrupted
     from lowdim.cli.errors import Refused
-    from lowdim.data.atomic import check_writable
-    from lowdim.data.writing import writer_for
+    from lowdim.tables.writing import writer_for
 
     console = Console(quiet, as_json)
-    told = reading(values)
+    arguments = reading(values)
     estimator = lowdim.load(model)
     name = type(estimator).__name__
     output = output or Path(f"{file.stem or 'map'}-{alias(name)}.csv")
     check_writable(output, force=force)
     writer_for(output)
     remembered = getattr(estimator, "preparation_", None)
-    recipe = None if remembered is None else data.Recipe(**remembered)
-    if told["kind"] == "auto":
-        told["kind"] = "vectors"  # distances to the objects of the model are a plain table too
-    table = data.read(file, recipe=recipe, **told)
-    console.say(str(table))
+    recipe = None if remembered is None else tables.Recipe(**remembered)
+    if arguments["kind"] == "auto":
+        arguments["kind"] = "vectors"  # distances to the objects of the model are not symmetric
+    table = read_table(file, arguments, console, recipe)
     start = perf_counter()
     try:
         Y = estimator.transform(table.X)
@@ -65,15 +64,16 @@ def transform(
         raise Refused(f"{name}: {error}") from error
     seconds = perf_counter() - start
     names = [f"{alias(name)}{i}" for i in range(Y.shape[1])]
-    data.write(
-        output,
-        Y,
-        names=names,
-        ids=table.ids,
-        id_name=table.id_name,
-        labels=table.labels,
-        force=force,
-    )
-    console.say(f"{name}: placed {len(Y):,} objects in {seconds:.2f} s\nmap      {output}")
-    console.know(method=name, objects=len(Y), seconds=seconds, outputs=[str(output)])
-    console.finish()
+    with uninterrupted():
+        tables.write(
+            output,
+            Y,
+            names=names,
+            ids=table.ids,
+            id_name=table.id_name,
+            labels=table.labels,
+            force=force,
+        )
+        console.say(f"{name}: placed {len(Y):,} objects in {seconds:.2f} s\nmap      {output}")
+        console.record(method=name, objects=len(Y), seconds=seconds, outputs=[str(output)])
+        console.finish()

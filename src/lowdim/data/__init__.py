@@ -1,11 +1,8 @@
-"""Data: reading and writing tables, real sets, and generators of the field's classic figures."""
+"""Data sets of the field: generators of the classic shapes, and loaders of real sets."""
 
-from lowdim.data.embeddings import read_embedding
-from lowdim.data.errors import DataError, WouldOverwrite
-from lowdim.data.generators import (
-    bars,
-    cities,
-    clusters,
+from lowdim.data.examples import bars, cities, clusters
+from lowdim.data.loaders import coil20, faces, fashion_mnist
+from lowdim.data.manifolds import (
     helix,
     open_box,
     punctured_sphere,
@@ -13,16 +10,8 @@ from lowdim.data.generators import (
     swiss_roll,
     trefoil,
 )
-from lowdim.data.loaders import coil20, faces, fashion_mnist
-from lowdim.data.recipe import Recipe
-from lowdim.data.tables import Table, read
-from lowdim.data.writing import write
 
 __all__ = [
-    "DataError",
-    "Recipe",
-    "Table",
-    "WouldOverwrite",
     "bars",
     "cities",
     "clusters",
@@ -32,10 +21,7 @@ __all__ = [
     "helix",
     "open_box",
     "punctured_sphere",
-    "read",
-    "read_embedding",
     "s_curve",
     "swiss_roll",
     "trefoil",
-    "write",
 ]

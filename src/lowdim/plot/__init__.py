@@ -1,13 +1,15 @@
 """Pictures of embeddings, made with matplotlib (the extra `plot`).
 
-Every function draws on the axes it is given, or on a new figure of its own that no window or
-pyplot state knows of; `picture.figure.savefig(path)` writes it.
+Every function draws on the axes that it is given, or on a new figure that is independent of
+pyplot. `save(picture, path)` writes it.
 """
 
-from lowdim.plot.animate import Recorder, animate
+from lowdim.plot.animate import animate
+from lowdim.plot.canvas import save
 from lowdim.plot.compare import compare
 from lowdim.plot.errors import errors
 from lowdim.plot.lines import graph, rnx, scree
+from lowdim.plot.recorder import Recorder
 from lowdim.plot.scatter import scatter
 from lowdim.plot.shepard import shepard
 from lowdim.plot.subjects import subject_weights
@@ -19,6 +21,7 @@ __all__ = [
     "errors",
     "graph",
     "rnx",
+    "save",
     "scatter",
     "scree",
     "shepard",

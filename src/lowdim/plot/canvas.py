@@ -1,15 +1,18 @@
-"""What all pictures share: figures without pyplot, axes without clutter, colours for all eyes."""
+"""What all pictures share: figures without pyplot, plain axes, colours for any colour vision."""
 
 from __future__ import annotations
 
 import importlib.util
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lowdim.atomic import replacing
 from lowdim.checks import Array
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DPI = 200
@@ -57,7 +60,7 @@ def require_matplotlib() -> None:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure of its own, drawn by Agg: nothing to close, nothing to show."""
+    """A figure drawn by Agg, independent of pyplot: it need not be closed and opens no window."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -65,6 +68,32 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def save(picture: Axes | Figure, path: str | PathLike[str], *, force: bool = True) -> None:
+    """Write a picture to a file, which is complete or not there, whatever happens.
+
+    Parameters
+    ----------
+    picture : matplotlib axes or figure
+        What a function of `lowdim.plot` returns.
+    path : str or path-like
+        The file; its ending (.png, .pdf, .svg, ...) determines the format.
+    force : bool, default=True
+        Whether an existing file is replaced.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lowdim
+    >>> path = os.path.join(tempfile.mkdtemp(), "map.png")
+    >>> lowdim.plot.save(lowdim.plot.scatter([[0, 0], [1, 2], [2, 1]]), path)
+    >>> os.path.exists(path)
+    True
+    """
+    figure: Any = getattr(picture, "figure", None) or picture
+    with replacing(path, force=force) as temporary:
+        figure.savefig(temporary)
 
 
 def bare(ax: Any) -> None:
@@ -93,11 +122,18 @@ def tidy(ax: Any, across: str, up: str, title: str | None = None) -> None:
         ax.set_title(title, fontsize=TITLE, color=INK)
 
 
-class Layout(NamedTuple):
-    """Where to draw each object, (n, 2) or (n, 3), and which objects can be drawn (no NaN).
+class PlotPoints(NamedTuple):
+    """Where to draw the objects of a map.
 
-    One-dimensional embeddings become a strip: the height of a point in it is there only to keep
-    neighbours apart (a low-discrepancy sequence, so the same every time).
+    Attributes
+    ----------
+    points : array of shape (n, 2) or (n, 3)
+        Coordinates. A one-dimensional map becomes a strip in which the second coordinate only keeps
+        neighbours apart (a low-discrepancy sequence, so the same every time).
+    drawn : bool array of shape (n,)
+        Which objects can be drawn (no NaN).
+    strip : bool
+        Whether the map has one dimension.
     """
 
     points: Array
@@ -105,7 +141,7 @@ class Layout(NamedTuple):
     strip: bool
 
 
-def layout(Y: Any) -> Layout:
+def plot_points(Y: Any) -> PlotPoints:
     """Check coordinates of one, two or three dimensions for drawing."""
     Y = np.asarray(Y, dtype=np.float64)
     if Y.ndim == 1:
@@ -119,14 +155,14 @@ def layout(Y: Any) -> Layout:
     strip = Y.shape[1] == 1
     if strip:
         Y = np.column_stack([Y, np.arange(len(Y)) * 0.6180339887498949 % 1.0])
-    return Layout(Y, drawn, strip)
+    return PlotPoints(Y, drawn, strip)
 
 
-def axes_for(layout: Layout, ax: Any) -> Any:
-    """The given axes if they suit the layout, or new ones."""
-    three = layout.points.shape[1] == 3
+def axes_for(place: PlotPoints, ax: Any) -> Any:
+    """The given axes if they suit the points, or new ones."""
+    three = place.points.shape[1] == 3
     if ax is None:
-        figure = new_figure(4.5, 1.6 if layout.strip else 4.5)
+        figure = new_figure(4.5, 1.6 if place.strip else 4.5)
         return figure.add_subplot(projection="3d" if three else None)
     if three != (ax.name == "3d"):
         need = 'axes made with projection="3d"' if three else "flat axes"

@@ -35,16 +35,43 @@ def compare(
     columns: int | None = None,
     size: float | None = None,
 ) -> Figure:
-    """Draw embeddings of the same objects side by side, coloured alike, with one legend.
+    """Draw embeddings of the same objects side by side, in the same colours, with one legend.
 
     Parameters
     ----------
-    embeddings : mapping of the title of each panel to coordinates, as `scatter` takes them.
-    labels, images : as in `scatter`.
-    quality : mapping of titles to what stands under them: text, a number, or {measure: value}.
-    align : turn and mirror each map onto the first one of its dimension (Procrustes): how a map
-        lies means nothing, and objects are found again where they were.
-    columns : panels in a row, by default about as many as there are rows.
+    embeddings : mapping of str to array
+        The title of each panel and its coordinates, as `scatter` takes them.
+    labels : array of shape (n,), default=None
+        As in `scatter`.
+    quality : mapping of str to str, float or mapping of str to float, default=None
+        What is written under the title of a panel: text, a number, or measures by name.
+    images : array, default=None
+        As in `scatter`.
+    align : bool, default=True
+        Rotate and reflect each map onto the first one of its dimension (Procrustes), so that an
+        object is found at about the same place: the orientation of a map has no meaning.
+    title : str, default=None
+        Written above all panels.
+    columns : int, default=None
+        Panels in a row; by default about as many as there are rows.
+    size : float, default=None
+        Area of a marker in square points.
+
+    Returns
+    -------
+    matplotlib figure
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, t = lowdim.data.swiss_roll(200, random_state=0)
+    >>> maps = {
+    ...     "PCA": lowdim.PCA(n_components=2).fit_transform(X),
+    ...     "Isomap": lowdim.Isomap(n_neighbors=8).fit_transform(X),
+    ... }
+    >>> figure = lowdim.plot.compare(maps, t)
+    >>> [panel.get_title() for panel in figure.axes[:2]]
+    ['PCA', 'Isomap']
     """
     if not embeddings:
         raise ValueError("embeddings is empty: give at least one, as {title: coordinates}.")

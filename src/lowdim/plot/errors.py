@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.plot import density
-from lowdim.plot.canvas import INK, TEXT, TITLE, axes_for, layout
+from lowdim.plot.canvas import INK, TEXT, TITLE, axes_for, plot_points
 from lowdim.plot.scatter import draw_points, frame, marker_size
 
 if TYPE_CHECKING:
@@ -33,20 +33,39 @@ def errors(
     title: str | None = None,
     size: float | None = None,
 ) -> Axes:
-    """Draw a map coloured by its errors: blue where it tears, orange where it glues.
+    """Draw a map coloured by its errors: torn neighbours in blue, false ones in orange.
+
+    Points without errors are light grey, those with both dark. The worst are drawn on top. The
+    square beside the map is the key; it ends above the 99th percentile of both errors.
 
     Parameters
     ----------
-    embedding : array of shape (n,) or (n, 1 to 3).
-    torn : n numbers in [0, 1]: how far each object's neighbours were torn away from it.
-    false : n numbers in [0, 1]: how far each object's neighbours on the map are from it in the
-        data. Both are what `lowdim.quality.point_errors` gives; objects with NaN are left out.
-    ax, title, size : as in `scatter`.
+    embedding : array of shape (n,) or (n, 1 to 3)
+        Coordinates.
+    torn : array of shape (n,)
+        How far each object's neighbours were torn away from it, in [0, 1], as
+        `lowdim.quality.point_errors` computes it. Objects with NaN are left out.
+    false : array of shape (n,)
+        How far each object's neighbours on the map are from it in the data, in [0, 1].
+    ax : matplotlib axes, default=None
+        Axes to draw on; by default those of a new figure.
+    title : str, default=None
+        Written above the map.
+    size : float, default=None
+        Area of a marker in square points.
 
-    Points without errors are light grey and those with both dark; the worst are drawn on top. The
-    square beside the map is the key; it ends above the 99th percentile of both errors.
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> picture = lowdim.plot.errors([[0, 0], [1, 0], [0, 1]], [0.0, 0.2, 0.1], [0.1, 0.0, 0.3])
+    >>> len(picture.collections[0].get_offsets())
+    3
     """
-    place = layout(embedding)
+    place = plot_points(embedding)
     n = len(place.points)
     torn, false = _errors(torn, "torn", n), _errors(false, "false", n)
     place = place._replace(drawn=place.drawn & np.isfinite(torn) & np.isfinite(false))

@@ -14,8 +14,8 @@ from lowdim.plot.canvas import (
     OKABE_ITO,
     TEXT,
     axes_for,
-    layout,
     new_figure,
+    plot_points,
     require_matplotlib,
     tidy,
 )
@@ -37,11 +37,37 @@ _RASTER_FROM = 20000
 def scree(
     values: Any, ax: Any = None, *, label: str = "eigenvalue", title: str | None = None
 ) -> Axes:
-    """Draw eigenvalues, or any other number a dimension has, in order: look for the elbow.
+    """Draw eigenvalues, or any other number that each dimension has, in order.
 
-    Negative values, the mark of dissimilarities that no Euclidean space holds, are drawn in
-    another colour below the zero line. (Cattell, "The scree test for the number of factors",
-    Multivariate Behavioral Research 1, 1966.)
+    The number of dimensions is where the curve has its elbow. Negative values, which occur for
+    dissimilarities that are not Euclidean, are drawn in another colour below the zero line.
+
+    Parameters
+    ----------
+    values : array of shape (n_dimensions,)
+        The values, the first dimension first.
+    ax : matplotlib axes, default=None
+        Axes to draw on; by default those of a new figure.
+    label : str, default="eigenvalue"
+        Name of the values.
+    title : str, default=None
+        Written above the chart.
+
+    Returns
+    -------
+    matplotlib axes
+
+    References
+    ----------
+    Cattell, "The scree test for the number of factors", Multivariate Behavioral Research 1, 1966.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, _ = lowdim.data.swiss_roll(200, random_state=0)
+    >>> picture = lowdim.plot.scree(lowdim.PCA(n_components=3).fit(X).explained_variance_)
+    >>> picture.get_ylabel()
+    'eigenvalue'
     """
     require_matplotlib()
     from matplotlib.ticker import MaxNLocator
@@ -66,14 +92,34 @@ def scree(
 def rnx(curves: Mapping[str, tuple[Any, Any]], ax: Any = None, *, title: str | None = None) -> Axes:
     """Draw R_NX(K) of one or more maps: how much of the neighbourhoods of every size K is kept.
 
-    A perfect map has 1 at every K, one made at random 0. K runs on a logarithmic scale, so the
-    left shows close neighbours and the right the arrangement as a whole. (Lee, Renard, Bernard,
-    Dupont and Verleysen, Neurocomputing 112, 2013.)
+    A perfect map has 1 at every K, a random one 0. K has a logarithmic scale: the left shows
+    close neighbours, the right the arrangement as a whole.
 
     Parameters
     ----------
-    curves : mapping of a map's name to its sizes K and its values R_NX(K).
-    ax : matplotlib axes to draw on, otherwise those of a new figure.
+    curves : mapping of str to (K, R)
+        For each map its sizes K and its values R_NX(K).
+    ax : matplotlib axes, default=None
+        Axes to draw on; by default those of a new figure.
+    title : str, default=None
+        Written above the chart.
+
+    Returns
+    -------
+    matplotlib axes
+
+    References
+    ----------
+    Lee, Renard, Bernard, Dupont and Verleysen, "Type 1 and 2 mixtures of Kullback-Leibler
+    divergences as cost functions in dimensionality reduction based on similarity preservation",
+    Neurocomputing 112, 2013.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> picture = lowdim.plot.rnx({"PCA": ([1, 2, 4, 8], [0.2, 0.3, 0.4, 0.3])})
+    >>> picture.get_xlabel()
+    'neighbourhood size K'
     """
     require_matplotlib()
     if not curves:
@@ -109,10 +155,30 @@ def graph(
 ) -> Axes:
     """Draw the edges of a neighbour graph over a map of its objects.
 
-    Bridges between components stand out in vermillion. Long edges in a map show where it was torn
-    or folded. The other parameters are those of `scatter`.
+    Long edges show where the map was torn or folded. Bridges between components are vermillion.
+
+    Parameters
+    ----------
+    Y : array of shape (n,) or (n, 1 to 3)
+        Coordinates.
+    graph : NeighborGraph
+        A graph of the same objects.
+    labels, names, title, ax, size
+        As in `scatter`.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, t = lowdim.data.swiss_roll(200, random_state=0)
+    >>> picture = lowdim.plot.graph(X[:, [0, 2]], lowdim.neighbors(X, k=5), t)
+    >>> len(picture.collections)  # the edges and the points
+    2
     """
-    place = layout(Y)
+    place = plot_points(Y)
     if graph.n_objects != len(place.points):
         raise ValueError(
             f"graph joins {graph.n_objects} objects, but Y places {len(place.points)}."

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.plot.canvas import INK, TEXT, Layout
+from lowdim.plot.canvas import INK, TEXT, PlotPoints
 
 Names = Sequence[str] | Mapping[int, str]
 """A name for every object, or, as a mapping, for some rows only."""
@@ -20,7 +20,7 @@ _WIDE = 0.6
 """Width of a letter as a share of the font size."""
 
 
-def write_names(ax: Any, place: Layout, names: Names, gap: float) -> None:
+def write_names(ax: Any, place: PlotPoints, names: Names, gap: float) -> None:
     """Write each name `gap` points away from its point, where it covers the fewest others."""
     n = len(place.points)
     if not isinstance(names, Mapping):

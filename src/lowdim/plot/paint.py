@@ -12,7 +12,7 @@ from lowdim.plot.canvas import FAINT, INK, OKABE_ITO, TEXT, palette, require_mat
 MOST_KINDS = 12
 """More kinds than this cannot be told apart by colour."""
 
-MISSING = "(missing)"
+MISSING_KIND = "(missing)"
 """The kind of objects whose label is not known."""
 
 LEGEND: dict[str, Any] = {
@@ -81,7 +81,7 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
             few = len(kinds) <= MOST_KINDS
             spread = np.linspace(0, 1, max(len(kinds), 2))[: len(kinds)]
             shades = to_rgba_array(palette(len(kinds))) if few else viridis(spread)
-            shades[kinds == MISSING] = to_rgba_array(FAINT)
+            shades[kinds == MISSING_KIND] = to_rgba_array(FAINT)
             return Paint(shades[codes], tuple(map(str, kinds)), codes, shades)
     if values.dtype.kind not in "biuf":
         raise TypeError(f"labels must be numbers or strings, got {values.dtype}.")
@@ -98,7 +98,7 @@ def in_words(labels: Array) -> Array:
     if labels.dtype.kind not in "OUS":
         return labels
     entries = labels.astype("U") if labels.dtype.kind == "S" else labels
-    return np.array([MISSING if _absent(entry) else str(entry) for entry in entries.tolist()])
+    return np.array([MISSING_KIND if _absent(entry) else str(entry) for entry in entries.tolist()])
 
 
 def _absent(entry: Any) -> bool:

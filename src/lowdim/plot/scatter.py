@@ -9,7 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.plot import density as pixels
-from lowdim.plot.canvas import INK, TITLE, Layout, axes_for, bare, layout
+from lowdim.plot.canvas import INK, TITLE, PlotPoints, axes_for, bare, plot_points
 from lowdim.plot.names import Names, write_names
 from lowdim.plot.paint import LEGEND, MOST_KINDS, Paint, paint
 
@@ -48,33 +48,43 @@ def scatter(
     ----------
     Y : array of shape (n,) or (n, 1 to 3)
         Coordinates. Rows with NaN are left out.
-    labels : array of shape (n,)
-        What is known of the objects. Strings, or integers of at most twelve kinds, get a colour
-        each, told apart with any colour vision, and a legend; other numbers are coloured along
-        viridis, with a colour bar.
-    names : sequence of n strings, or mapping of row to string
-        Written beside the points: all of them, or the ones that are mapped.
-    images : array of shape (n, height, width) or (n, height, width, 3 or 4)
+    labels : array of shape (n,), default=None
+        Strings, or integers of at most twelve kinds, get a colour each, which can be told apart
+        with any colour vision, and a legend; other numbers are coloured along viridis, with a
+        colour bar.
+    names : sequence of n strings, or mapping of row to string, default=None
+        Written beside the points: all of them, or those that are mapped.
+    images : array of shape (n, height, width) or (n, height, width, 3 or 4), default=None
         Pictures of the objects, drawn on their points wherever they do not overlap.
-    color : a colour, or an array of n colours
+    color : colour, or array of n colours, default=None
         Instead of `labels`.
-    density : bool, "equalize" or "log"
+    density : bool, "equalize" or "log", default=None
         Draw how many points fall on each pixel, with the colours mixed, instead of the points; by
         default from 100,000 points on. The shade is equalised (True) or logarithmic.
-    legend : "beside", "map" or "none"
+    legend : {"beside", "map", "none"}, default=None
         Where the kinds are named: beside the map, or on it, each at the middle of its points. By
         default beside for at most twelve kinds, and on the map for up to sixty.
-    title : str
-    ax : matplotlib axes
-        Drawn on if given, otherwise on a new figure (`.figure` of the answer).
-    size : float
+    title : str, default=None
+        Written above the map.
+    ax : matplotlib axes, default=None
+        Axes to draw on; by default those of a new figure.
+    size : float, default=None
         Area of a marker in square points; by default it shrinks with the number of objects.
 
     Returns
     -------
     matplotlib axes
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, t = lowdim.data.swiss_roll(200, random_state=0)
+    >>> Y = lowdim.PCA(n_components=2).fit_transform(X)
+    >>> picture = lowdim.plot.scatter(Y, t, title="PCA")
+    >>> picture.get_title()
+    'PCA'
     """
-    place = layout(Y)
+    place = plot_points(Y)
     painted = paint(len(place.points), labels, color)
     how = _density(density, place)
     checks.choice(legend, "legend", (None, "beside", "map", "none"))
@@ -106,7 +116,7 @@ def marker_size(drawn: Array) -> float:
     return float(300 / np.sqrt(max(drawn.sum(), 100)))
 
 
-def _density(density: bool | str | None, place: Layout) -> str:
+def _density(density: bool | str | None, place: PlotPoints) -> str:
     """How to shade the density, or an empty string where points are to be drawn."""
     checks.choice(density, "density", (None, False, True, "equalize", "log"))
     flat = place.points.shape[1] == 2
@@ -119,7 +129,7 @@ def _density(density: bool | str | None, place: Layout) -> str:
     return "log" if density == "log" else "equalize"
 
 
-def draw_points(ax: Any, place: Layout, colors: Array, size: float, order: Array) -> None:
+def draw_points(ax: Any, place: PlotPoints, colors: Array, size: float, order: Array) -> None:
     """Draw the rows named in `order`, the last ones on top."""
     ax.scatter(
         *place.points[order].T,
@@ -131,7 +141,7 @@ def draw_points(ax: Any, place: Layout, colors: Array, size: float, order: Array
     )
 
 
-def frame(ax: Any, place: Layout) -> None:
+def frame(ax: Any, place: PlotPoints) -> None:
     """One scale for all axes of a map, and no ticks."""
     if ax.name == "3d":
         sides = np.ptp([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()], axis=1)
@@ -141,7 +151,7 @@ def frame(ax: Any, place: Layout) -> None:
     bare(ax)
 
 
-def _legend(ax: Any, place: Layout, painted: Paint, where: str | None) -> None:
+def _legend(ax: Any, place: PlotPoints, painted: Paint, where: str | None) -> None:
     """Say what the colours mean: a legend, names on the map, or a colour bar."""
     n_kinds = len(painted.kinds)
     if where == "none":
@@ -157,7 +167,7 @@ def _legend(ax: Any, place: Layout, painted: Paint, where: str | None) -> None:
         ax.legend(handles=painted.handles(), **spot, **LEGEND)
 
 
-def _name_kinds(ax: Any, place: Layout, painted: Paint) -> None:
+def _name_kinds(ax: Any, place: PlotPoints, painted: Paint) -> None:
     """Each kind's name at the one of its points that is nearest to their median."""
     rows: dict[int, str] = {}
     for code, kind in enumerate(painted.kinds):
@@ -170,7 +180,7 @@ def _name_kinds(ax: Any, place: Layout, painted: Paint) -> None:
     write_names(ax, spots, list(rows.values()), 1)
 
 
-def _images(ax: Any, place: Layout, images: Array, colors: Array) -> None:
+def _images(ax: Any, place: PlotPoints, images: Array, colors: Array) -> None:
     """Pictures on their points, each framed in its colour; one too close to another is left out."""
     from matplotlib.image import AxesImage
     from matplotlib.patches import Rectangle

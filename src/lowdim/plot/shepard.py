@@ -19,15 +19,34 @@ _MOST = 20_000
 def shepard(pairs: Any, ax: Any = None, *, title: str | None = None) -> Axes:
     """Draw distances on the map (points) and disparities (line) over the dissimilarities.
 
+    Points far from the line, or from a curve that rises throughout, are pairs that the map does not
+    show well. More than 20,000 pairs are drawn as a density, darker where there are more of them.
+
     Parameters
     ----------
-    pairs : a fitted estimator with a method `shepard()`, or the arrays it returns: dissimilarities
-        and distances on the map of the same pairs, and disparities if there are any.
-    ax, title : as in `scatter`.
+    pairs : fitted estimator with a method `shepard`, or sequence of two or three arrays
+        Dissimilarities and distances on the map of the same pairs, and perhaps disparities.
+    ax : matplotlib axes, default=None
+        Axes to draw on; by default those of a new figure.
+    title : str, default=None
+        Written above the diagram.
 
-    More than 20,000 pairs are drawn as a density, darker where there are more of them. Points far
-    from the line, or from a curve that rises throughout, are pairs that the map does not show
-    well. (Shepard, "The analysis of proximities", Psychometrika 27, 1962.)
+    Returns
+    -------
+    matplotlib axes
+
+    References
+    ----------
+    Shepard, "The analysis of proximities: multidimensional scaling with an unknown distance
+    function", Psychometrika 27, 1962.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> D, names = lowdim.data.cities()
+    >>> picture = lowdim.plot.shepard(lowdim.MDS(metric="precomputed").fit(D))
+    >>> picture.get_xlabel()
+    'dissimilarity'
     """
     require_matplotlib()
     arrays = pairs.shepard() if hasattr(pairs, "shepard") else pairs

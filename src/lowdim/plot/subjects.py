@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.plot.canvas import FAINT, Layout, new_figure, tidy
+from lowdim.plot.canvas import FAINT, PlotPoints, new_figure, tidy
 from lowdim.plot.names import Names, write_names
 from lowdim.plot.paint import paint
 
@@ -23,20 +23,42 @@ def subject_weights(
     title: str | None = None,
     ax: Any = None,
 ) -> Axes:
-    """Draw the subjects of INDSCAL as vectors: how much each makes of two of the dimensions.
+    """Draw the subjects of INDSCAL as vectors: the weights that each gives to two dimensions.
 
-    The direction of a vector is a subject's balance between the dimensions, and its length how well
-    they describe the subject: on the quarter circle they account for all of its variance, where
-    the dimensions are uncorrelated. (Carroll and Chang, Psychometrika 35, 1970, figure 3.)
+    The direction of a vector is a subject's balance between the dimensions, its length how well
+    they describe the subject: on the quarter circle they account for all of its variance, if the
+    dimensions are uncorrelated (Carroll and Chang, figure 3).
 
     Parameters
     ----------
-    weights : array (n_subjects, n_components), `weights_` of a fitted INDSCAL
-    labels : array (n_subjects,) to colour by, as in `scatter`
-    names : names of the subjects, written at the vectors' ends
-    dimensions : which two columns to draw
-    title : str
-    ax : matplotlib axes to draw on, otherwise those of a new figure
+    weights : array of shape (n_subjects, n_components)
+        `weights_` of a fitted INDSCAL.
+    labels : array of shape (n_subjects,), default=None
+        To colour by, as in `scatter`.
+    names : sequence of str, or mapping of row to str, default=None
+        Names of the subjects, written at the ends of the vectors.
+    dimensions : tuple of two int, default=(0, 1)
+        The columns to draw.
+    title : str, default=None
+        Written above the picture.
+    ax : matplotlib axes, default=None
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+
+    References
+    ----------
+    Carroll and Chang, "Analysis of individual differences in multidimensional scaling via an N-way
+    generalization of Eckart-Young decomposition", Psychometrika 35, 1970.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> picture = lowdim.plot.subject_weights([[0.9, 0.1], [0.4, 0.8]], names=["Ann", "Bob"])
+    >>> [text.get_text() for text in picture.texts]
+    ['Ann', 'Bob']
     """
     values = np.asarray(weights, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] < 2 or not len(values):
@@ -63,6 +85,6 @@ def subject_weights(
     across, up = (f"weight of dimension {d + 1}" for d in dimensions)
     tidy(axes, across, up, title)
     if names is not None:
-        write_names(axes, Layout(ends, drawn, False), names, 4)
+        write_names(axes, PlotPoints(ends, drawn, False), names, 4)
         axes.set(xlim=(0, 1.05 * most), ylim=(0, 1.05 * most))
     return axes

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.atomic import replacing
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
 
@@ -164,7 +165,7 @@ class NeighborGraph:
             for name in ("indices", "distances", "indptr", "bridges", "bridge_lengths")
             if (value := getattr(self, name)) is not None
         }
-        with open(path, "wb") as file:
+        with replacing(path, force=True) as temporary, open(temporary, "wb") as file:
             np.savez(file, header=np.array(header), **arrays)
 
     @classmethod

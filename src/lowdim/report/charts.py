@@ -12,7 +12,7 @@ from lowdim.plot.density import counts
 from lowdim.report.markup import tag, text
 
 N_SHADES = 7
-"""Curves told apart by colour (classes s0 to s6 of the style sheet); then they are dashed."""
+"""Colours of curves (classes s0 to s6 of the style sheet); further curves are dashed."""
 
 _DASHES = (None, "6 3", "2 3")
 _BINS = 64
@@ -68,13 +68,13 @@ def rnx_chart(curves: Mapping[str, tuple[Any, Any]], places: Mapping[str, int]) 
             stroke_dasharray=dash(places[name]),
         )
         parts.append(line)
-    told = "; ".join(f"{name}: {R[0]:.2f} at K = {K[0]:g}" for name, (K, R) in checked.items())
+    summary = "; ".join(f"{name}: {R[0]:.2f} at K = {K[0]:g}" for name, (K, R) in checked.items())
     return tag(
         "svg",
         *parts,
         viewBox=f"0 0 {width} {height}",
         role="img",
-        aria_label=f"R_NX curves over neighbourhood size. {told}.",
+        aria_label=f"R_NX curves over neighbourhood size. {summary}.",
     )
 
 

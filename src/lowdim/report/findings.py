@@ -13,11 +13,26 @@ from lowdim.checks import Array
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that says how true a map is.
+    """A number that says how well a map shows the data.
 
-    margin : half of its 95 % confidence interval, 0 if it is no estimate.
-    better : "higher" or "lower". meaning : a few words on what the number is.
-    headline : what a map is good for that is best by it; only a few measures have one.
+    Attributes
+    ----------
+    value : float
+        The number.
+    margin : float
+        Half of its 95 % confidence interval; 0 if it is no estimate.
+    better : {"higher", "lower"}
+        Which values are better.
+    meaning : str
+        A few words on what the number is.
+    headline : str
+        What the map with the best value is good for; empty for most measures.
+
+    Examples
+    --------
+    >>> from lowdim.report import Measure
+    >>> Measure(0.93, margin=0.01, meaning="are the 10 nearest real?").better
+    'higher'
     """
 
     value: float
@@ -29,16 +44,35 @@ class Measure:
 
 @dataclass(frozen=True)
 class Findings:
-    """What is known of how true a map is; all of it may be left out.
+    """What is known of how well a map shows the data; all of it may be left out.
 
-    verdict, warnings : in plain words; what to see, and what must not be read from the map.
-    measures : by name, in the order of the table.
-    rnx : sizes K and values R_NX(K).
-    shepard : dissimilarities, distances on the map and perhaps disparities of the same pairs.
-    torn, false : of each object, how far its neighbours were torn away, and how far its neighbours
-        on the map are from it in the data, 0 to 1; NaN where that is not known.
-    data : facts about the data, not the map.
-    no_structure : whether the data have none to show; then the verdict says so.
+    Attributes
+    ----------
+    verdict : str
+        One or two sentences that come first.
+    warnings : sequence of str
+        What must not be read from the map.
+    measures : mapping of str to Measure
+        Measures by name, in the order of the table.
+    rnx : tuple of two arrays, or None
+        Sizes K and values R_NX(K).
+    shepard : sequence of two or three arrays, or None
+        Dissimilarities, distances on the map and perhaps disparities of the same pairs.
+    torn : array of shape (n,), or None
+        How far the neighbours of each object were torn away from it, 0 to 1; NaN if unknown.
+    false : array of shape (n,), or None
+        How far the neighbours of each object on the map are from it in the data.
+    data : sequence of str
+        Facts about the data, not the map.
+    no_structure : bool
+        Whether the data have no structure to show; then the verdict says so.
+
+    Examples
+    --------
+    >>> from lowdim.report import Findings, Measure
+    >>> found = Findings(measures={"trustworthiness": Measure(0.93)})
+    >>> found.measures["trustworthiness"].value
+    0.93
     """
 
     verdict: str = ""
@@ -90,16 +124,16 @@ def _measures(report: Any) -> dict[str, Measure]:
         ("stress-1", report.stress_1, down, "distances at the best scale; 0 at best", ""),
     ]
     if report.geodesic is not None:
-        told = "of the distances with those along the data's neighbour graph (Spearman)"
-        rows.insert(7, ("along the data", report.geodesic, up, told, "distances along the data"))
+        meaning = "of the distances with those along the data's neighbour graph (Spearman)"
+        rows.insert(7, ("along the data", report.geodesic, up, meaning, "distances along the data"))
     if report.labels is not None:
         name = f"{k}-NN {'accuracy' if report.labels.kind == 'accuracy' else 'R²'}"
-        told = f"labels from neighbours on the map; in the data {float(report.labels.data):.3f}"
-        rows.append((name, report.labels.map, up, told, "the labels"))
+        meaning = f"labels from neighbours on the map; in the data {float(report.labels.data):.3f}"
+        rows.append((name, report.labels.map, up, meaning, "the labels"))
         if report.labels.silhouette_map is not None:
-            told = f"of the labels; in the data {report.labels.silhouette_data:.3f}"
-            rows.append(("silhouette", report.labels.silhouette_map, up, told, ""))
+            meaning = f"of the labels; in the data {report.labels.silhouette_data:.3f}"
+            rows.append(("silhouette", report.labels.silhouette_map, up, meaning, ""))
     return {
-        name: Measure(float(value), getattr(value, "margin", 0.0), better, told, headline)
-        for name, value, better, told, headline in rows
+        name: Measure(float(value), getattr(value, "margin", 0.0), better, meaning, headline)
+        for name, value, better, meaning, headline in rows
     }

@@ -22,7 +22,7 @@ NOWHERE = 65535
 """The place of an object that a map does not place."""
 
 UNKNOWN = 255
-"""The error of an object at which nobody looked."""
+"""The error of an object for which it was not computed."""
 
 _MOST_LISTED = 200
 _MOST_INTEGERS = 30
@@ -38,7 +38,7 @@ def encode(
     ids: Sequence[Any] | None = None,
     images: Any = None,
 ) -> str:
-    """The data as JSON that can stand inside a script element; the maps turned alike."""
+    """The data as JSON for a script element; the maps are aligned."""
     n = len(runs[0].points)
     maps = aligned({run.name: run.points for run in runs})
     document = {

@@ -15,14 +15,28 @@ from lowdim.report.findings import Findings, findings_of
 
 @dataclass(frozen=True)
 class Run:
-    """One map: what made it, how long that took, and what was found out about it.
+    """One map of a report: what made it, and how well it shows the data.
 
-    name : stands above the map; unique in a report.
-    method : name of the estimator's class.
-    parameters : those that were set.
-    assessment : what `lowdim.quality.assess` says of it, or `Findings` made by other means.
-    embedding : coordinates, (n,) or (n, p). Rows with NaN are not drawn; of more than three
-        dimensions the first two are.
+    Attributes
+    ----------
+    name : str
+        Written above the map; unique in a report.
+    method : str
+        Name of the class of the estimator.
+    parameters : mapping of str to value
+        The parameters that were set.
+    embedding : array of shape (n,) or (n, n_components)
+        Coordinates. Rows with NaN are not drawn. Of more than three dimensions the first two are.
+    seconds : float or None
+        Time of the fit.
+    assessment : quality report, Findings or None
+        What `lowdim.quality.assess` returned, or `Findings` made by other means.
+
+    Examples
+    --------
+    >>> from lowdim.report import Run
+    >>> Run("PCA", "PCA", {"n_components": 2}, [[0, 0], [1, 2]]).call
+    'lowdim.PCA(n_components=2).fit_transform(X)'
     """
 
     name: str

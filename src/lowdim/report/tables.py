@@ -15,9 +15,9 @@ def measure_names(runs: Sequence[Run]) -> list[str]:
 
 
 def best(runs: Sequence[Run], name: str) -> tuple[list[str], list[str]]:
-    """Names of the runs that are best by a measure, and of those that cannot be told from them.
+    """Names of the runs that are best by a measure, and of those that do not differ from them.
 
-    A run cannot be told from the best one where their confidence intervals overlap.
+    A run does not differ from the best one if their confidence intervals overlap.
     """
     found = {run.name: run.findings.measures[name] for run in runs if _has(run, name)}
     directions = {measure.better for measure in found.values()}
@@ -68,7 +68,7 @@ def quality_table(runs: Sequence[Run]) -> str:
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows))
     marks = "★ best of the column."
     if any(near for _, near in leaders.values()):
-        marks += " ≈ not to be told from the best: the confidence intervals overlap."
+        marks += " ≈ no clear difference from the best: the confidence intervals overlap."
     if any(measure.margin for run in runs for measure in run.findings.measures.values()):
         marks += " ± is half of a 95 % confidence interval."
     return tag("div", table, class_="scroll", tabindex=0) + tag("p", marks, class_="note")
@@ -90,7 +90,7 @@ def _cell(run: Run, name: str, first: list[str], near: list[str]) -> str:
         parts.insert(0, tag("span", "★\u00a0", aria_label="best", role="img"))
     elif run.name in near:
         parts.insert(
-            0, tag("span", "≈\u00a0", aria_label="cannot be told from the best", role="img")
+            0, tag("span", "≈\u00a0", aria_label="no clear difference from the best", role="img")
         )
     if measure.margin:
         parts.append(tag("small", text(f"± {number(measure.margin)}")))

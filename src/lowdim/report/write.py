@@ -10,6 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from lowdim.atomic import check_writable, replacing
 from lowdim.report.charts import dash, rnx_chart, shade, shepard_chart
 from lowdim.report.markup import tag, text, user
 from lowdim.report.payload import encode
@@ -32,25 +33,50 @@ def write(
     images: Any = None,
     commands: Sequence[str] | None = None,
     notes: Sequence[str] = (),
+    force: bool = True,
 ) -> Path:
     """Write a report on maps of the same objects as one HTML file that needs no network.
 
     Parameters
     ----------
-    path : the file, replaced at once if it is there.
-    runs : the maps, each with what made it and what was found out about it.
-    title : stands at the top.
-    labels : n labels or values to colour the points by, or a mapping of several by name.
-    ids : n names of the objects, shown under the pointer; by default their row numbers.
-    images : pictures of the objects, (n, height, width) or (n, height, width, 3), shown under the
-        pointer. They are made coarser where they are many and left out where they are far too
-        many (above 8 million pixels).
-    commands : what to type to make the report again; by default the Python lines of the runs.
-    notes : paragraphs under the title: what the data are, what was left out.
+    path : str or path-like
+        The file, which is complete or not there, whatever happens.
+    runs : sequence of Run
+        The maps.
+    title : str, default="Maps of the data"
+        The heading.
+    labels : array of shape (n,), or mapping of str to such arrays, default=None
+        What to colour the points by.
+    ids : sequence of n names, default=None
+        Names of the objects, shown under the pointer; by default their row numbers.
+    images : array of shape (n, height, width) or (n, height, width, 3), default=None
+        Pictures of the objects, shown under the pointer. They are made coarser until they have at
+        most 8 million pixels in all, or left out if they would become too coarse.
+    commands : sequence of str, default=None
+        How to make the report again; by default the Python lines of the runs.
+    notes : sequence of str, default=()
+        Paragraphs under the title, for instance on the data.
+    force : bool, default=True
+        Whether an existing file is replaced.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lowdim
+    >>> X, t = lowdim.data.swiss_roll(100, random_state=0)
+    >>> Y = lowdim.PCA(n_components=2).fit_transform(X)
+    >>> run = lowdim.report.Run("PCA", "PCA", {"n_components": 2}, Y)
+    >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
+    >>> lowdim.report.write(path, [run], labels={"angle": t}).name
+    'report.html'
     """
     path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"path: the folder {path.parent} does not exist; make it first.")
+    check_writable(path, force=force)
     n = check_runs(runs)
     data = encode(runs, labels=labels, ids=ids, images=images)
     page = _resource("page.html").substitute(
@@ -63,12 +89,8 @@ def write(
         data=data,
         script="\n".join(_resource(name).template for name in _SCRIPTS),
     )
-    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
+    with replacing(path, force=force) as temporary:
         temporary.write_text(page, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return path
 
 
@@ -102,7 +124,7 @@ def _headlines(runs: Sequence[Run]) -> str:
         value = number(found[winners[0]].value)
         parts = ["Best for ", text(headline), ": ", _names(winners), f" ({text(name)} {value})"]
         if near:
-            parts += ["; not to be told from it: ", _names(near)]
+            parts += ["; no clear difference from it: ", _names(near)]
         items.append(tag("li", *parts))
     return tag("ul", *items, class_="verdict") if items else ""
 
@@ -114,15 +136,15 @@ def _names(names: Sequence[str]) -> str:
 def _figure(run: Run, n: int) -> str:
     """A map's place on the page; the script draws on its canvas."""
     measures = list(run.findings.measures.items())[:_UNDER_A_MAP]
-    told = ", ".join(f"{name} {number(measure.value)}" for name, measure in measures)
-    spoken = f"Map of {n:,} objects, {run.name}, by {run.method}. {told}".strip()
-    facts = [told] if told else []
+    measured = ", ".join(f"{name} {number(measure.value)}" for name, measure in measures)
+    description = f"Map of {n:,} objects, {run.name}, by {run.method}. {measured}".strip()
+    facts = [measured] if measured else []
     if run.seconds is not None:
         facts.append(f"{run.seconds:.2f} s")
     columns = getattr(run.embedding, "shape", (n, 1))[1:]
     if columns and columns[0] > 3:
         facts.append(f"dimensions 1 and 2 of {columns[0]}")
-    canvas = tag("canvas", tabindex=0, role="application", aria_label=spoken)
+    canvas = tag("canvas", tabindex=0, role="application", aria_label=description)
     button = tag("button", "Enlarge", type="button", class_="enlarge", aria_pressed="false")
     heading = tag("div", tag("h3", user(run.name)), button, class_="heading")
     caption = tag("figcaption", text(" · ".join(facts)), class_="note")
@@ -147,13 +169,13 @@ def _readings(runs: Sequence[Run]) -> str:
         heading = _names(names)
         if len(names) == len(runs) > 1:
             heading = "All maps"
-        told = [tag("h3", heading)]
+        card = [tag("h3", heading)]
         if verdict:
-            told.append(tag("p", text(verdict)))
+            card.append(tag("p", text(verdict)))
         if warnings:
-            told.append(tag("p", "Do not read from it:", class_="note"))
-            told.append(tag("ul", *(tag("li", text(line)) for line in warnings)))
-        parts.append(tag("div", *told, class_="card"))
+            card.append(tag("p", "Do not read from it:", class_="note"))
+            card.append(tag("ul", *(tag("li", text(line)) for line in warnings)))
+        parts.append(tag("div", *card, class_="card"))
     cards = tag("div", *parts, class_="grid")
     return _section("Can the maps be believed?", cards) if parts else ""
 

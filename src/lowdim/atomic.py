@@ -1,0 +1,251 @@
+"""Atomic writing: under its name a file is either the complete new one or the old one.
+
+Every file that lowdim writes (models, graphs, tables, reports, pictures, animations) goes through
+`replacing`.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import platform
+import re
+import secrets
+import signal
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from os import PathLike
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NAME_CHARACTERS = 40  # of the target in a temporary name: file names are limited to 255 bytes
+_SUFFIX_CHARACTERS = 16  # a longer "suffix" is no file format
+
+
+class WouldOverwrite(FileExistsError):
+    """The output file exists and the caller did not ask to replace it."""
+
+
+def check_writable(path: str | PathLike[str], *, force: bool) -> None:
+    """Raise before a long computation if its result could not be written to `path`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to be written.
+    force : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    WouldOverwrite
+        If the file exists and `force` is false.
+    OSError
+        If `path` is a folder or a device, or if its folder does not exist.
+
+    Examples
+    --------
+    >>> check_writable("no-such-folder/map.csv", force=True)
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: The folder no-such-folder does not exist; create it first.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"The folder {path.parent} does not exist; create it first.")
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is not a regular file, so it cannot be replaced.")
+    if not force and os.path.lexists(path):
+        raise WouldOverwrite(
+            f"{path} already exists and was not changed. Choose another name, or replace it "
+            "with force=True."
+        )
+
+
+@contextmanager
+def replacing(path: str | PathLike[str], *, force: bool) -> Iterator[Path]:
+    """Write a file under a temporary name that becomes `path` when the block ends.
+
+    The temporary file is in the same folder and has the same suffix. It is flushed to the disk
+    before it is renamed. If the block raises, it is removed, and a file at `path` is unchanged.
+    Symbolic links are followed. The new file has the permissions of the file that it replaces, or
+    those that the umask gives to a new one. Temporary files for the same target that killed
+    processes of this machine left behind are removed.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to be written.
+    force : bool
+        Whether an existing file may be replaced. If not, also a file that another process creates
+        in the meantime is not replaced.
+
+    Yields
+    ------
+    temporary : Path
+        An empty file to be written by name.
+
+    Raises
+    ------
+    WouldOverwrite
+        If the file exists and `force` is false.
+    OSError
+        If the file cannot be written, for instance because the disk is full.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> with replacing(os.path.join(folder, "notes.txt"), force=False) as temporary:
+    ...     _ = temporary.write_text("complete")
+    >>> os.listdir(folder)
+    ['notes.txt']
+    """
+    check_writable(path, force=force)
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path} is a link into {target.parent}, which does not exist.")
+    _remove_leftovers(target)
+    suffix = target.suffix if len(target.suffix) <= _SUFFIX_CHARACTERS else ""
+    unique = f"{os.getpid()}-{secrets.token_hex(4)}"
+    temporary = target.with_name(f"{_prefix(target)}{unique}{suffix}")
+    try:
+        # Created here: never another file by accident, and with the permissions of the umask.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        yield temporary
+        _flush(temporary)
+        _publish(temporary, target, path, force)
+    except Exception as error:
+        explained = _in_terms_of(path, temporary, error)
+        if explained is None:
+            raise
+        raise explained from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _publish(temporary: Path, target: Path, path: str | PathLike[str], force: bool) -> None:
+    """Give the complete file its name."""
+    if force:
+        with suppress(FileNotFoundError):
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)
+    else:
+        try:
+            # Both fail if the target exists, which is tested and done in one step.
+            os.rename(temporary, target) if os.name == "nt" else os.link(temporary, target)
+        except FileExistsError:
+            check_writable(path, force=False)
+            raise
+        except OSError:  # a file system without hard links
+            check_writable(path, force=False)
+            os.replace(temporary, target)
+    if os.name != "nt":  # where a folder cannot be opened
+        with suppress(OSError):  # nor does every file system flush folders
+            _flush(target.parent)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _in_terms_of(path: str | PathLike[str], temporary: Path, error: Exception) -> OSError | None:
+    """An error that names the file that the caller knows; None if the error need not be changed."""
+    number = getattr(error, "errno", None)
+    kept = "; the existing file is unchanged" if os.path.exists(path) else ""
+    # HDF5 and Arrow have the reason in the text of the message only.
+    full = next((c for c in _FULL if number == c or os.strerror(c) in str(error)), None)
+    if full is not None:
+        return OSError(full, f"{os.strerror(full)}, the file was not written{kept}", str(path))
+    if type(error) is OSError and number is None:  # NumPy: "100 requested and 12 written"
+        return OSError(f"{path} was not written: {error}{kept}.")
+    if isinstance(error, OSError) and error.filename in (temporary, str(temporary)):
+        return type(error)(number, error.strerror, str(path))
+    return None
+
+
+def _prefix(target: Path) -> str:
+    """The beginning of the temporary names for a target, used by this machine only.
+
+    The process ids of other machines (on a network drive) and of other containers (on a shared
+    volume) mean nothing here, so the digest tells them apart.
+    """
+    namespace = ""
+    with suppress(OSError):
+        namespace = str(os.stat("/proc/self/ns/pid").st_ino)
+    identity = "\0".join([target.name, platform.node(), namespace])
+    digest = hashlib.blake2b(os.fsencode(identity), digest_size=6).hexdigest()
+    return f".{target.name[:_NAME_CHARACTERS]}.lowdim-{digest}-"
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove the temporary files of this target whose process has been killed."""
+    name = re.compile(re.escape(_prefix(target)) + r"(\d+)-[0-9a-f]{8}")
+    with os.scandir(target.parent) as entries:
+        found = [(entry, match) for entry in entries if (match := name.match(entry.name))]
+    for entry, match in found:
+        if not _alive(int(match[1])):
+            with suppress(OSError):
+                os.unlink(entry.path)
+
+
+def _alive(pid: int) -> bool:
+    if os.name == "nt":  # where os.kill would end the process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C until the block ends; then it acts as it would have.
+
+    Only the main thread receives Ctrl-C, so the context does nothing in other threads.
+
+    Examples
+    --------
+    >>> import signal
+    >>> done = []
+    >>> try:
+    ...     with uninterrupted():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         done.append("written")
+    ... except KeyboardInterrupt:
+    ...     print(done)
+    ['written']
+    """
+    before = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or before is None:  # a handler that Python did not set cannot be restored
+        yield
+        return
+    pressed: list[Any] = []
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)

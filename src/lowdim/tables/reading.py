@@ -1,0 +1,249 @@
+"""Reading a file into a table, with notes on how it was understood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.tables import distances
+from lowdim.tables.errors import DataError, listed
+from lowdim.tables.formats import module_for
+from lowdim.tables.frame import Frame
+from lowdim.tables.options import MISSING_TEXTS, Dialect, Options
+from lowdim.tables.recipe import Recipe, follow, learn
+from lowdim.tables.roles import CATEGORICAL, MISSING_POLICIES, Choices, Columns, Roles, assign
+from lowdim.tables.table import Table
+
+KINDS = ("auto", "vectors", "distances", "edges")
+
+
+def read(
+    path: str | PathLike[str],
+    *,
+    kind: str = "auto",
+    id: str | None = None,
+    labels: Sequence[str] = (),
+    features: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    categorical: str = "label",
+    missing: str = "error",
+    standardize: bool = False,
+    key: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    na: Sequence[str] = (),
+    image_size: tuple[int, int] | None = None,
+    color: bool = False,
+    recipe: Recipe | None = None,
+) -> Table:
+    """Read a file or a folder of images into what an estimator takes.
+
+    Parameters
+    ----------
+    path : str or path-like
+        CSV, TSV and other delimited text; Parquet, Arrow, Feather; NPY (memory-mapped), NPZ;
+        HDF5; AnnData; Matlab; or a folder of images. The ending determines the format.
+    kind : {"auto", "vectors", "distances", "edges"}, default="auto"
+        What the file holds: vectors; a square table of distances; or a list of edges in three
+        columns (one object, another, their distance). "auto" takes a table for distances if it is
+        square and symmetric with a zero diagonal, and otherwise for vectors.
+    id : str, default=None
+        Column of the names of the objects. By default the first column, if it tells the objects
+        apart and is text or a counter.
+    labels : sequence of str, default=()
+        Columns that describe the objects. They are kept in `Table.labels` and not used as features.
+    features : sequence of str, default=()
+        Columns to use; patterns such as "pixel*" may be used. By default every column of numbers
+        that is neither ids nor a label.
+    drop : sequence of str, default=()
+        Columns to leave out; patterns may be used.
+    categorical : {"label", "ignore", "onehot", "gower"}, default="label"
+        Columns of text: kept as labels, ignored, coded as one column of zeros and ones for each
+        value, or kept as they are for Gower's distance.
+    missing : {"error", "drop", "mean", "keep"}, default="error"
+        Missing values: an error that names their place; their rows left out; replaced by the mean
+        of the column; or kept as NaN for a metric that accepts them.
+    standardize : bool, default=False
+        Scale every column of numbers to mean 0 and standard deviation 1.
+    key : str, default=None
+        The array to read from a file that holds several, such as "obsm/X_pca".
+    delimiter : str, default=None
+        Of a text file; guessed by default.
+    encoding : str, default=None
+        Of a text file. By default UTF-8, unless a byte order mark says otherwise.
+    decimal : {".", ","}, default=None
+        Decimal sign of a text file; guessed by default.
+    header : bool, default=None
+        Whether the first line of a text file names the columns; guessed by default.
+    na : sequence of str, default=()
+        Further texts that mean a missing value.
+    image_size : tuple of int, default=None
+        Width and height to which images are resized.
+    color : bool, default=False
+        Read images in colour instead of grey.
+    recipe : Recipe, default=None
+        The recipe of another table, to prepare this one in the same way.
+
+    Returns
+    -------
+    Table
+        The objects, and notes on how the file was understood.
+
+    Raises
+    ------
+    DataError
+        A ValueError that names the file, the place in it, and what to do.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lowdim
+    >>> path = os.path.join(tempfile.mkdtemp(), "flowers.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("petal,sepal,kind\\n1.4,5.1,setosa\\n4.7,7.0,versicolor\\n")
+    >>> table = lowdim.tables.read(path, labels=["kind"])
+    >>> table.X
+    array([[1.4, 5.1],
+           [4.7, 7. ]])
+    >>> table.labels["kind"].tolist()
+    ['setosa', 'versicolor']
+    """
+    checks.choice(kind, "kind", KINDS)
+    checks.choice(categorical, "categorical", CATEGORICAL)
+    checks.choice(missing, "missing", MISSING_POLICIES)
+    dialect = Dialect(delimiter, encoding, decimal, header, (*MISSING_TEXTS, *na))
+    frame, source = load_frame(path, Options(dialect, key, image_size, color))
+    choices = Choices(
+        id, tuple(labels), tuple(features), tuple(drop), categorical, missing, standardize
+    )
+    if recipe is not None:
+        return _repeat(frame, choices, recipe, source)
+    if kind == "edges":
+        return _edges(frame, choices, source)
+    if kind == "distances":
+        return _square(frame, choices, source, [])
+    table = _vectors(frame, choices, source)
+    plain = kind == "auto" and categorical in ("label", "ignore") and not standardize
+    if plain and distances.looks_like_distances(table.X):
+        why = "the table is square and symmetric with a zero diagonal: taken as distances"
+        return _square(frame, choices, source, [f'{why} (change with kind="vectors")'])
+    return table
+
+
+def load_frame(path: str | PathLike[str], options: Options | None = None) -> tuple[Frame, str]:
+    """The content of a file, and its name for messages."""
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    frame: Frame = module_for(path).read(path, options or Options())
+    if frame.n_rows < 2:
+        raise DataError(
+            f"{path} holds {frame.n_rows} object{'s'[: frame.n_rows != 1]}; a map needs at least 2."
+        )
+    return frame, path.name or str(path)
+
+
+def _vectors(frame: Frame, choices: Choices, source: str) -> Table:
+    roles = assign(frame, choices, source)
+    recipe, X, kept = learn(frame, roles, choices, source)
+    if X.shape[0] < 2:
+        raise DataError(f"{source}: {X.shape[0]} object is left; a map needs at least 2.")
+    used = [] if recipe.names is None else [_used(recipe.names)]
+    return _table(frame, roles, recipe, X, kept, source, used)
+
+
+def _used(names: list[str]) -> str:
+    return f"{len(names)} feature{'s'[: len(names) != 1]}: {listed(names)}"
+
+
+def _table(
+    frame: Frame,
+    roles: Roles,
+    recipe: Recipe,
+    X: Any,
+    kept: Array | None,
+    source: str,
+    notes: list[str],
+) -> Table:
+    def cut(values: Array) -> Array:
+        return values if kept is None else values[kept]
+
+    return Table(
+        X,
+        source,
+        metric="gower" if recipe.categorical == "gower" else None,
+        columns=recipe.names,
+        ids=None if roles.ids is None else cut(roles.ids),
+        id_name=roles.id_name,
+        labels={name: cut(values) for name, values in roles.labels.items()},
+        notes=[*frame.notes, *notes, *roles.notes],
+        recipe=recipe,
+        images=_images(frame, kept),
+    )
+
+
+def _images(frame: Frame, kept: Array | None) -> Array | None:
+    if frame.image_shape is None:
+        return None
+    rows = frame.numbers if kept is None else frame.numbers[kept]
+    pictures = np.asarray(rows).reshape(-1, *frame.image_shape)
+    if not frame.photographs or pictures.ndim == 4:
+        return pictures
+    return np.repeat(pictures[..., None], 3, axis=3)  # a grey value is light, not ink
+
+
+def _repeat(frame: Frame, choices: Choices, recipe: Recipe, source: str) -> Table:
+    """New data, prepared as those of a model were."""
+    X, kept = follow(frame, recipe, source)
+    features = {*(recipe.numeric or frame.names or ()), *recipe.textual}
+    others = [name for name in [*(frame.names or ()), *frame.texts] if name not in features]
+    known = Choices(choices.id, labels=choices.labels, drop=(*choices.drop, *recipe.textual))
+    roles = assign(replace(frame, mixed={}), known, source)
+    columns = Columns(frame, source)
+    for name in others:  # columns that the model does not use describe the objects
+        if name != roles.id_name and name not in choices.drop:
+            roles.labels.setdefault(name, columns.values(name))
+    roles.notes.clear()
+    return _table(frame, roles, recipe, X, kept, source, [])
+
+
+def _square(frame: Frame, choices: Choices, source: str, notes: list[str]) -> Table:
+    ids, further = distances.names_of(frame, choices, source)
+    roles = assign(frame, choices, source)
+    X = frame.numbers
+    if frame.names is not None and roles.numeric != frame.names:
+        X = X[:, [frame.names.index(name) for name in roles.numeric]]
+    D = distances.square(X, source)
+    if np.isnan(D).any() and choices.missing != "keep":
+        row, column = np.argwhere(np.isnan(D))[0]
+        raise DataError(
+            f"{source}: the distance [{row}, {column}] is missing. With "
+            'missing="keep", MDS uses the distances that are known.'
+        )
+    return Table(
+        D,
+        source,
+        "precomputed",
+        ids=ids,
+        id_name=roles.id_name,
+        labels=roles.labels,
+        notes=[*frame.notes, *notes, *further],
+    )
+
+
+def _edges(frame: Frame, choices: Choices, source: str) -> Table:
+    D, ids = distances.from_pairs(frame, choices, source)
+    notes = list(frame.notes)
+    if hasattr(D, "tocsr"):
+        pairs = D.shape[0] * (D.shape[0] - 1) // 2
+        notes.append(f"{D.nnz // 2:,} of {pairs:,} pairs are known, the others are left open")
+    return Table(D, source, "precomputed", ids=ids, notes=notes)

@@ -1,0 +1,73 @@
+"""The objects of a file, as an estimator takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from lowdim.checks import Array
+from lowdim.tables.recipe import Recipe
+
+
+@dataclass
+class Table:
+    """The objects of a file, made by `lowdim.tables.read`.
+
+    Attributes
+    ----------
+    X : array, memory map or sparse matrix
+        What to fit: vectors, a table of mixed types for Gower's distance, or dissimilarities.
+    source : str
+        Name of the file.
+    metric : str or None
+        "precomputed", "gower", or None if any metric can be used.
+    columns : list of str or None
+        Names of the columns of X, if they have names.
+    ids : array of shape (n_rows,) or None
+        Names of the objects.
+    id_name : str
+        Name of the column of ids.
+    labels : dict of str to array of shape (n_rows,)
+        Columns that describe the objects and are not used for the map.
+    notes : list of str
+        The choices that were made for the user, one sentence each.
+    recipe : Recipe or None
+        How X was made, so that a model can do the same to new data.
+    images : array of shape (n_rows, height, width) or (n_rows, height, width, 3), or None
+        The objects as pictures, if they are images.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lowdim
+    >>> path = os.path.join(tempfile.mkdtemp(), "flowers.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("petal,sepal,kind\\n1.4,5.1,setosa\\n4.7,7.0,versicolor\\n")
+    >>> print(lowdim.tables.read(path, labels=["kind"]))
+    flowers.csv: 2 objects x 2 features
+      2 features: petal, sepal
+    """
+
+    X: Any
+    source: str
+    metric: str | None = None
+    columns: list[str] | None = None
+    ids: Array | None = None
+    id_name: str = "id"
+    labels: dict[str, Array] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    recipe: Recipe | None = None
+    images: Array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of objects."""
+        return int(self.X.shape[0])
+
+    def __str__(self) -> str:
+        if self.metric == "precomputed":
+            pairs = f", {self.X.nnz // 2:,} pairs known" if hasattr(self.X, "tocsr") else ""
+            size = f"distances between {self.n_rows:,} objects{pairs}"
+        else:
+            size = f"{self.n_rows:,} objects x {self.X.shape[1]:,} features"
+        return "\n".join([f"{self.source}: {size}", *(f"  {note}" for note in self.notes)])

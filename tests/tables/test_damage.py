@@ -1,0 +1,76 @@
+"""Whatever stands in a file, reading it gives a table or a DataError, never anything else."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lowdim import tables
+
+SETTINGS = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+BINARY = [".npy", ".npz", ".parquet", ".feather", ".h5", ".h5ad", ".mat"]
+
+
+def read(path):
+    found = outcome(path)
+    if isinstance(found, Exception):
+        assert "\n" not in str(found)
+        assert path.name in str(found)
+    else:
+        assert found.X.shape[0] >= 2
+        assert str(found)
+
+
+def outcome(path):
+    try:
+        return tables.read(path)
+    except (tables.DataError, MemoryError) as error:
+        return error
+
+
+@SETTINGS
+@given(st.binary(max_size=200))
+def test_any_bytes_as_text(tmp_path, content):
+    path = tmp_path / "any.csv"
+    path.write_bytes(content)
+    read(path)
+
+
+CELL = st.one_of(
+    st.integers(-99, 99).map(str),
+    st.floats(allow_nan=True).map(str),
+    st.sampled_from(["", "NA", "x", "y,z", '"', "'", ";", "1,5", "1.000,5", "é", "-", "inf", "id"]),
+)
+
+
+@SETTINGS
+@given(st.lists(st.lists(CELL, min_size=1, max_size=5), max_size=8), st.sampled_from(",;\t| "))
+def test_any_cells_as_text(tmp_path, rows, delimiter):
+    path = tmp_path / "any.csv"
+    path.write_text("\n".join(delimiter.join(row) for row in rows), encoding="utf-8")
+    read(path)
+
+
+@pytest.mark.parametrize("ending", BINARY)
+@settings(SETTINGS, max_examples=25)
+@given(st.data())
+def test_files_cut_short_or_with_a_wrong_byte(tmp_path, ending, data_):
+    whole = tmp_path / f"whole{ending}"
+    if not whole.exists():
+        X = np.random.RandomState(0).standard_normal((20, 3))
+        tables.write(whole, X, ids=np.arange(20).astype(str), labels={"k": np.arange(20)})
+    content = bytearray(whole.read_bytes())
+    # A wrong byte in a heap of attributes can keep the HDF5 library itself busy for ever.
+    if ending.startswith(".h5") or data_.draw(st.booleans()):
+        content = content[: data_.draw(st.integers(0, len(content) - 1))]
+    else:
+        content[data_.draw(st.integers(0, len(content) - 1))] = data_.draw(st.integers(0, 255))
+    path = tmp_path / f"hurt{ending}"
+    path.write_bytes(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy's and NumPy's opinions on odd numbers
+        read(path)

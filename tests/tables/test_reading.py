@@ -1,0 +1,257 @@
+"""What a table becomes: features, ids, labels, and the choices that are told."""
+
+import numpy as np
+import pytest
+
+from lowdim import data, tables
+from lowdim.tables import Recipe
+
+
+def save(tmp_path, text, name="t.csv", encoding="utf-8"):
+    path = tmp_path / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def told(table, words):
+    return any(words in note for note in table.notes)
+
+
+# --- text: how it is written -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
+@pytest.mark.parametrize("header", [True, False])
+def test_delimiter_and_header_are_told_from_the_file(delimiter, header, tmp_path):
+    rows = [["1.5", "2", "x"], ["-3e2", "4", "y"], ["5", "6.25", "x"]]
+    lines = ([["a", "b", "kind"]] if header else []) + rows
+    table = tables.read(save(tmp_path, "\n".join(delimiter.join(r) for r in lines), "t.txt"))
+    np.testing.assert_array_equal(table.X, [[1.5, 2], [-300, 4], [5, 6.25]])
+    assert table.columns == (["a", "b"] if header else ["x0", "x1"])
+    assert table.labels["kind" if header else "x2"].tolist() == ["x", "y", "x"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_byte_order_marks_are_obeyed(encoding, tmp_path):
+    table = tables.read(save(tmp_path, "größe,art\n1,ä\n2,ö\n3,ä\n", encoding=encoding))
+    assert table.columns == ["größe"]
+    assert table.labels["art"].tolist() == ["ä", "ö", "ä"]
+
+
+def test_an_encoding_that_is_named(tmp_path):
+    path = save(tmp_path, "name,a\nZoë,1\nBob,2\n", encoding="latin-1")
+    assert tables.read(path, encoding="latin-1").ids.tolist() == ["Zoë", "Bob"]
+
+
+def test_decimal_commas(tmp_path):
+    table = tables.read(save(tmp_path, "a;b\n1,5;2\n-0,25;1.000,5\n"))
+    np.testing.assert_array_equal(table.X, [[1.5, 2], [-0.25, 1000.5]])
+    assert told(table, "decimal comma")
+
+
+def test_quotes_blank_lines_and_line_breaks_in_fields(tmp_path):
+    table = tables.read(save(tmp_path, '"a ""x""",b\r\n\r\n"1","one, two"\r\n2,"three\nfour"\r\n'))
+    assert table.columns == ['a "x"']
+    assert table.ids is None
+    assert table.labels["b"].tolist() == ["one, two", "three\nfour"]
+
+
+def test_row_names_as_r_writes_them(tmp_path):
+    table = tables.read(save(tmp_path, "a\tb\nr1\t1\t2\nr2\t3\t4\n", "t.tsv"))
+    assert table.columns == ["a", "b"]
+    assert table.ids.tolist() == ["r1", "r2"]
+
+
+def test_numbers_as_column_names(tmp_path):
+    table = tables.read(save(tmp_path, "gene,0,1,2\ng1,5,6,7\ng2,8,9,10\n"))
+    assert table.columns == ["0", "1", "2"]
+    assert table.ids.tolist() == ["g1", "g2"]
+
+
+def test_a_delimiter_at_the_end_of_every_line(tmp_path):
+    table = tables.read(save(tmp_path, "a,b,\n1,2,\n3,4,\n"))
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
+
+
+def test_repeated_names_are_told_apart(tmp_path):
+    table = tables.read(save(tmp_path, "a,a,b\n1,2,3\n4,5,6\n"))
+    assert table.columns == ["a", "a.2", "b"]
+    assert told(table, "'a.2'")
+
+
+def test_text_far_down_turns_a_whole_column_into_text(tmp_path, monkeypatch):
+    monkeypatch.setattr("lowdim.tables.formats.text_values.CHUNK", 6)
+    rows = [f"{i},{i % 3}" for i in range(30)] + [f"{i},many" for i in range(40)]
+    table = tables.read(save(tmp_path, "\n".join(["a,b", *rows])))
+    assert table.columns == ["a"]
+    assert table.labels["b"].tolist() == [str(i % 3) for i in range(30)] + ["many"] * 40
+
+
+def test_chunks_do_not_show(tmp_path, monkeypatch):
+    X = np.random.RandomState(0).standard_normal((50, 3))
+    rows = [",".join([*map(repr, r.tolist()), f"k{i % 2}"]) for i, r in enumerate(X)]
+    path = save(tmp_path, "\n".join(["a,b,c,kind", *rows]))
+    whole = tables.read(path)
+    monkeypatch.setattr("lowdim.tables.formats.text_values.CHUNK", 7)
+    np.testing.assert_array_equal(tables.read(path).X, X)
+    np.testing.assert_array_equal(whole.X, X)
+
+
+# --- columns: who plays what ------------------------------------------------------------------
+
+
+FLOWERS = "flower,width,height,species\nf1,1,2,rose\nf2,3,4,lily\nf3,5,6,rose\n"
+
+
+def test_text_is_carried_as_ids_and_labels_and_the_choice_is_told(tmp_path):
+    table = tables.read(save(tmp_path, FLOWERS))
+    assert table.columns == ["width", "height"]
+    assert table.ids.tolist() == ["f1", "f2", "f3"]
+    assert table.labels["species"].tolist() == ["rose", "lily", "rose"]
+    assert told(table, "'species' (2 kinds)")
+    assert told(table, "'flower' tells the objects apart")
+
+
+def test_categories_as_the_user_says(tmp_path):
+    path = save(tmp_path, FLOWERS)
+    assert tables.read(path, categorical="ignore").labels == {}
+    table = tables.read(path, categorical="onehot")
+    assert table.columns == ["width", "height", "species=lily", "species=rose"]
+    np.testing.assert_array_equal(table.X, [[1, 2, 0, 1], [3, 4, 1, 0], [5, 6, 0, 1]])
+    table = tables.read(path, categorical="gower")
+    assert table.metric == "gower"
+    assert table.X.tolist() == [[1, 2, "rose"], [3, 4, "lily"], [5, 6, "rose"]]
+
+
+def test_features_drop_label_and_id_by_name_and_pattern(tmp_path):
+    path = save(tmp_path, "n,p0,p1,q,r\n7,1,2,3,4\n8,5,6,7,8\n")
+    table = tables.read(path, features=["p*"], labels=["q"], id="n")
+    assert table.columns == ["p0", "p1"]
+    assert table.labels["q"].tolist() == [3, 7]
+    assert table.labels["q"].dtype.kind == "i"
+    assert table.ids.tolist() == ["7", "8"]
+    assert tables.read(path, drop=["p*", "q"]).columns == ["n", "r"]
+
+
+def test_counters_and_targets_are_no_features(tmp_path):
+    table = tables.read(save(tmp_path, "id,a,label\n10,1.5,0\n11,2.5,1\n12,3.5,0\n"))
+    assert table.columns == ["a"]
+    assert table.ids.tolist() == ["10", "11", "12"]
+    assert table.labels["label"].tolist() == [0, 1, 0]
+    assert told(table, "'label' is taken as a label")
+    path = save(tmp_path, "a,y\n1.5,0.5\n2.5,0.7\n")
+    assert tables.read(path).columns == ["a", "y"], "numbers on a scale are no label"
+    path = save(tmp_path, "x,y,z\n1,0,2\n2,5,3\n")
+    assert tables.read(path).columns == ["x", "y", "z"], "coordinates are no label"
+
+
+def test_a_wide_unit_is_pointed_out_and_can_be_evened(tmp_path):
+    X = np.random.RandomState(0).standard_normal((20, 3)) * [1, 1, 5000]
+    path = save(tmp_path, "\n".join(["a,b,salary", *(",".join(map(str, r)) for r in X)]))
+    assert told(tables.read(path), "column 'salary' spreads")
+    table = tables.read(path, standardize=True)
+    np.testing.assert_allclose(table.X.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(table.X.std(axis=0), 1)
+
+
+# --- missing values ------------------------------------------------------------------------------
+
+
+HOLES = "k,a,b\nu,1,2\nv,NA,4\nw,5,?\nx,7,9\n"
+
+
+def test_missing_values_are_an_error_that_names_the_place(tmp_path):
+    with pytest.raises(tables.DataError, match=r"2 values missing in 2 of 4 rows.*line 3.*'a'"):
+        tables.read(save(tmp_path, HOLES))
+
+
+def test_missing_values_dropped_filled_or_kept(tmp_path):
+    path = save(tmp_path, HOLES)
+    dropped = tables.read(path, missing="drop")
+    np.testing.assert_array_equal(dropped.X, [[1, 2], [7, 9]])
+    assert dropped.ids.tolist() == ["u", "x"]
+    assert told(dropped, "2 of 4 rows have missing values: dropped")
+    filled = tables.read(path, missing="mean")
+    np.testing.assert_allclose(filled.X, [[1, 2], [13 / 3, 4], [5, 5], [7, 9]])
+    assert np.isnan(tables.read(path, missing="keep").X).sum() == 2
+
+
+def test_further_words_for_missing(tmp_path):
+    path = save(tmp_path, "a,b\n1,2\nunknown,4\n5,6\n7,8\n")
+    with pytest.raises(tables.DataError, match=r"na=\['unknown'\]"):
+        tables.read(path)
+    assert tables.read(path, na=["unknown"], missing="drop").n_rows == 3
+
+
+# --- the same again -------------------------------------------------------------------------------
+
+
+def test_a_recipe_does_to_new_data_what_was_done_to_the_old(tmp_path):
+    old = save(tmp_path, "a,b,c\n1,2,u\n3,,v\n5,6,u\n", "old.csv")
+    options = {"categorical": "onehot", "missing": "mean", "standardize": True, "features": ["*"]}
+    table = tables.read(old, **options)
+    recipe = Recipe(**table.recipe.to_dict())
+    new = save(tmp_path, "who,c,b,a,note\nn1,v,,3,hm\nn2,w,6,5,ha\n", "new.csv")
+    again = tables.read(new, recipe=recipe)
+    np.testing.assert_allclose(again.X[0], table.X[1])
+    np.testing.assert_allclose(again.X[1], [*table.X[2, :2], 0, 0])  # w was never seen
+    assert again.ids.tolist() == ["n1", "n2"]
+    assert again.labels["note"].tolist() == ["hm", "ha"]
+    with pytest.raises(tables.DataError, match="lacks b"):
+        tables.read(save(tmp_path, "a,c\n1,u\n2,v\n", "less.csv"), recipe=recipe)
+
+
+# --- distances --------------------------------------------------------------------------------
+
+
+def test_a_square_symmetric_table_is_taken_as_distances_with_its_names(tmp_path):
+    D, names = data.cities()
+    lines = [",".join(["city", *names])]
+    lines += [
+        ",".join([name, *(f"{v:.1f}" for v in row)]) for name, row in zip(names, D, strict=True)
+    ]
+    path = save(tmp_path, "\n".join(lines))
+    table = tables.read(path)
+    assert table.metric == "precomputed"
+    assert table.ids.tolist() == names
+    np.testing.assert_allclose(table.X, D, atol=0.05)
+    assert told(table, "taken as distances")
+    assert tables.read(path, kind="vectors").metric is None
+    bare = save(tmp_path, "\n".join(line.partition(",")[2] for line in lines), "bare.csv")
+    assert tables.read(bare).ids.tolist() == names
+
+
+def test_edges_whole_and_in_part(tmp_path):
+    whole = tables.read(save(tmp_path, "i,j,d\nb,a,1\na,c,2\nc,b,3\nb,c,3\n"), kind="edges")
+    assert whole.ids.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(whole.X, [[0, 1, 2], [1, 0, 3], [2, 3, 0]])
+    part = tables.read(save(tmp_path, "0,10,1.5\n10,20,2\n2,0,7\n"), kind="edges", header=False)
+    assert part.ids.tolist() == ["0", "2", "10", "20"]
+    assert part.X.nnz == 6
+    assert part.X[0, 2] == part.X[2, 0] == 1.5
+    assert told(part, "3 of 6 pairs are known")
+
+
+# --- embeddings and real sets ------------------------------------------------------------------
+
+
+def test_an_embedding_is_matched_by_ids_and_knows_its_coordinates(tmp_path):
+    table = tables.read(save(tmp_path, FLOWERS))
+    Y = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    order = [2, 0, 1]
+    tables.write(
+        tmp_path / "map.csv",
+        Y[order],
+        names=["isomap0", "isomap1"],
+        ids=table.ids[order],
+        labels={"weight": np.array([7, 8, 9])},
+    )
+    found, names = tables.read_embedding(tmp_path / "map.csv", table)
+    np.testing.assert_array_equal(found, Y)
+    assert names == ["isomap0", "isomap1"]
+    np.save(tmp_path / "map.npy", Y[:2])
+    with pytest.raises(tables.DataError, match=r"map.npy has 2 rows, but t.csv has 3"):
+        tables.read_embedding(tmp_path / "map.npy", table)
+    tables.write(tmp_path / "some.csv", Y[:2], ids=table.ids[:2])
+    with pytest.raises(tables.DataError, match=r"lacks 1 of the 3 objects of t.csv: f3"):
+        tables.read_embedding(tmp_path / "some.csv", table)

@@ -1,0 +1,50 @@
+"""The traits of the catalog are true of the estimators."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from lowdim.catalog import CATALOG, find
+
+
+def parameters(method):
+    return inspect.signature(method.load().__init__).parameters
+
+
+@pytest.mark.parametrize("method", CATALOG, ids=lambda method: method.name)
+def test_traits_name_what_the_estimator_has(method):
+    if method.reduced_by:
+        assert method.reduced_by in parameters(method)
+    if method.large_scale is not None:
+        assert {name for name, _ in method.large_scale.parameters} <= set(parameters(method))
+    assert method.euclidean_twin == "" or find(method.euclidean_twin) is not None
+
+
+@pytest.mark.parametrize("method", CATALOG, ids=lambda method: method.name)
+def test_no_landmarks_are_forgotten(method):
+    reducing = {"n_landmarks", "n_prototypes"} & set(parameters(method))
+    assert reducing == ({method.reduced_by} if method.reduced_by else set())
+
+
+def test_the_cheaper_algorithm_is_chosen_above_its_constant():
+    from lowdim.methods import mds
+
+    row = find("MDS")
+    assert row.at_scale(mds.LARGE) == {}
+    assert row.at_scale(mds.LARGE + 1) == {"method": "sampled"}
+    assert find("PCA").at_scale(10**9) == {}
+
+
+def test_twins_give_the_same_map_of_euclidean_vectors():
+    X = np.random.RandomState(0).standard_normal((60, 5))
+    for method in CATALOG:
+        if method.euclidean_twin:
+            twin = find(method.euclidean_twin)
+            Y = method.load()(n_components=2).fit_transform(X)
+            other = twin.load()(n_components=2).fit_transform(X)
+            np.testing.assert_allclose(np.abs(Y), np.abs(other), atol=1e-6)
+
+
+def test_suggested_methods_are_of_different_families():
+    assert {method.family for method in CATALOG if method.suggested} >= {"spectral", "neighbour"}

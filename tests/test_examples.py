@@ -1,0 +1,43 @@
+"""The examples in docstrings run, and every public function of the outer packages has one."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import lowdim
+from lowdim import data, plot, report, tables
+
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(lowdim.__path__, "lowdim.")
+    if module.name not in ("lowdim.__main__", "lowdim._native")
+)
+EXAMPLES = {
+    name: [
+        test
+        for test in doctest.DocTestFinder().find(importlib.import_module(name))
+        if test.examples
+    ]
+    for name in MODULES
+}
+
+
+@pytest.mark.parametrize("name", [name for name, tests in EXAMPLES.items() if tests])
+def test_the_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for test in EXAMPLES[name]:
+        failed, _ = doctest.DocTestRunner().run(test)
+        assert failed == 0, f"{test.name}: see the captured output"
+
+
+@pytest.mark.parametrize("package", [data, plot, report, tables], ids=lambda p: p.__name__)
+def test_public_names_have_an_example(package):
+    for name in package.__all__:
+        public = getattr(package, name)
+        if not (inspect.isclass(public) and issubclass(public, Exception)):
+            assert ">>> " in (public.__doc__ or ""), f"{package.__name__}.{name} has no example"
