@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from lowdim.atomic import replacing
-from lowdim.runtime import memory
 from lowdim.catalog import find
 from lowdim.relations.graph import NeighborGraph
+from lowdim.runtime import memory
 
 FORMAT = 1
 _GRAPH_PARTS = (

@@ -146,7 +146,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self._fit(objects, **arguments)
 
     def _clear(self) -> None:
-        """Forget everything that a fit has set: names that end in _ or begin with these prefixes."""
+        """Forget everything that a fit has set; the names of fitted state follow this rule."""
         for name in list(vars(self)):
             if name.endswith("_") or name.startswith(("_fitted", "_cached")):
                 delattr(self, name)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.runtime import memory
 from lowdim.checks import float_dtype
+from lowdim.runtime import memory
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method

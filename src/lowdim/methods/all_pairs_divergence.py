@@ -47,8 +47,8 @@ class AllPairsDivergenceEmbedder(Embedder):
         raise NotImplementedError
 
     def _prepare(self, objects: Objects) -> tuple[Array, Array, Array]:
-        """All distances and a start, both relative to the largest distance, `_fitted_largest`; and the
-        kind of each object, because objects that no distance tells apart stay together."""
+        """All distances and a start, both relative to the largest distance; and the kind of each
+        object, because objects that no distance tells apart stay together."""
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.tol, "tol", 0)
         n, k = objects.n, self._check_n_components(objects.n)

@@ -178,7 +178,11 @@ class ClassicalMDS(Embedder):
     @property
     def dissimilarity_matrix_(self) -> Array:
         """Distances between the training objects (between the landmarks, where there are any)."""
-        return self._fitted_distances if hasattr(self, "_fitted_distances") else self._training.all_pairs()
+        return (
+            self._fitted_distances
+            if hasattr(self, "_fitted_distances")
+            else self._training.all_pairs()
+        )
 
     def _objects(self, X: Any) -> Objects:
         objects = super()._objects(X)

@@ -285,7 +285,12 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         for i in range(graph.n_objects):
             own = lists.indices[lists.indptr[i] : lists.indptr[i + 1]]
             a, b = np.triu_indices(len(own), 1)
-            found.append((np.stack([own[a], own[b]], axis=1), objects.between(own, "common_neighbors=True")[a, b]))
+            found.append(
+                (
+                    np.stack([own[a], own[b]], axis=1),
+                    objects.between(own, "common_neighbors=True")[a, b],
+                )
+            )
         pairs = np.concatenate([pair for pair, _ in found]).astype(np.int64)
         distances = np.concatenate([d for _, d in found]).astype(edges.dtype)
         return add_edges(edges, pairs, distances)

@@ -120,4 +120,8 @@ class NeRV(AllPairsDivergenceEmbedder):
 
     def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
         costs, beta = log_conditional(D, self.perplexity)
-        return costs, beta[:, None] * (self._fitted_unit / self._fitted_largest) ** 2, self.trade_off
+        return (
+            costs,
+            beta[:, None] * (self._fitted_unit / self._fitted_largest) ** 2,
+            self.trade_off,
+        )

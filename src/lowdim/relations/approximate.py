@@ -1,4 +1,4 @@
-"""An index that finds nearly all of the nearest neighbours, for any metric; or none where it cannot pay.
+"""An index that finds nearly all of the nearest neighbours, wherever that is worth its cost.
 
 Euclidean and cosine neighbours are searched in the cells of the backend's index, all other metrics
 in the cells of `pivots`.
