@@ -23,6 +23,10 @@ class Method:
     when: str = ""  # to use it
     power: float = 2.0  # of n, that the time of large data grows with
     memory: float = 1.0  # the same of its memory
+    neighbors_only: bool = False  # sizes of clusters and gaps between them are not kept
+    axes_scaled: bool = False  # each axis has its own scale
+    suggested: bool = False  # tried by default by lowdim.quality.suggest
+    same_as: str = ""  # the method that gives the same map of Euclidean vectors
 
     def load(self) -> Any:
         """The estimator class."""
@@ -41,6 +45,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n d min(n, d)",
         extends="linear map, linear inverse",
         paper="Pearson 1901; Hotelling 1933; parallel analysis: Horn 1965",
+        suggested=True,
     ),
     Method(
         name="ClassicalMDS",
@@ -52,6 +57,8 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 per iteration, n^2 memory; n m with m landmarks; n d^2 for Euclidean vectors",
         extends="Gower's formula; linear inverse for Euclidean vectors, else barycentric",
         paper="Torgerson 1952; Gower 1966; landmarks: de Silva and Tenenbaum 2004",
+        suggested=True,
+        same_as="PCA",
     ),
     Method(
         name="MDS",
@@ -88,6 +95,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 log n time, n^2 memory; n m log n and n m with m landmarks",
         extends="geodesics through a new point's neighbours, Gower's formula; barycentric inverse",
         paper="Tenenbaum, de Silva and Langford 2000",
+        suggested=True,
     ),
     Method(
         name="LocallyLinearEmbedding",
@@ -100,6 +108,7 @@ CATALOG: tuple[Method, ...] = (
         extends="barycentric weights both ways",
         paper="Roweis and Saul 2000; modified: Zhang and Wang 2007; Hessian: Donoho and Grimes "
         "2003; LTSA: Zhang and Zha 2004",
+        axes_scaled=True,
     ),
     Method(
         name="LaplacianEigenmaps",
@@ -111,6 +120,8 @@ CATALOG: tuple[Method, ...] = (
         cost="n k and a sparse eigenproblem",
         extends="Nystroem's formula; barycentric inverse",
         paper="Belkin and Niyogi 2003; Bengio et al. 2004",
+        axes_scaled=True,
+        suggested=True,
     ),
     Method(
         name="SpectralClustering",
@@ -122,6 +133,7 @@ CATALOG: tuple[Method, ...] = (
         cost="as Laplacian eigenmaps",
         extends="Nystroem's formula, nearest centre; barycentric inverse",
         paper="Shi and Malik 2000; Ng, Jordan and Weiss 2002; von Luxburg 2007",
+        axes_scaled=True,
     ),
     Method(
         name="DiffusionMap",
@@ -133,6 +145,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n k and a sparse eigenproblem",
         extends="Nystroem's formula; barycentric inverse",
         paper="Coifman and Lafon 2006",
+        axes_scaled=True,
     ),
     Method(
         name="Sammon",
@@ -194,6 +207,8 @@ CATALOG: tuple[Method, ...] = (
         cost="n k per epoch and n k memory, neighbours aside",
         extends="the same objective against the map, which stands still; barycentric inverse",
         paper="McInnes, Healy and Melville 2018; densMAP: Narayan, Berger and Cho 2021",
+        neighbors_only=True,
+        suggested=True,
     ),
     Method(
         name="MaximumVarianceUnfolding",
@@ -218,6 +233,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n k per iteration (n^2 with method='exact')",
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Hinton and Roweis 2002",
+        neighbors_only=True,
     ),
     Method(
         name="SymmetricSNE",
@@ -229,6 +245,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n k per iteration (n^2 with method='exact')",
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Cook, Sutskever, Mnih and Hinton 2007",
+        neighbors_only=True,
     ),
     Method(
         name="TSNE",
@@ -241,6 +258,8 @@ CATALOG: tuple[Method, ...] = (
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="van der Maaten and Hinton 2008; Barnes-Hut: van der Maaten 2014; FFT: Linderman et "
         "al. 2019",
+        neighbors_only=True,
+        suggested=True,
     ),
     Method(
         name="WeightedTSNE",
@@ -252,6 +271,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n k per iteration (n^2 with method='exact')",
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Yang, Peltonen and Kaski 2014",
+        neighbors_only=True,
     ),
     Method(
         name="MultiscaleSNE",
@@ -263,6 +283,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 log n per iteration, n^2 memory",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Lee, Peluffo-Ordonez and Verleysen 2015",
+        neighbors_only=True,
     ),
     Method(
         name="NeRV",
@@ -275,6 +296,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 per iteration, n^2 memory",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
+        neighbors_only=True,
     ),
 )
 

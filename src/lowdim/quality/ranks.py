@@ -3,7 +3,7 @@
 Seen from object i, rho_ij is the rank of j by distance in the data and r_ij its rank on the map,
 both from 1, ties in the order of the objects. One pass over the rows of both distance matrices
 gives every measure here. Up to 5,000 objects all rows are compared; of more, a random sample of
-rows, each with all objects, and every number carries its 95 % interval (see `Estimate`).
+rows, each with all objects, and every number carries its 95 % interval (see `IntervalEstimate`).
 
 Lee and Verleysen, "Quality assessment of dimensionality reduction: rank-based criteria",
 Neurocomputing 72, 2009; Venna and Kaski 2001 (trustworthiness, continuity); Lee, Renard, Bernard,
@@ -21,11 +21,13 @@ import numpy as np
 
 from lowdim.backends import memory, native
 from lowdim.checks import Array
-from lowdim.quality.estimate import Estimate, margins, mean_of
-from lowdim.quality.rows import EXACT, Rows, blocks_of, chosen_rows, data_rows, map_rows
+from lowdim.quality.interval import IntervalEstimate, margins, mean_of
+from lowdim.quality.rows import MAX_OBJECTS_EXACT, Rows, blocks_of, chosen_rows, data_rows, map_rows
+from lowdim.quality.stress import rank_correlation
 from lowdim.relations.precomputed import check_k
 
-PER_OCTAVE = 8  # sizes of neighbourhoods between K and 2 K, for more than EXACT objects
+PER_OCTAVE = 8  # sizes of neighbourhoods between K and 2 K, for more than MAX_OBJECTS_EXACT objects
+LOCAL_NEIGHBORS = 30  # the largest neighbourhood of `Ranks.rnx_auc_local`
 
 
 class Curve(NamedTuple):
@@ -40,8 +42,8 @@ class Split(NamedTuple):
     """Q_NX averaged over neighbourhoods up to and from the size where it gains most on chance."""
 
     K_max: int
-    local: Estimate
-    global_: Estimate
+    local: IntervalEstimate
+    global_: IntervalEstimate
 
 
 class PointErrors(NamedTuple):
@@ -112,28 +114,37 @@ class Ranks:
         return np.asarray(beyond * 2 / (k * (2.0 * self.n - 3 * k - 1)))
 
     @property
-    def trustworthiness(self) -> Estimate:
+    def trustworthiness(self) -> IntervalEstimate:
         return mean_of(1 - self._penalty(self.data_ranks), self.n)
 
     @property
-    def continuity(self) -> Estimate:
+    def continuity(self) -> IntervalEstimate:
         return mean_of(1 - self._penalty(self.map_ranks), self.n)
 
     @property
-    def preservation(self) -> Estimate:
+    def neighborhood_preservation(self) -> IntervalEstimate:
         """Share of the k nearest in the data that are among the k nearest on the map."""
         return mean_of((self.map_ranks <= self.n_neighbors).mean(axis=1), self.n)
 
-    @property
-    def mean_relative_rank_errors(self) -> tuple[Estimate, Estimate]:
-        """Of the neighbours on the map, and of those in the data; 0 at best."""
+    def _relative_error(self, ranks: Array) -> IntervalEstimate:
         own = np.arange(1, self.n_neighbors + 1)
         worst = float((np.abs(self.n - 2 * own + 1) / own).sum())
+        return mean_of((np.abs(ranks - own) / own).sum(axis=1) / worst, self.n)
 
-        def errors(ranks: Array) -> Estimate:
-            return mean_of((np.abs(ranks - own) / own).sum(axis=1) / worst, self.n)
+    @property
+    def mrre_map(self) -> IntervalEstimate:
+        """Mean relative rank error of the neighbours on the map."""
+        return self._relative_error(self.data_ranks)
 
-        return errors(self.data_ranks), errors(self.map_ranks)
+    @property
+    def mrre_data(self) -> IntervalEstimate:
+        """Mean relative rank error of the neighbours in the data."""
+        return self._relative_error(self.map_ranks)
+
+    @property
+    def density_correlation(self) -> float:
+        """Rank correlation of the distances to the k-th neighbour in the data and on the map."""
+        return rank_correlation(self.data_distances[:, -1], self.map_distances[:, -1])
 
     @property
     def point_errors(self) -> PointErrors:
@@ -163,16 +174,31 @@ class Ranks:
         return Curve(K, _rescaled(Q, K, self.n), margin * (self.n - 1) / (self.n - 1 - K))
 
     @property
-    def auc(self) -> Estimate:
+    def rnx_auc(self) -> IntervalEstimate:
         """The area under R_NX in log K: sum R_NX(K) / K over sum 1 / K."""
+        return self._rnx_area(1, self.n)
+
+    @property
+    def rnx_auc_local(self) -> IntervalEstimate:
+        """The same for neighbourhoods of up to `LOCAL_NEIGHBORS` objects."""
+        return self._rnx_area(1, LOCAL_NEIGHBORS)
+
+    @property
+    def rnx_auc_global(self) -> IntervalEstimate:
+        """The same for larger neighbourhoods, or the largest one where the objects are few."""
+        return self._rnx_area(min(LOCAL_NEIGHBORS + 1, self.n - 2), self.n)
+
+    def _rnx_area(self, least: int, most: int) -> IntervalEstimate:
+        """The area under R_NX in log K for least <= K <= most."""
         K = self.rnx.K
-        weights = _weights(K, 1 / np.arange(1, self.n - 1))
+        every = np.arange(1, self.n - 1)
+        weights = _weights(K, np.where((every >= least) & (every <= most), 1 / every, 0.0))
         if self.overlaps is None:
-            return Estimate(float(weights @ self.rnx.values))
+            return IntervalEstimate(float(weights @ self.rnx.values))
         Q = self.overlaps[:, : len(K)] / K
         return mean_of(_rescaled(Q, K, self.n) @ weights, self.n)
 
-    @property
+    @cached_property
     def split(self) -> Split:
         """The local and the global part of Q_NX (Lee and Verleysen 2010)."""
         gain = self.qnx.values - self.K / (self.n - 1)
@@ -180,11 +206,21 @@ class Ranks:
         every = np.arange(1, self.n)
         return Split(most, *(self._average(part) for part in (every <= most, every >= most)))
 
-    def _average(self, counted: Array) -> Estimate:
+    @property
+    def q_local(self) -> IntervalEstimate:
+        """The local part of Q_NX, see `split`."""
+        return self.split.local
+
+    @property
+    def q_global(self) -> IntervalEstimate:
+        """The global part of Q_NX, see `split`."""
+        return self.split.global_
+
+    def _average(self, counted: Array) -> IntervalEstimate:
         """Q_NX averaged over some sizes of neighbourhoods."""
         weights = _weights(self.K, counted.astype(np.float64))
         if self.overlaps is None:
-            return Estimate(float(weights @ self.qnx.values))
+            return IntervalEstimate(float(weights @ self.qnx.values))
         return mean_of((self.overlaps / self.K) @ weights, self.n)
 
 
@@ -209,7 +245,7 @@ def _weights(K: Array, measure: Array) -> Array:
 
 def rank_grid(n: int, k: int) -> Array:
     """Sizes of neighbourhoods to look at: all, or evenly spread over log K for many objects."""
-    if n - 1 <= EXACT:
+    if n - 1 <= MAX_OBJECTS_EXACT:
         return np.arange(1, n, dtype=np.int32)
     steps = int(np.ceil(PER_OCTAVE * np.log2(n - 1)))
     spread = np.geomspace(1, n - 2, steps).round()
@@ -291,62 +327,6 @@ def compare_ranks(
     placed = map_rows(Y, data.n, n_jobs)
     chosen = chosen_rows(data.n, n_rows, random_state)
     return ranks_between(data, placed, chosen, n_neighbors, n_jobs)
-
-
-def trustworthiness(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Estimate:
-    """How far the neighbours on the map are neighbours in the data, 0 to 1 (Venna and Kaski 2001).
-
-    Equal to scikit-learn's where all rows are compared. `options` are those of `compare_ranks`.
-    """
-    return compare_ranks(X, Y, n_neighbors, **options).trustworthiness
-
-
-def continuity(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Estimate:
-    """How far neighbours in the data stay neighbours on the map, 0 to 1 (Venna and Kaski 2001)."""
-    return compare_ranks(X, Y, n_neighbors, **options).continuity
-
-
-def mean_relative_rank_errors(
-    X: Any, Y: Any, n_neighbors: int = 5, **options: Any
-) -> tuple[Estimate, Estimate]:
-    """|rho - r| over the rank in the own space, 0 at best (Lee and Verleysen 2007).
-
-    First for the neighbours on the map (as trustworthiness), then for those in the data.
-    """
-    return compare_ranks(X, Y, n_neighbors, **options).mean_relative_rank_errors
-
-
-def neighborhood_preservation(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Estimate:
-    """Share of the k nearest in the data that are among the k nearest on the map."""
-    return compare_ranks(X, Y, n_neighbors, **options).preservation
-
-
-def qnx(X: Any, Y: Any, **options: Any) -> Curve:
-    """Q_NX(K), the share of the K nearest that both spaces agree on.
-
-    For every K up to 5,000 objects; evenly spread over log K beyond.
-    """
-    return compare_ranks(X, Y, 1, **options).qnx
-
-
-def rnx_curve(X: Any, Y: Any, **options: Any) -> Curve:
-    """R_NX(K): Q_NX rescaled so that 0 is a random map and 1 a perfect one."""
-    return compare_ranks(X, Y, 1, **options).rnx
-
-
-def rnx_auc(X: Any, Y: Any, **options: Any) -> Estimate:
-    """The area under R_NX in log K: one number for all scales, the small ones first."""
-    return compare_ranks(X, Y, 1, **options).auc
-
-
-def local_global(X: Any, Y: Any, **options: Any) -> Split:
-    """K_max, Q_local and Q_global: how well small and large neighbourhoods are kept."""
-    return compare_ranks(X, Y, 1, **options).split
-
-
-def point_errors(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -> PointErrors:
-    """Which neighbours of each object were torn away, and which are false."""
-    return compare_ranks(X, Y, n_neighbors, **options).point_errors
 
 
 def coranking(

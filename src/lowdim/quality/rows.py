@@ -15,10 +15,10 @@ from lowdim.checks import Array
 from lowdim.relations.distances import Metric, check_dissimilarities, measured, resolve_metric
 from lowdim.relations.graph import NeighborGraph
 
-EXACT = 5000  # objects up to which all rows are compared
-MOST_ROWS = 1000
-MOST_PAIRS = 3e8  # of objects that a sample compares
-BLOCK = 2**24  # distances held at once
+MAX_OBJECTS_EXACT = 5000  # objects up to which all rows are compared
+MAX_SAMPLED_ROWS = 1000
+MAX_COMPARED_PAIRS = 3e8  # of objects, that a sample of rows compares
+MAX_BLOCK_DISTANCES = 2**24  # held at once: 128 MB
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ def map_rows(Y: Any, n: int, n_jobs: int | None = None) -> Rows:
 def chosen_rows(n: int, n_rows: int | None, random_state: Any = None) -> Array:
     """Rows to compare with all objects, ascending: all of few objects, a sample of many."""
     if n_rows is None:
-        most = min(MOST_ROWS, max(int(MOST_PAIRS / n), 256))
-        n_rows = n if n <= EXACT else most
+        most = min(MAX_SAMPLED_ROWS, max(int(MAX_COMPARED_PAIRS / n), 256))
+        n_rows = n if n <= MAX_OBJECTS_EXACT else most
     count = min(n, checks.integer(n_rows, "n_rows", 2))
     if count == n:
         return np.arange(n, dtype=np.int32)
@@ -131,5 +131,5 @@ def chosen_rows(n: int, n_rows: int | None, random_state: Any = None) -> Array:
 
 def blocks_of(chosen: Array, n: int) -> list[Array]:
     """The chosen rows in blocks whose distances to n objects fit in little memory."""
-    size = int(min(max(BLOCK // max(n, 1), 16), 512))
+    size = int(min(max(MAX_BLOCK_DISTANCES // max(n, 1), 16), 512))
     return [chosen[part] for part in native.blocks(len(chosen), size)]

@@ -17,10 +17,10 @@ from lowdim.backends import native
 from lowdim.checks import Array
 from lowdim.quality.rows import Rows, data_rows, map_rows, metric_rows
 
-MOST = 1000
+MAX_OBJECTS_PAIRED = 1000
 
 
-class Shepard(NamedTuple):
+class ShepardDiagram(NamedTuple):
     """Pairs by ascending dissimilarity, as `lowdim.plot.shepard` takes them."""
 
     dissimilarities: Array
@@ -95,11 +95,11 @@ class Distances:
         size = float(np.sqrt((a**2).mean() * (b**2).mean()))
         return float(np.sqrt(max(float((a * b).mean()) / size, 0.0))) if size else 0.0
 
-    def shepard(self) -> Shepard:
+    def shepard(self) -> ShepardDiagram:
         """The Shepard diagram, with the best monotone relation as disparities."""
         given, found = self.pairs
         order = np.lexsort((found, given))
-        return Shepard(
+        return ShepardDiagram(
             given[order], found[order], native.isotonic(found[order], None, None, False, 1)
         )
 
@@ -148,7 +148,7 @@ def compare_distances(
     *,
     metric: Any = "euclidean",
     metric_params: dict[str, Any] | None = None,
-    n_objects: int = MOST,
+    n_objects: int = MAX_OBJECTS_PAIRED,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Distances:
@@ -183,6 +183,11 @@ def spearman(X: Any, Y: Any, **options: Any) -> float:
     return compare_distances(X, Y, **options).spearman
 
 
+def spearman_far(X: Any, Y: Any, **options: Any) -> float:
+    """Rank correlation among the half of the pairs that are farther apart in the data."""
+    return compare_distances(X, Y, **options).spearman_far
+
+
 def distance_correlation(X: Any, Y: Any, **options: Any) -> float:
     """Distance correlation of data and map (Székely, Rizzo and Bakirov 2007), 0 to 1."""
     return compare_distances(X, Y, **options).distance_correlation
@@ -193,6 +198,6 @@ def residual_variance(X: Any, Y: Any, **options: Any) -> float:
     return compare_distances(X, Y, **options).residual_variance
 
 
-def shepard(X: Any, Y: Any, **options: Any) -> Shepard:
+def shepard(X: Any, Y: Any, **options: Any) -> ShepardDiagram:
     """Dissimilarities, distances and disparities of pairs, for `lowdim.plot.shepard`."""
     return compare_distances(X, Y, **options).shepard()
