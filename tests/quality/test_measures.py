@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,6 +66,17 @@ def test_names_are_unique_and_unknown_ones_are_refused():
         assert len(set(values)) == len(values)
     with pytest.raises(ValueError, match="no quality measure 'kept'"):
         quality.find_measure("kept")
+
+
+def test_the_user_guide_lists_the_measures():
+    guide = (Path(__file__).parents[2] / "docs" / "quality.rst").read_text(encoding="utf-8")
+    guide = guide.replace("\\_", "_")
+    for measure in quality.MEASURES:
+        meaning = measure.meaning.format(k="k", K_max="K_max")
+        low = "-∞" if measure.low == float("-inf") else f"{measure.low:g}"
+        row = [f"   * - {measure.label} (`{measure.name}`)", meaning, f"{low} to {measure.high:g}"]
+        row += [measure.better, f"`{measure.function}`"]
+        assert "\n     - ".join(row) in guide
 
 
 MODULES = [info.name for info in pkgutil.iter_modules(quality.__path__)]

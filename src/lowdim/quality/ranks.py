@@ -47,17 +47,21 @@ class Split(NamedTuple):
 
 
 class PointErrors(NamedTuple):
-    """What went wrong around each object, its k nearest neighbours considered.
+    """Lost and false neighbours of each object, among its k nearest.
 
-    rows : the objects that were looked at, all of them unless the data are many.
-    torn : how far its neighbours in the data were torn away on the map, 0 (not at all) to 1.
-    false : how far its neighbours on the map are from it in the data, 0 to 1.
-    torn_neighbors : (rows, k): its nearest in the data that are not its k nearest on the map; -1
-        where a neighbour was kept.
-    false_neighbors : (rows, k): its nearest on the map that are not its k nearest in the data.
-
-    `torn` is 1 - the object's continuity and `false` 1 - its trustworthiness: the numbers of torn
-    and false neighbours are always equal, so what differs is by how many ranks they are wrong.
+    Attributes
+    ----------
+    rows : ndarray of shape (m,)
+        The objects; a sample if there are many.
+    torn : ndarray of shape (m,)
+        1 - continuity of the object: how far its neighbours in the data are from it on the map.
+    false : ndarray of shape (m,)
+        1 - trustworthiness of the object: how far its neighbours on the map are from it in the
+        data. Torn and false neighbours are equally many; their ranks differ.
+    torn_neighbors : ndarray of shape (m, k)
+        Its nearest in the data that are not among the k nearest on the map; -1 for the others.
+    false_neighbors : ndarray of shape (m, k)
+        Its nearest on the map that are not among the k nearest in the data; -1 for the others.
     """
 
     rows: Array
@@ -69,14 +73,26 @@ class PointErrors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """What one pass over the ranks found; the measures are its properties.
+    """Ranks of neighbours in the data and on the map; the measures are properties.
 
-    n : number of objects. rows : those whose neighbours were ranked.
-    K : sizes of neighbourhoods, ascending. overlap : (K,) sum over the rows of the number of
-        objects among the K nearest in both spaces; overlaps : (rows, K) of a sample, else None.
-    data_ids, map_ids : (rows, k) nearest in the data and on the map.
-    map_ranks, data_ranks : their ranks in the other space.
-    data_distances, map_distances : their distances in their own space.
+    Attributes
+    ----------
+    n : int
+        Number of objects.
+    rows : ndarray of shape (m,)
+        The objects whose neighbours were ranked.
+    K : ndarray
+        Sizes of neighbourhoods, ascending.
+    overlap : ndarray of the shape of K
+        Sum over the rows of the number of objects among the K nearest in both spaces.
+    overlaps : ndarray of shape (m, len(K)) or None
+        The same of each row of a sample; None if all rows were compared.
+    data_ids, map_ids : ndarray of shape (m, k)
+        The nearest in the data and on the map.
+    map_ranks, data_ranks : ndarray of shape (m, k)
+        The ranks of `data_ids` on the map and of `map_ids` in the data.
+    data_distances, map_distances : ndarray of shape (m, k)
+        The distances to `data_ids` in the data and to `map_ids` on the map.
     """
 
     n: int
@@ -311,17 +327,45 @@ def compare_ranks(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Ranks:
-    """All measures by ranks from one pass.
+    """Compute all measures by ranks in one pass.
 
     Parameters
     ----------
-    X : the data as every estimator takes it, or with metric="precomputed" all dissimilarities.
-    Y : array (n, p): the map.
-    n_neighbors : size of the neighbourhoods that are looked at object by object.
-    metric, metric_params : how distances in the data are measured.
-    n_rows : objects from which the others are ranked, drawn at random; None: all of up to 5,000
-        objects, 1,000 of more (fewer above 300,000). Time grows with n_rows * n, memory with n.
-    random_state : seed of the sample. n_jobs : threads; the result does not depend on it.
+    X : array-like
+        The data, or all dissimilarities with `metric="precomputed"`.
+    Y : array-like of shape (n, p)
+        The map.
+    n_neighbors : int, default=15
+        Size of the neighbourhoods of the measures that have one.
+    metric : str or callable, default="euclidean"
+        How distances in the data are measured.
+    metric_params : dict, optional
+        Further arguments of the metric.
+    n_rows : int, optional
+        Number of objects from which the others are ranked, drawn at random; by default all of up to
+        5,000 objects and 1,000 of more (fewer above 300,000).
+    random_state : int, RandomState instance or None, optional
+        Seed of the sample.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    Ranks
+        The ranks of neighbours, with the measures as properties.
+
+    Notes
+    -----
+    The time grows with n_rows * n, the memory with n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> ranks = quality.compare_ranks(X, X[:, :2], 5)
+    >>> print(ranks.trustworthiness, ranks.continuity)
+    0.871 0.955
     """
     data = data_rows(X, metric, metric_params, n_jobs)
     placed = map_rows(Y, data.n, n_jobs)
@@ -337,9 +381,25 @@ def coranking(
     metric_params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
 ) -> Array:
-    """The co-ranking matrix: entry (k - 1, l - 1) counts pairs with rho = k and r = l.
+    """Compute the co-ranking matrix.
 
-    (n - 1) x (n - 1) whole numbers; a perfect map has n on the diagonal and nothing else.
+    Parameters are those of `compare_ranks`.
+
+    Returns
+    -------
+    ndarray of shape (n - 1, n - 1)
+        Entry (k - 1, l - 1) is the number of pairs with rank k in the data and l on the map. A
+        perfect map has n on the diagonal and zeros elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(4, 2))
+    >>> quality.coranking(X, 2 * X)
+    array([[4, 0, 0],
+           [0, 4, 0],
+           [0, 0, 4]])
     """
     data = data_rows(X, metric, metric_params, n_jobs)
     placed = map_rows(Y, data.n, n_jobs)
