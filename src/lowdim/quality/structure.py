@@ -211,12 +211,17 @@ def _unrounded(X: Array, generator: np.random.Generator) -> Array:
 
 def _components(X: Array) -> Array:
     """Scores of the leading principal components, each scaled to unit variance."""
+    from scipy.linalg import eigh
+
     centered = X - X.mean(axis=0)
     largest = float(np.abs(centered).max()) or 1.0
     centered = centered / largest
     tall = X.shape[0] >= X.shape[1]
-    vectors = np.linalg.eigh(centered.T @ centered if tall else centered @ centered.T)[1]
-    leading = vectors[:, : -N_COMPONENTS - 1 : -1]
+    products = centered.T @ centered if tall else centered @ centered.T
+    last = len(products) - 1
+    wanted = (max(last + 1 - N_COMPONENTS, 0), last)
+    leading = eigh(products, subset_by_index=wanted, overwrite_a=True, check_finite=False)[1]
+    leading = leading[:, ::-1]
     scores = centered @ leading if tall else leading
     size = np.sqrt(np.square(scores).mean(axis=0))
     return np.asarray(scores / np.maximum(size, np.finfo(np.float64).tiny))
@@ -281,13 +286,15 @@ def _dependent_pairs(X: Array, generator: np.random.Generator) -> _Result:
 
 def _common_direction(X: Array, generator: np.random.Generator) -> _Result:
     """The largest eigenvalue of the columns' normal scores, by its Tracy-Widom distribution."""
+    from scipy.linalg import eigvalsh
     from scipy.special import ndtri
 
     n, d = X.shape
     scores = ndtri((_ranks(X, generator) + 0.5) / n)
     scores /= np.sqrt(np.square(scores).mean(axis=0))  # the mean is 0 by symmetry
     small = scores.T @ scores if n >= d else scores @ scores.T
-    largest = float(np.linalg.eigvalsh(small)[-1])
+    last = len(small) - 1
+    largest = float(eigvalsh(small, subset_by_index=(last, last), check_finite=False)[0])
     root_n, root_d = np.sqrt(n - 1.0), np.sqrt(d)
     center = (root_n + root_d) ** 2
     scale = (root_n + root_d) * (1 / root_n + 1 / root_d) ** (1 / 3)
