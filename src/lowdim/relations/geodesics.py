@@ -11,11 +11,12 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.runtime import memory
-from lowdim.runtime.scheduling import blocks, run, running
+from lowdim.runtime.scheduling import blocks, run, uses_threads
 
 PATH_METHODS = ("auto", "FW", "D")
 
 
+@uses_threads
 def geodesics(
     graph: Any,
     sources: Array | None = None,
@@ -39,8 +40,7 @@ def geodesics(
     An (n_sources, n) array, infinite where there is no path, symmetric for all sources of an
     undirected graph.
     """
-    with running(n_jobs):
-        return shortest_path_lengths(graph, sources, path_method)
+    return shortest_path_lengths(graph, sources, path_method)
 
 
 def shortest_path_lengths(

@@ -11,12 +11,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from lowdim.runtime.context import current, n_threads, using, with_threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 BLOCK_ROWS = 256  # rows of a dense matrix handled at once
 
@@ -90,6 +92,17 @@ def running(n_jobs: int | None) -> Iterator[None]:
     """The computation of one public call: `n_jobs` threads, and BLAS held to one."""
     with using(with_threads(n_threads(n_jobs))), blas_on_one_thread():
         yield
+
+
+def uses_threads(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Make a public function run on the threads that its keyword argument `n_jobs` asks for."""
+
+    @wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        with running(kwargs.get("n_jobs")):  # type: ignore[arg-type]  # checked there
+            return function(*args, **kwargs)
+
+    return call
 
 
 def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

@@ -1,4 +1,4 @@
-"""A number with the margin that a sample leaves."""
+"""Numbers with the confidence interval that a sample leaves."""
 
 from __future__ import annotations
 
@@ -12,11 +12,28 @@ CONFIDENCE = 0.95
 NORMAL = 1.959963984540054  # the normal distribution holds 95 % within this many deviations
 
 
-class Estimate(float):
-    """A float that knows its 95 % confidence interval: `low`, `high` and half of it, `margin`.
+class IntervalEstimate(float):
+    """A float with its 95 % confidence interval.
 
-    The margin is 0 where all objects were compared. Elsewhere it comes from the variation over
-    the sampled objects, smaller by the share of all that they are.
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    margin : float, default=0.0
+        Half of the interval: 0 if all objects were compared. For a sample of the objects it comes
+        from the variation between them, with the correction for a finite population.
+
+    Attributes
+    ----------
+    margin, low, high : float
+        Half of the interval and its ends.
+
+    Examples
+    --------
+    >>> from lowdim.quality import IntervalEstimate
+    >>> value = IntervalEstimate(0.5, 0.1)
+    >>> print(value, value.low, value.high)
+    0.500 ± 0.100 0.4 0.6
     """
 
     margin: float
@@ -41,9 +58,9 @@ class Estimate(float):
         return f"{float(self):.3f}" + (f" ± {self.margin:.3f}" if self.margin else "")
 
 
-def mean_of(values: Array, n: int) -> Estimate:
+def mean_of(values: Array, n: int) -> IntervalEstimate:
     """The mean over all n objects, from the values of a random sample of them."""
-    return Estimate(float(values.mean(dtype=np.float64)), float(margins(values, n)))
+    return IntervalEstimate(float(values.mean(dtype=np.float64)), float(margins(values, n)))
 
 
 def margins(values: Array, n: int) -> Array:
