@@ -20,7 +20,7 @@ template <class T>
 struct FourierPlan {
     int64_t n;
     std::vector<int> radices;
-    std::vector<T> turns;  // the factors of every pass, in the order in which they are used
+    std::vector<T> twiddles;  // the factors of every pass, in the order in which they are used
 
     explicit FourierPlan(int64_t length) : n(length) {
         int64_t left = n;
@@ -35,15 +35,15 @@ struct FourierPlan {
             for (int64_t p = 0; p < left / r; ++p)
                 for (int k = 1; k < r; ++k) {
                     const double angle = -2 * std::numbers::pi * double(p * k) / double(left);
-                    turns.push_back(static_cast<T>(std::cos(angle)));
-                    turns.push_back(static_cast<T>(std::sin(angle)));
+                    twiddles.push_back(static_cast<T>(std::cos(angle)));
+                    twiddles.push_back(static_cast<T>(std::sin(angle)));
                 }
             left /= r;
         }
     }
 };
 
-// Room for one batch of lines, and its transforms in place.
+// Buffer for one batch of lines, and its transforms in place.
 template <class T>
 class Lines {
   public:
@@ -55,16 +55,16 @@ class Lines {
     void backward(const FourierPlan<T>& plan) { run(plan, im_, re_, other_im_, other_re_); }
 
   private:
-    using Room = std::vector<T>;
-    static void run(const FourierPlan<T>& plan, Room& a, Room& b, Room& c, Room& d) {
+    using Buffer = std::vector<T>;
+    static void run(const FourierPlan<T>& plan, Buffer& a, Buffer& b, Buffer& c, Buffer& d) {
         if (kernels<T>().fourier(a.data(), b.data(), c.data(), d.data(), plan.n,
                                  plan.radices.data(), int(plan.radices.size()),
-                                 plan.turns.data())) {
+                                 plan.twiddles.data())) {
             std::swap(a, c);
             std::swap(b, d);
         }
     }
-    Room re_, im_, other_re_, other_im_;
+    Buffer re_, im_, other_re_, other_im_;
 };
 
 template <class T>

@@ -63,7 +63,7 @@ class Order {
         });
         low_ = key(low);
         const Key range = key(high) - low_;
-        const int wanted = int(std::bit_width(uint64_t(std::min<int64_t>(n, kMostBuckets) - 1)));
+        const int wanted = int(std::bit_width(uint64_t(std::min<int64_t>(n, kMaxBuckets) - 1)));
         shift_ = std::max(0, int(std::bit_width(range)) - wanted);
         const auto buckets = size_t(range >> shift_) + 1;
         before_.assign(buckets + 1, 0);
@@ -132,7 +132,7 @@ class Order {
     }
 
   private:
-    static constexpr int64_t kMostBuckets = 1 << 16;
+    static constexpr int64_t kMaxBuckets = 1 << 16;
 
     // The bits of a number that is not negative grow with it.
     static Key key(T value) { return value > 0 ? std::bit_cast<Key>(value) : Key(0); }

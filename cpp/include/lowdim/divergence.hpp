@@ -52,9 +52,9 @@ class DivergenceRow {
     // sum_j 2 slope_j (at - x_j) in one coordinate; `pulls`, unless null, gets the opposite on x.
     double pull(double at, const double* x, int64_t skip, double* pulls) const {
         const auto& table = kernels<double>();
-        const double before = table.pull_apart(slope_.data(), x, skip, at, pulls);
+        const double before = table.slope_gradient(slope_.data(), x, skip, at, pulls);
         if (skip == n_) return before;
-        return before + table.pull_apart(slope_.data() + skip, x + skip + 1, n_ - skip, at,
+        return before + table.slope_gradient(slope_.data() + skip, x + skip + 1, n_ - skip, at,
                                          pulls ? pulls + skip + 1 : nullptr);
     }
 
@@ -74,7 +74,7 @@ template <class T>
 void divergence_gradient(const T* costs, const double* precisions, const double* y, int64_t n,
                          int dim, const Mixture& mixture, int n_threads, double* gradient,
                          double* divergences) {
-    const int64_t count = std::clamp<int64_t>(n / 16, 1, kMostParts), others = n - 1;
+    const int64_t count = std::clamp<int64_t>(n / 16, 1, kMaxParts), others = n - 1;
     std::vector<double> parts(size_t(count * n * dim), 0.0), sums(size_t(2 * count), 0.0);
     parallel_chunks(count, n_threads, [&](int64_t part, int) {
         DivergenceRow row(others, dim, mixture);

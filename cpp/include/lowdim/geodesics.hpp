@@ -73,7 +73,7 @@ template <class T>
 class BucketQueue {
   public:
     BucketQueue(int64_t n, double width, double longest_arc)
-        : width_(width), buckets_(size_t(longest_arc / width) + 3), place_(size_t(n), kNowhere) {}
+        : width_(width), buckets_(size_t(longest_arc / width) + 3), place_(size_t(n), kNotQueued) {}
 
     void push(int32_t node, T key) {
         // Visiting early or late costs a second visit, never the result: clamp to the ring.
@@ -97,7 +97,7 @@ class BucketQueue {
             bucket.pop_back();
             --waiting_;
             if (place_[size_t(node)] != current_) continue;  // it moved to an earlier bucket
-            place_[size_t(node)] = kNowhere;
+            place_[size_t(node)] = kNotQueued;
             return node;
         }
         current_ = 0;
@@ -105,7 +105,7 @@ class BucketQueue {
     }
 
   private:
-    static constexpr int64_t kNowhere = std::numeric_limits<int64_t>::max();
+    static constexpr int64_t kNotQueued = std::numeric_limits<int64_t>::max();
     double width_;
     std::vector<std::vector<int32_t>> buckets_;
     std::vector<int64_t> place_;

@@ -37,6 +37,18 @@ struct Bands {
     }
 };
 
+// The least and the greatest coordinate of n > 0 points along every axis.
+template <class T>
+void bounds(const T* y, int64_t n, int dim, double* low, double* high) {
+    for (int c = 0; c < dim; ++c) low[c] = high[c] = double(y[c]);
+    for (int64_t i = 0; i < n; ++i)
+        for (int c = 0; c < dim; ++c) {
+            const auto v = double(y[i * dim + c]);
+            low[c] = v < low[c] ? v : low[c];
+            high[c] = v > high[c] ? v : high[c];
+        }
+}
+
 // field[g] = sum_i charge_i B_g(y_i); charges may be null: all one. The field is overwritten.
 template <class T>
 void spread(const T* y, const T* charge, int64_t n, const Grid& grid, int n_threads, T* field) {

@@ -13,7 +13,7 @@
 
 namespace lowdim {
 
-inline constexpr int64_t kMostParts = 32;
+inline constexpr int64_t kMaxParts = 32;
 
 // gradient = sum of the parts' buffers, entry by entry in the order of the parts.
 template <class T, class Place>
@@ -42,7 +42,7 @@ double stress_gradient(const T* dissimilarities, const T* x, int64_t n, int dim,
     std::vector<T> scaled(size_t(n * dim));
     for (int64_t i = 0; i < n; ++i)
         for (int c = 0; c < dim; ++c) scaled[size_t(c * n + i)] = unit * x[i * dim + c];
-    const int64_t count = std::clamp<int64_t>(n / 64, 1, kMostParts);
+    const int64_t count = std::clamp<int64_t>(n / 64, 1, kMaxParts);
     std::vector<int64_t> bounds(size_t(count) + 1, n);  // parts of about as many pairs each
     for (int64_t p = 0; p < count; ++p)
         bounds[size_t(p)] =
@@ -67,7 +67,7 @@ double pair_gradient(const int32_t* first, const int32_t* second, const T* dista
                      const T* targets, const T* weights, int64_t n_pairs, const T* x, int64_t n,
                      int dim, int n_threads, T* gradient) {
     const int64_t least = std::max<int64_t>(8192, n * dim);
-    const int64_t count = std::clamp<int64_t>(n_pairs / least, 1, kMostParts);
+    const int64_t count = std::clamp<int64_t>(n_pairs / least, 1, kMaxParts);
     std::vector<T> parts(size_t(count * n * dim), T(0));
     std::vector<double> stress(size_t(count), 0.0);
     parallel_chunks(count, n_threads, [&](int64_t p, int) {
