@@ -8,8 +8,13 @@ namespace {
 
 template <class T>
 Tile<T> tile_of(const In2<T>& scores, int32_t first_row, int32_t first_col, T scale) {
-    return {scores.data(), scores.shape(1), int(scores.shape(0)), int(scores.shape(1)), first_row,
-            first_col,     scale};
+    return {scores.data(),
+            scores.shape(1),
+            int(scores.shape(0)),
+            int(scores.shape(1)),
+            first_row,
+            first_col,
+            scale};
 }
 
 // Every query has candidates and results, and there are as many candidates as results at least.

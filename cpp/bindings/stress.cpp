@@ -72,7 +72,8 @@ void bind_moves(nb::module_& m) {
             expect_distinct(order, int64_t(x.shape(0)), "order must name objects of x, each once");
             nb::gil_scoped_release released;
             return meet_in_tiles<T>(order.data(), tiles, side, targets.data(),
-                                    data_or_null(weights), rate, int(x.shape(1)), n_threads, x.data());
+                                    data_or_null(weights), rate, int(x.shape(1)), n_threads,
+                                    x.data());
         },
         "order"_array, "targets"_array, "weights"_array, "rate"_a, "x"_array, "n_threads"_a);
     m.def(

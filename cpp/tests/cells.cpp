@@ -74,10 +74,10 @@ void check_cells(int64_t dim, bool ties) {
             }
             std::sort(all.begin(), all.end());
             all.resize(size_t(m), {kInf<T>, -1});
-            for (int c = 0; c < m; ++c) {
-                CHECK_EQUAL(places[size_t(q * m + c)], all[size_t(c)].second);
-                CHECK_EQUAL(values[size_t(q * m + c)], all[size_t(c)].first);
-            }
+            std::vector<std::pair<T, int32_t>> found;
+            for (size_t at = size_t(q * m); at < size_t((q + 1) * m); ++at)
+                found.emplace_back(values[at], places[at]);
+            CHECK_EQUAL(found, all);
         }
     }
 }

@@ -13,7 +13,8 @@ namespace {
 
 // Each pin in turn, each other point in turn.
 template <class T>
-double naive_sweep(const Pins<T>& pins, const PinForce& force, std::vector<double>& y, int n, int dim) {
+double naive_sweep(const Pins<T>& pins, const PinForce& force, std::vector<double>& y, int n,
+                   int dim) {
     double error = 0;
     for (int64_t p = 0; p < pins.count; ++p) {
         const int i = pins.points[p];
@@ -24,7 +25,8 @@ double naive_sweep(const Pins<T>& pins, const PinForce& force, std::vector<doubl
                 square += std::pow(y[size_t(c * n + j)] - y[size_t(c * n + i)], 2);
             const double d = std::sqrt(square);
             const double gap = double(pins.distances[pins.rows[p] * n + j]) * force.unit - d;
-            const double weight = force.step ? double(d <= force.reach) : std::exp(-d / force.reach);
+            const double weight =
+                force.step ? double(d <= force.reach) : std::exp(-d / force.reach);
             error += weight * gap * gap;
             if (d == 0) continue;
             for (int c = 0; c < dim; ++c)

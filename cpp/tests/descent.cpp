@@ -18,8 +18,8 @@ TEST_FLOATS(a_momentum_step_follows_the_formulas) {
             const Case here("n", n, "dim", dim);
             Random random(uint32_t(n + dim));
             const Step step{0.3, 0.8, 0.01, 0.5};
-            const std::vector<T> gradient = random.reals<T>(n * dim), start = random.reals<T>(n * dim),
-                                 speed = random.reals<T>(n * dim);
+            const std::vector<T> gradient = random.reals<T>(n * dim),
+                                 start = random.reals<T>(n * dim), speed = random.reals<T>(n * dim);
             std::vector<T> gains = random.reals<T>(n * dim);
             for (T& g : gains) g = std::abs(g) + T(0.005);
             std::vector<double> y(start.begin(), start.end()), v(speed.begin(), speed.end()),
@@ -30,8 +30,7 @@ TEST_FLOATS(a_momentum_step_follows_the_formulas) {
                 for (size_t k = size_t(i * dim); k < size_t((i + 1) * dim); ++k) {
                     const auto slope = double(gradient[k]);
                     square += slope * slope;
-                    g[k] = std::max(step.least_gain,
-                                    v[k] * slope < 0 ? g[k] + 0.2 : g[k] * 0.8);
+                    g[k] = std::max(step.least_gain, v[k] * slope < 0 ? g[k] + 0.2 : g[k] * 0.8);
                     v[k] = step.momentum * v[k] - step.rate * g[k] * slope;
                     length += v[k] * v[k];
                 }
@@ -40,10 +39,10 @@ TEST_FLOATS(a_momentum_step_follows_the_formulas) {
                     y[k] += v[k] *= scale;
             }
             std::vector<T> y1 = start, v1 = speed, g1 = gains, y3 = start, v3 = speed, g3 = gains;
-            const double one = momentum_step<T>(gradient.data(), n, dim, step, 1, y1.data(),
-                                                v1.data(), g1.data());
-            const double three = momentum_step<T>(gradient.data(), n, dim, step, 3, y3.data(),
-                                                  v3.data(), g3.data());
+            const double one =
+                momentum_step<T>(gradient.data(), n, dim, step, 1, y1.data(), v1.data(), g1.data());
+            const double three =
+                momentum_step<T>(gradient.data(), n, dim, step, 3, y3.data(), v3.data(), g3.data());
             CHECK_CLOSE(one, square, 1e-12 * double(n * dim));
             CHECK_ROUNDED(y1, y, 1);
             CHECK_ROUNDED(v1, v, 1);

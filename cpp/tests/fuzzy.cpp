@@ -80,7 +80,8 @@ TEST_FLOATS(union_and_intersection_are_mixed) {
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < n; ++j) {
                 const T a = dense[size_t(i * n + j)], b = dense[size_t(j * n + i)];
-                CHECK_ROUNDED(found[size_t(i * n + j)], mix * double(a + b - a * b) + (1 - mix) * double(a * b), 1);
+                CHECK_ROUNDED(found[size_t(i * n + j)],
+                              mix * double(a + b - a * b) + (1 - mix) * double(a * b), 1);
             }
     }
 }

@@ -38,8 +38,8 @@ uint32_t naive_draw(uint32_t vertex, const LayoutStep<double>& step, int draw, u
 
 // One epoch by the formulas, in double precision, of vertices among themselves (fixed null) or
 // against a map that stands still; returns the cross-entropy.
-double naive_epoch(const Csr<double>& graph, const UmapCurve& law,
-                   const LayoutStep<double>& step, int n, int dim, const std::vector<double>& at, std::vector<double>& velocity,
+double naive_epoch(const Csr<double>& graph, const UmapCurve& law, const LayoutStep<double>& step,
+                   int n, int dim, const std::vector<double>& at, std::vector<double>& velocity,
                    std::vector<double>& moved) {
     double loss = 0;
     for (int i = 0; i < n; ++i) {
@@ -106,7 +106,7 @@ void check_layout(int n, int n_fixed, int dim, int draws, bool dense) {
     std::vector<int32_t> rank(static_cast<size_t>(n));
     std::iota(rank.begin(), rank.end(), 0);
     const OwnedVertexGroups<T> arcs = group_vertices(n, graph.indptr.data(), graph.indices.data(),
-                                         graph.data.data(), rank.data(), among);
+                                                     graph.data.data(), rank.data(), among);
     std::vector<T> y = random.reals<T>(n * dim), fixed = random.reals<T>(n_targets * dim);
     const std::vector<T> speed = random.reals<T>(n * dim);
     const std::vector<T> by_radius = random.reals<T>(n), by_mass = random.reals<T>(n);
@@ -150,9 +150,8 @@ void check_layout(int n, int n_fixed, int dim, int draws, bool dense) {
         CHECK_CLOSE(double(v1[i]), velocity[i], slack);
     }
     layout_epoch(arcs.view(), law, step, y.data(), v3.data(), three.data(), dim, false, 3);
-  // sums without the loss may be rounded otherwise
-    for (size_t i = 0; i < one.size(); ++i)
-        CHECK_CLOSE(double(one[i]), double(three[i]), slack);
+    // sums without the loss may be rounded otherwise
+    for (size_t i = 0; i < one.size(); ++i) CHECK_CLOSE(double(one[i]), double(three[i]), slack);
     std::vector<T> again(y.size()), v = speed;
     layout_epoch(arcs.view(), law, step, y.data(), v.data(), again.data(), dim, false, 1);
     CHECK_SAME_BITS(again, three);
@@ -165,8 +164,8 @@ TEST_FLOATS(radii) {
     const Csr<T> graph = random_arcs<T>(random, n, n, 6);
     std::vector<int32_t> rank(n);
     for (int i = 0; i < n; ++i) rank[size_t(i)] = n - 1 - i;
-    const OwnedVertexGroups<T> arcs =
-        group_vertices(n, graph.indptr.data(), graph.indices.data(), graph.data.data(), rank.data(), true);
+    const OwnedVertexGroups<T> arcs = group_vertices(n, graph.indptr.data(), graph.indices.data(),
+                                                     graph.data.data(), rank.data(), true);
     const std::vector<T> y = random.reals<T>(n * dim);  // by rank
     std::vector<T> mass(n), spread(n);
     layout_radii(arcs.view(), UmapCurve{1.6, 0.9}, y.data(), dim, 3, mass.data(), spread.data());

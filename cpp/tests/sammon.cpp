@@ -38,8 +38,7 @@ void check_sammon(int n, int dim, double epsilon) {
     const double again = sammon_gradient<T>(delta.data(), transposed.data(), mass.data(), n, dim,
                                             1e-12, epsilon, 3, three.data());
     CHECK_CLOSE(stress, 2 * total, 1e-10 * (1 + total));
-    for (size_t k = 0; k < one.size(); ++k)
-        CHECK_CLOSE(one[k], naive[k], 1e-10 * (1 + total));
+    for (size_t k = 0; k < one.size(); ++k) CHECK_CLOSE(one[k], naive[k], 1e-10 * (1 + total));
     CHECK_EQUAL(stress, again);
     CHECK_SAME_BITS(one, three);
 }

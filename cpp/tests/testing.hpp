@@ -73,8 +73,7 @@ std::string difference(const A& a, const B& b, Equal&&) {
 }
 template <class A, class B, class Equal>
 std::string difference(const std::vector<A>& a, const std::vector<B>& b, Equal&& equal) {
-    if (a.size() != b.size())
-        return "sizes " + shown(a.size()) + " and " + shown(b.size());
+    if (a.size() != b.size()) return "sizes " + shown(a.size()) + " and " + shown(b.size());
     size_t k = 0;
     while (k < a.size() && equal(a[k], b[k])) ++k;
     if (k == a.size()) return "no entry differs";
@@ -110,8 +109,8 @@ void check_same_bits(const std::vector<T>& a, const std::vector<T>& b, const cha
 
 inline void check_close(double a, double b, double tolerance, const char* expression, Place place) {
     const bool passed = near(a, b, tolerance);
-    record(passed, expression,
-           passed ? "" : difference(a, b, 0) + " within " + shown(tolerance), place);
+    record(passed, expression, passed ? "" : difference(a, b, 0) + " within " + shown(tolerance),
+           place);
 }
 
 template <class T>
@@ -156,7 +155,8 @@ inline constexpr T kInf = std::numeric_limits<T>::infinity();
 
 }  // namespace testing
 
-#define CHECK_AT testing::Place{__FILE__, __LINE__}
+#define CHECK_AT \
+    testing::Place { __FILE__, __LINE__ }
 #define CHECK(condition) testing::record(bool(condition), #condition, "false", CHECK_AT)
 #define CHECK_EQUAL(a, b) testing::check_equal(a, b, #a " == " #b, CHECK_AT)
 // The entries of two vectors are equal, bit by bit.
@@ -169,14 +169,14 @@ inline constexpr T kInf = std::numeric_limits<T>::infinity();
     testing::check_rounded(a, b, double(scale), #a " ~ " #b, CHECK_AT)
 
 // TEST(name) { ... }, and TEST_FLOATS(name) { ... } with T = float and T = double.
-#define TEST(name)                                              \
-    void name();                                                \
-    const testing::Registered registered_##name(#name, name);   \
+#define TEST(name)                                            \
+    void name();                                              \
+    const testing::Registered registered_##name(#name, name); \
     void name()
-#define TEST_FLOATS(name)                                                      \
-    template <class T>                                                         \
-    void name();                                                               \
+#define TEST_FLOATS(name)                                                          \
+    template <class T>                                                             \
+    void name();                                                                   \
     const testing::Registered registered32_##name(#name "<float>", name<float>);   \
     const testing::Registered registered64_##name(#name "<double>", name<double>); \
-    template <class T>                                                         \
+    template <class T>                                                             \
     void name()

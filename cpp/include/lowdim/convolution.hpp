@@ -1,5 +1,5 @@
 // Convolution of a field with an even kernel, by Fourier transforms in two dimensions. The field
-// fills a quarter of the padded square; what is known to be empty is never transformed.
+// fills a quarter of the padded square; lines that are known to be zero are not transformed.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -43,7 +43,7 @@ struct FourierPlan {
     }
 };
 
-// Buffer for one batch of lines, and its transforms in place.
+// Buffers for one batch of lines, and its transforms in place.
 template <class T>
 class Lines {
   public:
@@ -70,7 +70,8 @@ class Lines {
 template <class T>
 class Convolution {
     static constexpr int64_t V = kLines<T>;
-    static constexpr int64_t kBlock = 64;  // columns turned into lines at once, while in cache
+    static constexpr int64_t kBlock =
+        64;  // columns transposed at a time, so that they stay in cache
 
   public:
     // The kernel's transform, which is real, for the padded lengths; its columns [0, n / 2].
@@ -88,8 +89,8 @@ class Convolution {
     int64_t rows() const { return column_plan_.n; }
     int64_t columns() const { return row_plan_.n; }
 
-    // The field (rows, columns), at most half of the padded lengths, becomes its convolution. One
-    // call at a time: the room for the spectra is kept from call to call.
+    // The field (rows, columns), at most half of the padded lengths, becomes its convolution. Not
+    // thread-safe: the buffers of the spectra are kept between calls.
     void apply(T* field, int64_t rows, int64_t columns, int n_threads) {
         re_.resize(static_cast<size_t>(panels_ * rows * V));
         im_.resize(re_.size());
@@ -131,7 +132,7 @@ class Convolution {
     }
 
   private:
-    // Two real rows travel as one complex line; V lines make a batch.
+    // Two real rows are transformed as one complex line; V lines make a batch.
     void load_rows(const T* field, int64_t first, int64_t rows, int64_t columns,
                    Lines<T>& lines) const {
         const int64_t from_here = first + 2 * V <= rows ? columns * V : 0;
@@ -199,7 +200,7 @@ class Convolution {
     int64_t panels_;
     std::vector<T> transform_;  // in panels, as the spectra
     std::vector<T> re_, im_;
-    std::vector<Lines<T>> lines_;  // one a thread
+    std::vector<Lines<T>> lines_;  // one per thread
 };
 
 }  // namespace lowdim

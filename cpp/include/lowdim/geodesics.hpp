@@ -4,7 +4,7 @@
 // one vector, and an arc is relaxed for all of them by one addition and one minimum. Nearby
 // sources see the graph in nearly the same order, so a node rarely has to be visited again.
 // A label-correcting search ends in the unique fixed point d(v) = min_u fl(d(u) + w(u, v)), the
-// very number that Dijkstra's algorithm finds, whatever the order of visits.
+// very number that Dijkstra's algorithm finds, in any order of visits.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ struct Graph {
 };
 
 // Sources in groups of kLanes neighbours: each group is grown breadth-first around the first
-// source not yet in a group, giving up after a bounded walk. Returns the order of the sources.
+// source not yet in a group, up to a bounded number of nodes. Returns the order of the sources.
 template <class T>
 std::vector<int32_t> group_sources(const Graph<T>& graph, const int32_t* sources,
                                    int64_t n_sources) {
@@ -68,7 +68,7 @@ std::vector<int32_t> group_sources(const Graph<T>& graph, const int32_t* sources
     return order;
 }
 
-// A queue of nodes by tentative distance, in buckets of equal width used round and round.
+// A queue of nodes by tentative distance, in a ring of buckets of equal width.
 template <class T>
 class BucketQueue {
   public:

@@ -1,6 +1,6 @@
 // Points to a grid and back, by cardinal B-splines of order six, in one or two dimensions. Between
 // the two a convolution on the grid, by FFT, sums a smooth function over all pairs of points; its
-// gradient comes from the splines' own derivatives.
+// gradient comes from the derivatives of the splines.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace lowdim {
 
-// Points in the order of bands of the first axis; `starts` tells where each band begins. A band is
-// wider than a spline, so that points two bands apart touch no node in common.
+// Points in the order of bands of the first axis; band b begins at
+// starts[b]. A band is wider than a spline, so that points two bands apart share no node.
 struct Bands {
     static constexpr int64_t kRows = 16;
     std::vector<int32_t> order;

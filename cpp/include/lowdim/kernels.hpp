@@ -245,7 +245,8 @@ struct Kernels {
     double (*umap_step)(const VertexGroups<T>&, const UmapCurve&, const LayoutStep<T>&, const T* at,
                         T* velocity, T* moved, int dim, int64_t begin, int64_t end, bool loss,
                         T* scratch);
-    // The sum of the similarities over each vertex's arcs, and of similarity times squared distance.
+    // The sum of the similarities over each vertex's arcs, and of similarity times squared
+    // distance.
     void (*umap_radii)(const VertexGroups<T>&, const UmapCurve&, const T* at, int dim,
                        int64_t begin, int64_t end, T* mass, T* spread);
 

@@ -93,8 +93,8 @@ double layout_epoch(const VertexGroups<T>& graph, const Law& law, const LayoutSt
     const auto kernel = layout_kernel<T>(law);
     parallel_ranges(graph.n_groups, kLayoutChunk, n_threads, [&](int64_t begin, int64_t end, int) {
         std::vector<T> scratch(size_t(3 * dim * kGroupSize));
-        losses[size_t(begin / kLayoutChunk)] = kernel(graph, law, step, at, velocity, moved, dim,
-                                                      begin, end, loss, scratch.data());
+        losses[size_t(begin / kLayoutChunk)] =
+            kernel(graph, law, step, at, velocity, moved, dim, begin, end, loss, scratch.data());
     });
     return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
