@@ -26,7 +26,7 @@ VertexGroups<T> checked_groups(const In1<int32_t>& members, const In1<int64_t>& 
 template <class T>
 void bind(nb::module_& m) {
     m.def(
-        "abreast",
+        "layout_arcs",
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In1<int32_t> rank,
            int64_t n_targets) {
             const auto n = int64_t(rank.shape(0));

@@ -76,20 +76,6 @@ void bind_moves(nb::module_& m) {
                                     x.data());
         },
         "order"_array, "targets"_array, "weights"_array, "rate"_a, "x"_array, "n_threads"_a);
-    m.def(
-        "place_points",
-        [](In2<T> targets, In2<T> weights, In2<T> transposed, Out2<T> y, int max_iter, double tol,
-           int n_threads) {
-            const size_t n_new = y.shape(0), dim = y.shape(1), n = transposed.shape(1);
-            expect(has_shape(targets, n_new, n) && has_shape(weights, n_new, n) &&
-                       transposed.shape(0) == dim,
-                   "targets and weights must be (new, n), transposed (dim, n) and y (new, dim)");
-            nb::gil_scoped_release released;
-            place_points<T>(targets.data(), weights.data(), int64_t(n_new), transposed.data(),
-                            int64_t(n), int(dim), max_iter, tol, n_threads, y.data());
-        },
-        "targets"_array, "weights"_array, "transposed"_array, "y"_array, "max_iter"_a, "tol"_a,
-        "n_threads"_a);
 }
 
 }  // namespace

@@ -58,31 +58,6 @@ void check_stress(int n, int dim, T scale) {
     CHECK_SAME_BITS(one, three);
 }
 
-// A point is put back where its distances to the others say.
-TEST_FLOATS(new_points_return_to_their_places) {
-    const int n = 40, dim = 2, n_new = 20;
-    Random random(5);
-    const std::vector<T> x = random.reals<T>(n * dim), truth = random.reals<T>(n_new * dim);
-    std::vector<T> targets(size_t(n_new * n)), weights(size_t(n_new * n), T(1));
-    for (int r = 0; r < n_new; ++r)
-        for (int j = 0; j < n; ++j)
-            targets[size_t(r * n + j)] = std::hypot(truth[size_t(r * dim)] - x[size_t(j)],
-                                                    truth[size_t(r * dim + 1)] - x[size_t(n + j)]);
-    std::vector<T> one = truth, three;
-    for (T& v : one) v += T(0.1);
-    for (int j = 0; j < n; ++j) weights[size_t(3 * n + j)] = 0;  // nothing is known of the fourth
-    three = one;
-    const T still = one[6];
-    place_points<T>(targets.data(), weights.data(), n_new, x.data(), n, dim, 1000, 1e-12, 1,
-                    one.data());
-    place_points<T>(targets.data(), weights.data(), n_new, x.data(), n, dim, 1000, 1e-12, 3,
-                    three.data());
-    for (int k = 0; k < n_new * dim; ++k)
-        if (k / dim != 3) CHECK_CLOSE(one[size_t(k)], truth[size_t(k)], 1e-4);
-    CHECK_EQUAL(one[6], still);
-    CHECK_SAME_BITS(one, three);
-}
-
 TEST_FLOATS(pairs_of_tiles_meet_in_order) {
     const int n = 37, side = 3, n_tiles = 6;
     Random random(6);

@@ -81,36 +81,6 @@ double pair_gradient(const int32_t* first, const int32_t* second, const T* dista
     return total;
 }
 
-// New points by majorization against fixed points x (dim, n): each y moves to
-// y - gradient / sum of weights until that is less than tol times the size of x. Stress falls at
-// every step, and rows are independent of each other.
-template <class T>
-void place_points(const T* targets, const T* weights, int64_t n_new, const T* x, int64_t n, int dim,
-                  int max_iter, double tol, int n_threads, T* y) {
-    double size = 0;
-    for (int64_t k = 0; k < n * dim; ++k) size = std::max(size, std::abs(double(x[k])));
-    parallel_ranges(n_new, 16, n_threads, [&](int64_t begin, int64_t end, int) {
-        std::vector<T> gradient(static_cast<size_t>(dim));
-        for (int64_t r = begin; r < end; ++r) {
-            const T* own = weights + r * n;
-            double mass = 0;
-            for (int64_t j = 0; j < n; ++j) mass += double(own[j]);
-            if (!(mass > 0)) continue;
-            for (int step = 0; step < max_iter; ++step) {
-                kernels<T>().point_gradient(targets + r * n, own, x, n, dim, y + r * dim,
-                                            gradient.data());
-                double moved = 0;
-                for (int c = 0; c < dim; ++c) {
-                    const double by = double(gradient[size_t(c)]) / mass;
-                    moved = std::max(moved, std::abs(by));
-                    y[r * dim + c] = T(double(y[r * dim + c]) - by);
-                }
-                if (moved <= tol * size) break;
-            }
-        }
-    });
-}
-
 // One round of pairwise descent (Zheng, Pawar and Goodman 2018): objects are taken in the given
 // order, 2 * side at a time; each of the first half is paired with each of the second half, and
 // both move along the line between them by min(1, weight * rate) / 2 of the error of their
