@@ -6,6 +6,7 @@ import re
 import warnings
 
 import numpy as np
+from helpers import aligned
 import pytest
 from scipy.spatial.distance import cdist
 
@@ -16,10 +17,6 @@ NO_RADIUS = "the method has no radius"
 NEEDS_VECTORS = ("LocallyLinearEmbedding",)  # for new objects, and for more than distances
 SWIVELS = ("MaximumVarianceUnfolding",)  # pieces may turn about a single bridge, which keeps them
 ONE_PIECE = ("SpectralClustering",)  # clusters the whole; a map of parts would be none
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 def close(Y, reference, atol=1e-7):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers import aligned, axis_signs
 import pytest
 from scipy.spatial.distance import cdist
 
@@ -33,10 +34,6 @@ def words():
         for stem in stems
         for _ in range(9)
     ]
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +104,7 @@ def test_precomputed_equals_vectors(metric_case, X, new):
     vectors = metric_case.steady().fit(X)
     given = metric_case.steady(metric="precomputed").fit(cdist(X, X))
     size = np.abs(vectors.embedding_).max()
-    signs = np.where((given.embedding_ * vectors.embedding_).sum(axis=0) < 0, -1, 1)
+    signs = axis_signs(given.embedding_, vectors.embedding_)
     np.testing.assert_allclose(given.embedding_ * signs, vectors.embedding_, atol=1e-6 * size)
     assert given.n_features_in_ == len(X)
     if metric_case.name == "LocallyLinearEmbedding":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import with_threads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
@@ -99,6 +100,6 @@ def test_any_row_is_a_distribution_that_prefers_the_near(distances, perplexity, 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_same_bits_for_any_number_of_threads(X, dtype):
     graph = neighbors(np.tile(X, (6, 1)).astype(dtype), 40)
-    one, three = (conditional_matrix(graph, 12.0, n_jobs=jobs).data for jobs in (1, 3))
+    one, three = (with_threads(n, conditional_matrix, graph, 12.0).data for n in (1, 3))
     assert one.dtype == dtype
     np.testing.assert_array_equal(one, three)

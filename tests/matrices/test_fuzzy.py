@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import with_threads
 from scipy.optimize import brentq
 from scipy.sparse import csr_array
 
@@ -64,7 +65,7 @@ def test_the_definition(X, connectivity, mix):
 def test_float32_and_threads(X):
     many = np.tile(X, (40, 1)) + np.arange(4800)[:, None] % 7
     graph = neighbors(many.astype(np.float32), 9)
-    one, three = fuzzy_graph(graph, 10, n_jobs=1), fuzzy_graph(graph, 10, n_jobs=3)
+    one, three = (with_threads(n, fuzzy_graph, graph, 10) for n in (1, 3))
     assert one.matrix.dtype == np.float32
     np.testing.assert_array_equal(one.matrix.data, three.matrix.data)
     np.testing.assert_array_equal(one.matrix.indices, three.matrix.indices)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers import aligned
 import pytest
 from scipy.spatial.distance import cdist
 
 from lowdim import DiffusionMap, data
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 def definition(X, k, alpha, t, linked):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers import aligned
 import pytest
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
@@ -13,10 +14,6 @@ from sklearn.manifold import SpectralEmbedding
 from lowdim import PCA, LaplacianEigenmaps, data
 
 NORMALIZATIONS = ["random-walk", "symmetric", "none"]
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 @pytest.fixture(scope="module")

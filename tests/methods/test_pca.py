@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers import aligned
 import pytest
 from scipy.sparse import csr_array, random_array
 from sklearn.decomposition import PCA as Reference
@@ -10,10 +11,6 @@ from sklearn.decomposition import PCA as Reference
 from lowdim import PCA, ClassicalMDS, KernelPCA
 
 SOLVERS = ["auto", "full", "covariance_eigh", "gram_eigh", "arpack", "randomized"]
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 def correlated(n, d, seed=0):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import with_threads
 from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, logsumexp
 
-from lowdim.backends import native
-from lowdim.extend.attraction import place_by_divergence
+from lowdim.backends import backend
+from lowdim.backends.native.repulsion import AllPairs
+from lowdim.backends.similarity import Similarity
+from lowdim.extend.divergence import place_by_divergence
 from lowdim.matrices.affinities import log_conditional, log_conditional_of_pairs, mix_logs
 from lowdim.solvers.divergence import AllPairsDivergence, RowDivergence
-from lowdim.solvers.repulsion import AllPairs, Similarity
 
 
 def naive(costs, precisions, trade_off, Y):
@@ -39,7 +41,7 @@ def problem(n, scales, size=1.0, dim=2, seed=0):
 @pytest.mark.parametrize(("scales", "dim"), [(1, 2), (1, 3), (4, 1), (4, 2)])
 def test_value_and_gradient(scales, dim, trade_off):
     costs, precisions, Y = problem(25, scales, dim=dim)
-    objective = AllPairsDivergence(costs, precisions, trade_off, 2)
+    objective = AllPairsDivergence(costs, precisions, trade_off)
     assert objective(Y)[0] == pytest.approx(naive(costs, precisions, trade_off, Y), rel=1e-12)
 
     def value(y):
@@ -74,11 +76,10 @@ def test_probabilities_that_would_underflow():
 def test_the_number_of_threads_does_not_matter(dtype):
     costs, precisions, Y = problem(530, 3)
     costs = costs.astype(dtype)
-    one = native.divergence_gradient(costs, precisions, 0.4, Y, 1)
-    for n_jobs in (2, 3):
-        for left, right in zip(
-            one, native.divergence_gradient(costs, precisions, 0.4, Y, n_jobs), strict=True
-        ):
+    gradient = backend().divergence_gradient
+    one, *others = (with_threads(n, gradient, costs, precisions, 0.4, Y) for n in (1, 2, 3))
+    for other in others:
+        for left, right in zip(one, other, strict=True):
             np.testing.assert_array_equal(left, right)
 
 
@@ -88,7 +89,7 @@ def test_without_false_neighbours_and_one_width_it_is_stochastic_neighbour_embed
     P[~np.eye(40, dtype=bool)] = np.exp(-costs).ravel()
     gaussian = Similarity("gaussian")
     sne = RowDivergence(csr_array(P), gaussian, AllPairs(gaussian))
-    gradient, loss = sne(Y, 1.0, True)
+    loss, gradient = sne(Y)
     ours = AllPairsDivergence(costs, np.ones((40, 1)))(Y)
     assert ours[0] == pytest.approx(loss, rel=1e-10)
     np.testing.assert_allclose(ours[1], gradient, atol=1e-12)
@@ -105,7 +106,7 @@ def test_equal_scales_are_one_scale():
 def test_affinities_of_all_pairs_have_the_perplexity():
     X = np.random.RandomState(0).standard_normal((70, 4))
     D = cdist(X, X)
-    costs, beta = log_conditional_of_pairs(D, 9.0, 2)
+    costs, beta = log_conditional_of_pairs(D, 9.0)
     p = np.exp(-costs)
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose((p * costs).sum(axis=1), np.log(9), rtol=1e-8)
@@ -128,7 +129,7 @@ def test_a_mean_of_affinities_in_logarithms():
     rows = [-log_softmax(-9 * random.uniform(size=(70, 5)), axis=1) for _ in range(3)]
     costs = rows[0].copy()
     for count, more in enumerate(rows[1:], 1):
-        mix_logs(costs, count, more, 2)
+        mix_logs(costs, count, more)
     np.testing.assert_allclose(np.exp(-costs), np.mean(np.exp(-np.array(rows)), axis=0))
 
 
@@ -140,7 +141,7 @@ def test_a_new_point_goes_where_its_own_divergence_is_least(trade_off):
     D = cdist(random.standard_normal((5, 2)), Y)
     costs, beta = log_conditional(D, 10.0)
     precisions = beta[:, None] * [[1.0, 1.7]]
-    placed = place_by_divergence(D, costs, precisions, trade_off, Y, 2)
+    placed = place_by_divergence(D, costs, precisions, trade_off, Y)
 
     def values(r, at):
         squared = cdist(at, Y, "sqeuclidean")
@@ -154,5 +155,5 @@ def test_a_new_point_goes_where_its_own_divergence_is_least(trade_off):
     for r in range(5):
         least = values(r, placed[r : r + 1])[0]
         assert least <= values(r, placed[r] + grid).min() + 1e-9
-    alone = place_by_divergence(D[1:2], costs[1:2], precisions[1:2], trade_off, Y, 1)
+    alone = place_by_divergence(D[1:2], costs[1:2], precisions[1:2], trade_off, Y)
     np.testing.assert_array_equal(alone[0], placed[1])

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import curve_fit
 
+import lowdim
 from lowdim import data, neighbors
+from lowdim.callbacks import Monitor
+from lowdim.extend.membership import place_by_membership
 from lowdim.matrices.fuzzy import fuzzy_graph
 from lowdim.solvers import layout as module
-from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out, place_among
+from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out
 
 CURVE = (1.5769434, 0.8950608)
 
@@ -104,11 +107,13 @@ def test_going_on_is_the_same_as_one_run(large, dense, dim):
         "density": Density(radii, 2.0, 0.5, 0.1) if dense else None,
     }
     Y = start(1500, dim).astype(np.float32)
-    whole = Layout(large, Y, **settings, n_jobs=1)
-    whole.run(30)
-    parts = Layout(large, Y, **settings, n_jobs=3)
-    for epochs in (1, 7, 2, 13, 40):
-        parts.run(epochs)
+    with lowdim.compute(n_jobs=1):
+        whole = Layout(large, Y, **settings)
+        whole.run(30)
+    with lowdim.compute(n_jobs=3):
+        parts = Layout(large, Y, **settings)
+        for epochs in (1, 7, 2, 13, 40):
+            parts.run(epochs)
     np.testing.assert_array_equal(whole.embedding, parts.embedding)
     assert whole.embedding.dtype == np.float32
 
@@ -116,7 +121,7 @@ def test_going_on_is_the_same_as_one_run(large, dense, dim):
 def test_the_seed_matters_where_points_are_drawn(graph, large):
     def made(graph, seed):
         Y = start(graph.shape[0], 2)
-        return lay_out(Layout(graph, Y, curve=CURVE, n_epochs=5, seed=seed))[0]
+        return lay_out(Layout(graph, Y, curve=CURVE, n_epochs=5, seed=seed), Monitor(5))[0]
 
     assert np.abs(made(large, 0) - made(large, 1)).max() > 1e-3
     np.testing.assert_array_equal(made(graph, 0), made(graph, 1))
@@ -142,9 +147,9 @@ def test_a_bipartite_place(large):
     Y = random.uniform(-5, 5, (400, 2))
     nearest = np.argsort(((Y[:7, None] + 0.1 - Y) ** 2).sum(axis=2), axis=1)[:, :6]
     weights = random.uniform(0.2, 1, nearest.shape)
-    found = place_among(nearest, weights, Y, curve=CURVE, n_epochs=200)
+    found = place_by_membership(nearest, weights, Y, curve=CURVE, n_epochs=200)
     for row in range(7):
-        alone = place_among(nearest[[row]], weights[[row]], Y, curve=CURVE, n_epochs=200)
+        alone = place_by_membership(nearest[[row]], weights[[row]], Y, curve=CURVE, n_epochs=200)
         np.testing.assert_array_equal(alone[0], found[row])
     a, b = CURVE
     gap = Y[None] - found[:, None]
@@ -171,7 +176,7 @@ def test_density_is_kept_if_wished(large):
             n_epochs=200,
             density=Density(radii, weight, 0.5, 0.1),
         )
-        Y = lay_out(layout)[0]
+        Y = lay_out(layout, Monitor(200))[0]
         edges = large.tocoo()
         s = ((Y[edges.row] - Y[edges.col]) ** 2).sum(axis=1)
         q = 1 / (1 + CURVE[0] * s ** CURVE[1])
