@@ -29,7 +29,9 @@ def differences(one, other, name="estimator"):
     if type(one) is not type(other):
         return [f"{name}: {type(one).__name__} and {type(other).__name__}"]
     if isinstance(one, np.ndarray):
-        same = one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype != object)
+        same = one.dtype == other.dtype and np.array_equal(
+            one, other, equal_nan=one.dtype != object
+        )
         return [] if same else [name]
     if issparse(one):
         return differences(one.toarray(), other.toarray(), name)

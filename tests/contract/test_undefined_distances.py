@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lowdim.relations.approximate import build_index
 from lowdim.relations.new_objects import MeasuredNewObjects
 from lowdim.relations.objects import objects_of
 
@@ -60,3 +61,18 @@ def test_the_row_of_a_block_has_its_number_in_the_whole(box, rows):
     block = MeasuredNewObjects(bad, known).subset(rows).among(np.array([40, 50]))
     with pytest.raises(ValueError, match="row 12 of X and training object 40"):
         block.distances()
+
+
+def test_an_approximate_search_names_the_row():
+    """Its queries are compared in groups, whose members have other numbers than the rows."""
+    random = np.random.RandomState(0)
+    centers = random.uniform(size=(40, 12))
+    known = centers[random.randint(0, 40, 4000)] + 0.02 * random.standard_normal((4000, 12))
+    metric = objects_of(known, "correlation").metric
+    index = build_index(known, metric, 5, 0.9, 0)
+    assert index is not None
+    new = known[:900] + 0.01
+    assert np.isfinite(index.query(new, 5)[1]).all()
+    new[777] = 3.0
+    with pytest.raises(ValueError, match=message("correlation", 777)):
+        index.query(new, 5)

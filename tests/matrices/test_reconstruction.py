@@ -237,6 +237,4 @@ def test_threads_change_no_bit():
         lambda: hessian_matrix(grams, NEIGHBORS, DIM, 1e-4),
         lambda: alignment_matrix(grams, NEIGHBORS, DIM),
     ):
-        assert np.array_equal(
-            with_threads(1, build).toarray(), with_threads(3, build).toarray()
-        )
+        assert np.array_equal(with_threads(1, build).toarray(), with_threads(3, build).toarray())

@@ -223,7 +223,9 @@ def test_a_known_point_gets_its_image_and_a_near_one_nearly():
     distances = np.take_along_axis(cdist(X, X), nearest, axis=1)
     np.testing.assert_array_equal(place_by_curvilinear_rule(images, nearest, distances), images)
     distances[:, 0] = 1e-6
-    np.testing.assert_allclose(place_by_curvilinear_rule(images, nearest, distances), images, atol=1e-5)
+    np.testing.assert_allclose(
+        place_by_curvilinear_rule(images, nearest, distances), images, atol=1e-5
+    )
 
 
 def test_neighbours_across_a_tear_do_not_pull():

@@ -323,9 +323,7 @@ def test_the_same_bits_every_time_and_for_any_number_of_threads(no_dense, solver
     L = graph_laplacian()
     A = np.random.default_rng(8).normal(size=(N, N))
     A = A @ A.T
-    one, two, three = (
-        with_threads(n, bottom_eigenpairs, L, 3, solver=solver) for n in (1, 2, 3)
-    )
+    one, two, three = (with_threads(n, bottom_eigenpairs, L, 3, solver=solver) for n in (1, 2, 3))
     assert np.array_equal(one.vectors, two.vectors)
     assert np.array_equal(one.vectors, three.vectors)
     one, three = (with_threads(n, top_eigenpairs, A, 3, solver=solver) for n in (1, 3))
