@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 
+from helpers import with_threads
 from lowdim.backends import backend
 from lowdim.backends.native.repulsion import AllPairs, BarnesHut, GridField
 from lowdim.backends.similarity import Similarity

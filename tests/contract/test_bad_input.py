@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
-from helpers import axis_signs
 import pytest
+
+from helpers import axis_signs
 
 ERRORS = (TypeError, ValueError)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
-from helpers import aligned, axis_signs
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array, csr_matrix
@@ -17,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lowdim
+from helpers import aligned, axis_signs
 from lowdim import docstrings
 from lowdim.catalog import CATALOG
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers import aligned, axis_signs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from helpers import aligned, axis_signs
 
 # How the map scales when the data does: with it, or not at all.
 SCALES_WITH_DATA = ("PCA", "ClassicalMDS", "Isomap", "MaximumVarianceUnfolding", "NeRV")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers import aligned, axis_signs
 import pytest
 from scipy.spatial.distance import cdist
 
 import lowdim
+from helpers import aligned, axis_signs
 
 METRICS = ["cityblock", "chebyshev", "cosine", "canberra", "seuclidean", "mahalanobis", "l2"]
 
@@ -173,7 +173,7 @@ def test_new_dissimilarities_of_the_wrong_width(metric_case, X):
         given.transform(-cdist(X[:3] + 0.1, X))
 
 
-def test_missing_values_with_a_metric_that_knows_them(metric_case, box, quiet):
+def test_missing_values_with_a_metric_that_accepts_them(metric_case, box, quiet):
     if metric_case.name == "LocallyLinearEmbedding":
         pytest.skip("needs differences of vectors, which missing values have not")
     holes = box.copy()
@@ -197,7 +197,7 @@ def test_an_error_in_the_metric_is_not_hidden(metric_case, box):
         metric_case.make(metric=broken).fit(box)
 
 
-def test_columns_of_text_are_known_again_after_loading(metric_case, box, tmp_path, quiet):
+def test_columns_of_text_are_recognized_after_loading(metric_case, box, tmp_path, quiet):
     if metric_case.name == "LocallyLinearEmbedding":
         pytest.skip("needs differences of vectors, which words have not")
     mixed = np.empty((60, 4), dtype=object)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ ITERATIVE = {  # where the default has no iterations
 }
 
 
-# --- a second fit ----------------------------------------------------------------------------------
+# --- a second fit --------------------------------------------------------------------------------
 
 
 def differences(one, other, name="estimator"):
@@ -114,7 +115,7 @@ def test_differences_are_found(X):
     assert differences(vars(one), vars(other)) == ["estimator.embedding_"]
 
 
-# --- a fit that fails ------------------------------------------------------------------------------
+# --- a fit that fails ----------------------------------------------------------------------------
 
 
 def broken_fits(case, X):
@@ -152,7 +153,7 @@ def test_a_failed_fit_leaves_the_estimator_not_fitted(case, X):
             estimator.transform(X[:3])
 
 
-# --- what a callback sees --------------------------------------------------------------------------
+# --- what a callback sees ------------------------------------------------------------------------
 
 
 def test_a_callback_sees_snapshots_and_changes_nothing(case, X):
@@ -172,7 +173,7 @@ def test_a_callback_sees_snapshots_and_changes_nothing(case, X):
             assert not state.embedding.flags.writeable
             np.testing.assert_array_equal(state.embedding, copy)  # nothing changed it afterwards
             assert not np.shares_memory(state.embedding, watched.embedding_)
-        for before, after in zip(states, states[1:], strict=False):
+        for before, after in pairwise(states):
             assert not np.shares_memory(before.embedding, after.embedding)
             moved = (before.embedding != after.embedding).any()
             assert moved or before.loss == after.loss, (options, after.iteration)

@@ -1,12 +1,14 @@
+"""Barycentric interpolation between training objects."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from helpers import with_threads
 from lowdim.extend.barycentric import barycentric_map, decode
 from lowdim.relations.metrics import resolve_metric
 

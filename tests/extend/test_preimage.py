@@ -1,11 +1,13 @@
+"""Pre-images of kernel PCA: fixed points and kernel ridge regression."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
+from helpers import with_threads
 from lowdim.extend.preimage import fixed_point_preimages, learn_preimages, learned_preimages
 from lowdim.matrices.kernels import centered_kernel, resolve_kernel
 from lowdim.solvers import linear

@@ -1,12 +1,14 @@
+"""Centred Gram matrices, tests for Euclidean distances, and additive constants."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+from helpers import with_threads
 from lowdim.matrices.gram import (
     cailliez_constant,
     corrected,

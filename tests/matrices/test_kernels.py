@@ -1,13 +1,15 @@
+"""Kernels against scikit-learn's, their distances, and kernels of graphs."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 from scipy.linalg import expm
 from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 
+from helpers import with_threads
 from lowdim.matrices import kernels as module
 from lowdim.matrices.gram import double_center
 from lowdim.matrices.kernels import (

@@ -1,3 +1,5 @@
+"""Symmetric operators multiply as their matrices do."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,11 +1,13 @@
+"""Reconstruction, Hessian and alignment matrices, against loops over the points."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
+from helpers import with_threads
 from lowdim.matrices.reconstruction import (
     alignment_matrix,
     barycentric_weights,

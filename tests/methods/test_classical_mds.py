@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers import aligned, axis_signs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist, squareform
 
+from helpers import aligned, axis_signs
 from lowdim import PCA, ClassicalMDS, KernelPCA, data, is_euclidean
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers import aligned
 import pytest
 from scipy.spatial.distance import cdist
 
+from helpers import aligned
 from lowdim import DiffusionMap, data
 
 

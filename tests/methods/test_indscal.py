@@ -204,7 +204,7 @@ def test_new_subjects_get_weights_and_weights_give_dissimilarities():
     np.testing.assert_array_equal(same.transform(D[:2]), same.weights_[:2])
 
 
-def test_what_goes_in_and_comes_out():
+def test_kinds_of_input_and_types_of_results():
     _, _, D = subjects(noise=0.05)
     reference = lowdim.INDSCAL(2).fit(D)
     np.testing.assert_array_equal(lowdim.INDSCAL(2).fit_transform(list(D)), reference.embedding_)

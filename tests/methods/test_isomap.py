@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 import numpy as np
-from helpers import aligned, axis_signs
 import pytest
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.manifold import Isomap as Reference
 
+from helpers import aligned, axis_signs
 from lowdim import Isomap, callbacks, data, geodesics, neighbors
 
 ROOT = Path(__file__).resolve().parents[2]

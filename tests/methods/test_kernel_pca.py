@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers import axis_signs
 import pytest
 from sklearn.decomposition import KernelPCA as Reference
 from sklearn.metrics.pairwise import rbf_kernel
 
+from helpers import axis_signs
 from lowdim import KernelPCA
 
 KERNELS = [

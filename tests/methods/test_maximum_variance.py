@@ -126,7 +126,7 @@ def test_landmarks_recover_a_plane(measure):
     np.testing.assert_allclose(pdist(Y), pdist(points), rtol=0.01, atol=2e-3)
 
 
-def test_landmarks_reach_what_only_a_bridge_joins():
+def test_landmarks_in_components_that_a_bridge_joins():
     X = data.s_curve(120, random_state=0)[0]
     apart = np.concatenate([X, X[:60] + 5])
     estimator = MaximumVarianceUnfolding(n_landmarks=12, n_neighbors=6)
@@ -209,7 +209,7 @@ def test_common_neighbors_keep_the_angles():
         given.fit(neighbors(X, 4))
 
 
-def test_dissimilarities_that_no_points_have():
+def test_dissimilarities_that_violate_the_triangle_inequality():
     """Distances that violate the triangle inequality are kept as well as they can be."""
     random = np.random.RandomState(0)
     D = random.uniform(1, 5, (30, 30))

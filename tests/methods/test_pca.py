@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers import aligned
 import pytest
 from scipy.sparse import csr_array, random_array
 from sklearn.decomposition import PCA as Reference
 
+from helpers import aligned
 from lowdim import PCA, ClassicalMDS, KernelPCA
 
 SOLVERS = ["auto", "full", "covariance_eigh", "gram_eigh", "arpack", "randomized"]

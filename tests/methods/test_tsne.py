@@ -46,13 +46,13 @@ def test_the_divergence_is_not_above_that_of_scikit_learn(digits, fitted):
 
 
 @pytest.mark.parametrize("method", ["exact", "barnes_hut", "fft"])
-def test_every_way_of_repelling_finds_the_digits(digits, fitted, method):
+def test_every_repulsion_method_separates_the_digits(digits, fitted, method):
     model = TSNE(method=method, random_state=0, max_iter=600).fit(digits[0])
     assert accuracy(model.embedding_, digits[1]) > 0.93
     assert divergence(fitted, model.embedding_) < 1.15 * fitted.kl_divergence_
 
 
-def test_new_digits_land_among_their_kind(digits):
+def test_new_digits_land_among_their_class(digits):
     X, y = digits
     model = TSNE(random_state=0).fit(X[:450])
     there = KNeighborsClassifier(10).fit(X[:450], y[:450]).score(X[450:], y[450:])
@@ -174,14 +174,14 @@ def test_perplexity_near_the_number_of_points():
         ({"n_components": 3, "method": "fft"}, "fft.*one or two dimensions"),
     ],
 )
-def test_messages(params, message):
+def test_bad_parameters(params, message):
     X = np.random.RandomState(0).standard_normal((120, 4))
     with pytest.raises((ValueError, TypeError), match=message):
         TSNE(**params).fit(X)
 
 
 @pytest.mark.parametrize("init", ["pca", "spectral", "random"])
-def test_data_in_pieces(init):
+def test_data_in_two_components(init):
     X = np.concatenate(
         [np.random.RandomState(0).standard_normal((80, 4)) + 1e3 * c for c in (0, 1)]
     )

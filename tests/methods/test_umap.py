@@ -202,13 +202,13 @@ def test_labels_separate_overlapping_classes():
     )
 
 
-def test_labels_of_some(digits):
+def test_partial_labels(digits):
     X, y = digits
     known = np.where(np.random.RandomState(0).uniform(size=len(y)) < 0.3, y, -1)
     assert accuracy(UMAP(random_state=0).fit_transform(X, known), y) > 0.97
 
 
-def test_a_number_as_target():
+def test_a_numeric_target():
     random = np.random.RandomState(0)
     X, target = random.standard_normal((300, 6)), random.uniform(size=300)
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, logsumexp
 
+from helpers import with_threads
 from lowdim.backends import backend
 from lowdim.backends.native.repulsion import AllPairs
 from lowdim.backends.similarity import Similarity
-from lowdim.extend.divergence import place_by_divergence
-from lowdim.matrices.affinities import log_conditional, log_conditional_of_pairs, mix_logs
 from lowdim.solvers.divergence import AllPairsDivergence, RowDivergence
 
 
@@ -101,59 +99,3 @@ def test_equal_scales_are_one_scale():
     three = AllPairsDivergence(costs, np.repeat(precisions, 3, axis=1), 0.3)(Y)
     assert three[0] == pytest.approx(one[0], rel=1e-12)
     np.testing.assert_allclose(three[1], one[1], atol=1e-13)
-
-
-def test_affinities_of_all_pairs_have_the_perplexity():
-    X = np.random.RandomState(0).standard_normal((70, 4))
-    D = cdist(X, X)
-    costs, beta = log_conditional_of_pairs(D, 9.0)
-    p = np.exp(-costs)
-    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_allclose((p * costs).sum(axis=1), np.log(9), rtol=1e-8)
-    others = D[3, np.arange(70) != 3]
-    np.testing.assert_allclose(costs[3], -log_softmax(-beta[3] * others**2), rtol=1e-10)
-
-
-def test_affinities_where_most_objects_are_alike():
-    D = np.ones((12, 12))
-    D[:8, :8] = 0
-    np.fill_diagonal(D, 0)
-    costs, beta = log_conditional_of_pairs(D, 3.0)
-    assert np.isfinite(costs).all()
-    assert np.isfinite(beta).all()
-    np.testing.assert_allclose(np.exp(-costs[0, :7]), 1 / 7, rtol=1e-6)
-
-
-def test_a_mean_of_affinities_in_logarithms():
-    random = np.random.RandomState(1)
-    rows = [-log_softmax(-9 * random.uniform(size=(70, 5)), axis=1) for _ in range(3)]
-    costs = rows[0].copy()
-    for count, more in enumerate(rows[1:], 1):
-        mix_logs(costs, count, more)
-    np.testing.assert_allclose(np.exp(-costs), np.mean(np.exp(-np.array(rows)), axis=0))
-
-
-@pytest.mark.parametrize("trade_off", [0.2, 1.0])
-def test_a_new_point_goes_where_its_own_divergence_is_least(trade_off):
-    """No point of a fine grid around it is better."""
-    random = np.random.RandomState(2)
-    Y = random.standard_normal((60, 2))
-    D = cdist(random.standard_normal((5, 2)), Y)
-    costs, beta = log_conditional(D, 10.0)
-    precisions = beta[:, None] * [[1.0, 1.7]]
-    placed = place_by_divergence(D, costs, precisions, trade_off, Y)
-
-    def values(r, at):
-        squared = cdist(at, Y, "sqeuclidean")
-        log_q = logsumexp([log_softmax(-b * squared, axis=1) for b in precisions[r]], axis=0)
-        log_q -= np.log(2)
-        missed = (np.exp(-costs[r]) * (-costs[r] - log_q)).sum(axis=1)
-        return trade_off * missed + (1 - trade_off) * (np.exp(log_q) * (log_q + costs[r])).sum(1)
-
-    side = np.linspace(-0.3, 0.3, 41)
-    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    for r in range(5):
-        least = values(r, placed[r : r + 1])[0]
-        assert least <= values(r, placed[r] + grid).min() + 1e-9
-    alone = place_by_divergence(D[1:2], costs[1:2], precisions[1:2], trade_off, Y)
-    np.testing.assert_array_equal(alone[0], placed[1])

@@ -54,7 +54,7 @@ def test_two_runs_equal_one(first, second):
     assert parted.history == whole.history
 
 
-def test_other_numbers_of_the_points_change_nothing():
+def test_renumbering_the_points_changes_nothing():
     centers = np.random.RandomState(1).standard_normal((50, 2))
     plain, renamed = Descent(Bowl(centers), start()), Descent(Bowl(centers), start())
     for _ in range(3):
@@ -65,7 +65,7 @@ def test_other_numbers_of_the_points_change_nothing():
     np.testing.assert_array_equal(renamed.embedding, plain.Y)
 
 
-def test_it_finds_the_bottom():
+def test_the_minimum_is_found():
     descent = Descent(Bowl(), start())
     descent.run(Phase(300, 0.05, 0.8))
     assert np.abs(descent.Y).max() < 1e-6
@@ -84,27 +84,27 @@ def test_one_step_by_hand():
     np.testing.assert_allclose(descent.Y, Y)
 
 
-def test_no_point_leaps():
+def test_the_step_of_a_point_is_limited():
     descent = Descent(Bowl(), 1e3 * start())
     before = descent.Y.copy()
     descent.run(Phase(1, 100.0, 0.5))
     assert np.linalg.norm(descent.Y - before, axis=1).max() == pytest.approx(5.0)
 
 
-def test_what_collapsed_begins_again():
+def test_a_collapsed_map_is_restarted():
     descent = Descent(Bowl(), start())
     descend(descent, [Phase(300, 0.05, 0.5), Phase(1, 1e-9, 0.5)], Monitor(301), start())
     np.testing.assert_allclose(descent.Y, start(), atol=1e-6)
 
 
-def test_a_flat_gradient_ends_it():
+def test_a_flat_gradient_ends_the_descent():
     descent = Descent(Bowl(np.full((50, 2), 3.0)), start(), min_grad_norm=1e-3)
     assert not descent.run(Phase(1000, 0.05, 0.8))
     assert descent.iteration < 1000
     assert descent.iteration % 50 == 0
 
 
-def test_no_progress_ends_it():
+def test_no_progress_ends_the_descent():
     losses = iter(np.arange(1e6))
     descent = Descent(Slope(1.0, lambda: next(losses)), start(), patience=100)
     assert not descent.run(Phase(1000, 1e-9, 0.0))

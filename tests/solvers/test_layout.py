@@ -9,7 +9,6 @@ from scipy.optimize import curve_fit
 import lowdim
 from lowdim import data, neighbors
 from lowdim.callbacks import Monitor
-from lowdim.extend.membership import place_by_membership
 from lowdim.matrices.fuzzy import fuzzy_graph
 from lowdim.solvers import layout as module
 from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out
@@ -99,7 +98,7 @@ def test_the_loss_of_repulsion(graph):
 
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("dim", [2, 3])
-def test_going_on_is_the_same_as_one_run(large, dense, dim):
+def test_resuming_equals_one_run(large, dense, dim):
     radii = np.linspace(-1, 1, 1500)
     settings = {
         "curve": CURVE,
@@ -141,30 +140,7 @@ def test_drawn_points_push_as_all_do_in_the_mean(large):
     assert np.sqrt(np.mean(error**2)) < 1.15
 
 
-def test_a_bipartite_place(large):
-    """New points settle where pulls and pushes balance, each on its own."""
-    random = np.random.RandomState(0)
-    Y = random.uniform(-5, 5, (400, 2))
-    nearest = np.argsort(((Y[:7, None] + 0.1 - Y) ** 2).sum(axis=2), axis=1)[:, :6]
-    weights = random.uniform(0.2, 1, nearest.shape)
-    found = place_by_membership(nearest, weights, Y, curve=CURVE, n_epochs=200)
-    for row in range(7):
-        alone = place_by_membership(nearest[[row]], weights[[row]], Y, curve=CURVE, n_epochs=200)
-        np.testing.assert_array_equal(alone[0], found[row])
-    a, b = CURVE
-    gap = Y[None] - found[:, None]
-    s = (gap**2).sum(axis=2)
-    W = np.zeros((7, 400))
-    np.put_along_axis(W, nearest, weights, axis=1)
-    pull = 2 * W * 2 * a * b * s ** (b - 1) / (1 + a * s**b)
-    push = 2 * b / ((s + 1e-3) * (1 + a * s**b))
-    force = np.einsum("ij,ijc->ic", pull, gap)
-    share = 5 * W.sum(axis=1) / 400
-    force -= share[:, None] * np.clip(push[:, :, None] * gap, -4, 4).sum(axis=1)
-    assert np.abs(force / pull.sum(axis=1, keepdims=True)).max() < 0.05
-
-
-def test_density_is_kept_if_wished(large):
+def test_the_density_term_keeps_density(large):
     radii = np.random.RandomState(0).standard_normal(1500)
     radii = (large @ radii) / large.sum(axis=1)  # smooth over the graph, as radii are
 

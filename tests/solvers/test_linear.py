@@ -1,9 +1,11 @@
+"""Cholesky factors and positive definite systems in panels, against NumPy."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 
+from helpers import with_threads
 from lowdim.solvers import linear
 from lowdim.solvers.linear import cholesky_in_place, solve_positive
 

@@ -1,12 +1,14 @@
+"""Accelerated SMACOF: Guttman transforms, monotone stress, callbacks and interrupts."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+from helpers import with_threads
 from lowdim import callbacks
 from lowdim.backends import native
 from lowdim.callbacks import Monitor

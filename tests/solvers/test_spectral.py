@@ -1,14 +1,16 @@
+"""Extreme eigenpairs by every solver, against dense and closed-form spectra."""
+
 from __future__ import annotations
 
 import logging
 
 import numpy as np
 import pytest
-from helpers import with_threads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 
+from helpers import with_threads
 from lowdim.matrices.laplacian import laplacian, weighted
 from lowdim.matrices.operators import Operator, as_operator
 from lowdim.relations.neighbors import neighbors
@@ -240,7 +242,7 @@ def test_grids_factor_cheaply_and_random_graphs_do_not():
     assert not spectral._factors_cheaply(as_operator(np.eye(3)))
 
 
-def test_a_failed_factorisation_goes_on_with_lobpcg_and_says_so(no_dense, monkeypatch, caplog):
+def test_a_failed_factorisation_falls_back_to_lobpcg_and_logs_it(no_dense, monkeypatch, caplog):
     import scipy.sparse.linalg
 
     def fail(*_, **__):
@@ -254,7 +256,7 @@ def test_a_failed_factorisation_goes_on_with_lobpcg_and_says_so(no_dense, monkey
     assert "shift-invert failed (Factor is exactly singular)" in caplog.text
 
 
-def test_an_operator_cannot_be_factored_and_that_is_said(no_dense, caplog):
+def test_an_operator_cannot_be_factored_and_that_is_logged(no_dense, caplog):
     L = graph_laplacian()
     with caplog.at_level(logging.WARNING, logger="lowdim"):
         found = bottom_eigenpairs(as_operator(L), 3, solver="shift-invert")
@@ -262,7 +264,7 @@ def test_an_operator_cannot_be_factored_and_that_is_said(no_dense, caplog):
     assert "going on with LOBPCG" in caplog.text
 
 
-def test_lanczos_without_convergence_goes_on_and_says_so(no_dense, monkeypatch, caplog):
+def test_lanczos_without_convergence_falls_back_and_logs_it(no_dense, monkeypatch, caplog):
     from scipy.sparse.linalg import ArpackNoConvergence
 
     def fail(*_, **__):
@@ -347,7 +349,7 @@ def test_the_largest_entry_of_a_column_is_positive():
 
 @given(seed=st.integers(0, 10**6))
 @settings(deadline=None, derandomize=True, max_examples=30)
-def test_fixing_signs_forgets_the_signs(seed):
+def test_fixed_signs_do_not_depend_on_the_given_ones(seed):
     random = np.random.default_rng(seed)
     V = random.normal(size=(9, 4))
     assert np.array_equal(fix_signs(V), fix_signs(V * random.choice([-1, 1], 4)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 from scipy.sparse import block_diag, csr_array, diags_array
 from scipy.sparse.linalg import eigsh
 
+from helpers import with_threads
 from lowdim import data, neighbors
 from lowdim.matrices.fuzzy import fuzzy_graph
 from lowdim.solvers import spectral_start as module
@@ -47,7 +47,7 @@ def test_smooth_modes_are_right_to_a_few_digits():
 
 
 def test_a_long_chain_gets_a_finite_start():
-    """Its modes are far too close to each other for a polynomial; the result is finite all the same."""
+    """Its modes are too close to each other for a polynomial to separate."""
     n = 20_000
     ones = np.ones(n - 1)
     W = csr_array(diags_array([ones, ones], offsets=[-1, 1], shape=(n, n)))

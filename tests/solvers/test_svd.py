@@ -1,10 +1,12 @@
+"""Principal axes by every solver, against a dense singular value decomposition."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import with_threads
 from scipy.sparse import csr_array
 
+from helpers import with_threads
 from lowdim.runtime.scheduling import blocks
 from lowdim.solvers import svd as module
 from lowdim.solvers.spectral import fix_signs
