@@ -15,7 +15,7 @@ from lowdim import neighbors
 
 NO_RADIUS = "the method has no radius"
 NEEDS_VECTORS = ("LocallyLinearEmbedding",)  # for new objects, and for more than distances
-SWIVELS = ("MaximumVarianceUnfolding",)  # pieces may turn about a single bridge, which keeps them
+SWIVELS = ("MaximumVarianceUnfolding",)  # components may turn about a single bridge at no cost
 ONE_PIECE = ("SpectralClustering",)  # clusters the whole; a map of parts would be none
 
 

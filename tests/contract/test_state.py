@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
 import lowdim
+from helpers import differences
 
 ITERATIVE = {  # where the default has no iterations
     "Isomap": [{"mds": "stress"}],
@@ -23,35 +23,6 @@ ITERATIVE = {  # where the default has no iterations
 
 
 # --- a second fit --------------------------------------------------------------------------------
-
-
-def differences(one, other, name="estimator"):
-    """Where two values differ, by the names of their parts; functions are equal by name."""
-    if type(one) is not type(other):
-        return [f"{name}: {type(one).__name__} and {type(other).__name__}"]
-    if isinstance(one, np.ndarray):
-        same = one.dtype == other.dtype and np.array_equal(
-            one, other, equal_nan=one.dtype != object
-        )
-        return [] if same else [name]
-    if issparse(one):
-        return differences(one.toarray(), other.toarray(), name)
-    if isinstance(one, dict):
-        if one.keys() != other.keys():
-            return [f"{name}: {sorted(map(str, one.keys() ^ other.keys()))} in one alone"]
-        parts = [(one[key], other[key], f"{name}.{key}") for key in one]
-    elif isinstance(one, list | tuple):
-        if len(one) != len(other):
-            return [f"{name}: {len(one)} and {len(other)} entries"]
-        parts = [(a, b, f"{name}[{i}]") for i, (a, b) in enumerate(zip(one, other, strict=True))]
-    elif callable(one) and hasattr(one, "__qualname__"):
-        return [] if one.__qualname__ == other.__qualname__ else [name]
-    elif hasattr(one, "__dict__"):
-        parts = [(vars(one), vars(other), name)]
-    else:
-        equal = one == other or (one != one and other != other)
-        return [] if equal else [f"{name}: {one!r} and {other!r}"]
-    return [found for a, b, part in parts for found in differences(a, b, part)]
 
 
 def other_fits(case, two_strips):

@@ -1,4 +1,4 @@
-"""t-SNE and its kin: as good as scikit-learn's, whatever computes the forces."""
+"""t-SNE and its variants: as good as scikit-learn's, whatever computes the forces."""
 
 from __future__ import annotations
 
