@@ -1,3 +1,5 @@
+"""Kernels against scikit-learn's, their distances, and kernels of graphs."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 
-from lowdim.backends import memory
+from helpers import with_threads
 from lowdim.matrices import kernels as module
 from lowdim.matrices.gram import double_center
 from lowdim.matrices.kernels import (
@@ -27,6 +29,7 @@ from lowdim.matrices.kernels import (
 from lowdim.matrices.laplacian import laplacian, weighted
 from lowdim.relations.distances import distance_matrix
 from lowdim.relations.neighbors import neighbors
+from lowdim.runtime import memory
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 6))
@@ -53,14 +56,14 @@ def test_kernels_are_scikit_learns(name, form, monkeypatch):
     kernel = resolve_kernel(name, **GIVEN)
     convert = {"dense": np.asarray, "sparse": csr_array, "float32": np.float32}[form]
     A, B = convert(X), convert(NEW)
-    K = kernel_matrix(A, kernel, 2)
+    K = with_threads(2, kernel_matrix, A, kernel)
     rtol, atol = (1e-4, 1e-5) if form == "float32" else (1e-10, 1e-12)
     assert K.dtype == A.dtype
     np.testing.assert_allclose(K, reference(name, X, **GIVEN), rtol=rtol, atol=atol)
-    across = cross_kernel(B, A, kernel, 2)
+    across = with_threads(2, cross_kernel, B, A, kernel)
     np.testing.assert_allclose(across, reference(name, NEW, X, **GIVEN), rtol=rtol, atol=atol)
     np.testing.assert_allclose(kernel.diagonal(A), np.diagonal(K), rtol=rtol, atol=atol)
-    np.testing.assert_array_equal(K, kernel_matrix(A, kernel, 3))
+    np.testing.assert_array_equal(K, with_threads(3, kernel_matrix, A, kernel))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +117,7 @@ def test_a_precomputed_kernel_has_no_function(monkeypatch):
 def test_centring_is_scikit_learns():
     K, across = reference("rbf", X), reference("rbf", NEW, X)
     centerer = KernelCenterer().fit(K)
-    center = KernelCenter.of(K, 2)
+    center = KernelCenter.of(K)
     before = across.copy()
     np.testing.assert_allclose(center.new_rows(across), centerer.transform(across), atol=1e-14)
     assert np.array_equal(across, before)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.solvers.repulsion import (
-    AllPairs,
-    BarnesHut,
-    GridField,
-    Similarity,
-    choose_repulsion,
-)
+from helpers import with_threads
+from lowdim.backends import backend
+from lowdim.backends.native.repulsion import AllPairs, BarnesHut, GridField
+from lowdim.backends.similarity import Similarity
+from lowdim.solvers.repulsion import choose_repulsion
 
 KINDS = [
     Similarity(),
@@ -52,7 +50,7 @@ def test_all_pairs(kind, dim, dtype):
     assert force.dtype == dtype
 
 
-def test_w_decreases_as_the_force_says():
+def test_the_force_is_the_slope_of_the_similarity():
     """-w' / w = u / width."""
     s = np.linspace(0.1, 9, 50)
     for kind in KINDS:
@@ -108,7 +106,7 @@ def test_points_in_one_place(how):
 @pytest.mark.parametrize("dim", [1, 2])
 def test_the_same_bits_for_any_number_of_threads(how, dim):
     Y = clusters(4000, dim, 20.0, np.float32)
-    one, three = (how(Similarity(), n_jobs=jobs)(Y) for jobs in (1, 3))
+    one, three = (with_threads(n, how(Similarity()), Y) for n in (1, 3))
     np.testing.assert_array_equal(one[0], three[0])
     np.testing.assert_array_equal(one[1], three[1])
 
@@ -116,7 +114,7 @@ def test_the_same_bits_for_any_number_of_threads(how, dim):
 def test_a_frozen_field_acts_on_new_points_as_the_map_does():
     Y = clusters(3000, 2, 30.0)
     new = np.random.RandomState(2).uniform(-35, 35, (200, 2))
-    force, z = GridField(Similarity()).frozen(Y, room=10.0)(new)
+    force, z = backend().frozen_field(Y, Similarity(), 10.0)(new)
     gaps = new[:, None] - Y[None]
     w = 1 / (1 + (gaps**2).sum(axis=2))
     expected = (w[:, :, None] ** 2 * gaps).sum(axis=1)
@@ -124,9 +122,9 @@ def test_a_frozen_field_acts_on_new_points_as_the_map_does():
     np.testing.assert_allclose(z, w.sum(axis=1), rtol=1e-3)
 
 
-def test_the_way_is_chosen_by_size_and_dimension():
+def test_size_and_dimension_choose_the_algorithm():
     def chosen(n, dim, method="auto"):
-        return type(choose_repulsion(method, Similarity(), n, dim, 0.5, None))
+        return type(choose_repulsion(method, Similarity(), n, dim, 0.5))
 
     assert chosen(500, 2) is AllPairs
     assert chosen(8_000, 2) is BarnesHut

@@ -143,7 +143,7 @@ def test_iterations_are_numbered_through_all_stages(cls, digits):
 
 
 @pytest.mark.parametrize("cls", [lowdim.NeRV, lowdim.MultiscaleSNE])
-def test_left_out_objects_land_among_their_kind(cls, digits):
+def test_new_objects_land_among_their_class(cls, digits):
     labels = load_digits().target[:360]
     known, new = np.arange(300), np.arange(300, 360)
     found = cls(max_iter=120).fit(digits[known])
@@ -161,7 +161,7 @@ def test_single_precision_costs_half_the_memory_and_little_else(cls, digits):
     assert single.kl_divergence_ == pytest.approx(double.kl_divergence_, rel=0.02)
 
 
-def test_refusals():
+def test_bad_parameters():
     X = sphere(30)
     with pytest.raises(ValueError, match=r"perplexity \(30\) must be less than n_samples \(30\)"):
         lowdim.NeRV(perplexity=30).fit(X)

@@ -1,4 +1,4 @@
-"""Starts: smooth modes of a graph whatever its pieces, principal coordinates, a common size."""
+"""Spectral starts: the smooth modes of a graph, whatever its components."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 from scipy.sparse import block_diag, csr_array, diags_array
 from scipy.sparse.linalg import eigsh
 
-import lowdim
+from helpers import with_threads
 from lowdim import data, neighbors
 from lowdim.matrices.fuzzy import fuzzy_graph
-from lowdim.solvers import initialize
-from lowdim.solvers.initialize import pca_start, smooth_modes, spectral_start, spread_out
+from lowdim.solvers import spectral_start as module
+from lowdim.solvers.spectral_start import smooth_modes, spectral_start
 
 
 def graph_of(X, k=9):
@@ -42,11 +42,12 @@ def test_smooth_modes_are_right_to_a_few_digits():
     exact = eigsh(A, 3, v0=np.ones(2500))[1][:, :2]
     ours = np.linalg.qr(Y / root[:, None])[0]
     assert np.linalg.svd(exact.T @ ours, compute_uv=False).min() > 0.98
-    np.testing.assert_array_equal(smooth_modes(W, 2, 0, n_jobs=3), smooth_modes(W, 2, 0, n_jobs=1))
+    one, three = (with_threads(n, smooth_modes, W, 2, 0) for n in (1, 3))
+    np.testing.assert_array_equal(one, three)
 
 
-def test_a_long_chain_ends_in_time():
-    """Its modes are far too close to each other for a polynomial; the answer is finite anyhow."""
+def test_a_long_chain_gets_a_finite_start():
+    """Its modes are too close to each other for a polynomial to separate."""
     n = 20_000
     ones = np.ones(n - 1)
     W = csr_array(diags_array([ones, ones], offsets=[-1, 1], shape=(n, n)))
@@ -55,7 +56,7 @@ def test_a_long_chain_ends_in_time():
 
 
 @pytest.mark.parametrize("vectors", [True, False])
-def test_pieces_are_laid_out_apart(vectors):
+def test_components_are_laid_out_apart(vectors):
     parts = [data.s_curve(n, random_state=n)[0] for n in (200, 100, 60)]
     X = np.concatenate([part + 100.0 * i for i, part in enumerate(parts)])
     labels = np.repeat([0, 1, 2], [200, 100, 60])
@@ -68,7 +69,7 @@ def test_pieces_are_laid_out_apart(vectors):
             assert np.linalg.norm(centers[i] - centers[j]) > 0.5 * (reach[i] + reach[j])
 
 
-def test_very_many_pieces():
+def test_very_many_components():
     pair = np.array([[0.0, 1.0], [1.0, 0.0]])
     W = csr_array(block_diag([pair] * 700 + [np.zeros((1, 1))] * 10))
     for k in (1, 2, 3):
@@ -78,35 +79,11 @@ def test_very_many_pieces():
         assert len(np.unique(Y.round(9), axis=0)) > 1000
 
 
-def test_what_fails_is_announced(monkeypatch):
+def test_a_failed_eigensolver_gives_a_random_start_and_a_warning(monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError("no eigenvectors today")
 
-    monkeypatch.setattr(initialize, "bottom_eigenpairs", broken)
+    monkeypatch.setattr(module, "bottom_eigenpairs", broken)
     with pytest.warns(UserWarning, match=r"spectral start failed \(no eigenvectors today\)"):
         Y = spectral_start(graph_of(data.s_curve(100, random_state=0)[0]), 2, random())
     assert np.isfinite(Y).all()
-
-
-def test_principal_coordinates():
-    X = np.random.RandomState(0).standard_normal((80, 5)) * np.arange(1, 6)
-    Y = pca_start(X, 2, random())
-    np.testing.assert_allclose(np.abs(Y), np.abs(lowdim.PCA(2).fit_transform(X)), atol=1e-9)
-    flat = pca_start(X[:, :1], 3, random())
-    np.testing.assert_array_equal(flat[:, 1:], 0)
-
-
-def test_a_common_size():
-    Y = spread_out(np.random.RandomState(1).standard_normal((50, 2)) * [5, 0.1], random(), 10, 0)
-    np.testing.assert_allclose(np.ptp(Y, axis=0), 10)
-    np.testing.assert_allclose(Y.max(axis=0), 5)
-    same = spread_out(np.zeros((50, 2)), random(), 10, 1e-5)
-    assert len(np.unique(same, axis=0)) == 50  # the noise parts what stands in one place
-
-
-def test_the_noise_follows_the_objects():
-    Y = np.random.RandomState(1).standard_normal((50, 2))
-    order = np.random.RandomState(2).permutation(50)
-    np.testing.assert_array_equal(
-        spread_out(Y[order], random(), 10, 0.1), spread_out(Y, random(), 10, 0.1)[order]
-    )
