@@ -15,6 +15,7 @@ leaves a choice, this backend takes the simplest one:
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -274,31 +275,43 @@ def _bisected(excess: Callable[[float], float], low: float, high: float) -> floa
     return (low + high) / 2
 
 
+def _perplexity_row(d: Array, perplexity: float) -> tuple[Array, float]:
+    """p ~ exp(-beta d) of entropy log(perplexity), or of the nearest entropy there is; beta."""
+    d = d - d.min()
+    spread = d.mean()
+    if len(d) <= perplexity or spread == 0:
+        return np.full(len(d), 1 / len(d)), 0.0
+
+    def probabilities(log_beta: float) -> Array:
+        e = np.exp(-np.exp(log_beta) * d / spread)
+        return np.asarray(e / e.sum())
+
+    def gap(log_beta: float) -> float:
+        p = probabilities(log_beta)
+        p = p[p > 0]
+        return float(-(p * np.log(p)).sum() - np.log(perplexity))
+
+    at = _bisected(gap, -60.0, 60.0)
+    return probabilities(at), float(np.exp(at) / spread)
+
+
 def perplexity_affinities(indptr: Array, squared: Array, perplexity: float) -> tuple[Array, Array]:
     p, betas = np.empty_like(squared), np.zeros(len(indptr) - 1)
-    for i in range(len(betas)):
-        row = slice(indptr[i], indptr[i + 1])
-        d = squared[row].astype(np.float64)
-        if not len(d):
-            continue
-        d -= d.min()
-        spread = d.mean()
-        if len(d) <= perplexity or spread == 0:  # the largest entropy there is
-            p[row] = 1 / len(d)
-            continue
-
-        def probabilities(log_beta: float, d: Array = d / spread) -> Array:
-            e = np.exp(-np.exp(log_beta) * d)
-            return np.asarray(e / e.sum())
-
-        def entropy_gap(log_beta: float, of: Callable[[float], Array] = probabilities) -> float:
-            q = of(log_beta)
-            q = q[q > 0]
-            return float(-(q * np.log(q)).sum() - np.log(perplexity))
-
-        at = _bisected(entropy_gap, -60.0, 60.0)
-        p[row], betas[i] = probabilities(at), np.exp(at) / spread
+    for i, (first, last) in enumerate(pairwise(indptr)):
+        if last > first:
+            row = squared[first:last].astype(np.float64)
+            p[first:last], betas[i] = _perplexity_row(row, perplexity)
     return p, betas
+
+
+def _width(excess: Array, target: float) -> float:
+    """sigma with sum_j exp(-excess_j / sigma) = target."""
+    largest = np.log(excess.max())
+
+    def gap(log_width: float) -> float:
+        return target - float(np.exp(-excess / np.exp(log_width)).sum())
+
+    return float(np.exp(_bisected(gap, largest - 50, largest + 50)))
 
 
 def memberships(
@@ -327,10 +340,7 @@ def memberships(
         elif len(excess) <= target:
             width = np.inf
         else:
-            logs = np.log(excess.max()) + np.array([-50, 50])
-            width = np.exp(
-                _bisected(lambda s, e=excess: target - np.exp(-e / np.exp(s)).sum(), *logs)  # type: ignore[misc]
-            )
+            width = _width(excess, target)
         local = known.sum() / (len(known) + 1)
         width = max(width, 1e-3 * (local if near > 0 else mean))
         rho[i], sigma[i] = near, min(width, np.finfo(distances.dtype).max)
@@ -613,10 +623,11 @@ def _pooled(values: Array, weights: Array) -> Array:
     """Adjacent violators are pooled into their weighted mean until none are left."""
     pools: list[tuple[float, float, int]] = []  # sum, weight, number of items
     for value, weight in zip(values, weights, strict=True):
-        pool = (weight * value, weight, 1)
-        while pools and pools[-1][0] * pool[1] >= pool[0] * pools[-1][1]:
-            pool = tuple(map(sum, zip(pools.pop(), pool, strict=True)))  # type: ignore[assignment]
-        pools.append(pool)
+        total, mass, count = weight * value, weight, 1
+        while pools and pools[-1][0] * mass >= total * pools[-1][1]:
+            before = pools.pop()
+            total, mass, count = total + before[0], mass + before[1], count + before[2]
+        pools.append((total, mass, count))
     means = [total / weight if weight > 0 else 0.0 for total, weight, _ in pools]
     return np.repeat(means, [count for *_, count in pools])
 
@@ -697,6 +708,22 @@ def divergence_gradient(
     return missed, false, gradient
 
 
+def _placed(
+    cost: Array, precision: Array, trade_off: float, embedding: Array, starts: Array, max_iter: int
+) -> Array:
+    def objective(y: Array) -> tuple[float, Array]:
+        gaps = y - embedding
+        missed, false, slope = _row_divergence(cost, precision, trade_off, (gaps**2).sum(axis=1))
+        return trade_off * missed + (1 - trade_off) * false, 2 * slope @ gaps
+
+    best = min(starts, key=lambda y: objective(y)[0])
+    if max_iter == 0:
+        return np.asarray(best)
+    minimized: Any = minimize  # whose types do not know jac=True
+    options = {"maxiter": max_iter, "gtol": 1e-10}
+    return np.asarray(minimized(objective, best, jac=True, method="BFGS", options=options).x)
+
+
 def place_by_divergence(
     costs: Array,
     precisions: Array,
@@ -706,19 +733,10 @@ def place_by_divergence(
     max_iter: int,
     tol: float,
 ) -> Array:
-    out = np.empty((len(costs), embedding.shape[1]))
-    for i, cost in enumerate(costs.astype(np.float64)):
-
-        def objective(
-            y: Array, cost: Array = cost, precision: Array = precisions[i]
-        ) -> tuple[float, Array]:
-            gaps = y - embedding
-            s = (gaps**2).sum(axis=1)
-            missed, false, slope = _row_divergence(cost, precision, trade_off, s)
-            return trade_off * missed + (1 - trade_off) * false, 2 * slope @ gaps
-
-        out[i] = min(starts[i], key=lambda y, value=objective: value(y)[0])  # type: ignore[misc]
-        if max_iter > 0:
-            options = {"maxiter": max_iter, "gtol": 1e-10}
-            out[i] = minimize(objective, out[i], jac=True, method="BFGS", options=options).x
-    return out
+    rows = zip(costs.astype(np.float64), precisions, starts, strict=True)
+    return np.array(
+        [
+            _placed(cost, precision, trade_off, embedding, own, max_iter)
+            for cost, precision, own in rows
+        ]
+    )
