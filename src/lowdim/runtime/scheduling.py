@@ -27,7 +27,7 @@ class _BlasHold:
     """Holds BLAS to one thread while any caller is inside; nested and concurrent use is allowed."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.depth = 0
         self.libraries: list[Any] = []
         self.before: list[int] = []
@@ -59,7 +59,6 @@ class _BlasHold:
 
     def forget_other_threads(self, inside: int) -> None:
         """After a fork, in the child: only the forking thread goes on, `inside` contexts deep."""
-        self.lock = threading.Lock()
         if self.depth > 0 and inside == 0:
             self._set(self.before)
         self.depth = inside
@@ -80,10 +79,18 @@ def blas_on_one_thread() -> Iterator[None]:
             _inside.depth -= 1
 
 
+def _after_fork_in_child() -> None:
+    _hold.lock = threading.RLock()  # the one from before belongs to the parent's thread
+    _hold.forget_other_threads(getattr(_inside, "depth", 0))
+
+
 if hasattr(os, "register_at_fork"):
-    # The lock may be held by a thread that does not exist in the child.
+    # A fork waits until no other thread is changing the hold: a child that inherited half a change
+    # could not tell what there is to restore.
     os.register_at_fork(
-        after_in_child=lambda: _hold.forget_other_threads(getattr(_inside, "depth", 0))
+        before=lambda: _hold.lock.acquire(),
+        after_in_parent=lambda: _hold.lock.release(),
+        after_in_child=_after_fork_in_child,
     )
 
 
