@@ -9,7 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.base import GraphEmbedder
 from lowdim.checks import Array
-from lowdim.matrices.laplacian import degrees, edge_weights, heat_scale, laplacian, weighted
+from lowdim.matrices.laplacian import degrees, edge_weights, heat_width, laplacian, weighted
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
@@ -87,9 +87,7 @@ class DiffusionMap(GraphEmbedder):
         alpha = checks.real(self.alpha, "alpha", 0, 1)
         time = checks.real(self.time, "time", 0)
         edges = graph.adjacency()
-        self.t_ = (
-            heat_scale(edges) if self.t is None else checks.real(self.t, "t", 0, open_low=True)
-        )
+        self.t_ = heat_width(self.t, edges)
         kernel = weighted(edges, "heat", self.t_).astype(np.float64)
         kernel = csr_array(kernel + eye_array(n, format="csr"))
         self.density_ = degrees(kernel) ** alpha

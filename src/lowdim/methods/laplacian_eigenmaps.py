@@ -9,7 +9,14 @@ import numpy as np
 from lowdim import checks
 from lowdim.base import GraphEmbedder
 from lowdim.checks import Array
-from lowdim.matrices.laplacian import degrees, edge_weights, heat_scale, laplacian, weighted
+from lowdim.extend.laplacian import extend_eigenvectors
+from lowdim.matrices.laplacian import (
+    edge_weights,
+    heat_width,
+    laplacian,
+    positive_degrees,
+    weighted,
+)
 from lowdim.relations.graph import SYMMETRIES, NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
@@ -92,22 +99,14 @@ class LaplacianEigenmaps(GraphEmbedder):
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
         k = self._check_n_components(objects.n)
         edges = graph.adjacency(self.symmetry)
-        self.t_ = (
-            heat_scale(edges) if self.t is None else checks.real(self.t, "t", 0, open_low=True)
-        )
+        self.t_ = heat_width(self.t, edges)
         self.affinity_matrix_ = weighted(edges, self.weights, self.t_)
         self._embed(self.affinity_matrix_, k, rows_dtype=edges.dtype)
 
     def _embed(self, W: Any, k: int, rows_dtype: Any) -> None:
         """Bottom eigenvectors of the Laplacian of W under the chosen constraint."""
         checks.choice(self.normalization, "normalization", NORMALIZATIONS)
-        self.degrees_ = degrees(W).astype(np.float64)
-        if self.degrees_.min() <= 0:
-            lonely = int(self.degrees_.argmin())
-            raise ValueError(
-                f"The weights of object {lonely} to all its neighbours vanish (t={self.t_:g} is "
-                "too small for its distances). Raise t, or set weights='binary'."
-            )
+        self.degrees_ = positive_degrees(W, self.t_)
         L = laplacian(W.astype(np.float64))
         mass = None if self.normalization == "none" else self.degrees_
         found = bottom_eigenpairs(
@@ -131,19 +130,17 @@ class LaplacianEigenmaps(GraphEmbedder):
         return self._keep_known(Y, nearest, distances)
 
     def _extend(self, nearest: Array, w: Array) -> Array:
-        """The eigenvector equation solved for the new object, given its weights."""
+        """The eigenvector equation solved for new objects, given their weights."""
+        known = self.embedding_[nearest]
+        if self.normalization == "none":
+            Y = extend_eigenvectors(w, known, self.eigenvalues_)
+            return Y.astype(self.embedding_.dtype, copy=False)
         w = np.asarray(w, dtype=np.float64)
         degree = np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
-        known = self.embedding_[nearest].astype(np.float64)
-        if self.normalization == "none":  # (degree - lambda) y = sum_j w_j y_j
-            total = np.einsum("mk,mkd->md", w, known)
-            return self._as_embedded(total / np.maximum(degree - self.eigenvalues_, 1e-12 * degree))
         if self.normalization == "symmetric":
             w = w / np.sqrt(self.degrees_[nearest] * degree)
         else:
             w = w / degree
-        mean = np.einsum("mk,mkd->md", w, known)
-        return self._as_embedded(mean / np.maximum(1 - self.eigenvalues_, 1e-12))
-
-    def _as_embedded(self, Y: Array) -> Array:
+        mean = np.einsum("mk,mkd->md", w, known.astype(np.float64))
+        Y = np.asarray(mean / np.maximum(1 - self.eigenvalues_, 1e-12))
         return Y.astype(self.embedding_.dtype, copy=False)

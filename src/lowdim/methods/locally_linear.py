@@ -8,13 +8,12 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base import GraphEmbedder
-from lowdim.checks import Array, dense
+from lowdim.checks import Array
 from lowdim.extend.barycentric import barycentric_map
 from lowdim.matrices import reconstruction
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
-from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.spectral import bottom_eigenpairs
 
 METHODS = ("standard", "modified", "hessian", "ltsa")
@@ -116,24 +115,10 @@ class LocallyLinearEmbedding(GraphEmbedder):
             )
         neighbors = graph.neighbor_lists()
         k = neighbors.shape[1]
-        rows = objects.vectors("locally linear embedding") if objects.has_vectors else None
-        D = objects.all_pairs() if rows is None else np.empty((0, 0))
-
-        def grams(members: Array) -> Array:
-            if rows is None:
-                return reconstruction.local_grams_from_distances(D, neighbors[members], members)
-            centers = dense(rows[members])
-            return reconstruction.local_grams(rows, neighbors[members], centers)
-
+        grams = reconstruction.gram_blocks(objects, neighbors, "locally linear embedding")
         if self.method == "standard":
             reg = checks.real(self.reg, "reg", 0)
-
-            def weights(part: slice) -> Array:
-                gram = grams(np.arange(part.start, part.stop)).astype(np.float64)
-                return reconstruction.barycentric_weights(gram, reg)
-
-            W = np.concatenate(run(weights, blocks(len(neighbors), 512)))
-            return reconstruction.reconstruction_matrix(W, neighbors)
+            return reconstruction.standard_matrix(grams, neighbors, reg)
         if self.method == "modified":
             if k < dim:
                 raise ValueError(
