@@ -116,7 +116,8 @@ class LocallyLinearKernel(GraphKernel):
     def place(self, new: NewObjects, found: Eigenpairs) -> Array:
         known = self.state_["vectors"]
         Y = found.vectors * np.sqrt(found.values)
-        return barycentric_map(known, Y, new.vectors(), self.n_neighbors, reg=self.reg)
+        k = self.graph_.indices.shape[1]
+        return barycentric_map(known, Y, new.vectors(), k, reg=self.reg)
 
 
 class LaplacianKernel(GraphKernel):
