@@ -159,7 +159,7 @@ def test_pre_images_of_other_kernels_need_to_be_learned():
         KernelPCA(2, kernel="precomputed", fit_inverse_transform=True).fit(np.eye(9))
 
 
-# --- kernels of the neighbour graph: other spectral methods are kernel PCA --------------------------
+# --- kernels of the neighbour graph: other spectral methods are kernel PCA ---------------------
 
 ROLL, NEW = swiss_roll(300, random_state=0)[0], swiss_roll(25, random_state=1)[0]
 GRAPH = {"n_neighbors": 9}
