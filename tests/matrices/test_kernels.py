@@ -10,20 +10,22 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 
 from helpers import with_threads
+from lowdim import is_positive_semidefinite
 from lowdim.matrices import kernels as module
 from lowdim.matrices.gram import double_center
+from lowdim.matrices.graph_kernels import (
+    commute_time_kernel,
+    diffusion_kernel,
+    isomap_kernel,
+    lle_kernel,
+)
 from lowdim.matrices.kernels import (
     KernelCenter,
     centered_kernel,
-    commute_time_kernel,
     cross_kernel,
-    diffusion_kernel,
-    is_positive_semidefinite,
-    isomap_kernel,
     kernel_distances,
     kernel_matrix,
     kernel_metric,
-    lle_kernel,
     resolve_kernel,
 )
 from lowdim.matrices.laplacian import laplacian, weighted
@@ -169,8 +171,23 @@ def test_positive_semidefinite_means_no_negative_eigenvalue():
     assert not is_positive_semidefinite(np.diag([1.0, -1e-3]))
     assert is_positive_semidefinite(np.diag([1.0, -1e-3]), tol=1e-2)
     assert not is_positive_semidefinite(-np.eye(3))
-    with pytest.raises(ValueError, match=r"K: array must be 2-dimensional and square"):
-        is_positive_semidefinite(np.ones((2, 3)))
+    single = (X @ X.T).astype(np.float32)  # rounded below zero by more than float64 is
+    assert is_positive_semidefinite(single)
+    assert not is_positive_semidefinite(single, tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("K", "message"),
+    [
+        (np.ones((2, 3)), r"K: array must be 2-dimensional and square, got shape \(2, 3\)"),
+        (np.ones(4), r"K: array must be 2-dimensional and square"),
+        ([[1.0, 2.0], [0.0, 1.0]], r"K must be symmetric, but \[0, 1\] is 2 and \[1, 0\] is 0"),
+        ([[1.0, np.nan], [np.nan, 1.0]], "K"),
+    ],
+)
+def test_what_is_not_a_symmetric_matrix_is_refused(K, message):
+    with pytest.raises(ValueError, match=message):
+        is_positive_semidefinite(K)
 
 
 def graph_laplacian():
