@@ -169,7 +169,7 @@ random_state : int, RandomState or None, default=None
 _ALL_PAIRS_ATTRIBUTES = """
 n_iter_ : int
     Number of iterations.
-history_ : array of shape (n_iter_,)
+history_ : array of shape (n_iter,)
     The objective after each iteration, of the stage that was running.
 n_features_in_ : int
     Number of features seen in `fit`.

@@ -390,7 +390,9 @@ class UMAP(NeighborEmbedder):
         lists = self.precomputed_knn
         listed = lists is not None and lists[0] is not None
         if listed and given is None and not isinstance(objects, GivenGraph):
-            indices, distances = lists_without_self(*lists[:2], objects.n, "precomputed_knn")
+            indices, distances = lists_without_self(
+                lists[0], lists[1], objects.n, "precomputed_knn"
+            )
             distances = distances.astype(objects.dtype)
             given = NeighborGraph(indices, distances, objects.metric_name, objects.fingerprint())
         return super()._neighbor_graph(objects, given)
