@@ -40,7 +40,7 @@ def fill(**passages: str) -> Callable[[C], C]:
     def filled(cls: C) -> C:
         if cls.__doc__ is not None:  # it is None under python -OO
             text = Template(inspect.cleandoc(cls.__doc__))
-            cls.__doc__ = text.substitute({k: inspect.cleandoc(v) for k, v in passages.items()})
+            cls.__doc__ = text.substitute({k: v.strip() for k, v in passages.items()})
         return cls
 
     return filled
