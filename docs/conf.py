@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -17,13 +18,15 @@ version = release = lowdim.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "docstrings",
+    "numpydoc",
+    "commands",
     "mathml",
     "method_pages",
     "pictures",
 ]
 exclude_patterns = ["_build"]
 autosummary_generate = False
+numpydoc_show_class_members = False  # autodoc lists the methods that a page asks for
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 default_role = "literal"
@@ -51,3 +54,14 @@ html_theme_options = {
     "footer_end": [],
     "show_toc_level": 2,
 }
+
+
+def _skip(_app: Any, _what: str, name: str, obj: Any, skip: bool, _options: Any) -> bool:
+    """Leave out what is generated: scikit-learn's metadata requests, fields of named tuples."""
+    request = name.startswith("set_") and name.endswith("_request")
+    field = str(getattr(obj, "__doc__", None)).startswith("Alias for field number")
+    return skip or request or field
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-skip-member", _skip)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import shlex
 import textwrap
@@ -13,7 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 import lowdim
-from lowdim.callbacks import Watch
+from lowdim import docstrings
+from lowdim.callbacks import Monitor
 from lowdim.catalog import CATALOG
 from lowdim.cli import main
 
@@ -46,7 +49,7 @@ def short_fits(monkeypatch):
         self.stopped = iteration >= 20
         return self.stopped
 
-    monkeypatch.setattr(Watch, "__call__", stop)
+    monkeypatch.setattr(Monitor, "__call__", stop)
 
 
 @pytest.fixture
@@ -93,10 +96,30 @@ def test_the_commands_run(page, files):
         assert answer.exit_code == 0, f"{command}\n{answer.output}"
 
 
+@pytest.mark.parametrize("command", main.commands)
+def test_every_command_is_described(command):
+    text = (DOCS / "cli.rst").read_text(encoding="utf-8")
+    assert f"\n.. command:: {command}\n" in text
+
+
+@pytest.mark.parametrize("method", CATALOG, ids=lambda method: method.name)
+def test_every_docstring_is_complete(method):
+    """The page of a method shows its docstring: each parameter with its default, and references."""
+    cls = method.load()
+    described = docstrings.parameters(cls)
+    for name, parameter in inspect.signature(cls).parameters.items():
+        assert name in described, f"{name} is not described"
+        default = described[name].type.partition("default=")[2]
+        assert ast.literal_eval(default) == parameter.default, f"{name}: {described[name].type}"
+    assert {"Attributes", "Notes", "References", "Examples"} <= set(
+        docstrings.sections(cls.__doc__)
+    )
+
+
 @pytest.mark.parametrize("method", CATALOG, ids=lambda method: method.name)
 def test_every_method_has_a_page(method, files, capsys):
     text = WRITTEN[method.name]
-    assert {"title", "idea", "objective", "avoid", "caption", "figure", "paper"} <= set(text)
+    assert {"title", "idea", "objective", "avoid", "caption", "figure"} <= set(text)
     assert method.when
     names: dict[str, object] = {}
     exec(compile(text["figure"], method.name, "exec"), names)

@@ -1,7 +1,8 @@
-"""A page a method, written before the build from the catalog and from methods.toml.
+"""Writes a page for each method before the build, from the catalog, methods.toml and docstrings.
 
-The catalog holds what the program itself says of a method; methods.toml the idea, the objective,
-when not to use it, the paper in full, and the code of a picture.
+The catalog holds what the program itself prints about a method. methods.toml holds the idea, the
+objective, when not to use it, and the code of a figure. Parameters, notes and references are those
+of the docstring, which Sphinx inserts.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from docstrings import escaped
+from sphinx.util.rst import escape
 
 from lowdim.catalog import CATALOG, Method
 
 FAMILIES = {
-    "spectral": "By eigenvectors",
-    "stress": "By distances",
-    "neighbour": "By neighbours",
+    "spectral": "Spectral methods",
+    "stress": "Methods that preserve distances",
+    "neighbour": "Methods that preserve neighbours",
 }
 
 
 def written(folder: Path) -> dict[str, dict[str, str]]:
-    """What is written by hand of each method, by name; an error where one is missing."""
+    """The entries of methods.toml by method; an error if a method has none."""
     with (folder / "methods.toml").open("rb") as file:
         texts: dict[str, dict[str, str]] = tomllib.load(file)
     known = {row.name for row in CATALOG}
@@ -36,24 +37,22 @@ def page(row: Method, text: dict[str, str]) -> str:
     title = text["title"] if text["title"] == row.name else f"{text['title']} (`{row.name}`)"
     facts = [
         ("In a sentence", f"``{row.sentence}``"),
-        ("Keeps", escaped(row.keeps)),
-        ("Cost", escaped(row.cost)),
-        ("New points, and back", escaped(row.extends)),
+        ("Preserves", escape(row.keeps)),
+        ("Cost", escape(row.cost)),
+        ("New objects, and inverse", escape(row.extends)),
     ]
     lines = [title, "=" * len(title), "", text["idea"].strip(), ""]
     for name, said in facts:
         lines += [f":{name}: {said}"]
     lines += ["", "Objective", "---------", "", ".. math::", "", *_indented(text["objective"]), ""]
     lines += [text["where"].strip(), ""] if "where" in text else []
-    lines += ["When to use it", "--------------", "", f"**Yes:** {escaped(row.when)}.", ""]
+    lines += ["When to use it", "--------------", "", f"**Yes:** {escape(row.when)}.", ""]
     lines += [f"**No:** {text['avoid'].strip()}", ""]
-    lines += ["A picture", "---------", "", f".. picture:: method-{row.module}"]
+    lines += ["Example", "-------", "", f".. picture:: method-{row.module}"]
     lines += [f"   :caption: {text['caption'].strip()}", "", *_indented(text["figure"]), ""]
-    lines += ["The paper", "---------", "", text["paper"].strip(), ""]
-    lines += [f"In short, with the variants: {row.paper}.", ""] if ";" in row.paper else []
     lines += [
-        "Parameters",
-        "----------",
+        "Reference",
+        "---------",
         "",
         f".. autoclass:: lowdim.{row.name}",
         "   :members:",
@@ -64,18 +63,24 @@ def page(row: Method, text: dict[str, str]) -> str:
 
 def index(texts: dict[str, dict[str, str]]) -> str:
     """The table of all methods, and their order in the menu."""
-    lines = ["Methods", "=======", "", "What each keeps, and when to use it. The same table in a"]
-    lines += ["terminal: `lowdim methods`.", ""]
+    lines = ["Methods", "=======", "", "What each method preserves and when to use it. The command"]
+    lines += ["`lowdim methods` prints the same table.", ""]
     for family, title in FAMILIES.items():
         rows = [row for row in CATALOG if row.family == family]
         lines += [title, "-" * len(title), "", ".. list-table::", "   :header-rows: 1"]
-        lines += ["   :widths: 22 34 44", "", "   * - Method", "     - keeps", "     - use it when"]
+        lines += [
+            "   :widths: 22 34 44",
+            "",
+            "   * - Method",
+            "     - Preserves",
+            "     - When to use it",
+        ]
         for row in rows:
             link = f":doc:`{texts[row.name]['title']} <{row.module}>`"
             lines += [
                 f"   * - {link}",
-                f"     - {escaped(row.keeps)}",
-                f"     - {escaped(row.when)}",
+                f"     - {escape(row.keeps)}",
+                f"     - {escape(row.when)}",
             ]
         lines += [""]
     lines += [".. toctree::", "   :hidden:", ""]

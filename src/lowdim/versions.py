@@ -37,6 +37,13 @@ def versions() -> dict[str, str]:
 
 
 def show_versions() -> None:
-    """Print the versions and the machine that a result depends on."""
+    """Print versions, instruction set, threads and BLAS, for bug reports.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> lowdim.show_versions()  # doctest: +ELLIPSIS
+    lowdim        ...
+    """
     for name, value in versions().items():
         print(f"{name:<13} {value}")

@@ -9,7 +9,7 @@ from sklearn.decomposition import KernelPCA as Reference
 from sklearn.metrics.pairwise import rbf_kernel
 
 import lowdim
-from helpers import axis_signs
+from helpers import aligned, axis_signs
 from lowdim import DiffusionMap, Isomap, KernelPCA, LaplacianEigenmaps, LocallyLinearEmbedding
 from lowdim.data import swiss_roll
 

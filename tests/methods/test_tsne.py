@@ -123,7 +123,7 @@ def test_the_callback_sees_the_map_in_the_order_of_the_data():
 
 def test_importance(digits):
     X = digits[0][:300]
-    uniform = WeightedTSNE(importance="uniform", max_iter=50).fit(X)
+    uniform = WeightedTSNE(max_iter=50).fit(X, sample_weight=np.full(300, 2.0))
     np.testing.assert_array_equal(uniform.embedding_, TSNE(max_iter=50).fit(X).embedding_)
     degree = WeightedTSNE(max_iter=50).fit(X)
     assert degree.importance_.mean() == pytest.approx(1, rel=1e-5)
@@ -141,8 +141,8 @@ def test_heavy_points_keep_others_away():
     mass = np.ones(200)
     mass[:5] = 60
     rooms = []
-    for weights in (None, mass):
-        model = WeightedTSNE(importance="uniform", perplexity=10, random_state=0)
+    for weights in (np.ones(200), mass):
+        model = WeightedTSNE(perplexity=10, random_state=0)
         Y = model.fit(X, sample_weight=weights).embedding_
         D = cdist(Y, Y) / np.median(cdist(Y, Y))
         rooms.append(np.sort(D[:5], axis=1)[:, 1:6].mean())

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
+from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.objects import objects_of
 
 UNKNOWN = 1.0  # distance between labels of which one is unknown
 ABSENT = 1e-8  # least membership of an edge that is not there, in an intersection
@@ -103,6 +106,52 @@ def new_memberships(
     theirs = np.where(distances <= reach[nearest], theirs, 0).astype(own.dtype)
     both = own * theirs
     return np.asarray(mix * (own + theirs - both) + (1 - mix) * both, dtype=own.dtype)
+
+
+def intersect_targets(
+    matrix: Any,
+    targets: Any,
+    weight: float,
+    *,
+    metric: Any = "categorical",
+    metric_params: dict[str, Any] | None = None,
+    n_neighbors: int = 15,
+) -> Any:
+    """A fuzzy graph intersected with that of the objects' targets.
+
+    Parameters
+    ----------
+    matrix : CSR matrix of shape (n, n)
+        Memberships.
+    targets : array of shape (n,) or (n, n_targets)
+        Labels, of which the number -1 is an unknown one; or numbers.
+    weight : float
+        From 0, where only the graph counts, to 1, where only the targets count.
+    metric : str or callable
+        "categorical" for labels, or the metric of numbers.
+    metric_params : dict
+        Further arguments of the metric.
+    n_neighbors : int
+        Size of a neighbourhood of numbers, including the object itself.
+    """
+    n = matrix.shape[0]
+    if isinstance(metric, str) and metric == "categorical":
+        labels = _of_length(column_or_1d(targets, warn=True), n)
+        codes = np.unique(labels, return_inverse=True)[1]
+        if labels.dtype.kind in "iuf":
+            codes = np.where(labels == -1, -1, codes)
+        far = 2.5 / (1 - weight) if weight < 1 else 1e12
+        return intersect_labels(matrix, codes, far)
+    numbers = checks.vectors(_of_length(np.asarray(targets), n).reshape(n, -1), name="y")
+    size = min(n_neighbors, n)
+    graph = objects_of(numbers, metric, metric_params).neighbor_graph(size - 1)
+    return intersect(matrix, directed(graph, size), weight)
+
+
+def _of_length(targets: Array, n: int) -> Array:
+    if len(targets) != n:
+        raise ValueError(f"y has {len(targets)} targets, but X has {n} objects.")
+    return targets
 
 
 def intersect_labels(matrix: Any, labels: Array, far: float) -> Any:

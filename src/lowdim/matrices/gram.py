@@ -47,11 +47,18 @@ def squared_means(D: Array) -> Array:
 
 @dataclass(frozen=True)
 class EuclideanTest:
-    """Whether a matrix is Euclidean; use it as a bool.
+    """The result of `is_euclidean`; its truth value is `euclidean`.
 
-    `dimension` is the number of positive eigenvalues of B, the dimension that a Euclidean
-    configuration needs; `negative_share` is the share of negative eigenvalues in the sum of
-    absolute values; `eigenvalues` are all of them, descending.
+    Attributes
+    ----------
+    euclidean : bool
+        Whether the dissimilarities are Euclidean distances.
+    dimension : int
+        Number of positive eigenvalues of B: the dimension of a Euclidean configuration.
+    negative_share : float
+        Share of the negative eigenvalues in the sum of absolute eigenvalues.
+    eigenvalues : array of shape (n,)
+        All eigenvalues of B, in descending order.
     """
 
     euclidean: bool
@@ -66,9 +73,34 @@ class EuclideanTest:
 def is_euclidean(D: Any, *, tol: float | None = None) -> EuclideanTest:
     """Test whether dissimilarities are distances between points of a Euclidean space.
 
-    D is Euclidean exactly when its doubly centred matrix B has no negative eigenvalue. An
-    eigenvalue counts as zero up to `tol` times the largest one in absolute value (default 1e-9,
-    or 1e-5 for float32). All eigenvalues are computed: n^3 operations and two n x n matrices.
+    They are if and only if their doubly centred matrix ``B = -1/2 J (D o D) J`` has no negative
+    eigenvalue.
+
+    Parameters
+    ----------
+    D : array of shape (n, n)
+        Dissimilarities.
+    tol : float, default=None
+        An eigenvalue counts as zero up to this share of the largest absolute eigenvalue; None is
+        1e-9, or 1e-5 for float32.
+
+    Returns
+    -------
+    EuclideanTest
+        The answer, which can be used as a bool, with the eigenvalues.
+
+    Notes
+    -----
+    All eigenvalues are computed, which takes n^3 time and two n x n matrices.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> test = lowdim.is_euclidean([[0, 3, 4], [3, 0, 5], [4, 5, 0]])
+    >>> bool(test), test.dimension
+    (True, 2)
+    >>> bool(lowdim.is_euclidean([[0, 1, 1], [1, 0, 3], [1, 3, 0]]))  # no triangle
+    False
     """
     D = check_dissimilarities(D, "D")
     slack = tol if tol is not None else (1e-5 if D.dtype == np.float32 else 1e-9)

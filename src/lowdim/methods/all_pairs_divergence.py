@@ -1,4 +1,4 @@
-"""What NeRV and multi-scale SNE share: divergences between probabilities of all neighbours."""
+"""What NeRV and multi-scale SNE share: start, stages of a quasi-Newton descent, transform."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.base import Embedder
+from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.extend.divergence import place_by_divergence
 from lowdim.relations.distances import finite_rows
@@ -29,31 +30,54 @@ NEW_ROWS = 256  # new objects placed at once
 
 
 class AllPairsDivergenceEmbedder(Embedder):
-    """An embedder that minimises divergences between the probabilities, in the data and on the map,
-    of all other objects being an object's neighbours.
+    """An embedder that matches, for each object, the probabilities of all others as neighbours.
 
-    A method measures with `_prepare`, minimises with `_descend` what it wants minimised, one
-    objective after the other, and says in `_row_to_new` what a new object's own row is. The
-    parameters `metric`, `init`, `max_iter` and `tol` mean the same in every such method.
+    A method computes dissimilarities and a start with `_prepare`, minimises one or more objectives
+    in turn with `_descend`, and defines in `_row_to_new` the probabilities of a new object.
     """
 
     kl_divergence_: float
     n_iter_: int
     history_: Array
 
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        init: Any = "pca",
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.metric_params = metric_params
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
     def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
-        """-log p (new, n) of new objects at relative distances D, the precisions on the map, and
-        the share of KL(p || q)."""
+        """Negative log probabilities (n_new, n) of new objects at relative distances D, the
+        precisions of the embedding, and the weight of KL(p || q)."""
         raise NotImplementedError
 
     def _prepare(self, objects: Objects) -> tuple[Array, Array, Array]:
-        """All distances and a start, both relative to the largest distance; and the kind of each
-        object, because objects that no distance tells apart stay together."""
+        """All distances and a start, both relative to the largest distance, and for each object the
+        number of its group of identical objects, which get the same coordinates."""
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.tol, "tol", 0)
         n, k = objects.n, self._check_n_components(objects.n)
         D, self._fitted_largest = relative_dissimilarities(objects)
-        first, kinds = merge_identical(D, zero_up_to(D))
+        first, groups = merge_identical(D, zero_up_to(D))
         if not isinstance(self.init, str):
             start = given_start(self.init, (n, k), INITS) / self._fitted_largest
         elif checks.choice(self.init, "init", INITS) == "random":
@@ -64,29 +88,35 @@ class AllPairsDivergenceEmbedder(Embedder):
             found = classical_start(D, k)
             start = np.zeros((n, k))
             start[:, : found.shape[1]] = found
-        return D, separated(np.array(start[first], dtype=np.float64))[kinds], kinds
+        return D, separated(np.array(start[first], dtype=np.float64))[groups], groups
 
     def _descend(
         self,
         stages: Iterator[AllPairsDivergence],
         n_stages: int,
         start: Array,
-        kinds: Array,
+        groups: Array,
         dtype: Any,
     ) -> AllPairsDivergence:
-        """Minimise one objective after the other, each from where the one before ended, to
-        `embedding_`; a unit of their maps is `_fitted_unit` long. Returns the last objective."""
+        """Minimise the objectives in turn, each from the result of the one before, to `embedding_`,
+        whose scale is `_fitted_unit`. Returns the last objective."""
 
         def show(Z: Array) -> Array:
-            return np.asarray(Z[kinds] * self._fitted_unit, dtype=dtype)
+            return np.asarray(Z[groups] * self._fitted_unit, dtype=dtype)
 
         monitor = self._monitor(self.max_iter)
         coarse = min(COARSE_ITERATIONS, self.max_iter // (2 * n_stages))
-        Z, done, history = start[np.unique(kinds, return_index=True)[1]], 0, [np.empty(0)]
+        Z, done, history = start[np.unique(groups, return_index=True)[1]], 0, [np.empty(0)]
         for stage, objective in enumerate(stages, 1):
             most = self.max_iter - done if stage == n_stages else coarse
             found = lbfgs(
-                _tied(objective, kinds), Z, monitor, tol=self.tol, show=show, after=done, most=most
+                _of_groups(objective, groups),
+                Z,
+                monitor,
+                tol=self.tol,
+                show=show,
+                after=done,
+                most=most,
             )
             Z, done = found.x, done + len(found.history) - 1
             history.append(found.history[1:])
@@ -103,22 +133,22 @@ class AllPairsDivergenceEmbedder(Embedder):
         for part in blocks(new.n, NEW_ROWS):
             D = finite_rows(new.subset(part).distances(), part.start)
             nearest = D.argmin(axis=1)
-            elsewhere = D[np.arange(len(D)), nearest] > 0
-            D = np.minimum(D[elsewhere].astype(np.float64) / self._fitted_largest, FARTHEST)
+            unknown = D[np.arange(len(D)), nearest] > 0
+            D = np.minimum(D[unknown].astype(np.float64) / self._fitted_largest, FARTHEST)
             out[part] = self.embedding_[nearest]
-            if elsewhere.any():
+            if unknown.any():
                 found = place_by_divergence(D, *self._row_to_new(D), places)
-                out[part][elsewhere] = found * self._fitted_unit
+                out[part][unknown] = found * self._fitted_unit
         return out
 
 
-def _tied(objective: AllPairsDivergence, kinds: Array) -> Objective:
-    """The objective as a function of the places of the kinds."""
+def _of_groups(objective: AllPairsDivergence, groups: Array) -> Objective:
+    """The objective as a function of the coordinates of the groups of identical objects."""
 
-    def of_kinds(Z: Array, /) -> tuple[float, Array]:
-        value, gradient = objective(Z[kinds])
+    def grouped(Z: Array, /) -> tuple[float, Array]:
+        value, gradient = objective(Z[groups])
         sums = np.zeros_like(Z)
-        np.add.at(sums, kinds, gradient)
+        np.add.at(sums, groups, gradient)
         return value, sums
 
-    return of_kinds
+    return grouped

@@ -3,89 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.matrices.affinities import log_conditional, log_conditional_of_pairs, mix_logs
 from lowdim.methods.all_pairs_divergence import AllPairsDivergenceEmbedder
+from lowdim.methods.shared_docs import ALL_PAIRS_PASSAGES, fill
 from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import AllPairsDivergence
 
 
+@fill(**ALL_PAIRS_PASSAGES)
 class MultiscaleSNE(AllPairsDivergenceEmbedder):
-    """A map that keeps neighbourhoods of every size, with no perplexity to choose.
+    """Multi-scale stochastic neighbour embedding: neighbourhoods of all sizes, no perplexity.
 
     affinities of perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine
 
-    Minimises the mean over the objects i of KL(p_i || q_i), where both are means over scales h:
+    Minimises the mean over the objects i of `KL(p_i || q_i)`, where both are means over L scales
+    h [Lee2015]_::
 
         p_ij = 1/L sum_h exp(-pi_hi d(x_i, x_j)^2 / 2) / Z_hi,
         q_ij = 1/L sum_h exp(-p_h |y_i - y_j|^2 / 2) / z_hi.
 
-    The precisions pi_hi of the data give each row the perplexity K_h = 2^h, for h = 1 to L with K_L
-    about half the number of objects; those of the map are p_h ~ K_h^(-2 U / n_components), in the
-    unit of the start's variance. U = min(2, max(1, D / n_components)) narrows the finer ones where
-    the data's intrinsic dimension D is larger than the map's; D is estimated from how pi grows from
-    scale to scale. The coarsest scale comes first, the others join one after the other, each from
-    the map found before.
+    The precisions `pi_hi` give each row the perplexity `K_h = 2^h`, for h = 1 to L, with `K_L`
+    about half the number of objects. Those of the embedding are `p_h ~ K_h^(-2 U / n_components)`,
+    in the unit of the variance of the start. `U = min(2, max(1, D / n_components))` narrows the
+    finer scales if the intrinsic dimension D of the data is larger than that of the embedding; D is
+    estimated from the growth of `pi` from scale to scale.
 
     Parameters
     ----------
-    n_components : dimension of the map.
-    metric : a SciPy metric name, "gower", "nan_euclidean", a callable, or "precomputed".
-    metric_params : further arguments of the metric.
-    init : "pca", for other dissimilarities classical scaling; "random"; or an array.
-    max_iter : most iterations in all; every scale but the last takes up to 30.
-    tol : iterations end when five of them together lower the divergence by less than this share.
-    random_state : seed of init="random".
-    n_jobs : threads; the result does not depend on it.
-    callback : called after every iteration; a true answer stops.
-    verbose : show the progress.
+    n_components : int, default=2
+        Dimension of the embedding.
+    $parameters
+    tol : float, default=1e-4
+        Stop when five iterations together reduce the divergence by less than this fraction.
+    $run
 
     Attributes
     ----------
-    embedding_ : of about the size of its start, which has variance one unless it is an array.
-    kl_divergence_ : the divergence at the end.
-    perplexities_, precisions_ : K_h, from the largest, and p_h of the map.
-    intrinsic_dim_ : the estimate D.
-    history_ : the divergence after each iteration, of the scales in use.
-    n_iter_
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the training objects. Their scale is that of the start, which has variance 1
+        unless `init` is an array.
+    kl_divergence_ : float
+        The divergence at the end.
+    perplexities_ : array of shape (n_scales,)
+        The perplexities `K_h`, the largest first.
+    precisions_ : array of shape (n_scales,)
+        The precisions `p_h` of the embedding.
+    intrinsic_dim_ : float
+        The estimate D of the intrinsic dimension.
+    $attributes
 
-    `transform` minimises the divergence of a new object's own row, over all scales, against the map
-    as it is; a training object gets its own coordinates. Time n^2 log n per iteration, memory
-    3 n^2.
+    See Also
+    --------
+    TSNE : One perplexity or a few, for more objects.
+
+    Notes
+    -----
+    The coarsest scale is fitted first; the others are added one by one, each from the result of the
+    scales before. An iteration takes n^2 log n time; memory is 3 n^2.
+
+    $transform
+
+    References
+    ----------
+    .. [Lee2015] J. A. Lee, D. H. Peluffo-Ordóñez and M. Verleysen, "Multi-scale similarities in
+       stochastic neighbour embedding: reducing dimensionality while preserving both local and
+       global structure", *Neurocomputing* 169 (2015) 246-261.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, _ = lowdim.data.swiss_roll(100, random_state=0)
+    >>> model = lowdim.MultiscaleSNE().fit(X)
+    >>> model.embedding_.shape
+    (100, 2)
+    >>> model.perplexities_
+    array([64., 32., 16.,  8.,  4.,  2.])
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        init: Any = "pca",
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.metric = metric
-        self.metric_params = metric_params
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-
     def _fit(self, objects: Objects) -> None:
-        D, start, kinds = self._prepare(objects)
+        D, start, groups = self._prepare(objects)
         n, k = start.shape
         size = float(np.sqrt(start.var(axis=0, ddof=1).mean())) or 1.0
         self._fitted_unit = 1.0 if isinstance(self.init, str) else size * self._fitted_largest
@@ -96,7 +96,7 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
         U = min(2.0, max(1.0, self.intrinsic_dim_ / k))
         growth = (self.perplexities_[0] / self.perplexities_) ** (2 * U / k)
         self.precisions_ = 2 ** (1 + 2 / k) * growth
-        self._descend(self._stages(D), n_scales, start / size, kinds, D.dtype)
+        self._descend(self._stages(D), n_scales, start / size, groups, D.dtype)
 
     def _stages(self, D: Array) -> Iterator[AllPairsDivergence]:
         for count, K in enumerate(self.perplexities_):
@@ -116,11 +116,13 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
 
 
 def intrinsic_dimension(precisions: Array) -> float:
-    """From precisions (scales, n) of perplexities that halve: a ball of r objects has a radius that
-    grows as r^(1 / dimension). The mean over the objects at the scale where it is largest; one
-    where no scale tells."""
+    """Estimate the dimension from precisions (scales, n) of perplexities that halve.
+
+    The radius of a ball of r objects grows as r^(1 / dimension). Returns the mean over the objects
+    at the scale where it is largest, or 1 if no scale has an estimate.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = 2 / np.diff(np.log2(precisions), axis=0)
-    found[~(np.isfinite(found) & (found > 0))] = np.nan
-    told = [float(np.nanmean(scale)) for scale in found if np.isfinite(scale).any()]
-    return max(told, default=1.0)
+        estimates = 2 / np.diff(np.log2(precisions), axis=0)
+    estimates[~(np.isfinite(estimates) & (estimates > 0))] = np.nan
+    means = [float(np.nanmean(scale)) for scale in estimates if np.isfinite(scale).any()]
+    return max(means, default=1.0)

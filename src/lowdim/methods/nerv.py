@@ -12,55 +12,81 @@ from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.matrices.affinities import log_conditional, log_conditional_of_pairs
 from lowdim.methods.all_pairs_divergence import AllPairsDivergenceEmbedder
+from lowdim.methods.shared_docs import ALL_PAIRS_PASSAGES, fill
 from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import AllPairsDivergence
 
 
+@fill(**ALL_PAIRS_PASSAGES)
 class NeRV(AllPairsDivergenceEmbedder):
-    """A map to look up neighbours on, with a choice of which mistake is worse: to miss a neighbour,
-    or to show a false one.
+    """Neighbour retrieval visualizer (NeRV): a trade-off between missed and false neighbours.
 
     perplexity affinities -> quasi-Newton on lambda KL(p || q) + (1 - lambda) KL(q || p)
 
-    Minimises the mean over the objects i of
+    Minimises the mean over the objects i of ::
 
         lambda KL(p_i || q_i) + (1 - lambda) KL(q_i || p_i),
         p_ij ~ exp(-d(x_i, x_j)^2 / sigma_i^2),   q_ij ~ exp(-|y_i - y_j|^2 / sigma_i^2),
 
-    both of sum one over j, with the same sigma_i, which gives p_i the perplexity asked for. The
-    first divergence generalises recall: it is large where a neighbour is missing on the map. The
-    second generalises precision: it is large where a point has a neighbour on the map that it has
-    not in the data.
+    both with sum 1 over j. The width `sigma_i`, which gives `p_i` the chosen perplexity, is the
+    same in both. The first divergence generalises recall: it is large if a neighbour in the data is
+    missed in the embedding. The second generalises precision: it is large if the embedding shows a
+    false neighbour [Venna2010]_.
 
     Parameters
     ----------
-    n_components : dimension of the map.
-    perplexity : effective number of neighbours to be retrieved.
-    trade_off : lambda, from 0 (only false neighbours count: the map tears rather than folds) to 1
-        (only missed neighbours count: stochastic neighbour embedding, whose maps overlap).
-    metric : a SciPy metric name, "gower", "nan_euclidean", a callable, or "precomputed".
-    metric_params : further arguments of the metric.
-    init : "pca", for other dissimilarities classical scaling; "random"; or an array.
-    max_iter : most iterations in all.
-    tol : iterations end when five of them together lower the objective by less than this share.
-    random_state : seed of init="random".
-    n_jobs : threads; the result does not depend on it.
-    callback : called after every iteration; a true answer stops.
-    verbose : show the progress.
+    n_components : int, default=2
+        Dimension of the embedding.
+    perplexity : float, default=20.0
+        Effective number of neighbours to be retrieved.
+    trade_off : float, default=0.5
+        The weight lambda, from 0 (only false neighbours count, so that a closed surface is torn) to
+        1 (only missed neighbours count, as in SNE, so that it is flattened).
+    $parameters
+    tol : float, default=1e-5
+        Stop when five iterations together reduce the objective by less than this fraction.
+    $run
 
     Attributes
     ----------
-    embedding_ : in the unit of the dissimilarities.
-    kl_divergence_ : the objective at the end.
-    missed_, false_ : its two parts, the means of KL(p_i || q_i) and KL(q_i || p_i).
-    history_ : the objective after each iteration.
-    n_iter_
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the training objects, in the unit of the dissimilarities.
+    kl_divergence_ : float
+        The objective at the end.
+    missed_ : float
+        The mean of `KL(p_i || q_i)`: missed neighbours.
+    false_ : float
+        The mean of `KL(q_i || p_i)`: false neighbours.
+    $attributes
 
-    As in the paper, neighbourhoods begin large and shrink: the perplexity starts at about half the
-    number of objects and is halved until it is the one asked for, up to 30 iterations each.
+    See Also
+    --------
+    SNE : The case lambda = 1, for more objects.
+    lowdim.quality.trustworthiness : How many neighbours are false.
+    lowdim.quality.continuity : How many neighbours are missed.
 
-    `transform` minimises the same divergences of a new object's own row against the map as it is; a
-    training object gets its own coordinates. Time n^2 per iteration, memory 2 n^2.
+    Notes
+    -----
+    As in the paper, neighbourhoods are large at first: the perplexity starts at about half the
+    number of objects and is halved in stages until it is the chosen one. An iteration takes n^2
+    time; memory is 2 n^2.
+
+    $transform
+
+    References
+    ----------
+    .. [Venna2010] J. Venna, J. Peltonen, K. Nybo, H. Aidos and S. Kaski, "Information retrieval
+       perspective to nonlinear dimensionality reduction for data visualization", *Journal of
+       Machine Learning Research* 11 (2010) 451-490.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, _ = lowdim.data.swiss_roll(100, random_state=0)
+    >>> precise = lowdim.NeRV(perplexity=10, trade_off=0.1).fit(X)
+    >>> complete = lowdim.NeRV(perplexity=10, trade_off=0.9).fit(X)
+    >>> precise.false_ < complete.false_
+    True
     """
 
     def __init__(
@@ -79,18 +105,20 @@ class NeRV(AllPairsDivergenceEmbedder):
         callback: Callback | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
+        super().__init__(
+            n_components,
+            metric=metric,
+            metric_params=metric_params,
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            callback=callback,
+            verbose=verbose,
+        )
         self.perplexity = perplexity
         self.trade_off = trade_off
-        self.metric = metric
-        self.metric_params = metric_params
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
 
     def _fit(self, objects: Objects) -> None:
         wanted = checks.real(self.perplexity, "perplexity", 1)
@@ -100,7 +128,7 @@ class NeRV(AllPairsDivergenceEmbedder):
                 "number of neighbours."
             )
         checks.real(self.trade_off, "trade_off", 0, 1)
-        D, start, kinds = self._prepare(objects)
+        D, start, groups = self._prepare(objects)
         beta = log_conditional_of_pairs(D, wanted)[1]
         typical = float(np.median(beta[beta > 0])) if beta.any() else 1.0
         self._fitted_unit = self._fitted_largest / np.sqrt(typical)
@@ -108,7 +136,7 @@ class NeRV(AllPairsDivergenceEmbedder):
         while 2 * perplexities[0] <= len(D) / 2:
             perplexities.insert(0, 2 * perplexities[0])
         stages = self._stages(D, perplexities, typical)
-        last = self._descend(stages, len(perplexities), start * np.sqrt(typical), kinds, D.dtype)
+        last = self._descend(stages, len(perplexities), start * np.sqrt(typical), groups, D.dtype)
         self.missed_, self.false_ = last.divergences(self.embedding_ / self._fitted_unit)
 
     def _stages(

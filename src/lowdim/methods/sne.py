@@ -4,59 +4,57 @@ from __future__ import annotations
 
 from lowdim.backends.similarity import Similarity
 from lowdim.matrices.affinities import conditional_matrix
+from lowdim.methods.shared_docs import SNE_PASSAGES, fill
 from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import RowDivergence
 
 
+@fill(**SNE_PASSAGES)
 class SNE(StochasticNeighborEmbedder):
-    """A map on which each object has the neighbours it has in the data, with their probabilities.
+    """Stochastic neighbour embedding (SNE).
 
     perplexity affinities, row by row -> descend(attract P, repel Gaussian kernel)
 
-    Minimises the mean over i of KL(P_i || Q_i) with p_{j|i} Gaussian affinities of a given
-    perplexity and q_{j|i} proportional to exp(-|y_i - y_j|^2), each row of sum one.
+    Gives each object the same neighbours, with the same probabilities, as in the data. Minimises
+    the mean over i of `KL(P_i || Q_i)`, where ::
+
+        q_{j|i} ~ exp(-|y_i - y_j|^2)
+
+    and `p_{j|i}` are Gaussian affinities of a given perplexity; each row has the sum 1
+    [Hinton2002]_.
 
     Parameters
     ----------
-    n_components : dimension of the map.
-    perplexity : effective number of neighbours; a list of them is averaged, which keeps both small
-        and large neighbourhoods (Kobak and Berens 2019).
-    early_exaggeration : factor on the attraction in the first 250 iterations.
-    learning_rate : "auto", n / exaggeration / 4 in each of the two phases; or a number.
-    max_iter : most iterations, those of the early exaggeration included.
-    n_iter_without_progress : stop after so many iterations without a lower divergence (looked at
-        every 50); -1 never stops.
-    min_grad_norm : stop where the gradient's norm is below this.
-    metric : a SciPy metric name, "gower", "nan_euclidean", a callable, or "precomputed".
-    metric_params : further arguments of the metric.
-    init : "pca" (for dissimilarities classical scaling), "spectral", "random", or an array.
-    verbose : show the progress.
-    random_state : seed of init="random", and of approximate neighbours.
-    method : how the repulsion is computed. "exact" over all pairs, with affinities of all pairs;
-        "barnes_hut", a tree, for up to three dimensions; "fft", a field on a grid, for one or two;
-        "auto" takes all pairs of few points, then the tree, and the grid for many.
-    angle : of method="barnes_hut": a cell acts as a whole where its size is less than this share of
-        its distance.
-    exaggeration : factor on the attraction after the first 250 iterations; above one clusters
-        contract.
-    n_jobs : threads; the result does not depend on it.
-    callback : called after every iteration; a true answer stops.
+    $parameters
 
     Attributes
     ----------
-    embedding_
-    kl_divergence_ : the divergence at the end.
-    affinities_ : P, a sparse matrix.
-    history_ : (iteration, divergence) every 50 iterations.
-    n_iter_, learning_rate_
+    $attributes
 
-    `transform` places a new object so that the probabilities of its own nearest training objects
-    (perplexity 5, or less if that was asked for) are best kept while the map stands still; a
-    training object gets its own coordinates. Sizes of clusters and gaps between them mean little on
-    such a map. More than 1,000 points descend in float32 unless method="exact". Time n log n beside
-    the neighbour search; method="exact" takes n^2 time and memory.
+    See Also
+    --------
+    SymmetricSNE : The same with one probability for each pair.
+    TSNE : A heavy-tailed kernel in the embedding, which separates clusters.
+
+    Notes
+    -----
+    $notes
+
+    References
+    ----------
+    .. [Hinton2002] G. E. Hinton and S. T. Roweis, "Stochastic neighbor embedding", *Advances in
+       Neural Information Processing Systems* 15 (2002) 857-864.
+    $references
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lowdim import SNE
+    >>> X = load_digits().data[:200]
+    >>> SNE(perplexity=20, max_iter=300, random_state=0).fit_transform(X).shape
+    (200, 2)
     """
 
     @property
@@ -64,5 +62,6 @@ class SNE(StochasticNeighborEmbedder):
         return Similarity("gaussian")
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        P = conditional_matrix(graph, self._perplexities(graph.n_objects))
-        self._descend(objects, graph, P, RowDivergence)
+        P = conditional_matrix(graph, self._perplexities(objects.n))
+        divergence = self._divergence(RowDivergence, P)
+        self._descend(divergence, self._start(objects, graph))

@@ -1,4 +1,4 @@
-"""What SNE, symmetric SNE, t-SNE and weighted t-SNE share: affinities in, a descent on forces."""
+"""What SNE, symmetric SNE, t-SNE and weighted t-SNE share: start, descent and transform."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from lowdim.solvers.repulsion import choose_repulsion
 from lowdim.solvers.starts import layout_start
 
 METHODS = ("auto", "exact", "barnes_hut", "fft")
-PRECISE_UP_TO = 1000  # points up to which the descent is as precise as the data
-EARLY, EARLY_MOMENTUM, MOMENTUM = 250, 0.5, 0.8
-UNFOLDED = 100  # iterations after which neighbours have found each other for the first time
-NEW_PERPLEXITY = 5.0  # of new objects, whose place a few near neighbours tell best
+PRECISE_UP_TO = 1000  # points up to which the descent has the precision of the data
+NEVER = 10**9  # iterations
+EARLY = 250  # iterations with early exaggeration
+EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
+UNFOLDED = 100  # iterations after which neighbours lie near each other for the first time
+NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their position best
 
 
 class StochasticNeighborEmbedder(NeighborEmbedder):
-    """An embedder that finds a map on which the neighbours' probabilities are those of the data.
+    """An embedder that matches the probabilities of being neighbours in the data and the embedding.
 
-    The parameters here mean the same in every such method; a method with more of them has an
-    `__init__` of its own.
+    A method computes affinities in `_fit_graph`, builds its objective with `_divergence` and
+    minimises it with `_descend`. A method with further parameters has its own `__init__`.
     """
 
     affinities_: Any
@@ -56,13 +58,13 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         init: Any = "pca",
-        verbose: int = 0,
         random_state: Any = None,
         method: str = "auto",
         angle: float = 0.5,
         exaggeration: float = 1.0,
         n_jobs: int | None = None,
         callback: Callback | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.perplexity = perplexity
@@ -74,27 +76,41 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self.metric = metric
         self.metric_params = metric_params
         self.init = init
-        self.verbose = verbose
         self.random_state = random_state
         self.method = method
         self.angle = angle
         self.exaggeration = exaggeration
         self.n_jobs = n_jobs
         self.callback = callback
+        self.verbose = verbose
 
     @property
     def _similarity(self) -> Similarity:
-        """How similar two points of the map are."""
+        """The kernel of the embedding."""
         raise NotImplementedError
 
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
+        self._check_parameters(objects.n)
+        super()._fit(objects, graph, **arguments)
+
+    def _check_parameters(self, n: int) -> None:
+        self._perplexities(n)
+        self._check_n_components(n)
+        checks.choice(self.method, "method", METHODS)
+        checks.real(self.angle, "angle", 0, 1)
+        checks.real(self.early_exaggeration, "early_exaggeration", 1)
+        checks.real(self.exaggeration, "exaggeration", 0, open_low=True)
+        checks.integer(self.max_iter, "max_iter", 1)
+        checks.integer(self.n_iter_without_progress, "n_iter_without_progress", -1)
+        checks.real(self.min_grad_norm, "min_grad_norm", 0)
+
     def _n_wanted(self, n: int) -> int:
-        most = max(self._perplexities(n))
         if self.method == "exact":
             return n - 1
-        return min(n - 1, int(3 * most))
+        return min(n - 1, int(3 * max(self._perplexities(n))))
 
     def _perplexities(self, n: int) -> list[float]:
-        """The perplexities asked for, checked against the number of objects."""
+        """The perplexities as a list, checked against the number of objects."""
         given = self.perplexity
         if isinstance(given, str | bytes) or not np.all(np.isreal(np.asarray(given))):
             raise TypeError(f"perplexity must be a number or a list of numbers, got {given!r}.")
@@ -111,42 +127,28 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
             )
         return values
 
-    def _descend(
-        self,
-        objects: Objects,
-        graph: NeighborGraph,
-        P: Any,
-        divergence: Callable[..., ForceField],
-    ) -> None:
-        """Minimise `divergence(P, similarity, repulsion)` to `embedding_`.
-
-        Few points move in the data's precision, many in float32.
-        """
-        checks.choice(self.method, "method", METHODS)
-        angle = checks.real(self.angle, "angle", 0, 1)
-        self._check_descent()
-        n, k = objects.n, self._check_n_components(objects.n)
-        repulsion = choose_repulsion(self.method, self._similarity, n, k, angle)
-        precise = self.method == "exact" or n <= PRECISE_UP_TO
-        dtype = P.dtype if precise else np.dtype(np.float32)
-        objective = divergence(P.astype(dtype, copy=False), self._similarity, repulsion)
-        random = check_random_state(self.random_state)
-        start = layout_start(self.init, k, objects, graph, random)
+    def _divergence(self, kind: Callable[..., ForceField], P: Any, **arguments: Any) -> ForceField:
+        """The objective `kind(P, kernel, repulsion, ...)` of the affinities P."""
         self.affinities_ = P
-        self._follow(objective, np.array(start, dtype=dtype, order="C"))
-        self.embedding_ = self.embedding_.astype(P.dtype, copy=False)
+        dim, kernel = int(self.n_components), self._similarity
+        repulsion = choose_repulsion(self.method, kernel, P.shape[0], dim, float(self.angle))
+        return kind(P.astype(self._working_dtype, copy=False), kernel, repulsion, **arguments)
 
-    def _check_descent(self) -> None:
-        checks.real(self.early_exaggeration, "early_exaggeration", 1)
-        checks.real(self.exaggeration, "exaggeration", 0, open_low=True)
-        checks.integer(self.max_iter, "max_iter", 1)
-        checks.integer(self.n_iter_without_progress, "n_iter_without_progress", -1)
-        checks.real(self.min_grad_norm, "min_grad_norm", 0)
+    @property
+    def _working_dtype(self) -> np.dtype[Any]:
+        """The precision of the descent: that of the data for few points, float32 for many."""
+        P = self.affinities_
+        precise = self.method == "exact" or P.shape[0] <= PRECISE_UP_TO
+        return np.dtype(P.dtype if precise else np.float32)
 
-    def _follow(self, objective: ForceField, start: Array) -> None:
-        """Follow the gradient from the start to `embedding_`, first with attraction exaggerated."""
-        n = len(start)
-        early = min(EARLY, self.max_iter)
+    def _start(self, objects: Objects, graph: NeighborGraph) -> Array:
+        random = check_random_state(self.random_state)
+        start = layout_start(self.init, int(self.n_components), objects, graph, random)
+        return np.array(start, dtype=self._working_dtype, order="C")
+
+    def _descend(self, divergence: ForceField, start: Array) -> None:
+        """Minimise the divergence to `embedding_`, first with exaggerated attraction."""
+        n, early = len(start), min(EARLY, self.max_iter)
         self.learning_rate_ = learning_rate(self.learning_rate, n, self.early_exaggeration)
         late = learning_rate(self.learning_rate, n, max(self.exaggeration, 1.0))
         first = min(UNFOLDED, early)
@@ -157,17 +159,17 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         ]
         patience = self.n_iter_without_progress
         descent = Descent(
-            objective,
+            divergence,
             start,
             self.min_grad_norm,
-            10**9 if patience < 0 else patience,
+            NEVER if patience < 0 else patience,
         )
         descend(descent, phases, self._monitor(self.max_iter), fallback=start.copy())
-        objective.exaggeration = 1.0
-        self.kl_divergence_ = float(objective(descent.Y)[0])
+        divergence.exaggeration = 1.0
+        self.kl_divergence_ = float(divergence(descent.Y)[0])
         self.n_iter_ = descent.iteration
         self.history_ = np.array(descent.history).reshape(-1, 2)
-        self.embedding_ = descent.embedding
+        self.embedding_ = descent.embedding.astype(self.affinities_.dtype, copy=False)
 
     def _transform(self, new: NewObjects) -> Array:
         n = len(self.embedding_)

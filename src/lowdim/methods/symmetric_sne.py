@@ -4,60 +4,58 @@ from __future__ import annotations
 
 from lowdim.backends.similarity import Similarity
 from lowdim.matrices.affinities import conditional_matrix, joint
+from lowdim.methods.shared_docs import SNE_PASSAGES, fill
 from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import PairDivergence
 
 
+@fill(**SNE_PASSAGES)
 class SymmetricSNE(StochasticNeighborEmbedder):
-    """A map on which pairs of neighbours are as probable as in the data, by Gaussian similarity.
+    """Symmetric stochastic neighbour embedding.
 
     perplexity affinities -> descend(attract P, repel Gaussian kernel)
 
-    Minimises KL(P || Q) with p_ij = (p_{j|i} + p_{i|j}) / 2n Gaussian affinities of a given
-    perplexity and q_ij proportional to exp(-|y_i - y_j|^2): t-SNE without the heavy tail that gives
-    clusters room, so that they crowd.
+    Matches the probabilities of pairs of objects to be neighbours, with a Gaussian kernel in the
+    embedding. Minimises `KL(P || Q)` with ::
+
+        p_ij = (p_{j|i} + p_{i|j}) / 2n,
+        q_ij ~ exp(-|y_i - y_j|^2),
+
+    where `p_{j|i}` are Gaussian affinities of a given perplexity [Cook2007]_. It is t-SNE without
+    the heavy tail of the kernel, so that clusters are less separated.
 
     Parameters
     ----------
-    n_components : dimension of the map.
-    perplexity : effective number of neighbours; a list of them is averaged, which keeps both small
-        and large neighbourhoods (Kobak and Berens 2019).
-    early_exaggeration : factor on the attraction in the first 250 iterations.
-    learning_rate : "auto", n / exaggeration / 4 in each of the two phases; or a number.
-    max_iter : most iterations, those of the early exaggeration included.
-    n_iter_without_progress : stop after so many iterations without a lower divergence (looked at
-        every 50); -1 never stops.
-    min_grad_norm : stop where the gradient's norm is below this.
-    metric : a SciPy metric name, "gower", "nan_euclidean", a callable, or "precomputed".
-    metric_params : further arguments of the metric.
-    init : "pca" (for dissimilarities classical scaling), "spectral", "random", or an array.
-    verbose : show the progress.
-    random_state : seed of init="random", and of approximate neighbours.
-    method : how the repulsion is computed. "exact" over all pairs, with affinities of all pairs;
-        "barnes_hut", a tree, for up to three dimensions; "fft", a field on a grid, for one or two;
-        "auto" takes all pairs of few points, then the tree, and the grid for many.
-    angle : of method="barnes_hut": a cell acts as a whole where its size is less than this share of
-        its distance.
-    exaggeration : factor on the attraction after the first 250 iterations; above one clusters
-        contract.
-    n_jobs : threads; the result does not depend on it.
-    callback : called after every iteration; a true answer stops.
+    $parameters
 
     Attributes
     ----------
-    embedding_
-    kl_divergence_ : the divergence at the end.
-    affinities_ : P, a sparse matrix.
-    history_ : (iteration, divergence) every 50 iterations.
-    n_iter_, learning_rate_
+    $attributes
 
-    `transform` places a new object so that the probabilities of its own nearest training objects
-    (perplexity 5, or less if that was asked for) are best kept while the map stands still; a
-    training object gets its own coordinates. Sizes of clusters and gaps between them mean little on
-    such a map. More than 1,000 points descend in float32 unless method="exact". Time n log n beside
-    the neighbour search; method="exact" takes n^2 time and memory.
+    See Also
+    --------
+    SNE : One distribution for each object instead of one for all pairs.
+    TSNE : A heavy-tailed kernel in the embedding, which separates clusters.
+
+    Notes
+    -----
+    $notes
+
+    References
+    ----------
+    .. [Cook2007] J. Cook, I. Sutskever, A. Mnih and G. Hinton, "Visualizing similarity data with a
+       mixture of maps", *Artificial Intelligence and Statistics* (2007) 67-74.
+    $references
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lowdim import SymmetricSNE
+    >>> X = load_digits().data[:200]
+    >>> SymmetricSNE(perplexity=20, max_iter=300, random_state=0).fit_transform(X).shape
+    (200, 2)
     """
 
     @property
@@ -65,6 +63,6 @@ class SymmetricSNE(StochasticNeighborEmbedder):
         return Similarity("gaussian")
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        perplexities = self._perplexities(graph.n_objects)
-        P = joint(conditional_matrix(graph, perplexities))
-        self._descend(objects, graph, P, PairDivergence)
+        P = joint(conditional_matrix(graph, self._perplexities(objects.n)))
+        divergence = self._divergence(PairDivergence, P)
+        self._descend(divergence, self._start(objects, graph))

@@ -8,61 +8,71 @@ from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.callbacks import Callback
 from lowdim.matrices.affinities import conditional_matrix, joint
+from lowdim.methods.shared_docs import SNE_PASSAGES, fill
 from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import PairDivergence
 
 
+@fill(**SNE_PASSAGES)
 class TSNE(StochasticNeighborEmbedder):
-    """A map on which near neighbours stay near, by matching probabilities of being neighbours.
+    """t-distributed stochastic neighbour embedding (t-SNE).
 
     perplexity affinities -> descend(attract P, repel Student kernel)
 
-    Minimises KL(P || Q) with p_ij = (p_{j|i} + p_{i|j}) / 2n Gaussian affinities of a given
-    perplexity and q_ij proportional to (1 + |y_i - y_j|^2 / dof)^(-(dof + 1) / 2).
+    Places near neighbours near each other, by matching the probabilities of pairs of objects to be
+    neighbours in the data (P) and in the embedding (Q). Minimises `KL(P || Q)` with ::
+
+        p_ij = (p_{j|i} + p_{i|j}) / 2n,
+        q_ij ~ (1 + |y_i - y_j|^2 / dof)^(-(dof + 1) / 2),
+
+    where `p_{j|i}` are Gaussian affinities of a given perplexity [Maaten2008]_.
 
     Parameters
     ----------
-    n_components : dimension of the map.
-    perplexity : effective number of neighbours; a list of them is averaged, which keeps both small
-        and large neighbourhoods (Kobak and Berens 2019).
-    early_exaggeration : factor on the attraction in the first 250 iterations.
-    learning_rate : "auto", n / exaggeration / 4 in each of the two phases; or a number.
-    max_iter : most iterations, those of the early exaggeration included.
-    n_iter_without_progress : stop after so many iterations without a lower divergence (looked at
-        every 50); -1 never stops.
-    min_grad_norm : stop where the gradient's norm is below this.
-    metric : a SciPy metric name, "gower", "nan_euclidean", a callable, or "precomputed".
-    metric_params : further arguments of the metric.
-    init : "pca" (for dissimilarities classical scaling), "spectral", "random", or an array.
-    verbose : show the progress.
-    random_state : seed of init="random", and of approximate neighbours.
-    method : how the repulsion is computed. "exact" over all pairs, with affinities of all pairs;
-        "barnes_hut", a tree, for up to three dimensions; "fft", a field on a grid, for one or two;
-        "auto" takes all pairs of few points, then the tree, and the grid for many.
-    angle : of method="barnes_hut": a cell acts as a whole where its size is less than this share of
-        its distance.
-    dof : degrees of freedom of Student's kernel; None is max(n_components - 1, 1). Less than one
-        shows finer clusters (Kobak et al. 2020).
-    exaggeration : factor on the attraction after the first 250 iterations; above one clusters
-        contract.
-    n_jobs : threads; the result does not depend on it.
-    callback : called after every iteration; a true answer stops.
+    $parameters
+    $dof
 
     Attributes
     ----------
-    embedding_
-    kl_divergence_ : the divergence at the end.
-    affinities_ : P, a sparse matrix.
-    history_ : (iteration, divergence) every 50 iterations.
-    n_iter_, learning_rate_
+    $attributes
 
-    `transform` places a new object so that the probabilities of its own nearest training objects
-    (perplexity 5, or less if that was asked for) are best kept while the map stands still; a
-    training object gets its own coordinates. Sizes of clusters and gaps between them mean little on
-    such a map. More than 1,000 points descend in float32 unless method="exact". Time n log n beside
-    the neighbour search; method="exact" takes n^2 time and memory.
+    See Also
+    --------
+    WeightedTSNE : t-SNE with an importance of each object.
+    MultiscaleSNE : Neighbourhoods of all sizes, without a perplexity.
+    UMAP : A faster layout with similar results.
+
+    Notes
+    -----
+    $notes
+
+    The repulsion by a tree is that of [Maaten2014]_, by interpolation on a grid that of
+    [Linderman2019]_; `dof` below 1 is described in [Kobak2020]_.
+
+    References
+    ----------
+    .. [Maaten2008] L. van der Maaten and G. Hinton, "Visualizing data using t-SNE", *Journal of
+       Machine Learning Research* 9 (2008) 2579-2605.
+    .. [Maaten2014] L. van der Maaten, "Accelerating t-SNE using tree-based algorithms", *Journal of
+       Machine Learning Research* 15 (2014) 3221-3245.
+    .. [Linderman2019] G. C. Linderman et al., "Fast interpolation-based t-SNE for improved
+       visualization of single-cell RNA-seq data", *Nature Methods* 16 (2019) 243-245.
+    .. [Kobak2020] D. Kobak et al., "Heavy-tailed kernels reveal a finer cluster structure in t-SNE
+       visualisations", *Machine Learning and Knowledge Discovery in Databases* (2020) 124-139.
+    $references
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lowdim import TSNE
+    >>> X = load_digits().data[:200]
+    >>> tsne = TSNE(perplexity=20, max_iter=300, random_state=0).fit(X)
+    >>> tsne.embedding_.shape
+    (200, 2)
+    >>> tsne.transform(X[:3]).shape
+    (3, 2)
     """
 
     def __init__(
@@ -78,33 +88,35 @@ class TSNE(StochasticNeighborEmbedder):
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         init: Any = "pca",
-        verbose: int = 0,
         random_state: Any = None,
         method: str = "auto",
         angle: float = 0.5,
-        dof: float | None = None,
         exaggeration: float = 1.0,
         n_jobs: int | None = None,
         callback: Callback | None = None,
+        verbose: int = 0,
+        dof: float | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.early_exaggeration = early_exaggeration
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.n_iter_without_progress = n_iter_without_progress
-        self.min_grad_norm = min_grad_norm
-        self.metric = metric
-        self.metric_params = metric_params
-        self.init = init
-        self.verbose = verbose
-        self.random_state = random_state
-        self.method = method
-        self.angle = angle
+        super().__init__(
+            n_components,
+            perplexity=perplexity,
+            early_exaggeration=early_exaggeration,
+            learning_rate=learning_rate,
+            max_iter=max_iter,
+            n_iter_without_progress=n_iter_without_progress,
+            min_grad_norm=min_grad_norm,
+            metric=metric,
+            metric_params=metric_params,
+            init=init,
+            random_state=random_state,
+            method=method,
+            angle=angle,
+            exaggeration=exaggeration,
+            n_jobs=n_jobs,
+            callback=callback,
+            verbose=verbose,
+        )
         self.dof = dof
-        self.exaggeration = exaggeration
-        self.n_jobs = n_jobs
-        self.callback = callback
 
     @property
     def _similarity(self) -> Similarity:
@@ -112,6 +124,6 @@ class TSNE(StochasticNeighborEmbedder):
         return Similarity("student", checks.real(dof, "dof", 0, open_low=True))
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        perplexities = self._perplexities(graph.n_objects)
-        P = joint(conditional_matrix(graph, perplexities))
-        self._descend(objects, graph, P, PairDivergence)
+        P = joint(conditional_matrix(graph, self._perplexities(objects.n)))
+        divergence = self._divergence(PairDivergence, P)
+        self._descend(divergence, self._start(objects, graph))

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import column_or_1d
 
 from lowdim import checks
 from lowdim.base import NeighborEmbedder
@@ -15,10 +14,8 @@ from lowdim.checks import Array
 from lowdim.extend.membership import place_by_membership
 from lowdim.matrices.fuzzy import (
     FuzzyGraph,
-    directed,
     fuzzy_graph,
-    intersect,
-    intersect_labels,
+    intersect_targets,
     log_radii,
     new_memberships,
 )
@@ -26,7 +23,8 @@ from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.neighbors import neighbors
 from lowdim.relations.new_objects import NewObjects
-from lowdim.relations.objects import GivenGraph, Objects, objects_of
+from lowdim.relations.objects import GivenGraph, Objects
+from lowdim.relations.precomputed import lists_without_self
 from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out
 from lowdim.solvers.spectral_start import spectral_start
 from lowdim.solvers.starts import given_start, spread_out
@@ -34,64 +32,161 @@ from lowdim.solvers.svd import principal_scores
 
 STARTS = ("spectral", "pca", "random")
 SIZE, NOISE = 10.0, 1e-5  # extent of a start along every axis, and the noise on it in its units
-LARGE = 10_000  # objects above which fewer epochs do
+LARGE = 10_000  # objects above which fewer epochs suffice
+EPOCHS, EPOCHS_IF_LARGE, EPOCHS_FOR_DENSITY = 500, 200, 200  # umap-learn's defaults
+NEW_EPOCHS = 100  # of `transform`, as in umap-learn
 
 
 class UMAP(NeighborEmbedder):
-    """Neighbours kept together, all others pushed apart: a fuzzy graph laid out by cross-entropy.
+    """Uniform manifold approximation and projection (UMAP).
 
     k-NN -> fuzzy graph -> cross-entropy layout
 
-    Names and meanings are umap-learn's; its other output metrics, `transform_mode` and `unique` are
-    not there.
+    Represents the neighbours of all objects by one weighted graph and places the objects so that
+    linked ones attract and others repel each other [McInnes2018]_. Parameters and their meaning are
+    those of umap-learn; its `output_metric`, `transform_mode` and `unique` are not available.
 
     Parameters
     ----------
-    n_neighbors : size of a neighbourhood, the object itself counted: small for detail, large
-        for an overview.
-    n_components : dimension of the map.
-    metric, metric_kwds : how neighbours are measured; "precomputed" for dissimilarities, a sparse
-        graph of distances, or a `NeighborGraph`.
-    n_epochs : of the layout; None: 500, above 10,000 objects 200, with densmap 200 more.
-    learning_rate : the first epoch's step, in units of the step that the pulls' stiffness allows.
-    init : "spectral" (smooth modes of the graph), "pca", "random", or an array of coordinates. All
-        are stretched to the same size.
-    min_dist, spread : how tightly points may lie on the map, and its scale.
-    n_jobs : threads; the result does not depend on it.
-    set_op_mix_ratio : 1: an edge is kept by the fuzzy union of its ends' opinions, 0: by their
-        intersection.
-    local_connectivity : number of nearest neighbours that belong fully.
-    repulsion_strength, negative_sample_rate : their product weighs repulsion. The rate is also
-        that of the points drawn to push a vertex, 16 an epoch for 5.
-    a, b : of the curve 1 / (1 + a d^2b); None: fitted to min_dist and spread.
-    random_state : seed; None: 0. Same seed, same map, for any number of threads.
-    target_n_neighbors : of targets that are numbers; -1: n_neighbors.
-    target_metric : "categorical" (y are labels, -1 unknown) or a metric of the targets.
-    target_metric_kwds : further arguments of it.
-    target_weight : 0: only the data counts, 1: only the targets.
-    transform_seed : of the points that new objects meet.
-    densmap : also keep the density (Narayan, Berger and Cho 2021): radii of neighbourhoods on the
-        map are to be correlated with those in the data.
-    dens_lambda, dens_frac, dens_var_shift : weight of that, the share of the epochs (the last) in
-        which it counts, and a constant added to the variance of the map's radii.
-    output_dens : compute `rad_orig_` and `rad_emb_`; fit_transform then returns all three.
-    disconnection_distance : neighbours at this distance or beyond are none. Objects left without
-        any get NaN.
-    precomputed_knn : (indices, distances), each object its own first neighbour, as of umap-learn;
-        see also `fit(X, graph=...)`.
-    verbose, callback : a progress bar; a function of the state after every epoch, which may stop.
-    low_memory, transform_queue_size, angular_rp_forest, force_approximation_algorithm, tqdm_kwds :
-        kept for compatibility, without effect.
+    n_neighbors : int, default=15
+        Size of a neighbourhood, including the object itself: small for detail, large for the
+        overall structure.
+    n_components : int, default=2
+        Dimension of the embedding.
+    metric : str or callable, default="euclidean"
+        Dissimilarity between two objects: the name of a SciPy metric, "gower", "nan_euclidean",
+        "haversine", a function of two objects, or "precomputed" if X holds dissimilarities, a
+        sparse graph of them, or a `NeighborGraph`.
+    metric_kwds : dict, default=None
+        Further arguments of the metric.
+    n_epochs : int, default=None
+        Number of epochs of the layout. None is 500, or 200 for more than 10,000 objects, and 200
+        more with `densmap`.
+    learning_rate : float, default=1.0
+        Step size of the first epoch, relative to the largest step at which the attraction is
+        stable.
+    init : {"spectral", "pca", "random"} or array, default="spectral"
+        Initial coordinates, of shape (n_samples, n_components) if given as an array. They are
+        scaled to the same extent in each case.
+    min_dist : float, default=0.1
+        Minimum distance between points in the embedding: small values allow dense clusters.
+    spread : float, default=1.0
+        Scale of the embedding.
+    n_jobs : int, default=-1
+        Number of threads; -1 takes all. The result does not depend on it.
+    set_op_mix_ratio : float, default=1.0
+        How the two weights of an edge are combined, from 1 (fuzzy union) to 0 (intersection).
+    local_connectivity : float, default=1.0
+        Number of nearest neighbours with membership 1.
+    repulsion_strength : float, default=1.0
+        Weight of the repulsion.
+    negative_sample_rate : float, default=5
+        Further factor of the repulsion, and of the number of points sampled for it: 16 for each
+        point and epoch at the default 5.
+    a : float, default=None
+        Parameter of the kernel 1 / (1 + a d^(2b)); None fits it to `min_dist` and `spread`.
+    b : float, default=None
+        The other parameter of the kernel; None fits it too.
+    random_state : int, RandomState or None, default=None
+        Seed; None is 0. The same seed gives the same result for any number of threads.
+    target_n_neighbors : int, default=-1
+        Size of a neighbourhood of numeric targets; -1 is `n_neighbors`.
+    target_metric : str or callable, default="categorical"
+        "categorical" if the targets are labels (-1 for unknown), else a metric of the targets.
+    target_metric_kwds : dict, default=None
+        Further arguments of the metric of the targets.
+    target_weight : float, default=0.5
+        From 0 (only the data count) to 1 (only the targets count).
+    transform_seed : int, default=42
+        Seed of the points sampled by `transform`.
+    densmap : bool, default=False
+        Whether to preserve local densities too (densMAP): the radii of neighbourhoods in the
+        embedding are made to correlate with those in the data.
+    dens_lambda : float, default=2.0
+        Weight of the density term.
+    dens_frac : float, default=0.3
+        Fraction of the epochs, the last ones, in which the density term is used.
+    dens_var_shift : float, default=0.1
+        Constant added to the variance of the radii in the embedding.
+    output_dens : bool, default=False
+        Whether to compute `rad_orig_` and `rad_emb_`, which `fit_transform` then returns too.
+    disconnection_distance : float, default=None
+        Neighbours at this distance or farther are ignored. Objects without neighbours get the
+        coordinates NaN.
+    precomputed_knn : tuple of (indices, distances), default=(None, None, None)
+        Neighbours of each object, including the object itself, in the format of umap-learn. See
+        also the argument `graph` of `fit`.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+    callback : callable, default=None
+        Function that is called with the state after every epoch; the fit stops when it returns
+        True.
+    low_memory : bool, default=True
+        No effect; accepted for compatibility with umap-learn.
+    transform_queue_size : float, default=4.0
+        No effect; accepted for compatibility with umap-learn.
+    angular_rp_forest : bool, default=False
+        No effect; accepted for compatibility with umap-learn.
+    force_approximation_algorithm : bool, default=False
+        No effect; accepted for compatibility with umap-learn.
+    tqdm_kwds : dict, default=None
+        No effect; accepted for compatibility with umap-learn.
 
     Attributes
     ----------
-    embedding_ : coordinates. graph_ : the fuzzy graph, a CSR matrix of memberships.
-    a_, b_, n_iter_ : curve and epochs used. rad_orig_, rad_emb_ : log radii (see output_dens).
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the training objects.
+    graph_ : sparse array of shape (n_samples, n_samples)
+        The fuzzy graph.
+    a_, b_ : float
+        Parameters of the kernel.
+    n_iter_ : int
+        Number of epochs.
+    rad_orig_ : array of shape (n_samples,)
+        Logarithms of the radii of neighbourhoods in the data, with `densmap` or `output_dens`.
+    rad_emb_ : array of shape (n_samples,)
+        The same in the embedding, with `output_dens`.
+    n_features_in_ : int
+        Number of features seen in `fit`.
 
-    `fit(X, y)` is supervised. `transform` lets new objects move on the map, which stands still, by
-    the objective that made it, as if they had been among the data; equal to a training object they
-    get its coordinates. `inverse_transform` is barycentric. An epoch takes time in n k, memory is
-    n k. Up to 512 objects all push each other and nothing is random but the noise on the start.
+    See Also
+    --------
+    TSNE : Preserves the nearest neighbours better and takes more time.
+    DiffusionMap : Preserves continuous structure such as branches.
+
+    Notes
+    -----
+    `fit(X, y)` is supervised. Time of an epoch and memory are proportional to n k, in addition to
+    the neighbour search. Up to 512 objects all repel each other, and only the noise added to the
+    start is random.
+
+    `transform` keeps the training objects fixed and minimises the objective over the coordinates of
+    new objects, as if they had been part of the data. `transform(X_train)` returns exactly
+    `embedding_`: an object at distance zero from a training object gets the coordinates of that
+    object. `inverse_transform` interpolates between training vectors (barycentric weights).
+
+    The density term is that of densMAP [Narayan2021]_.
+
+    References
+    ----------
+    .. [McInnes2018] L. McInnes, J. Healy and J. Melville, "UMAP: uniform manifold approximation and
+       projection for dimension reduction", arXiv 1802.03426 (2018).
+    .. [Narayan2021] A. Narayan, B. Berger and H. Cho, "Assessing single-cell transcriptomic
+       variability through density-preserving data visualization", *Nature Biotechnology* 39 (2021)
+       765-774.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lowdim import UMAP
+    >>> X, y = load_digits(return_X_y=True)
+    >>> umap = UMAP(n_neighbors=10, n_epochs=100).fit(X[:200])
+    >>> umap.embedding_.shape
+    (200, 2)
+    >>> umap.transform(X[200:203]).shape
+    (3, 2)
+    >>> UMAP(n_neighbors=10, n_epochs=100).fit(X[:200], y[:200]).embedding_.shape  # supervised
+    (200, 2)
     """
 
     def __init__(
@@ -172,253 +267,238 @@ class UMAP(NeighborEmbedder):
         self.tqdm_kwds = tqdm_kwds
 
     def fit(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Self:
-        """Compute `embedding_` from the objects X and, where given, their targets y.
+        """Compute `embedding_` from the objects X and, if given, their targets y.
 
         Parameters
         ----------
-        X : array, DataFrame or sparse matrix (n_samples, n_features); with metric="precomputed"
-            a matrix of dissimilarities, a sparse graph of them, or a `NeighborGraph`.
-        y : labels, -1 for unknown ones; or numbers, if `target_metric` is a metric; or None.
-        graph : the neighbour graph of X from `lowdim.neighbors`, with at least n_neighbors - 1
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            One object a row; with metric="precomputed" a matrix of dissimilarities, a sparse graph
+            of them, or a `NeighborGraph`.
+        y : array of shape (n_samples,) or (n_samples, n_targets), default=None
+            Labels, -1 for unknown ones; or numbers if `target_metric` is a metric.
+        graph : NeighborGraph, default=None
+            The neighbour graph of X from `lowdim.neighbors`, with at least n_neighbors - 1
             neighbours, to be used instead of computing it.
+
+        Returns
+        -------
+        self
         """
         return self._fit_to(X, graph=graph, targets=y)
 
     def fit_transform(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Any:
-        """Fit to X and return `embedding_`, with `output_dens` also `rad_orig_` and `rad_emb_`."""
+        """Fit to X and return `embedding_`; the parameters are those of `fit`.
+
+        With `output_dens` the result is the tuple `embedding_`, `rad_orig_`, `rad_emb_`.
+        """
         self.fit(X, y, graph=graph)
         if self.output_dens:
             return self.embedding_, self.rad_orig_, self.rad_emb_
         return self.embedding_
 
+    # --- parameters ---------------------------------------------------------------------------
+
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
         return self.metric, dict(self.metric_kwds or {})
 
-    # --- neighbours ------------------------------------------------------------------------
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
+        self._check_parameters(objects.n)
+        super()._fit(objects, graph, **arguments)
 
-    def _n_wanted(self, n: int) -> int:
-        asked = checks.integer(self.n_neighbors, "n_neighbors", 2)
-        if asked > n:
+    def _check_parameters(self, n: int) -> None:
+        self._check_n_components(n)
+        k = checks.integer(self.n_neighbors, "n_neighbors", 2)
+        if k > n:
             checks.warn(
-                f"n_neighbors={asked} is larger than the number of objects: all {n} of them are "
+                f"n_neighbors={k} is larger than the number of objects: all {n} of them are "
                 "each other's neighbours."
             )
-        return min(asked, n) - 1
-
-    def _neighbor_graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
-        if given is None and not isinstance(objects, GivenGraph):
-            given = self._precomputed_graph(objects)
-        return super()._neighbor_graph(objects, given)
-
-    def _precomputed_graph(self, objects: Objects) -> NeighborGraph | None:
-        """The graph in `precomputed_knn`, each object's entry for itself taken out."""
-        known = self.precomputed_knn
-        if known is None or known[0] is None:
-            return None
-        indices, distances = np.asarray(known[0]), np.asarray(known[1], dtype=np.float64)
-        n = objects.n
-        if indices.ndim != 2 or indices.shape != distances.shape or len(indices) != n:
-            raise ValueError(
-                f"precomputed_knn must hold indices and distances of shape ({n}, k), got "
-                f"{indices.shape} and {distances.shape}."
-            )
-        if indices.min() < -1 or indices.max() >= n:
-            raise ValueError(f"precomputed_knn: indices must lie in [0, {n}).")
-        itself = indices == np.arange(n)[:, None]
-        itself[~itself.any(axis=1), -1] = True  # one goes in any case
-        itself &= itself.cumsum(axis=1) == 1
-        indices = indices[~itself].reshape(n, -1)
-        distances = distances[~itself].reshape(n, -1)
-        missing = indices < 0
-        indices = np.where(missing, np.arange(n)[:, None], indices).astype(np.int32)
-        distances = np.where(missing, np.inf, distances).astype(objects.dtype)
-        return NeighborGraph(indices, distances, objects.metric_name, objects.fingerprint())
-
-    # --- fit ---------------------------------------------------------------------------------
-
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph, targets: Any = None) -> None:
-        n = objects.n
-        dim = self._check_n_components(n)
-        self._check_parameters()
-        k = self._n_wanted_quietly(n) + 1
-        fuzzy = self._fuzzy(graph, k)
-        matrix = fuzzy.matrix if targets is None else self._supervised(fuzzy.matrix, k, targets)
-        self.graph_ = matrix
-        self.rho_, self.sigma_, self.reach_ = fuzzy.rho, fuzzy.sigma, graph.reach()
-        random = self._random()
-        start = self._start(objects, matrix, dim, random).astype(graph.distances.dtype)
-        density = None
-        if self.densmap or self.output_dens:
-            self.rad_orig_ = log_radii(fuzzy.matrix, graph.adjacency("union"))
-        if self.densmap:
-            density = Density(self.rad_orig_, self.dens_lambda, self.dens_frac, self.dens_var_shift)
-        layout = Layout(
-            matrix,
-            start,
-            curve=(self.a_, self.b_),
-            n_epochs=self._epochs(n),
-            density=density,
-            seed=int(random.randint(2**31 - 1)),
-            **self._forces(),
-        )
-        self.embedding_, self.n_iter_ = lay_out(layout, self._monitor(layout.n_epochs))
-        lonely = np.diff(matrix.indptr) == 0
-        if lonely.any():
-            checks.warn(
-                f"{int(lonely.sum())} objects have no edge in the fuzzy graph; their coordinates "
-                "are NaN. Raise disconnection_distance, set_op_mix_ratio or n_neighbors."
-            )
-            self.embedding_[lonely] = np.nan
-        if self.output_dens:
-            self.rad_emb_ = self._map_radii(k)
-
-    def _check_parameters(self) -> None:
-        checks.real(self.set_op_mix_ratio, "set_op_mix_ratio", 0, 1)
-        checks.real(self.local_connectivity, "local_connectivity", 0)
-        checks.real(self.repulsion_strength, "repulsion_strength", 0)
-        checks.real(self.negative_sample_rate, "negative_sample_rate", 0)
-        checks.real(self.learning_rate, "learning_rate", 0)
-        checks.real(self.target_weight, "target_weight", 0, 1)
-        checks.real(self.dens_lambda, "dens_lambda", 0)
-        checks.real(self.dens_frac, "dens_frac", 0, 1)
-        checks.real(self.dens_var_shift, "dens_var_shift", 0)
+        for name in ("set_op_mix_ratio", "target_weight", "dens_frac"):
+            checks.real(getattr(self, name), name, 0, 1)
+        for name in (
+            "local_connectivity",
+            "repulsion_strength",
+            "negative_sample_rate",
+            "learning_rate",
+            "dens_lambda",
+            "dens_var_shift",
+        ):
+            checks.real(getattr(self, name), name, 0)
         checks.integer(self.transform_seed, "transform_seed", 0)
-        if not self._categorical:
-            try:
-                resolve_metric(self.target_metric, self.target_metric_kwds, np.zeros((2, 1)))
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"target_metric: {error}") from None
+        checks.integer(self.target_n_neighbors, "target_n_neighbors", -1)
         if self.n_epochs is not None:
             checks.integer(self.n_epochs, "n_epochs", 0)
         if self.disconnection_distance is not None:
             checks.real(self.disconnection_distance, "disconnection_distance", 0, open_low=True)
+        if isinstance(self.init, str):
+            checks.choice(self.init, "init", STARTS)
+        if self.target_metric != "categorical":
+            try:
+                resolve_metric(self.target_metric, self.target_metric_kwds, np.zeros((2, 1)))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"target_metric: {error}") from None
+        self._curve()
+
+    def _curve(self) -> tuple[float, float]:
+        """The parameters a and b of the kernel, as given or fitted to `min_dist` and `spread`."""
         if (self.a is None) != (self.b is None):
             raise ValueError("a and b must be given together, or neither of them.")
-        if self.a is not None and self.b is not None:
-            self.a_ = checks.real(self.a, "a", 0, open_low=True)
-            self.b_ = checks.real(self.b, "b", 0, open_low=True)
-            return
+        if self.a is not None:
+            a = checks.real(self.a, "a", 0, open_low=True)
+            return a, checks.real(self.b, "b", 0, open_low=True)
         spread = checks.real(self.spread, "spread", 0, open_low=True)
         if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
             raise ValueError(
                 f"min_dist must lie between 0 and spread={spread:g}, got {self.min_dist!r}."
             )
-        self.a_, self.b_ = fit_curve(spread, self.min_dist)
+        return fit_curve(spread, self.min_dist)
 
-    @property
-    def _categorical(self) -> bool:
-        return isinstance(self.target_metric, str) and self.target_metric == "categorical"
+    def _n_neighbors(self, n: int) -> int:
+        """The size of a neighbourhood among n objects, including the object itself."""
+        return min(int(self.n_neighbors), n)
 
-    def _n_wanted_quietly(self, n: int) -> int:
-        return min(int(self.n_neighbors), n) - 1
-
-    def _fuzzy(self, graph: NeighborGraph, k: int) -> FuzzyGraph:
-        far = self.disconnection_distance
-        return fuzzy_graph(
-            graph,
-            k,
-            local_connectivity=float(self.local_connectivity),
-            mix=float(self.set_op_mix_ratio),
-            disconnection=np.inf if far is None else float(far),
-        )
-
-    def _supervised(self, matrix: Any, k: int, y: Any) -> Any:
-        """The fuzzy graph intersected with that of the targets."""
-        n, weight = matrix.shape[0], float(self.target_weight)
-        if self._categorical:
-            labels = column_or_1d(y, warn=True)
-            self._check_length(labels, n)
-            known = np.unique(labels, return_inverse=True)[1]
-            numeric = labels.dtype.kind in "iuf"
-            codes = np.where(labels == -1, -1, known) if numeric else known
-            far = 2.5 / (1 - weight) if weight < 1 else 1e12
-            return intersect_labels(matrix, codes, far)
-        targets = np.asarray(y)
-        self._check_length(targets, n)
-        targets = checks.vectors(targets.reshape(n, -1), name="y")
-        asked = checks.integer(self.target_n_neighbors, "target_n_neighbors", -1)
-        size = min(k if asked == -1 else max(asked, 2), n)
-        objects = objects_of(targets, self.target_metric, self.target_metric_kwds)
-        other = directed(objects.neighbor_graph(size - 1), size)
-        return intersect(matrix, other, weight)
-
-    def _check_length(self, y: Array, n: int) -> None:
-        if len(y) != n:
-            raise ValueError(f"y has {len(y)} targets, but X has {n} objects.")
-
-    def _random(self) -> np.random.RandomState:
-        seed = 0 if self.random_state is None else self.random_state
-        return np.random.RandomState(check_random_state(seed).randint(2**31 - 1))
+    def _n_wanted(self, n: int) -> int:
+        return self._n_neighbors(n) - 1
 
     def _epochs(self, n: int) -> int:
         if self.n_epochs is not None:
             return int(self.n_epochs)
-        return (500 if n <= LARGE else 200) + (200 if self.densmap else 0)
+        epochs = EPOCHS if n <= LARGE else EPOCHS_IF_LARGE
+        return epochs + EPOCHS_FOR_DENSITY if self.densmap else epochs
 
-    def _forces(self) -> dict[str, Any]:
+    def _memberships(self) -> dict[str, float]:
+        return {
+            "local_connectivity": float(self.local_connectivity),
+            "mix": float(self.set_op_mix_ratio),
+        }
+
+    def _forces(self) -> dict[str, float]:
         return {
             "learning_rate": float(self.learning_rate),
             "repulsion": float(self.repulsion_strength),
             "negative_sample_rate": float(self.negative_sample_rate),
         }
 
-    def _start(
-        self, objects: Objects, matrix: Any, dim: int, random: np.random.RandomState
-    ) -> Array:
-        n = objects.n
+    @property
+    def _disconnection(self) -> float:
+        far = self.disconnection_distance
+        return np.inf if far is None else float(far)
+
+    # --- fit: neighbours -> fuzzy graph -> start -> layout ------------------------------------
+
+    def _neighbor_graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
+        lists = self.precomputed_knn
+        listed = lists is not None and lists[0] is not None
+        if listed and given is None and not isinstance(objects, GivenGraph):
+            indices, distances = lists_without_self(
+                lists[0], lists[1], objects.n, "precomputed_knn"
+            )
+            distances = distances.astype(objects.dtype)
+            given = NeighborGraph(indices, distances, objects.metric_name, objects.fingerprint())
+        return super()._neighbor_graph(objects, given)
+
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph, targets: Any = None) -> None:
+        seed = 0 if self.random_state is None else self.random_state
+        random = np.random.RandomState(check_random_state(seed).randint(2**31 - 1))
+        fuzzy = self._fuzzy_graph(graph, targets)
+        start = self._start(objects, random).astype(graph.distances.dtype)
+        self.a_, self.b_ = self._curve()
+        layout = Layout(
+            self.graph_,
+            start,
+            curve=(self.a_, self.b_),
+            n_epochs=self._epochs(objects.n),
+            density=self._density(fuzzy, graph),
+            seed=int(random.randint(2**31 - 1)),
+            **self._forces(),
+        )
+        self.embedding_, self.n_iter_ = lay_out(layout, self._monitor(layout.n_epochs))
+        self._leave_out_isolated()
+        if self.output_dens:
+            self.rad_emb_ = self._radii_of_embedding()
+
+    def _fuzzy_graph(self, graph: NeighborGraph, targets: Any) -> FuzzyGraph:
+        """The fuzzy graph of the data; `graph_` is its intersection with that of the targets."""
+        k = self._n_neighbors(graph.n_objects)
+        fuzzy = fuzzy_graph(graph, k, disconnection=self._disconnection, **self._memberships())
+        self.graph_ = fuzzy.matrix
+        self.rho_, self.sigma_, self.reach_ = fuzzy.rho, fuzzy.sigma, graph.reach()
+        if targets is not None:
+            asked = int(self.target_n_neighbors)
+            self.graph_ = intersect_targets(
+                fuzzy.matrix,
+                targets,
+                float(self.target_weight),
+                metric=self.target_metric,
+                metric_params=self.target_metric_kwds,
+                n_neighbors=k if asked == -1 else max(asked, 2),
+            )
+        return fuzzy
+
+    def _start(self, objects: Objects, random: np.random.RandomState) -> Array:
+        shape = (objects.n, int(self.n_components))
         vectors = objects.vectors("init") if objects.has_table else None
         if not isinstance(self.init, str):
-            start = given_start(self.init, (n, dim), STARTS).astype(np.float64)
-        elif checks.choice(self.init, "init", STARTS) == "spectral":
-            start = spectral_start(matrix, dim, random, rows=vectors)
+            start = given_start(self.init, shape, STARTS).astype(np.float64)
+        elif self.init == "spectral":
+            start = spectral_start(self.graph_, shape[1], random, rows=vectors)
         elif self.init == "random":
-            start = random.uniform(-1, 1, (n, dim))
+            start = random.uniform(-1, 1, shape)
         elif vectors is None:
             raise ValueError("init='pca' needs vectors; use 'spectral' for dissimilarities.")
         else:
-            start = principal_scores(vectors, dim, random)
+            start = principal_scores(vectors, shape[1], random)
         return spread_out(start, random, SIZE, NOISE)
 
+    def _density(self, fuzzy: FuzzyGraph, graph: NeighborGraph) -> Density | None:
+        """The density term of densMAP, if it is used."""
+        if self.densmap or self.output_dens:
+            self.rad_orig_ = log_radii(fuzzy.matrix, graph.adjacency("union"))
+        if not self.densmap:
+            return None
+        return Density(self.rad_orig_, self.dens_lambda, self.dens_frac, self.dens_var_shift)
+
+    def _leave_out_isolated(self) -> None:
+        """Set the coordinates of objects without edges to NaN."""
+        isolated = np.diff(self.graph_.indptr) == 0
+        if isolated.any():
+            checks.warn(
+                f"{int(isolated.sum())} objects have no edge in the fuzzy graph; their coordinates "
+                "are NaN. Raise disconnection_distance, set_op_mix_ratio or n_neighbors."
+            )
+            self.embedding_[isolated] = np.nan
+
+    @property
     def _placed(self) -> Array:
         return np.asarray(np.isfinite(self.embedding_).all(axis=1))
 
-    def _map_radii(self, k: int) -> Array:
-        """Log radii of the neighbourhoods on the map."""
-        placed = self._placed()
-        out = np.full(len(placed), np.nan, dtype=self.embedding_.dtype)
-        k = min(k, int(placed.sum()))
-        near = neighbors(self.embedding_[placed], k - 1)
-        matrix = fuzzy_graph(near, k).matrix
-        out[placed] = log_radii(matrix, near.adjacency("union"))
-        return out
+    def _radii_of_embedding(self) -> Array:
+        """Logarithms of the radii of neighbourhoods in the embedding; NaN for isolated objects."""
+        placed = self._placed
+        radii = np.full(len(placed), np.nan, dtype=self.embedding_.dtype)
+        k = self._n_neighbors(int(placed.sum()))
+        graph = neighbors(self.embedding_[placed], k - 1)
+        radii[placed] = log_radii(fuzzy_graph(graph, k).matrix, graph.adjacency("union"))
+        return radii
 
     # --- new objects ---------------------------------------------------------------------------
 
     def _transform(self, new: NewObjects) -> Array:
-        n = len(self.embedding_)
-        k = self._n_wanted_quietly(n) + 1
+        k = self._n_neighbors(len(self.embedding_))
         nearest, distances = new.nearest(k - 1, self._search)
-        if self.disconnection_distance is not None:
-            far = distances >= self.disconnection_distance
-            distances = np.where(far, np.asarray(np.inf, distances.dtype), distances)
-        weights = new_memberships(
-            nearest,
-            distances,
-            k,
-            FuzzyGraph(self.graph_, self.rho_, self.sigma_),
-            self.reach_,
-            local_connectivity=float(self.local_connectivity),
-            mix=float(self.set_op_mix_ratio),
-        )
-        placed = self._placed()
-        number = np.cumsum(placed) - 1  # among the objects on the map
+        far = np.asarray(np.inf, distances.dtype)
+        distances = np.where(distances >= self._disconnection, far, distances)
+        known = FuzzyGraph(self.graph_, self.rho_, self.sigma_)
+        weights = new_memberships(nearest, distances, k, known, self.reach_, **self._memberships())
+        placed = self._placed
+        number = np.maximum(np.cumsum(placed) - 1, 0)  # of each object among those with coordinates
         weights[~placed[nearest]] = 0
         Y = place_by_membership(
-            np.maximum(number, 0)[nearest],
+            number[nearest],
             weights,
             self.embedding_[placed],
             curve=(self.a_, self.b_),
-            n_epochs=100 if self.n_epochs is None else int(self.n_epochs) // 3,
+            n_epochs=NEW_EPOCHS if self.n_epochs is None else int(self.n_epochs) // 3,
             seed=int(self.transform_seed),
             **self._forces(),
         )

@@ -2,124 +2,70 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends.similarity import Similarity
-from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.matrices.affinities import conditional_matrix, joint
-from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
+from lowdim.methods.shared_docs import SNE_PASSAGES, fill
+from lowdim.methods.tsne import TSNE
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import PairDivergence
 
 
-class WeightedTSNE(StochasticNeighborEmbedder):
-    """A map by t-SNE on which important points claim more room and do not crowd the middle.
+@fill(**SNE_PASSAGES)
+class WeightedTSNE(TSNE):
+    """t-SNE in which important objects get more space.
 
     perplexity affinities -> descend(attract P, repel Student kernel between masses)
 
-    Minimises KL(P || Q) as t-SNE does, with q_ij proportional to m_i m_j (1 + |y_i - y_j|^2 /
-    dof)^(-(dof + 1) / 2): a point that many others are similar to has a large mass m, and what it
-    has to be near to no longer pulls everything into one ball.
+    Minimises `KL(P || Q)` as t-SNE does, with ::
+
+        q_ij ~ m_i m_j (1 + |y_i - y_j|^2 / dof)^(-(dof + 1) / 2)
+
+    The mass `m_i` of an object is its total affinity to all others, or the `sample_weight` given to
+    `fit`. Objects of large mass repel more strongly, so that objects with many neighbours (hubs) do
+    not pull all others into the centre [Yang2014]_. With equal masses the result is that of t-SNE.
 
     Parameters
     ----------
-    n_components : dimension of the map.
-    perplexity : effective number of neighbours; a list of them is averaged, which keeps both small
-        and large neighbourhoods (Kobak and Berens 2019).
-    early_exaggeration : factor on the attraction in the first 250 iterations.
-    learning_rate : "auto", n / exaggeration / 4 in each of the two phases; or a number.
-    max_iter : most iterations, those of the early exaggeration included.
-    n_iter_without_progress : stop after so many iterations without a lower divergence (looked at
-        every 50); -1 never stops.
-    min_grad_norm : stop where the gradient's norm is below this.
-    metric : a SciPy metric name, "gower", "nan_euclidean", a callable, or "precomputed".
-    metric_params : further arguments of the metric.
-    init : "pca" (for dissimilarities classical scaling), "spectral", "random", or an array.
-    verbose : show the progress.
-    random_state : seed of init="random", and of approximate neighbours.
-    method : how the repulsion is computed. "exact" over all pairs, with affinities of all pairs;
-        "barnes_hut", a tree, for up to three dimensions; "fft", a field on a grid, for one or two;
-        "auto" takes all pairs of few points, then the tree, and the grid for many.
-    angle : of method="barnes_hut": a cell acts as a whole where its size is less than this share of
-        its distance.
-    dof : degrees of freedom of Student's kernel; None is max(n_components - 1, 1). Less than one
-        shows finer clusters (Kobak et al. 2020).
-    importance : the masses where `fit` is given no sample_weight: "degree", the sum of a point's
-        affinities, or "uniform", which is t-SNE.
-    exaggeration : factor on the attraction after the first 250 iterations; above one clusters
-        contract.
-    n_jobs : threads; the result does not depend on it.
-    callback : called after every iteration; a true answer stops.
+    $parameters
+    $dof
 
     Attributes
     ----------
-    embedding_
-    kl_divergence_ : the divergence at the end.
-    affinities_ : P, a sparse matrix.
-    importance_ : the masses, of mean one.
-    history_ : (iteration, divergence) every 50 iterations.
-    n_iter_, learning_rate_
+    $attributes
+    importance_ : array of shape (n_samples,)
+        The masses, scaled to mean 1.
 
-    `transform` places a new object so that the probabilities of its own nearest training objects
-    (perplexity 5, or less if that was asked for) are best kept while the map stands still; a
-    training object gets its own coordinates. Sizes of clusters and gaps between them mean little on
-    such a map. More than 1,000 points descend in float32 unless method="exact". Time n log n beside
-    the neighbour search; method="exact" takes n^2 time and memory.
+    See Also
+    --------
+    TSNE : The same with equal masses.
+
+    Notes
+    -----
+    $notes
+
+    References
+    ----------
+    .. [Yang2014] Z. Yang, J. Peltonen and S. Kaski, "Optimization equivalence of divergences
+       improves neighbor embedding", *International Conference on Machine Learning* (2014) 460-468.
+    $references
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from lowdim import WeightedTSNE
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X, y = X[:200], y[:200]
+    >>> model = WeightedTSNE(perplexity=20, max_iter=300, random_state=0)
+    >>> model.fit(X, sample_weight=np.where(y == 0, 4.0, 1.0)).embedding_.shape
+    (200, 2)
     """
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: Any = 30.0,
-        early_exaggeration: float = 12.0,
-        learning_rate: Any = "auto",
-        max_iter: int = 1000,
-        n_iter_without_progress: int = 300,
-        min_grad_norm: float = 1e-7,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        init: Any = "pca",
-        verbose: int = 0,
-        random_state: Any = None,
-        method: str = "auto",
-        angle: float = 0.5,
-        dof: float | None = None,
-        importance: str = "degree",
-        exaggeration: float = 1.0,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.early_exaggeration = early_exaggeration
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.n_iter_without_progress = n_iter_without_progress
-        self.min_grad_norm = min_grad_norm
-        self.metric = metric
-        self.metric_params = metric_params
-        self.init = init
-        self.verbose = verbose
-        self.random_state = random_state
-        self.method = method
-        self.angle = angle
-        self.dof = dof
-        self.importance = importance
-        self.exaggeration = exaggeration
-        self.n_jobs = n_jobs
-        self.callback = callback
-
-    @property
-    def _similarity(self) -> Similarity:
-        dof = self.dof if self.dof is not None else max(self.n_components - 1, 1)
-        return Similarity("student", checks.real(dof, "dof", 0, open_low=True))
 
     def fit(
         self,
@@ -133,30 +79,42 @@ class WeightedTSNE(StochasticNeighborEmbedder):
 
         Parameters
         ----------
-        X, y, graph : as of every method on neighbours.
-        sample_weight : positive importances of the objects, in place of `importance`.
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            One object a row; with metric="precomputed" a matrix of dissimilarities, a sparse graph
+            of them, or a `NeighborGraph`.
+        y : None
+            Ignored.
+        graph : NeighborGraph, default=None
+            The neighbour graph of X from `lowdim.neighbors`, with at least 3 * perplexity
+            neighbours, to be used instead of computing it.
+        sample_weight : array of shape (n_samples,), default=None
+            Positive importances of the objects. By default an object counts by its total affinity
+            to all others.
+
+        Returns
+        -------
+        self
         """
         return self._fit_to(X, graph=graph, sample_weight=sample_weight)
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph, sample_weight: Any = None) -> None:
         P = joint(conditional_matrix(graph, self._perplexities(objects.n)))
-        self.importance_ = self._masses(P, sample_weight)
+        self.importance_ = (
+            _degrees(P) if sample_weight is None else _masses(sample_weight, objects.n)
+        )
         mass = None if (self.importance_ == 1).all() else self.importance_
-        self._descend(objects, graph, P, partial(PairDivergence, mass=mass))
-
-    def _masses(self, P: Any, sample_weight: Any) -> Array:
-        checks.choice(self.importance, "importance", ("degree", "uniform"))
-        if sample_weight is not None:
-            return checked_masses(sample_weight, P.shape[0])
-        if self.importance == "uniform":
-            return np.ones(P.shape[0])
-        sums = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
-        return np.asarray(P.shape[0] * sums)
+        divergence = self._divergence(PairDivergence, P, mass=mass)
+        self._descend(divergence, self._start(objects, graph))
 
 
-def checked_masses(given: Any, n: int) -> Array:
-    """Positive masses of n objects, scaled to mean one."""
-    mass = checks.vectors(np.asarray(given)[:, None], name="sample_weight")[:, 0]
+def _degrees(P: Any) -> Array:
+    """The total affinity of each object, of mean 1."""
+    return np.asarray(P.shape[0] * np.asarray(P.sum(axis=1), dtype=np.float64).ravel())
+
+
+def _masses(sample_weight: Any, n: int) -> Array:
+    """Positive weights of n objects, scaled to mean 1."""
+    mass = checks.vectors(np.asarray(sample_weight)[:, None], name="sample_weight")[:, 0]
     if len(mass) != n:
         raise ValueError(f"sample_weight has {len(mass)} entries, but X has {n} objects.")
     if mass.min() <= 0:

@@ -24,21 +24,34 @@ def geodesics(
     path_method: str = "auto",
     n_jobs: int | None = None,
 ) -> Array:
-    """Lengths of the shortest paths from the sources (default: all nodes) to all nodes.
+    """Compute the lengths of the shortest paths in a graph.
 
     Parameters
     ----------
-    graph : CSR matrix of arc lengths, for instance `NeighborGraph.adjacency()`; stored zeros
-        are arcs of length zero.
-    sources : the nodes to start from.
-    path_method : "D" searches from each source, with cost n_sources * n log n on a sparse graph;
-        "FW" is Floyd and Warshall's dense n^3 algorithm, for small dense graphs; "auto" chooses.
-    n_jobs : threads. The result does not depend on it.
+    graph : CSR matrix of shape (n, n)
+        Lengths of the edges, for instance `NeighborGraph.adjacency()`; a stored zero is an edge of
+        length zero.
+    sources : array of int, default=None
+        Nodes to start from; None takes all.
+    path_method : {"auto", "D", "FW"}, default="auto"
+        "D" is Dijkstra's search from each source, in time n_sources * n log n on a sparse graph;
+        "FW" is Floyd and Warshall's dense n^3 algorithm, for small dense graphs.
+    n_jobs : int, default=None
+        Number of threads; None takes those of `lowdim.compute`, -1 takes all. The result does not
+        depend on it.
 
     Returns
     -------
-    An (n_sources, n) array, infinite where there is no path, symmetric for all sources of an
-    undirected graph.
+    array of shape (n_sources, n)
+        The lengths; infinite if there is no path. For all sources of an undirected graph the matrix
+        is symmetric.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> graph = lowdim.neighbors([[0.0], [1.0], [3.0], [6.0]], k=1)
+    >>> lowdim.geodesics(graph.adjacency(), sources=[0])
+    array([[0., 1., 3., 6.]])
     """
     return shortest_path_lengths(graph, sources, path_method)
 

@@ -37,12 +37,43 @@ def fingerprint(rows: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NeighborGraph:
-    """Each object's neighbours, nearest first, itself excluded.
+    """The neighbours of each object, nearest first, not counting the object itself.
 
-    A k-nearest-neighbour graph holds `indices` and `distances` of shape (n, k). A radius graph
-    holds flat arrays and `indptr`: the neighbours of i are `indices[indptr[i]:indptr[i + 1]]`.
-    `bridges` are the extra pairs that `join` added between components. `recall` is the share of
-    the true neighbours that an approximate graph holds, as measured on a sample; None: all.
+    A k-nearest-neighbour graph has `indices` and `distances` of shape (n, k). A radius graph has
+    flat arrays and `indptr`: the neighbours of i are `indices[indptr[i]:indptr[i + 1]]`. Graphs are
+    made by `lowdim.neighbors` and accepted by `fit(X, graph=graph)`.
+
+    Attributes
+    ----------
+    indices : array of int
+        Neighbours.
+    distances : array
+        Their distances.
+    metric : str
+        Name of the metric.
+    fingerprint : str
+        Digest of the data that the graph was computed from; empty if it is not known.
+    indptr : array of int or None
+        Where the neighbours of each object begin in a radius graph.
+    bridges : array of shape (n_bridges, 2) or None
+        Pairs that `join` added between components.
+    bridge_lengths : array of shape (n_bridges,) or None
+        Their distances.
+    recall : float or None
+        Share of the true neighbours that an approximate graph holds, measured on a sample; None if
+        the graph is exact.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> graph = lowdim.neighbors([[0.0], [1.0], [3.0], [7.0]], k=2)
+    >>> graph.indices
+    array([[1, 2],
+           [0, 2],
+           [1, 0],
+           [2, 1]], dtype=int32)
+    >>> graph.components()[0]
+    1
     """
 
     indices: Array
@@ -56,11 +87,12 @@ class NeighborGraph:
 
     @property
     def n_objects(self) -> int:
+        """Number of objects."""
         return len(self.indices) if self.indptr is None else len(self.indptr) - 1
 
     @property
     def n_neighbors(self) -> int | None:
-        """k, or None for a radius graph."""
+        """Number of neighbours of each object; None for a radius graph."""
         return int(self.indices.shape[1]) if self.indptr is None else None
 
     def __repr__(self) -> str:
@@ -69,7 +101,7 @@ class NeighborGraph:
         return f"NeighborGraph({self.n_objects} objects, {size}, metric={self.metric!r}{share})"
 
     def reach(self) -> Array:
-        """The distance from each object to the farthest of its neighbours."""
+        """Distance from each object to the farthest of its neighbours."""
         if self.indptr is None:
             return np.asarray(self.distances[:, -1])
         reach = np.zeros(self.n_objects, dtype=self.distances.dtype)
@@ -78,7 +110,7 @@ class NeighborGraph:
         return reach
 
     def csr(self) -> Any:
-        """The directed graph as a SciPy CSR matrix of distances; stored zeros are edges too."""
+        """The directed graph as a SciPy CSR matrix of distances; a stored zero is an edge."""
         from scipy.sparse import csr_array
 
         n = self.n_objects
@@ -89,10 +121,17 @@ class NeighborGraph:
         return csr_array(parts, shape=(n, n))
 
     def adjacency(self, symmetry: str = "union") -> Any:
-        """The undirected graph as a CSR matrix of distances, bridges included.
+        """The undirected graph as a CSR matrix of distances, including bridges.
 
-        "union" keeps a pair if either is a neighbour of the other, "mutual" if both are; "mean"
-        keeps what "union" keeps and averages the two distances where both are known.
+        Parameters
+        ----------
+        symmetry : {"union", "mutual", "mean"}, default="union"
+            "union" keeps a pair if one is a neighbour of the other, "mutual" if both are; "mean"
+            is "union" with the mean of the two distances where both are known.
+
+        Returns
+        -------
+        CSR matrix of shape (n, n)
         """
         checks.choice(symmetry, "symmetry", SYMMETRIES)
         undirected = backend().symmetrize(self.csr(), symmetry)
@@ -101,11 +140,11 @@ class NeighborGraph:
         return add_edges(undirected, self.bridges, self.bridge_lengths)
 
     def components(self, symmetry: str = "union") -> tuple[int, Array]:
-        """Number of connected components and each object's component."""
+        """The number of connected components, and the component of each object."""
         return components(self.adjacency(symmetry))
 
     def take(self, k: int) -> NeighborGraph:
-        """The graph of the k nearest neighbours among those known."""
+        """The graph of the k nearest of the neighbours in this graph."""
         if self.indptr is not None:
             raise ValueError("take(k): a radius graph has no fixed number of neighbours.")
         known = self.indices.shape[1]
@@ -116,7 +155,7 @@ class NeighborGraph:
         return replace(self, indices=cut(self.indices[:, :k]), distances=cut(self.distances[:, :k]))
 
     def join(self, nearest_outside: NearestOutside, symmetry: str = "union") -> NeighborGraph:
-        """Add the shortest bridges that make the graph connected (see `bridge`)."""
+        """Add the shortest edges between components that make the graph connected."""
         count, labels = self.components(symmetry)
         if count == 1:
             return self
@@ -124,7 +163,7 @@ class NeighborGraph:
         return replace(self, bridges=bridges, bridge_lengths=lengths.astype(self.distances.dtype))
 
     def neighbor_lists(self) -> Array:
-        """(n, k) neighbours with a bridge in the place of its end points' farthest neighbour."""
+        """Neighbours (n, k) in which a bridge replaces the farthest neighbour of its end points."""
         if self.indptr is not None:
             raise ValueError("neighbor_lists: a radius graph has lists of different lengths.")
         if self.bridges is None:
@@ -137,7 +176,7 @@ class NeighborGraph:
         return lists
 
     def subset(self, rows: Array) -> NeighborGraph:
-        """The graph among some objects, without what leads out of them."""
+        """The graph between some of the objects, without edges to others."""
         from scipy.sparse import csr_array
 
         if self.indptr is None:
@@ -157,7 +196,7 @@ class NeighborGraph:
         )
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the graph to a `.npz` file: arrays and a line of JSON, nothing executable."""
+        """Write the graph to an NPZ file of arrays and JSON; `load` reads it."""
         about = {"metric": self.metric, "data": self.fingerprint, "recall": self.recall}
         header = json.dumps({"lowdim_graph": 1, **about})
         arrays = {

@@ -33,30 +33,57 @@ def neighbors(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> NeighborGraph:
-    """The graph of each object's k nearest neighbours, or of all within a radius.
+    """Compute the graph of each object's k nearest neighbours, or of all within a radius.
 
     Parameters
     ----------
-    X : array, DataFrame or sparse matrix (n, d); any sequence with a callable metric; or, with
-        metric="precomputed", a dense matrix of dissimilarities or a sparse graph of them.
-    k : number of neighbours, the object itself not counted; 15 if no radius is given either.
-    radius : largest distance of a neighbour, in place of k.
-    metric : a SciPy name, "gower", "nan_euclidean", "haversine", "precomputed" or a callable.
-    metric_params : further arguments of the metric.
-    method : "exact" compares all pairs (or uses a k-d tree in up to 8 dimensions).
-        "approximate" looks for each object's neighbours among the objects of a few cells, as far
-        as it takes to find the asked share of them on a sample of the objects; where that is no
-        faster than comparing all pairs, as on small data and on data without structure in many
-        dimensions, the graph is exact. "auto" is "exact" up to 10,000 objects (30,000 under named
-        metrics other than "euclidean" and "cosine") and wherever the k-d tree serves, and
-        "approximate" beyond. A graph with a radius is always exact.
-    recall : share of the true neighbours that an approximate graph must hold; the share measured
-        on the sample is the graph's `recall`, which is None for an exact graph.
-    random_state : seed of the sample and the cells; None takes a fixed one.
-    n_jobs : threads; None takes all cores. The result does not depend on it.
+    X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+        The objects; any sequence if the metric is a function. With metric="precomputed" a dense
+        matrix of dissimilarities or a sparse graph of them.
+    k : int, default=None
+        Number of neighbours, not counting the object itself; 15 if no radius is given either.
+    radius : float, default=None
+        Largest distance of a neighbour, instead of k.
+    metric : str or callable, default="euclidean"
+        Name of a SciPy metric, "gower", "nan_euclidean", "haversine", "precomputed", or a function
+        of two objects.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    method : {"auto", "exact", "approximate"}, default="auto"
+        "exact" compares all pairs, or uses a k-d tree in up to 8 dimensions. "approximate" searches
+        each object's neighbours in a few cells, as many as a sample of the objects needs to reach
+        the `recall`; it is exact where that is no slower. "auto" is exact for up to 10,000 objects
+        (30,000 under named metrics other than "euclidean" and "cosine") and wherever a k-d tree
+        can be used. A graph with a radius is always exact.
+    recall : float, default=0.95
+        Share of the true neighbours that an approximate graph must hold.
+    random_state : int, RandomState or None, default=None
+        Seed of the sample and the cells; None is a fixed seed.
+    n_jobs : int, default=None
+        Number of threads; None takes those of `lowdim.compute`, -1 takes all. The result does not
+        depend on it.
 
-    Time grows with n^2 if exact (n log n in up to 8 dimensions), with about n^1.5 if not; memory
-    with n k, and for an approximate graph with n times the dimension, at most 257.
+    Returns
+    -------
+    NeighborGraph
+        The neighbours, nearest first. Its `recall` is the share measured on the sample, or None if
+        the graph is exact.
+
+    Notes
+    -----
+    Time is proportional to n^2 if exact (n log n in up to 8 dimensions) and to about n^1.5 if
+    approximate. Memory is proportional to n k, and for an approximate graph to n times the
+    dimension, at most 257.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, _ = lowdim.data.swiss_roll(500, random_state=0)
+    >>> graph = lowdim.neighbors(X, k=10)
+    >>> graph
+    NeighborGraph(500 objects, k=10, metric='euclidean')
+    >>> lowdim.Isomap(n_neighbors=8).fit(X, graph=graph).embedding_.shape
+    (500, 2)
     """
     checks.choice(method, "method", METHODS)
     recall = checks.real(recall, "recall", 0, 1, open_low=True)

@@ -78,6 +78,45 @@ def _sparse_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
     return NeighborGraph(indices, distances, "precomputed", digest, indptr)
 
 
+def lists_without_self(indices: Any, distances: Any, n: int, name: str) -> tuple[Array, Array]:
+    """Neighbour lists of n objects, as umap-learn has them, without each object's entry for itself.
+
+    Parameters
+    ----------
+    indices, distances : arrays of shape (n, k)
+        Neighbours, the object itself among them; -1 stands for a missing neighbour. If a list does
+        not hold the object itself, its last entry is left out.
+    n : int
+        Number of objects.
+    name : str
+        Name of the argument, for error messages.
+
+    Returns
+    -------
+    indices : array of shape (n, k - 1)
+        A missing neighbour is the object itself,
+    distances : array of shape (n, k - 1)
+        at an infinite distance.
+    """
+    indices, distances = np.asarray(indices), np.asarray(distances, dtype=np.float64)
+    if indices.ndim != 2 or indices.shape != distances.shape or len(indices) != n:
+        raise ValueError(
+            f"{name} must hold indices and distances of shape ({n}, k), got "
+            f"{indices.shape} and {distances.shape}."
+        )
+    if indices.min() < -1 or indices.max() >= n:
+        raise ValueError(f"{name}: indices must lie in [0, {n}).")
+    own = np.arange(n)[:, None]
+    itself = indices == own
+    itself[~itself.any(axis=1), -1] = True
+    itself &= itself.cumsum(axis=1) == 1
+    indices = indices[~itself].reshape(n, -1)
+    distances = distances[~itself].reshape(n, -1)
+    missing = indices < 0
+    indices = np.where(missing, own, indices).astype(np.int32)
+    return indices, np.where(missing, np.inf, distances)
+
+
 def check_k(k: Any, n: int, name: str = "n_neighbors") -> int:
     """A number of neighbours that n objects can have."""
     count = checks.integer(k, name, 1)

@@ -17,15 +17,24 @@ from lowdim.checks import Array
 
 @dataclass(frozen=True)
 class Procrustes:
-    """The answer of `procrustes`.
+    """The result of `procrustes`.
 
-    aligned : Y moved onto the target, `scale * Y @ rotation + shift`.
-    rotation : orthogonal, (p, p); with determinant 1 where reflections are not allowed.
-    scale, shift : a number and a vector of length p.
-    correlation : the Procrustes correlation of the two configurations, 0 to 1; it does not depend
-        on which of them is the target, nor on `scaling`.
-    disparity : the sum of squared distances between target and aligned points as a share of the
-        target's sum of squares about its centroid; with scaling it is 1 - correlation^2.
+    Attributes
+    ----------
+    aligned : array of shape (n, p)
+        Y moved onto the target: `scale * Y @ rotation + shift`.
+    rotation : array of shape (p, p)
+        Orthogonal matrix; its determinant is 1 if reflections are not allowed.
+    scale : float
+        Factor of Y.
+    shift : array of shape (p,)
+        Translation.
+    correlation : float
+        Procrustes correlation of the two configurations, from 0 to 1. It depends neither on which
+        of them is the target nor on `scaling`.
+    disparity : float
+        Sum of squared distances between target and aligned points, as a share of the sum of squares
+        of the target about its centroid. With scaling it is 1 - correlation^2.
     """
 
     aligned: Array
@@ -36,7 +45,7 @@ class Procrustes:
     disparity: float
 
     def apply(self, new: Any) -> Array:
-        """Other points of Y's space, moved in the same way."""
+        """Move other points of the space of Y in the same way."""
         new = checks.vectors(new, name="new")
         if new.shape[1] != len(self.shift):
             raise ValueError(
@@ -54,21 +63,44 @@ def procrustes(
     reflection: bool = True,
     weights: Any = None,
 ) -> Procrustes:
-    """Move, turn and scale Y to lie as closely as possible on the target.
+    """Align a configuration with a target by translation, rotation and scaling.
 
-    Minimises sum_i w_i |target_i - (scale * Y_i rotation + shift)|^2. Maps that depend on
-    distances alone are known only up to such motions: align them before comparing coordinates.
+    Minimises ``sum_i w_i |target_i - (scale * Y_i rotation + shift)|^2``. Embeddings that depend
+    only on distances are determined up to such motions: align them before comparing coordinates.
 
     Parameters
     ----------
-    target, Y : arrays (n, p): the same objects in the same order. Columns of zeros may be added to
+    target : array of shape (n, p)
+        The configuration to align with.
+    Y : array of shape (n, p)
+        The configuration to move: the same objects in the same order. Add columns of zeros to
         compare configurations of different dimension.
-    scaling : whether Y may be scaled.
-    reflection : whether Y may be mirrored.
-    weights : n numbers, not negative: how much each object counts. Equal by default.
+    scaling : bool, default=True
+        Whether Y may be scaled.
+    reflection : bool, default=True
+        Whether Y may be reflected.
+    weights : array of shape (n,), default=None
+        Weight of each object, not negative; None gives all the same.
 
-    Where the answer is not unique, because a configuration lies in a point or on a line, one of
-    the answers is given; a configuration in a single point has correlation 0 with any other.
+    Returns
+    -------
+    Procrustes
+        The aligned configuration, the motion, and how well both agree.
+
+    Notes
+    -----
+    If the solution is not unique, because a configuration lies in a point or on a line, one of the
+    solutions is returned. A configuration in a single point has correlation 0 with any other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowdim
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> turned = 3 * square @ [[0.0, 1.0], [-1.0, 0.0]] + 5
+    >>> result = lowdim.procrustes(square, turned)
+    >>> np.allclose(result.aligned, square), round(result.scale, 3)
+    (True, 0.333)
     """
     target, Y = checks.vectors(target, name="target"), checks.vectors(Y, name="Y")
     if target.shape != Y.shape:

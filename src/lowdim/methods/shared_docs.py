@@ -1,0 +1,191 @@
+"""Passages that the docstrings of several methods share, and the decorator that inserts them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from string import Template
+from typing import TypeVar
+
+C = TypeVar("C", bound=type)
+
+
+def fill(**passages: str) -> Callable[[C], C]:
+    """Decorate a class so that `$name` in its docstring is replaced by a shared passage.
+
+    Parameters
+    ----------
+    **passages : str
+        The text that replaces each `$name`, which stands alone on a line of the docstring.
+
+    Examples
+    --------
+    >>> @fill(metric="metric : str\\n    How distances are measured.")
+    ... class Method:
+    ...     '''Summary.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     $metric
+    ...     '''
+    >>> print(Method.__doc__)
+    Summary.
+    <BLANKLINE>
+    Parameters
+    ----------
+    metric : str
+        How distances are measured.
+    """
+
+    def filled(cls: C) -> C:
+        if cls.__doc__ is not None:  # it is None under python -OO
+            text = Template(inspect.cleandoc(cls.__doc__))
+            cls.__doc__ = text.substitute({k: v.strip() for k, v in passages.items()})
+        return cls
+
+    return filled
+
+
+_METRIC = """
+metric : str or callable, default="euclidean"
+    Dissimilarity between two objects: the name of a SciPy metric, "gower", "nan_euclidean",
+    "haversine", a function of two objects, or "precomputed" if X holds dissimilarities.
+metric_params : dict, default=None
+    Further arguments of the metric.
+"""
+
+_RUN = """
+n_jobs : int, default=None
+    Number of threads; None takes those of `lowdim.compute`, -1 takes all. The result does not
+    depend on it.
+callback : callable, default=None
+    Function that is called with the state after every iteration; the fit stops when it returns
+    True.
+verbose : int, default=0
+    Whether to show a progress bar.
+"""
+
+_SNE_PARAMETERS = f"""
+n_components : int, default=2
+    Dimension of the embedding.
+perplexity : float or sequence of float, default=30.0
+    Effective number of neighbours of each object. The affinities of several perplexities are
+    averaged, which preserves small and large neighbourhoods.
+early_exaggeration : float, default=12.0
+    Factor on the attraction in the first 250 iterations.
+learning_rate : float or "auto", default="auto"
+    Step size. "auto" is n / exaggeration / 4 in each of the two phases.
+max_iter : int, default=1000
+    Maximum number of iterations, including those with early exaggeration.
+n_iter_without_progress : int, default=300
+    Stop after this number of iterations without a smaller divergence, which is checked every 50
+    iterations; -1 disables the check.
+min_grad_norm : float, default=1e-7
+    Stop when the norm of the gradient is below this value.
+{_METRIC.strip()}
+init : {{"pca", "spectral", "random"}} or array of shape (n_samples, n_components), default="pca"
+    Initial coordinates. "pca" is classical scaling if X holds dissimilarities.
+random_state : int, RandomState or None, default=None
+    Seed of init="random" and of the approximate neighbour search.
+method : {{"auto", "exact", "barnes_hut", "fft"}}, default="auto"
+    How the repulsion is computed: "exact" over all pairs, also with the affinities of all pairs;
+    "barnes_hut" with a tree, for up to three dimensions; "fft" on a grid, for one or two
+    dimensions. "auto" takes all pairs for few points, then the tree, and the grid for many points.
+angle : float, default=0.5
+    Accuracy of method="barnes_hut": a cell of the tree acts as a single point if its size is less
+    than this fraction of its distance.
+exaggeration : float, default=1.0
+    Factor on the attraction after the first 250 iterations; values above 1 contract clusters.
+{_RUN.strip()}
+"""
+
+_SNE_ATTRIBUTES = """
+embedding_ : array of shape (n_samples, n_components)
+    Coordinates of the training objects.
+kl_divergence_ : float
+    Divergence at the end, without exaggeration.
+affinities_ : sparse array of shape (n_samples, n_samples)
+    The affinities P of the training objects.
+learning_rate_ : float
+    Step size during early exaggeration.
+n_iter_ : int
+    Number of iterations.
+history_ : array of shape (n_checks, 2)
+    Iteration and divergence, every 50 iterations.
+n_features_in_ : int
+    Number of features seen in `fit`.
+"""
+
+_SNE_NOTES = """
+The time of an iteration is proportional to n; method="exact" takes n^2 time and memory. More than
+1,000 points are moved in float32, unless method="exact". Sizes of clusters and distances between
+them have little meaning in such an embedding. Several perplexities follow [Kobak2019]_, the
+automatic learning rate [Belkina2019]_.
+
+`transform` keeps the training objects fixed and places a new object so that the affinities of its
+nearest training objects, of perplexity 5 (or less if `perplexity` is smaller), are preserved best.
+`transform(X_train)` returns exactly `embedding_`: an object at distance zero from a training
+object gets the coordinates of that object. `inverse_transform` interpolates between training
+vectors (barycentric weights).
+"""
+
+_SNE_REFERENCES = """
+.. [Kobak2019] D. Kobak and P. Berens, "The art of using t-SNE for single-cell transcriptomics",
+   *Nature Communications* 10 (2019) 5416.
+.. [Belkina2019] A. C. Belkina et al., "Automated optimized parameters for t-distributed stochastic
+   neighbor embedding improve visualization and analysis of large datasets", *Nature
+   Communications* 10 (2019) 5415.
+"""
+
+_DOF = """
+dof : float, default=None
+    Degrees of freedom of the Student kernel; None is max(n_components - 1, 1). Values below 1 show
+    finer clusters.
+"""
+
+SNE_PASSAGES = {
+    "parameters": _SNE_PARAMETERS,
+    "dof": _DOF,
+    "attributes": _SNE_ATTRIBUTES,
+    "notes": _SNE_NOTES,
+    "references": _SNE_REFERENCES,
+}
+"""Of SNE, symmetric SNE, t-SNE and weighted t-SNE."""
+
+_ALL_PAIRS_PARAMETERS = f"""
+{_METRIC.strip()}
+init : {{"pca", "random"}} or array of shape (n_samples, n_components), default="pca"
+    Initial coordinates. "pca" is classical scaling if X holds dissimilarities.
+max_iter : int, default=500
+    Maximum number of iterations of all stages together; every stage but the last takes at most 30.
+"""
+
+_ALL_PAIRS_RUN = f"""
+random_state : int, RandomState or None, default=None
+    Seed of init="random".
+{_RUN.strip()}
+"""
+
+_ALL_PAIRS_ATTRIBUTES = """
+n_iter_ : int
+    Number of iterations.
+history_ : array of shape (n_iter,)
+    The objective after each iteration, of the stage that was running.
+n_features_in_ : int
+    Number of features seen in `fit`.
+"""
+
+_ALL_PAIRS_TRANSFORM = """
+`transform` keeps the training objects fixed and minimises the same objective over the coordinates
+of each new object. `transform(X_train)` returns exactly `embedding_`: an object at distance zero
+from a training object gets the coordinates of that object. `inverse_transform` interpolates between
+training vectors (barycentric weights).
+"""
+
+ALL_PAIRS_PASSAGES = {
+    "parameters": _ALL_PAIRS_PARAMETERS,
+    "run": _ALL_PAIRS_RUN,
+    "attributes": _ALL_PAIRS_ATTRIBUTES,
+    "transform": _ALL_PAIRS_TRANSFORM,
+}
+"""Of NeRV and multi-scale SNE."""
