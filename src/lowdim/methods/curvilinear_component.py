@@ -20,7 +20,7 @@ from lowdim.solvers.svd import principal_axes, scores
 class CurvilinearComponentAnalysis(CurvilinearRule):
     """Curvilinear component analysis: a map that keeps short distances and may unfold or tear.
 
-    D -> stress weighted by the distances on the map -> one object pins, all others move
+    D -> stress weighted by the distances on the map -> one object pins, others move
 
     The error of a pair counts by a decreasing function F of its distance on the map, with a width
     lambda that shrinks during the fit. In each epoch every object is pinned once, and all others

@@ -24,7 +24,7 @@ from lowdim.solvers.starts import classical_start
 class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
     """Curvilinear distance analysis: curvilinear component analysis of geodesic distances.
 
-    k-NN -> geodesics -> stress weighted by the distances on the map, one object pins
+    k-NN -> geodesics -> curvilinear component analysis
 
     Isomap fits all geodesics alike, also those around a hole. This map keeps the short ones and
     gives way in the long ones.

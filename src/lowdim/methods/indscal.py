@@ -31,7 +31,7 @@ CONSTRAINTS = ("indscal", "identity", "idioscal")
 class INDSCAL(Embedder):
     """Individual differences scaling: one group space, and each subject's weights of its axes.
 
-    double-centre each D_k^2 -> shared space + a diagonal weight per subject
+    several D: double-centre(D_k^2) -> shared space + a diagonal weight per subject
 
     Subject k sees the squared distances sum_r w_kr (x_ir - x_jr)^2 between the points of a group
     space X. Each matrix of dissimilarities becomes scalar products B_k = -1/2 J D_k^2 J, scaled to

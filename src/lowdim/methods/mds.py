@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,23 +20,11 @@ from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.relations.pairs import Pairs
 from lowdim.runtime.scheduling import blocks
 from lowdim.solvers.disparities import DISPARITIES, TIES, apply_curve
-from lowdim.solvers.starts import given_start
-from lowdim.solvers.stress_problems import (
-    FullStress,
-    PairStress,
-    Random,
-    SampledStress,
-    StressProblem,
-    check_not_all_zero,
-    check_range,
-    pair_distances,
-)
-from lowdim.solvers.svd import principal_axes, scores
+from lowdim.solvers.stress_problems import Random, StressProblem, pair_distances
+from lowdim.solvers.stress_setup import check_range, known_stress, sampled_stress, stress_starts
 
-INITS = ("classical", "classical_mds", "random")
 METHODS = ("auto", "smacof", "sampled")
 LARGE = 10_000  # vectors above which method="auto" samples pairs
-PARTNERS = 160  # objects that each object is measured against, to estimate a sampled stress
 NEW_ROWS = 256  # new objects placed at once
 
 
@@ -233,11 +222,8 @@ class MDS(Embedder):
         self._check_n_components(objects.n)
         random = check_random_state(0 if self.random_state is None else self.random_state)
         init = self.init if init is None else init
-        if self._sampled(objects):
-            problem = self._sampled_stress(objects, init, weights, random)
-        else:
-            problem = self._known_stress(objects, weights)
-        starts = self._starts(objects, problem, init, random)
+        problem = self._problem(objects, init, weights, random)
+        starts = stress_starts(problem, objects, init, self.n_components, self.n_init, random)
         found = problem.minimize(starts, lambda: self._monitor(self.max_iter), self.eps)
         best = min(found, key=lambda one: one.stress)
         self.embedding_, self.history_ = best.embedding, best.history
@@ -268,28 +254,14 @@ class MDS(Embedder):
 
     # --- which pairs, which weights ---------------------------------------------------------
 
-    def _known_stress(self, objects: Objects, weights: Any) -> StressProblem:
-        """The stress of all known pairs."""
-        if objects.complete:
-            D = objects.all_pairs()
-            self.dissimilarity_matrix_ = D
-            plain = self._kind == "ratio" and self.weights is None and weights is None
-            if plain and not np.isnan(D.sum()):
-                return FullStress(check_not_all_zero(D))
-            pairs = known.dense_pairs(D)
-        else:
-            pairs = objects.pairs()
-            self.dissimilarity_matrix_ = pairs.graph(pairs.values)
-        pairs = self._weighted(pairs, weights)
-        known.require_connected(pairs)
-        if self._kind == "ratio" and pairs.complete and pairs.weights is None:
-            return FullStress(pairs.matrix(pairs.values))
-        return PairStress(pairs, self._kind, self.ties, sparse=not objects.complete)
-
-    def _sampled_stress(
-        self, objects: Objects, init: Any, weights: Any, random: Random
-    ) -> StressProblem:
-        """The stress of all pairs of vectors, estimated from pairs that are not fitted."""
+    def _problem(self, objects: Objects, init: Any, weights: Any, random: Random) -> StressProblem:
+        equal = self.weights is None and weights is None
+        weigh = None if equal else partial(self._weighted, weights=weights)
+        if not self._sampled(objects):
+            self.dissimilarity_matrix_, problem = known_stress(
+                objects, self._kind, self.ties, weigh
+            )
+            return problem
         if self._kind != "ratio" or weights is not None:
             raise ValueError(
                 "method='sampled' fits disparities='ratio', with weights by name or none; got "
@@ -297,19 +269,16 @@ class MDS(Embedder):
                 "Set method='smacof', or fit some of the vectors and transform the others."
             )
         assert isinstance(objects, MeasuredObjects)  # see _sampled
-        pairs = known.sampled_pairs(objects.rows, objects.metric, PARTNERS, random)
-        self.dissimilarity_matrix_ = pairs.graph(pairs.values)
-        pairs = self._weighted(pairs, None)
-        weigh = None if self.weights is None else self._weights_of
         good_start = not (isinstance(init, str) and init == "random")
-        return SampledStress(objects, pairs, weigh, random, good_start=good_start)
+        weights_of = None if equal else self._weights_of
+        self.dissimilarity_matrix_, problem = sampled_stress(
+            objects, weigh, weights_of, random, good_start=good_start
+        )
+        return problem
 
     def _weighted(self, pairs: Pairs, weights: Any) -> Pairs:
-        check_not_all_zero(pairs.values)
         if weights is not None:
             return pairs.weighted(known.given_weights(weights, pairs))
-        if self.weights is None:
-            return pairs
         self.smallest_ = float(pairs.values[pairs.values > 0].min())
         return pairs.weighted(self._weights_of(pairs.values))
 
@@ -324,30 +293,6 @@ class MDS(Embedder):
             )
         large = objects.measured and objects.n > LARGE
         return self.method == "sampled" or (self.method == "auto" and large)
-
-    # --- starts and new objects -------------------------------------------------------------
-
-    def _starts(
-        self, objects: Objects, problem: StressProblem, init: Any, random: Random
-    ) -> list[Array]:
-        k = self.n_components
-        if not isinstance(init, str):
-            starts = [given_start(init, (objects.n, k), INITS).astype(problem.values.dtype)]
-        elif checks.choice(init, "init", INITS) == "random":
-            starts = []
-        else:
-            starts = [self._classical(objects, problem, random)]
-        missing = self.n_init - len(starts)
-        return starts + [problem.random_start(k, random) for _ in range(missing)]
-
-    def _classical(self, objects: Objects, problem: StressProblem, random: Random) -> Array:
-        k = self.n_components
-        if objects.euclidean:
-            rows = objects.vectors("init='classical'")
-            if k <= min(rows.shape):
-                axes = principal_axes(rows, k)
-                return scores(rows, axes.mean, axes.components)
-        return problem.classical_start(k, random)
 
     def _transform(self, new: NewObjects) -> Array:
         X = self.embedding_

@@ -197,27 +197,6 @@ def pair_distances(pairs: Pairs, X: Array) -> Array:
     return backend().pair_distances(pairs.first, pairs.second, X)
 
 
-def check_not_all_zero(values: Array) -> Array:
-    """Dissimilarities that are not all zero, nor too large to be squared and added up."""
-    if not (values.size and check_range(values).max() > 0):
-        raise ValueError(
-            "X: all dissimilarities are zero, so all objects are in one place and there is no map "
-            "to make. Check the metric and the scale of X."
-        )
-    return values
-
-
-def check_range(values: Array) -> Array:
-    """Dissimilarities whose squares can be added up without overflow."""
-    largest = float(values.max(initial=0))
-    if not largest < np.sqrt(np.finfo(values.dtype).max) / 1e6:
-        raise ValueError(
-            f"X: squares of dissimilarities overflow {values.dtype}; the largest is {largest:g}. "
-            "Rescale X."
-        )
-    return values
-
-
 def _sum_of_squared_distances(X: Array) -> float:
     """Over all pairs: n times the sum of squared distances to the mean."""
     centered = X.astype(np.float64) - X.mean(axis=0, dtype=np.float64)
