@@ -11,10 +11,10 @@ SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
 BENCH_EXTRA := $(shell grep -Eo '^bench *=' pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint format sanitize bench docs clean
+.PHONY: help venv demo test lint format sanitize sanitize-threads bench docs clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 venv: $(VENV)/.installed  ## make .venv with the package in it (PYTHON=python3.x to choose)
 
@@ -39,9 +39,17 @@ format: $(VENV)/.lint  ## format Python and C++ in place
 	@$(BIN)/clang-format -i $(CPP)
 
 sanitize: $(CMAKE)  ## test the C++ kernels under ASan and UBSan (CXX=clang++ to choose)
-	@CXX="$(CXX)" $(CMAKE) -G "Unix Makefiles" -S . -B $(SANITIZE) -DLOWDIM_SANITIZE=ON >/dev/null
-	@$(CMAKE) --build $(SANITIZE) --parallel 2 >/dev/null
-	@for isa in portable avx2 avx512; do LOWDIM_ISA=$$isa $(SANITIZE)/lowdim_kernel_tests || exit 1; done
+	@$(call sanitized,address)
+
+sanitize-threads: $(CMAKE)  ## test the C++ kernels under ThreadSanitizer
+	@$(call sanitized,thread)
+
+# Builds the tests of the kernels under a sanitizer and runs them with every instruction set.
+define sanitized
+CXX="$(CXX)" $(CMAKE) -G "Unix Makefiles" -S . -B $(SANITIZE)-$(1) -DLOWDIM_SANITIZE=$(1) >/dev/null
+$(CMAKE) --build $(SANITIZE)-$(1) --parallel 2 >/dev/null
+for isa in portable avx2 avx512; do LOWDIM_ISA=$$isa $(SANITIZE)-$(1)/lowdim_kernel_tests || exit 1; done
+endef
 
 bench: $(if $(BENCH_EXTRA),$(VENV)/.bench,venv)  ## compare with other libraries, as ratios in one run
 	@$(BIN)/python -m benchmarks

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lowdim.matrices.gram import is_euclidean as is_euclidean
+    from lowdim.matrices.graph_kernels import is_positive_semidefinite as is_positive_semidefinite
     from lowdim.methods.classical_mds import ClassicalMDS as ClassicalMDS
     from lowdim.methods.curvilinear_component import (
         CurvilinearComponentAnalysis as CurvilinearComponentAnalysis,
@@ -51,6 +52,7 @@ _FUNCTIONS = {
     "NeighborGraph": "relations.graph",
     "geodesics": "relations.geodesics",
     "is_euclidean": "matrices.gram",
+    "is_positive_semidefinite": "matrices.graph_kernels",
     "load": "persist",
     "neighbors": "relations.neighbors",
     "compute": "runtime.context",

@@ -37,7 +37,7 @@ def test_compare_prints_a_table_and_leaves_all_outputs(roll, tmp_path):
     result = run("compare", roll, "-m", "pca,isomap", "--n-neighbors", 8, *OPTIONS, *outputs)
     assert result.exit_code == 0, result.output
     header, *rows = result.stdout.splitlines()
-    assert "trustworthy" in header
+    assert "trustworthiness" in header
     assert [row.split()[0] for row in rows[:2]] == ["PCA", "Isomap"]
     page = (tmp_path / "r.html").read_text()
     assert f"lowdim compare {roll} -m pca,isomap --n-neighbors 8 --label angle" in page
@@ -93,7 +93,7 @@ def test_suggest_ends_with_a_command_that_works(roll, tmp_path, monkeypatch):
     result = run("suggest", roll, *OPTIONS, "-m", "pca,isomap", "--n-objects", 200, "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
-    assert {trial["method"] for trial in found["trials"]} == {"PCA", "Isomap"}
+    assert {one["method"] for one in found["candidates"]} == {"PCA", "Isomap"}
     command = found["command"].split()
     assert command[:2] == ["lowdim", "embed"]
     assert run(*command[1:], *OPTIONS).exit_code == 0

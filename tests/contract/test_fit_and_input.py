@@ -16,12 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lowdim
+from helpers import aligned, axis_signs
+from lowdim import docstrings
 from lowdim.catalog import CATALOG
-
-
-def aligned(Y, reference):
-    """Y with each axis turned as in the reference."""
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 def test_the_catalog_is_what_can_be_imported():
@@ -43,9 +40,10 @@ def test_init_only_stores_its_arguments(case):
 
 
 def test_every_parameter_is_documented(case):
-    head = case.cls.__doc__.partition("Attributes\n")[0]
-    for name in inspect.signature(case.cls.__init__).parameters:
-        assert name == "self" or name in head, name
+    described = docstrings.parameters(case.cls)
+    for name in inspect.signature(case.cls).parameters:
+        assert name in described, name
+        assert described[name].text, name
 
 
 def test_fit_returns_self_and_fit_transform_the_embedding(case, X):
@@ -134,7 +132,7 @@ def test_sparse_equals_dense(case, kind):
     )
     placed = sparse.transform(kind(dense[:6]))
     assert isinstance(placed, np.ndarray)
-    signs = np.where((sparse.embedding_ * full.embedding_).sum(axis=0) < 0, -1, 1)
+    signs = axis_signs(sparse.embedding_, full.embedding_)
     np.testing.assert_allclose(placed * signs, full.transform(dense[:6]), atol=1e-7 * size)
 
 

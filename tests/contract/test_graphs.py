@@ -1,4 +1,4 @@
-"""What every method on a neighbour graph promises: shared graphs, and graphs in pieces."""
+"""What every method on a neighbour graph promises: shared graphs, and disconnected graphs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowdim
+from helpers import aligned
 from lowdim import neighbors
 
 NO_RADIUS = "the method has no radius"
 NEEDS_VECTORS = ("LocallyLinearEmbedding",)  # for new objects, and for more than distances
-SWIVELS = ("MaximumVarianceUnfolding",)  # pieces may turn about a single bridge, which keeps them
+SWIVELS = ("MaximumVarianceUnfolding",)  # components may turn about a single bridge at no cost
 ONE_PIECE = ("SpectralClustering",)  # clusters the whole; a map of parts would be none
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 def close(Y, reference, atol=1e-7):
@@ -47,7 +44,7 @@ def test_a_ready_graph_gives_the_same_bits(graph_case, X, new, k):
     np.testing.assert_array_equal(again, own.embedding_)
 
 
-def test_a_graph_that_knows_too_few(graph_case, X):
+def test_a_graph_with_too_few_neighbors(graph_case, X):
     with pytest.raises(ValueError, match="n_neighbors must be at most 5"):
         graph_case.make().fit(X, graph=neighbors(X, 5))
 
@@ -132,17 +129,17 @@ def test_radius_graphs(graph_case, X, new, tmp_path):
     assert gap <= graph_case.closeness * np.abs(estimator.embedding_).max()
 
 
-def test_a_given_radius_graph_whose_radius_is_not_told(graph_case, X, new):
+def test_a_given_radius_graph_of_unknown_radius(graph_case, X, new):
     """New objects are linked as the training objects were, not to all of them."""
     if not graph_case.has("radius"):
         pytest.skip(NO_RADIUS)
-    told = graph_case.make(n_neighbors=None, radius=1.2).fit(X)
+    named = graph_case.make(n_neighbors=None, radius=1.2).fit(X)
     given = graph_case.make(n_neighbors=None).fit(X, graph=neighbors(X, radius=1.2))
-    np.testing.assert_array_equal(given.embedding_, told.embedding_)
+    np.testing.assert_array_equal(given.embedding_, named.embedding_)
     gap = np.abs(given.transform(X) - given.embedding_).max()
     size = np.abs(given.embedding_).max()
     assert gap <= graph_case.closeness * size
-    np.testing.assert_allclose(given.transform(new), told.transform(new), atol=0.1 * size)
+    np.testing.assert_allclose(given.transform(new), named.transform(new), atol=0.1 * size)
 
 
 def test_a_new_object_outside_every_radius(graph_case, X):
@@ -152,7 +149,7 @@ def test_a_new_object_outside_every_radius(graph_case, X):
     assert np.isfinite(estimator.transform(np.full((1, 3), 50.0))).all()
 
 
-# --- graphs in pieces ------------------------------------------------------------------------
+# --- disconnected graphs ------------------------------------------------------------------------
 
 
 def test_join_warns_and_names_the_number(graph_case, two_strips, tmp_path):
@@ -262,7 +259,7 @@ def test_separate_with_a_ready_graph(graph_case, two_strips):
     np.testing.assert_array_equal(given.embedding_, own.embedding_)
 
 
-def test_a_connected_fit_after_one_in_parts(graph_case, two_strips, X, new):
+def test_a_connected_fit_after_one_in_components(graph_case, two_strips, X, new):
     if graph_case.name in ONE_PIECE:
         pytest.skip("clusters the whole")
     estimator = graph_case.make(disconnected="separate")
@@ -274,7 +271,7 @@ def test_a_connected_fit_after_one_in_parts(graph_case, two_strips, X, new):
     np.testing.assert_array_equal(estimator.transform(new), fresh.transform(new))
 
 
-def test_pieces_too_small_to_embed(graph_case, X):
+def test_components_too_small_to_embed(graph_case, X):
     if graph_case.name in ONE_PIECE:
         pytest.skip("clusters the whole")
     pairs = np.repeat(np.arange(12.0), 2)[:, None] * 100 + np.tile([0.0, 1.0], 12)[:, None]
@@ -284,7 +281,7 @@ def test_pieces_too_small_to_embed(graph_case, X):
             estimator.fit(pairs)
 
 
-def test_many_pieces_are_joined(graph_case):
+def test_many_components_are_joined(graph_case):
     random = np.random.RandomState(0)
     islands = np.repeat(random.uniform(0, 1000, (7, 3)), 12, axis=0)
     islands += random.standard_normal(islands.shape)

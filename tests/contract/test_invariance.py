@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helpers import aligned, axis_signs
+
 # How the map scales when the data does: with it, or not at all.
 SCALES_WITH_DATA = ("PCA", "ClassicalMDS", "Isomap", "MaximumVarianceUnfolding", "NeRV")
 
@@ -16,10 +18,6 @@ few = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],
 )
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 def close(Y, reference, atol=1e-6):
@@ -39,7 +37,7 @@ def test_rigid_motions(case, X, new, seed, shift, mirror):
     turn[:, 0] *= -1 if mirror else 1
     still, moved = case.steady().fit(X), case.steady().fit(X @ turn + shift)
     close(moved.embedding_, still.embedding_)
-    signs = np.where((moved.embedding_ * still.embedding_).sum(axis=0) < 0, -1, 1)
+    signs = axis_signs(moved.embedding_, still.embedding_)
     size = np.abs(still.embedding_).max()
     np.testing.assert_allclose(
         moved.transform(new @ turn + shift) * signs, still.transform(new), atol=1e-5 * size
@@ -63,7 +61,7 @@ def test_the_order_of_the_objects(case, X, new, seed):
     order = np.random.RandomState(seed).permutation(len(X))
     straight, mixed = case.steady().fit(X), case.steady().fit(X[order])
     close(mixed.embedding_, straight.embedding_[order])
-    signs = np.where((mixed.embedding_ * straight.embedding_[order]).sum(axis=0) < 0, -1, 1)
+    signs = axis_signs(mixed.embedding_, straight.embedding_[order])
     size = np.abs(straight.embedding_).max()
     np.testing.assert_allclose(
         mixed.transform(new) * signs, straight.transform(new), atol=1e-5 * size

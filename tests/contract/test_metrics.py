@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowdim
+from helpers import aligned, axis_signs
 
 METRICS = ["cityblock", "chebyshev", "cosine", "canberra", "seuclidean", "mahalanobis", "l2"]
 
@@ -33,10 +34,6 @@ def words():
         for stem in stems
         for _ in range(9)
     ]
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +104,7 @@ def test_precomputed_equals_vectors(metric_case, X, new):
     vectors = metric_case.steady().fit(X)
     given = metric_case.steady(metric="precomputed").fit(cdist(X, X))
     size = np.abs(vectors.embedding_).max()
-    signs = np.where((given.embedding_ * vectors.embedding_).sum(axis=0) < 0, -1, 1)
+    signs = axis_signs(given.embedding_, vectors.embedding_)
     np.testing.assert_allclose(given.embedding_ * signs, vectors.embedding_, atol=1e-6 * size)
     assert given.n_features_in_ == len(X)
     if metric_case.name == "LocallyLinearEmbedding":
@@ -176,7 +173,7 @@ def test_new_dissimilarities_of_the_wrong_width(metric_case, X):
         given.transform(-cdist(X[:3] + 0.1, X))
 
 
-def test_missing_values_with_a_metric_that_knows_them(metric_case, box, quiet):
+def test_missing_values_with_a_metric_that_accepts_them(metric_case, box, quiet):
     if metric_case.name == "LocallyLinearEmbedding":
         pytest.skip("needs differences of vectors, which missing values have not")
     holes = box.copy()
@@ -200,7 +197,7 @@ def test_an_error_in_the_metric_is_not_hidden(metric_case, box):
         metric_case.make(metric=broken).fit(box)
 
 
-def test_columns_of_text_are_known_again_after_loading(metric_case, box, tmp_path, quiet):
+def test_columns_of_text_are_recognized_after_loading(metric_case, box, tmp_path, quiet):
     if metric_case.name == "LocallyLinearEmbedding":
         pytest.skip("needs differences of vectors, which words have not")
     mixed = np.empty((60, 4), dtype=object)

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import lowdim
+from helpers import differences
 
 
 def straight(a, b):
@@ -175,7 +176,8 @@ def test_a_damaged_file(change, message, X, tmp_path):
 
 
 def test_a_truncated_or_flipped_file(X, tmp_path):
-    lowdim.PCA(2).fit(X).save(tmp_path / "model")
+    model = lowdim.PCA(2).fit(X)
+    model.save(tmp_path / "model")
     whole = (tmp_path / "model").read_bytes()
     for length in range(0, len(whole), max(1, len(whole) // 40)):
         (tmp_path / "part").write_bytes(whole[:length])
@@ -185,8 +187,8 @@ def test_a_truncated_or_flipped_file(X, tmp_path):
         flipped = bytearray(whole)
         flipped[place] ^= 0xFF
         (tmp_path / "part").write_bytes(bytes(flipped))
-        with suppress(ValueError):  # a flipped byte may also sit where nobody reads
-            lowdim.load(tmp_path / "part")
+        with suppress(ValueError):  # or the byte is one that does not matter
+            assert differences(lowdim.load(tmp_path / "part"), model) == []
 
 
 def test_an_array_with_pickled_objects_is_refused(X, tmp_path):

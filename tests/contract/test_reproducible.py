@@ -19,7 +19,8 @@ def many(request, wide):
     return np.ascontiguousarray(wide[:, :3]) if request.param == "tall" else wide
 
 
-@pytest.mark.filterwarnings("ignore:Unfolding stopped after max_iter")  # noise does not unfold
+# Noise does not unfold.
+@pytest.mark.filterwarnings("ignore:MaximumVarianceUnfolding stopped after max_iter")
 def test_the_number_of_threads_does_not_matter(case, many):
     new = many[::2] + 0.01
     reference = results(case, many, new, 1)

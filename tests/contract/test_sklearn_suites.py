@@ -28,7 +28,7 @@ OURS = {
 DIFFERENT = {
     "test_normalized_stress_auto": "watches calls of a private function",
     "test_returned_stress": "the classical start is exact here: it compares roundings of zero",
-    "test_future_warning_init_and_metric": "the default start is classical already, with no word",
+    "test_future_warning_init_and_metric": "the default start is classical without a warning",
     "test_singular_matrix": "tests a function; and constant data is embedded here, not refused",
     "test_barycenter_kneighbors_graph": "tests a private function",
     "test_remove_zero_eig": "asking for more components than there are is an error here",
@@ -38,9 +38,9 @@ DIFFERENT = {
         "the largest eigenvalues are found here, not the largest in absolute value"
     ),
     "test_bad_precomputed_distances": "says the same in other words",
-    "test_exact_no_precomputed_sparse": "a sparse graph is welcome here",
-    "test_high_perplexity_precomputed_sparse_distances": "as many neighbours as there are do",
-    "test_sparse_precomputed_distance": "equal but for rounding, which a long descent enlarges",
+    "test_exact_no_precomputed_sparse": "a sparse graph is accepted here",
+    "test_high_perplexity_precomputed_sparse_distances": "uses all neighbours that it is given",
+    "test_sparse_precomputed_distance": "equal except for rounding, which a long descent enlarges",
     "test_non_positive_computed_distances": "maps two points to a plane",
     "test_n_components_range": "maps two points to more dimensions than there are points",
     "test_pca_initialization_not_compatible_with_precomputed_kernel": (
@@ -53,7 +53,7 @@ DIFFERENT = {
     "test_min_grad_norm": "reads the output, which is a progress bar here",
     "test_64bit": "float64 in, float64 out",
     "test_tsne_with_different_distance_metrics": (
-        "equal but for rounding, which a long descent enlarges"
+        "equal except for rounding, which a long descent enlarges"
     ),
     "test_tsne_with_mahalanobis_distance": "the covariance is taken from the data",
 }

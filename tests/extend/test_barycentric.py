@@ -1,3 +1,5 @@
+"""Barycentric interpolation between training objects."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from helpers import with_threads
 from lowdim.extend.barycentric import barycentric_map, decode
-from lowdim.relations.distances import resolve_metric
+from lowdim.relations.metrics import resolve_metric
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.uniform(size=(80, 2))
@@ -41,8 +44,8 @@ def test_weights_sum_to_one(seed, k, shift):
 def test_rows_do_not_depend_on_each_other_nor_on_threads():
     images = RANDOM.normal(size=(80, 3))
     new = RANDOM.uniform(size=(1500, 2))  # more than a block
-    whole = barycentric_map(X, images, new, 5, n_jobs=1)
-    assert np.array_equal(whole, barycentric_map(X, images, new, 5, n_jobs=3))
+    whole = with_threads(1, barycentric_map, X, images, new, 5)
+    assert np.array_equal(whole, with_threads(3, barycentric_map, X, images, new, 5))
     for i in (0, 777, 1499):
         alone = barycentric_map(X, images, new[i : i + 1], 5)
         np.testing.assert_allclose(whole[i : i + 1], alone, rtol=1e-12, atol=1e-12)

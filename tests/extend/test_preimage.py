@@ -1,3 +1,5 @@
+"""Pre-images of kernel PCA: fixed points and kernel ridge regression."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -5,6 +7,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
+from helpers import with_threads
 from lowdim.extend.preimage import fixed_point_preimages, learn_preimages, learned_preimages
 from lowdim.matrices.kernels import centered_kernel, resolve_kernel
 from lowdim.solvers import linear
@@ -62,7 +65,9 @@ def test_where_the_kernel_vanishes_the_nearest_training_vector_is_kept():
 def test_rows_do_not_depend_on_each_other_nor_on_threads():
     embedding, gammas = kernel_pca(6)
     Y = RANDOM.normal(scale=0.2, size=(150, 6))
-    one, three = (fixed_point_preimages(Y, X, embedding, gammas, GAMMA, n_jobs=n) for n in (1, 3))
+    one, three = (
+        with_threads(n, fixed_point_preimages, Y, X, embedding, gammas, GAMMA) for n in (1, 3)
+    )
     assert np.array_equal(one, three)
     alone = fixed_point_preimages(Y[100:101], X, embedding, gammas, GAMMA)
     np.testing.assert_allclose(one[100:101], alone, atol=1e-6)
@@ -75,8 +80,8 @@ def test_learned_preimages_are_kernel_ridge_regression(name, panel, monkeypatch)
     embedding, _ = kernel_pca(4)
     Y = RANDOM.normal(scale=0.3, size=(9, 4))
     kernel = resolve_kernel(name, gamma=0.7)
-    coefficients = learn_preimages(embedding, X, kernel, 0.1, 2)
-    found = learned_preimages(Y, embedding, coefficients, kernel, 2)
+    coefficients = learn_preimages(embedding, X, kernel, 0.1)
+    found = learned_preimages(Y, embedding, coefficients, kernel)
     gamma = None if name == "linear" else 0.7
     model = KernelRidge(alpha=0.1, kernel=name, gamma=gamma, degree=3, coef0=1)
     np.testing.assert_allclose(found, model.fit(embedding, X).predict(Y), rtol=1e-6, atol=1e-8)

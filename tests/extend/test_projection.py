@@ -1,3 +1,5 @@
+"""New objects by Gower's formula and by kernel projection."""
+
 from __future__ import annotations
 
 import numpy as np

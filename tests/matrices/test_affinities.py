@@ -7,14 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
+from scipy.special import log_softmax
 from sklearn.manifold._t_sne import _joint_probabilities
 
+from helpers import with_threads
 from lowdim import neighbors
 from lowdim.matrices.affinities import (
     conditional,
     conditional_matrix,
     conditional_to_new,
     joint,
+    log_conditional_of_pairs,
+    mix_logs,
 )
 
 
@@ -58,7 +62,7 @@ def test_uniform_and_fixed_width(X):
     np.testing.assert_allclose(fixed, expected / expected.sum(axis=1, keepdims=True))
 
 
-def test_new_objects_get_what_a_training_object_would(X):
+def test_new_objects_get_the_affinities_of_training_objects(X):
     graph = neighbors(X, 30)
     p = conditional_matrix(graph, 8.0).data.reshape(120, 30)
     np.testing.assert_allclose(conditional_to_new(graph.distances, 8.0), p)
@@ -99,6 +103,36 @@ def test_any_row_is_a_distribution_that_prefers_the_near(distances, perplexity, 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_same_bits_for_any_number_of_threads(X, dtype):
     graph = neighbors(np.tile(X, (6, 1)).astype(dtype), 40)
-    one, three = (conditional_matrix(graph, 12.0, n_jobs=jobs).data for jobs in (1, 3))
+    one, three = (with_threads(n, conditional_matrix, graph, 12.0).data for n in (1, 3))
     assert one.dtype == dtype
     np.testing.assert_array_equal(one, three)
+
+
+def test_affinities_of_all_pairs_have_the_perplexity():
+    X = np.random.RandomState(0).standard_normal((70, 4))
+    D = cdist(X, X)
+    costs, beta = log_conditional_of_pairs(D, 9.0)
+    p = np.exp(-costs)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose((p * costs).sum(axis=1), np.log(9), rtol=1e-8)
+    others = D[3, np.arange(70) != 3]
+    np.testing.assert_allclose(costs[3], -log_softmax(-beta[3] * others**2), rtol=1e-10)
+
+
+def test_affinities_where_most_objects_are_identical():
+    D = np.ones((12, 12))
+    D[:8, :8] = 0
+    np.fill_diagonal(D, 0)
+    costs, beta = log_conditional_of_pairs(D, 3.0)
+    assert np.isfinite(costs).all()
+    assert np.isfinite(beta).all()
+    np.testing.assert_allclose(np.exp(-costs[0, :7]), 1 / 7, rtol=1e-6)
+
+
+def test_a_mean_of_affinities_in_logarithms():
+    random = np.random.RandomState(1)
+    rows = [-log_softmax(-9 * random.uniform(size=(70, 5)), axis=1) for _ in range(3)]
+    costs = rows[0].copy()
+    for count, more in enumerate(rows[1:], 1):
+        mix_logs(costs, count, more)
+    np.testing.assert_allclose(np.exp(-costs), np.mean(np.exp(-np.array(rows)), axis=0))

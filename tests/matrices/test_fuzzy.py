@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.sparse import csr_array
 
+from helpers import with_threads
 from lowdim import NeighborGraph, neighbors
 from lowdim.matrices.fuzzy import (
     directed,
@@ -64,14 +65,14 @@ def test_the_definition(X, connectivity, mix):
 def test_float32_and_threads(X):
     many = np.tile(X, (40, 1)) + np.arange(4800)[:, None] % 7
     graph = neighbors(many.astype(np.float32), 9)
-    one, three = fuzzy_graph(graph, 10, n_jobs=1), fuzzy_graph(graph, 10, n_jobs=3)
+    one, three = (with_threads(n, fuzzy_graph, graph, 10) for n in (1, 3))
     assert one.matrix.dtype == np.float32
     np.testing.assert_array_equal(one.matrix.data, three.matrix.data)
     np.testing.assert_array_equal(one.matrix.indices, three.matrix.indices)
     np.testing.assert_array_equal(one.sigma, three.sigma)
 
 
-def test_a_thin_row_has_a_wide_sigma_at_least():
+def test_sigma_has_a_lower_bound():
     """Where all neighbours are as near as the nearest no sigma gives the sum; a floor does."""
     distances = np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 1.0]] * 7)
     indices = np.array([[j for j in range(7) if j != i] for i in range(7)], dtype=np.int32)
@@ -92,7 +93,7 @@ def test_too_few_neighbours_belong_fully():
     np.testing.assert_allclose(found.matrix.data, 1, rtol=1e-12)
 
 
-def test_far_neighbours_are_none(X):
+def test_neighbors_beyond_the_cut_get_no_edge(X):
     graph = neighbors(X, 9)
     cut = float(np.median(graph.distances))
     found = fuzzy_graph(graph, 10, disconnection=cut).matrix.tocoo()
@@ -112,7 +113,7 @@ def test_lists_of_different_lengths(X):
     )
 
 
-def test_new_objects_as_if_they_had_been_there(X):
+def test_new_objects_get_the_memberships_of_training_objects(X):
     """Of the graph of all: the last object's row, but for edges that only others know of."""
     whole = fuzzy_graph(neighbors(X, 9), 10)
     gaps = np.linalg.norm(X[:-1] - X[-1], axis=1)

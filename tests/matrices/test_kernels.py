@@ -1,3 +1,5 @@
+"""Kernels against scikit-learn's, their distances, and kernels of graphs."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,26 +9,29 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 
-from lowdim.backends import memory
+from helpers import with_threads
+from lowdim import is_positive_semidefinite
 from lowdim.matrices import kernels as module
 from lowdim.matrices.gram import double_center
+from lowdim.matrices.graph_kernels import (
+    commute_time_kernel,
+    diffusion_kernel,
+    isomap_kernel,
+    lle_kernel,
+)
 from lowdim.matrices.kernels import (
     KernelCenter,
     centered_kernel,
-    commute_time_kernel,
     cross_kernel,
-    diffusion_kernel,
-    is_positive_semidefinite,
-    isomap_kernel,
     kernel_distances,
     kernel_matrix,
     kernel_metric,
-    lle_kernel,
     resolve_kernel,
 )
 from lowdim.matrices.laplacian import laplacian, weighted
 from lowdim.relations.distances import distance_matrix
 from lowdim.relations.neighbors import neighbors
+from lowdim.runtime import memory
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 6))
@@ -53,14 +58,14 @@ def test_kernels_are_scikit_learns(name, form, monkeypatch):
     kernel = resolve_kernel(name, **GIVEN)
     convert = {"dense": np.asarray, "sparse": csr_array, "float32": np.float32}[form]
     A, B = convert(X), convert(NEW)
-    K = kernel_matrix(A, kernel, 2)
+    K = with_threads(2, kernel_matrix, A, kernel)
     rtol, atol = (1e-4, 1e-5) if form == "float32" else (1e-10, 1e-12)
     assert K.dtype == A.dtype
     np.testing.assert_allclose(K, reference(name, X, **GIVEN), rtol=rtol, atol=atol)
-    across = cross_kernel(B, A, kernel, 2)
+    across = with_threads(2, cross_kernel, B, A, kernel)
     np.testing.assert_allclose(across, reference(name, NEW, X, **GIVEN), rtol=rtol, atol=atol)
     np.testing.assert_allclose(kernel.diagonal(A), np.diagonal(K), rtol=rtol, atol=atol)
-    np.testing.assert_array_equal(K, kernel_matrix(A, kernel, 3))
+    np.testing.assert_array_equal(K, with_threads(3, kernel_matrix, A, kernel))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +119,7 @@ def test_a_precomputed_kernel_has_no_function(monkeypatch):
 def test_centring_is_scikit_learns():
     K, across = reference("rbf", X), reference("rbf", NEW, X)
     centerer = KernelCenterer().fit(K)
-    center = KernelCenter.of(K, 2)
+    center = KernelCenter.of(K)
     before = across.copy()
     np.testing.assert_allclose(center.new_rows(across), centerer.transform(across), atol=1e-14)
     assert np.array_equal(across, before)
@@ -166,8 +171,23 @@ def test_positive_semidefinite_means_no_negative_eigenvalue():
     assert not is_positive_semidefinite(np.diag([1.0, -1e-3]))
     assert is_positive_semidefinite(np.diag([1.0, -1e-3]), tol=1e-2)
     assert not is_positive_semidefinite(-np.eye(3))
-    with pytest.raises(ValueError, match=r"K: array must be 2-dimensional and square"):
-        is_positive_semidefinite(np.ones((2, 3)))
+    single = (X @ X.T).astype(np.float32)  # rounded below zero by more than float64 is
+    assert is_positive_semidefinite(single)
+    assert not is_positive_semidefinite(single, tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("K", "message"),
+    [
+        (np.ones((2, 3)), r"K: array must be 2-dimensional and square, got shape \(2, 3\)"),
+        (np.ones(4), r"K: array must be 2-dimensional and square"),
+        ([[1.0, 2.0], [0.0, 1.0]], r"K must be symmetric, but \[0, 1\] is 2 and \[1, 0\] is 0"),
+        ([[1.0, np.nan], [np.nan, 1.0]], "K"),
+    ],
+)
+def test_what_is_not_a_symmetric_matrix_is_refused(K, message):
+    with pytest.raises(ValueError, match=message):
+        is_positive_semidefinite(K)
 
 
 def graph_laplacian():

@@ -1,3 +1,5 @@
+"""Edge weights and graph Laplacians, against SciPy."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Symmetric operators multiply as their matrices do."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -15,7 +17,7 @@ A = np.where(np.abs(A + A.T) > 1, A + A.T, 0)
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 @pytest.mark.parametrize("columns", [1, 3, 20])
 def test_an_operator_multiplies_as_its_matrix(form, dtype, columns):
-    operator = as_operator(form(A.astype(dtype)), 2)
+    operator = as_operator(form(A.astype(dtype)))
     V = RANDOM.normal(size=(40, columns)).astype(dtype)
     assert operator.shape == (40, 40)
     assert operator.dtype == dtype

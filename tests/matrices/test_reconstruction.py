@@ -1,3 +1,5 @@
+"""Reconstruction, Hessian and alignment matrices, against loops over the points."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -5,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
+from helpers import with_threads
 from lowdim.matrices.reconstruction import (
     alignment_matrix,
     barycentric_weights,
@@ -59,7 +62,7 @@ def test_distances_give_the_same_grams_as_vectors():
 @pytest.mark.parametrize("reg", [1e-3, 0.5])
 def test_weights_solve_the_constrained_least_squares_problem(dtype, reg):
     G = grams(np.arange(N)).astype(dtype)
-    found = barycentric_weights(G, reg, 2)
+    found = with_threads(2, barycentric_weights, G, reg)
     assert found.dtype == dtype
     for i in range(N):
         exact = G[i].astype(np.float64)
@@ -70,7 +73,7 @@ def test_weights_solve_the_constrained_least_squares_problem(dtype, reg):
         np.testing.assert_allclose(
             found[i], w, rtol=1e-3 if dtype == np.float32 else 1e-8, atol=1e-4
         )
-    np.testing.assert_array_equal(found, barycentric_weights(G, reg, 3))
+    np.testing.assert_array_equal(found, with_threads(3, barycentric_weights, G, reg))
 
 
 def test_weights_rebuild_a_point_within_its_neighbors():
@@ -183,11 +186,11 @@ def naive_alignment():
 def test_matrices_equal_a_loop_over_the_points(method):
     found, expected = {
         "modified": lambda: (
-            modified_matrix(grams, NEIGHBORS, DIM, 1e-12, 2),
+            modified_matrix(grams, NEIGHBORS, DIM, 1e-12),
             naive_modified(1e-12),
         ),
-        "hessian": lambda: (hessian_matrix(grams, NEIGHBORS, DIM, 1e-4, 2), naive_hessian(1e-4)),
-        "alignment": lambda: (alignment_matrix(grams, NEIGHBORS, DIM, 2), naive_alignment()),
+        "hessian": lambda: (hessian_matrix(grams, NEIGHBORS, DIM, 1e-4), naive_hessian(1e-4)),
+        "alignment": lambda: (alignment_matrix(grams, NEIGHBORS, DIM), naive_alignment()),
     }[method]()
     dense = symmetric_with_null_constant(found)
     np.testing.assert_allclose(dense, expected, atol=1e-8 * np.abs(expected).max())
@@ -201,9 +204,9 @@ def test_dissimilarities_give_the_same_matrix_as_vectors(method):
         return local_grams_from_distances(D, NEIGHBORS[rows], rows)
 
     build = {
-        "modified": lambda g: modified_matrix(g, NEIGHBORS, DIM, 1e-12, 1),
-        "hessian": lambda g: hessian_matrix(g, NEIGHBORS, DIM, 1e-4, 1),
-        "alignment": lambda g: alignment_matrix(g, NEIGHBORS, DIM, 1),
+        "modified": lambda g: modified_matrix(g, NEIGHBORS, DIM, 1e-12),
+        "hessian": lambda g: hessian_matrix(g, NEIGHBORS, DIM, 1e-4),
+        "alignment": lambda g: alignment_matrix(g, NEIGHBORS, DIM),
     }[method]
     one, other = build(grams).toarray(), build(from_distances).toarray()
     np.testing.assert_allclose(one, other, atol=1e-7 * np.abs(one).max())
@@ -221,9 +224,9 @@ def test_a_flat_sheet_is_in_the_null_space(method):
 
     M = {
         "lle": lambda: reconstruction_matrix(barycentric_weights(own(np.arange(N)), 1e-12), lists),
-        "modified": lambda: modified_matrix(own, lists, DIM, 1e-12, 1),
-        "hessian": lambda: hessian_matrix(own, lists, DIM, 1e-4, 1),
-        "alignment": lambda: alignment_matrix(own, lists, DIM, 1),
+        "modified": lambda: modified_matrix(own, lists, DIM, 1e-12),
+        "hessian": lambda: hessian_matrix(own, lists, DIM, 1e-4),
+        "alignment": lambda: alignment_matrix(own, lists, DIM),
     }[method]()
     energy = np.trace(plane.T @ (M @ plane)) / (M.diagonal().mean() * (plane**2).sum())
     # the modified weights are regularised, so they rebuild up to the ridge only
@@ -232,8 +235,8 @@ def test_a_flat_sheet_is_in_the_null_space(method):
 
 def test_threads_change_no_bit():
     for build in (
-        lambda n: modified_matrix(grams, NEIGHBORS, DIM, 1e-12, n),
-        lambda n: hessian_matrix(grams, NEIGHBORS, DIM, 1e-4, n),
-        lambda n: alignment_matrix(grams, NEIGHBORS, DIM, n),
+        lambda: modified_matrix(grams, NEIGHBORS, DIM, 1e-12),
+        lambda: hessian_matrix(grams, NEIGHBORS, DIM, 1e-4),
+        lambda: alignment_matrix(grams, NEIGHBORS, DIM),
     ):
-        assert np.array_equal(build(1).toarray(), build(3).toarray())
+        assert np.array_equal(with_threads(1, build).toarray(), with_threads(3, build).toarray())

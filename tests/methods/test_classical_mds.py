@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist, squareform
 
+from helpers import aligned, axis_signs
 from lowdim import PCA, ClassicalMDS, KernelPCA, data, is_euclidean
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 def points(n=50, d=5, seed=0):
@@ -109,7 +106,7 @@ def test_vectors_are_scaled_without_their_distances():
     X, new = points(300, 4), points(10, 4, seed=3)
     vectors = ClassicalMDS(2).fit(X)
     given_ = ClassicalMDS(2, metric="precomputed").fit(cdist(X, X))
-    signs = np.where((vectors.embedding_ * given_.embedding_).sum(axis=0) < 0, -1, 1)
+    signs = axis_signs(vectors.embedding_, given_.embedding_)
     np.testing.assert_allclose(vectors.embedding_ * signs, given_.embedding_, atol=1e-8)
     np.testing.assert_allclose(
         vectors.transform(new) * signs, given_.transform(cdist(new, X)), atol=1e-8
@@ -195,7 +192,7 @@ def test_kernel_mds_is_kernel_pca(kernel, params):
     X, new = points(60, 4) + 3, points(8, 4, seed=1) + 3
     scaled = ClassicalMDS(3, kernel=kernel, kernel_params=params).fit(X)
     reference = KernelPCA(3, kernel=kernel, **params).fit(X)
-    signs = np.where((scaled.embedding_ * reference.embedding_).sum(axis=0) < 0, -1, 1)
+    signs = axis_signs(scaled.embedding_, reference.embedding_)
     np.testing.assert_allclose(scaled.embedding_ * signs, reference.embedding_, atol=1e-8)
     np.testing.assert_allclose(scaled.transform(new) * signs, reference.transform(new), atol=1e-8)
 

@@ -13,10 +13,11 @@ from lowdim import (
     CurvilinearComponentAnalysis,
     CurvilinearDistanceAnalysis,
     Isomap,
+    callbacks,
     data,
     neighbors,
 )
-from lowdim.methods import curvilinear_component
+from lowdim.relations import objects
 
 BOTH = [CurvilinearComponentAnalysis, CurvilinearDistanceAnalysis]
 both = pytest.mark.parametrize("method", BOTH)
@@ -130,26 +131,25 @@ def test_an_interrupted_fit_keeps_the_map(method, roll):
     assert np.isfinite(found.transform(roll[0][200:220])).all()
 
 
-def test_progress_is_shown(roll, capsys):
+def test_progress_is_shown_on_request_only(roll, capsys, monkeypatch):
+    monkeypatch.setattr(callbacks, "SECONDS_BETWEEN_DRAWINGS", -1.0)
     CurvilinearComponentAnalysis(max_iter=2).fit(roll[0][:50])
     assert capsys.readouterr() == ("", "")
     CurvilinearComponentAnalysis(verbose=1, max_iter=2).fit(roll[0][:50])
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.endswith("\n")
+    assert "\rCurvilinearComponentAnalysis [##############################] 2/2" in shown.err
 
 
 # --- distances that are not kept -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
-def test_no_matrix_of_all_distances(roll, metric, monkeypatch):
+def test_distances_are_measured_when_the_matrix_would_be_large(roll, metric, monkeypatch):
     X = roll[0][:300]
     kept = CurvilinearComponentAnalysis(metric=metric, init=X[:, :2]).fit(X)
-    monkeypatch.setattr(curvilinear_component, "KEPT", 0)
-    monkeypatch.setattr(
-        curvilinear_component, "distance_matrix", lambda *a: pytest.fail("a matrix was made")
-    )
+    monkeypatch.setattr(objects, "SMALL_MATRIX", 0)
+    monkeypatch.setattr(objects, "distance_matrix", lambda *a: pytest.fail("a matrix was made"))
     measured = CurvilinearComponentAnalysis(metric=metric, init=X[:, :2]).fit(X)
     np.testing.assert_allclose(measured.embedding_, kept.embedding_, atol=1e-9)
     started = CurvilinearComponentAnalysis(metric=metric).fit(X)
@@ -158,8 +158,9 @@ def test_no_matrix_of_all_distances(roll, metric, monkeypatch):
 
 def test_a_graph_of_distances_is_not_enough(roll):
     graph = neighbors(roll[0], 8)
-    for given in (graph, graph.csr()):
-        with pytest.raises(ValueError, match=r"X: .* needs the dissimilarities of all pairs"):
+    for given, kind in ((graph, "a neighbour graph"), (graph.csr(), "a sparse graph")):
+        message = f"X: the dissimilarities of all pairs are needed as a dense array, got {kind}"
+        with pytest.raises(ValueError, match=message):
             CurvilinearComponentAnalysis(metric="precomputed").fit(given)
 
 
@@ -248,13 +249,13 @@ def test_training_objects_and_objects_beside_them(method, roll):
 
 
 @both
-def test_a_start_of_ones_own(method, roll):
+def test_a_given_start(method, roll):
     X = roll[0][:100]
     start = np.random.RandomState(0).standard_normal((100, 2))
     found = method(init=start).fit(X)
     np.testing.assert_array_equal(method(init=start.tolist()).fit(X).embedding_, found.embedding_)
     assert (method().fit(X).embedding_ != found.embedding_).any()
-    with pytest.raises(ValueError, match=r"init must have shape \(100, 2\).*got \(100, 3\)"):
+    with pytest.raises(ValueError, match=r"init must be .* shape \(100, 2\), .*got \(100, 3\)"):
         method(init=X).fit(X)
     with pytest.raises(ValueError, match="init contains NaN"):
         method(init=np.full((100, 2), np.nan)).fit(X)
@@ -275,6 +276,13 @@ def test_objects_all_in_one_place(method):
     np.testing.assert_array_equal(found.embedding_, 0)
     assert found.stress_ == found.error_ == 0
     assert np.isfinite(found.transform(np.full((2, 3), 2.0))).all()
+
+
+@both
+@pytest.mark.parametrize("max_iter", [0, -1, 2.5])
+def test_bad_numbers_of_iterations(method, max_iter):
+    with pytest.raises((TypeError, ValueError), match="max_iter must be"):
+        method(max_iter=max_iter).fit(np.random.RandomState(0).uniform(size=(30, 3)))
 
 
 def test_more_dimensions_than_the_vectors_have():

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from helpers import aligned
 from lowdim import DiffusionMap, data
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 def definition(X, k, alpha, t, linked):

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import lowdim
+from helpers import differences
 from lowdim import plot
 from lowdim.catalog import find
 from lowdim.solvers.candecomp import SharedSpace, diagonal_weights, full_weights, nonnegative
@@ -204,7 +205,7 @@ def test_new_subjects_get_weights_and_weights_give_dissimilarities():
     np.testing.assert_array_equal(same.transform(D[:2]), same.weights_[:2])
 
 
-def test_what_goes_in_and_comes_out():
+def test_kinds_of_input_and_types_of_results():
     _, _, D = subjects(noise=0.05)
     reference = lowdim.INDSCAL(2).fit(D)
     np.testing.assert_array_equal(lowdim.INDSCAL(2).fit_transform(list(D)), reference.embedding_)
@@ -263,6 +264,52 @@ def test_a_callback_stops_all_starts(capsys):
     assert seen[-1].loss == found.loss_
     assert found.n_iter_ == 3
     capsys.readouterr()
+
+
+def test_a_second_fit_has_the_state_of_a_fresh_fit():
+    _, _, D = subjects(noise=0.1)
+    fresh = lowdim.INDSCAL(2).fit(D)
+    for params in ({"constraint": "identity"}, {"constraint": "idioscal"}, {"n_components": 3}):
+        used = lowdim.INDSCAL(2).set_params(**params).fit(subjects(m=4, n=12)[2])
+        used.set_params(**fresh.get_params()).fit(D)
+        assert differences(used, fresh) == []
+
+
+def test_a_failed_fit_leaves_the_estimator_not_fitted():
+    def raises(state):
+        raise ZeroDivisionError
+
+    _, _, D = subjects(noise=0.1)
+    unfitted = vars(lowdim.INDSCAL()).keys()
+    for params, X, error in (
+        ({}, D[0], ValueError),
+        ({"n_components": 0}, D, ValueError),
+        ({"n_jobs": 0}, D, ValueError),
+        ({"callback": raises}, D, ZeroDivisionError),
+    ):
+        model = lowdim.INDSCAL(2).fit(D).set_params(**params)
+        with pytest.raises(error):
+            model.fit(X)
+        assert vars(model).keys() == unfitted
+        with pytest.raises(NotFittedError):
+            model.transform(D)
+
+
+def test_a_callback_sees_snapshots_and_changes_nothing():
+    _, _, D = subjects(noise=0.1)
+    seen, copies = [], []
+
+    def look(state):
+        seen.append(state.embedding)
+        copies.append(state.embedding.copy())
+
+    watched = lowdim.INDSCAL(2, callback=look).fit(D)
+    assert len(seen) > 1
+    for snapshot, copy in zip(seen, copies, strict=True):
+        assert not snapshot.flags.writeable
+        np.testing.assert_array_equal(snapshot, copy)
+    assert (seen[0] != seen[-1]).any()
+    assert differences(watched.set_params(callback=None), lowdim.INDSCAL(2).fit(D)) == []
 
 
 def test_ctrl_c_keeps_the_best_so_far():

@@ -11,14 +11,11 @@ from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.manifold import Isomap as Reference
 
-from lowdim import Isomap, data, geodesics, neighbors
+from helpers import aligned, axis_signs
+from lowdim import Isomap, callbacks, data, geodesics, neighbors
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("LOWDIM_DATA", ROOT.parent / "shared" / "data"))
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +40,14 @@ def test_as_in_scikit_learn(roll, params):
     Y = theirs.embedding_
     size = np.abs(Y).max()
     np.testing.assert_allclose(aligned(ours.embedding_, Y), Y, atol=1e-6 * size)
-    signs = np.where((ours.embedding_ * Y).sum(axis=0) < 0, -1, 1)
+    signs = axis_signs(ours.embedding_, Y)
     np.testing.assert_allclose(ours.transform(new) * signs, theirs.transform(new), atol=1e-6 * size)
     assert ours.reconstruction_error() == pytest.approx(theirs.reconstruction_error(), rel=1e-6)
 
 
 @pytest.mark.parametrize("path_method", ["auto", "FW", "D"])
 @pytest.mark.parametrize("eigen_solver", ["auto", "dense", "arpack"])
-def test_ways_to_compute_it_agree(roll, unrolled, path_method, eigen_solver):
+def test_path_methods_and_eigensolvers_agree(roll, unrolled, path_method, eigen_solver):
     Y = Isomap(n_neighbors=8, path_method=path_method, eigen_solver=eigen_solver).fit_transform(
         roll[0]
     )
@@ -95,7 +92,7 @@ def test_residual_variance_bends_at_the_dimension_of_the_manifold(unrolled):
 
 
 @pytest.mark.parametrize("n_landmarks", [60, 200])
-def test_landmarks_come_close(roll, unrolled, n_landmarks):
+def test_landmarks_approximate_the_full_map(roll, unrolled, n_landmarks):
     estimator = Isomap(n_neighbors=8, n_landmarks=n_landmarks, random_state=0).fit(roll[0])
     assert estimator.dist_matrix_.shape == (n_landmarks, 800)
     assert procrustes(unrolled.embedding_, estimator.embedding_)[2] < 0.01
@@ -106,7 +103,7 @@ def test_landmarks_come_close(roll, unrolled, n_landmarks):
     )
 
 
-def test_all_objects_as_landmarks_are_no_landmarks(roll, unrolled):
+def test_all_objects_as_landmarks_give_the_full_map(roll, unrolled):
     estimator = Isomap(n_neighbors=8, n_landmarks=800).fit(roll[0])
     size = np.abs(unrolled.embedding_).max()
     np.testing.assert_allclose(
@@ -119,7 +116,7 @@ def raw_stress(estimator):
     return ((D - pdist(estimator.embedding_)) ** 2).sum()
 
 
-def test_stress_is_lowered_and_told(roll, unrolled):
+def test_stress_is_lowered_and_reported(roll, unrolled):
     estimator = Isomap(n_neighbors=8, mds="stress").fit(roll[0])
     assert estimator.history_[0] == pytest.approx(raw_stress(unrolled), rel=1e-9)
     assert (np.diff(estimator.history_) <= 1e-9 * estimator.history_[0]).all()
@@ -156,10 +153,14 @@ def test_an_interrupt_leaves_a_fitted_estimator(roll):
     assert np.isfinite(estimator.transform(roll[0][:3])).all()
 
 
-def test_progress_is_shown_when_asked_for(roll, capsys):
-    Isomap(n_neighbors=8, mds="stress", verbose=1, max_iter=4).fit(roll[0])
+def test_progress_is_shown_on_request_only(roll, capsys, monkeypatch):
+    monkeypatch.setattr(callbacks, "SECONDS_BETWEEN_DRAWINGS", -1.0)
     Isomap(n_neighbors=8, mds="stress", max_iter=4).fit(roll[0])
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "")
+    Isomap(n_neighbors=8, mds="stress", verbose=1, max_iter=4).fit(roll[0])
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "\rIsomap [##############################] 4/4  loss " in shown.err
 
 
 def test_stress_and_landmarks_exclude_each_other(roll):

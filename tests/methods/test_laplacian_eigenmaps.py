@@ -10,13 +10,10 @@ from scipy.spatial.distance import cdist
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.manifold import SpectralEmbedding
 
+from helpers import aligned
 from lowdim import PCA, LaplacianEigenmaps, data
 
 NORMALIZATIONS = ["random-walk", "symmetric", "none"]
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +129,7 @@ def test_horizontal_and_vertical_bars():
 
 
 @pytest.mark.parametrize("weights", ["heat", "binary"])
-def test_new_points_of_a_piece_whose_neighbours_lie_outside(weights):
+def test_new_points_of_a_component_whose_neighbors_lie_outside(weights):
     """Beside a dense cloud a sparse one has its neighbours there, but they are not mutual."""
     random = np.random.RandomState(0)
     dense = 0.1 * random.uniform(size=(100, 2))

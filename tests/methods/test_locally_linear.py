@@ -86,7 +86,7 @@ def test_duplicates(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_two_pieces(method):
+def test_two_components(method):
     X = jittered(160)
     X[90:] += 50
     with pytest.warns(UserWarning, match="2 > 1"):

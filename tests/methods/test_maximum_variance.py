@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist
 
-from lowdim import MaximumVarianceUnfolding, data, neighbors
+from lowdim import MaximumVarianceUnfolding, callbacks, data, neighbors
 
 
 def edges(estimator):
@@ -126,7 +126,7 @@ def test_landmarks_recover_a_plane(measure):
     np.testing.assert_allclose(pdist(Y), pdist(points), rtol=0.01, atol=2e-3)
 
 
-def test_landmarks_reach_what_only_a_bridge_joins():
+def test_landmarks_in_components_that_a_bridge_joins():
     X = data.s_curve(120, random_state=0)[0]
     apart = np.concatenate([X, X[:60] + 5])
     estimator = MaximumVarianceUnfolding(n_landmarks=12, n_neighbors=6)
@@ -157,7 +157,7 @@ def test_landmarks_need_more_than_a_graph(bent):
         MaximumVarianceUnfolding(n_landmarks=10, metric="precomputed").fit(graph)
 
 
-def test_an_unfinished_map_is_warned_of(bent):
+def test_a_map_that_did_not_converge_is_warned_of(bent):
     estimator = MaximumVarianceUnfolding(n_landmarks=10, max_iter=1)
     with pytest.warns(UserWarning, match="stopped after max_iter=1 iterations") as caught:
         estimator.fit(bent)
@@ -209,7 +209,7 @@ def test_common_neighbors_keep_the_angles():
         given.fit(neighbors(X, 4))
 
 
-def test_dissimilarities_that_no_points_have():
+def test_dissimilarities_that_violate_the_triangle_inequality():
     """Distances that violate the triangle inequality are kept as well as they can be."""
     random = np.random.RandomState(0)
     D = random.uniform(1, 5, (30, 30))
@@ -237,7 +237,7 @@ def test_the_callback_sees_the_map_and_stops(solver):
 
 
 @pytest.mark.parametrize("solver", ["interior-point", "factorized"])
-def test_ctrl_c_keeps_what_there_is(solver):
+def test_ctrl_c_keeps_the_best_so_far(solver):
     X = data.swiss_roll(80, random_state=0)[0]
 
     def callback(state):
@@ -251,10 +251,13 @@ def test_ctrl_c_keeps_what_there_is(solver):
     assert estimator.transform(X[:3]).shape == (3, 2)
 
 
-def test_progress_is_shown(capsys):
+def test_progress_is_shown_on_request_only(capsys, monkeypatch):
+    monkeypatch.setattr(callbacks, "SECONDS_BETWEEN_DRAWINGS", -1.0)
     X = data.swiss_roll(60, random_state=0)[0]
+    MaximumVarianceUnfolding().fit(X)
+    assert capsys.readouterr() == ("", "")
     MaximumVarianceUnfolding(verbose=1).fit(X)
-    assert "\n" in capsys.readouterr().err
+    assert "\rMaximumVarianceUnfolding [" in capsys.readouterr().err
 
 
 def test_new_points_keep_their_distances(bent):

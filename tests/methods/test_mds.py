@@ -138,7 +138,7 @@ def test_a_start_can_be_given_in_both_places(bent):
         fitted(bent, init=start).embedding_,
         MDS(metric="precomputed", init=start).fit_transform(bent),
     )
-    with pytest.raises(ValueError, match=r"init must be .*\(120, 2\); got ndarray of shape \(4, 2"):
+    with pytest.raises(ValueError, match=r"init must be .*shape \(120, 2\), .*; got \(4, 2\)"):
         fitted(bent, init=start[:4])
 
 

@@ -7,13 +7,10 @@ import pytest
 from scipy.sparse import csr_array, random_array
 from sklearn.decomposition import PCA as Reference
 
+from helpers import aligned
 from lowdim import PCA, ClassicalMDS, KernelPCA
 
 SOLVERS = ["auto", "full", "covariance_eigh", "gram_eigh", "arpack", "randomized"]
-
-
-def aligned(Y, reference):
-    return Y * np.where((Y * reference).sum(axis=0) < 0, -1, 1)
 
 
 def correlated(n, d, seed=0):

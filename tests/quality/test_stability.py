@@ -47,7 +47,7 @@ def test_turns_and_scales_do_not_count_and_movers_are_found(strip):
     assert found.spread.argmax() == 0
     assert found.spread[1:].max() < 0.2
     assert found.maps.shape == (6, 150, 2)
-    assert "1 objects have no settled place" in str(found)
+    assert "1 objects have no stable place" in str(found)
 
 
 def test_random_places_have_no_stability(strip):

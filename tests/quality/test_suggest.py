@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 import lowdim
 from lowdim import quality
-from lowdim.catalog import find
+from lowdim.catalog import CATALOG
 
 
 @pytest.fixture(scope="module")
@@ -27,33 +27,38 @@ def found(roll):
 def test_isomap_with_few_neighbours_comes_first(found):
     assert found.best.method == "Isomap"
     assert found.best.params["n_neighbors"] in (5, 10)
-    scores = [trial.auc for trial in found.trials]
+    scores = [one.rnx_auc for one in found.candidates]
     assert scores == sorted(scores, reverse=True)
-    assert len(found.trials) == 7
-    assert "keeps most over all scales" in found.best.reason
-    assert all(trial.reason for trial in found.trials)
+    assert len(found.candidates) == 7
+    assert "best over all scales" in found.best.reason
+    assert all(one.reason for one in found.candidates)
     assert found.n_components == 2
 
 
 def test_scores_are_those_of_the_map(found, roll):
     model = found.best.estimator().fit(roll)
-    assert found.best.auc == pytest.approx(quality.rnx_auc(roll, model.embedding_), abs=1e-9)
+    assert found.best.rnx_auc == pytest.approx(quality.rnx_auc(roll, model.embedding_), abs=1e-9)
 
 
 def test_the_text_is_a_ranked_table(found):
     lines = str(found).splitlines()
+    assert "R_NX AUC, local" in lines[0]
     assert lines[1].startswith(found.best.name)
+    assert f"{found.best.rnx_auc_local:.3f}" in lines[1]
     assert "Tried on all 700 objects" in str(found)
-    json.dumps(found.to_dict())
+    as_json = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert as_json["candidates"][0]["rnx_auc"] == found.best.rnx_auc
 
 
 def test_default_methods_are_those_of_the_catalog():
     X = np.random.default_rng(0).normal(size=(60, 4))
     found = quality.suggest(X, n_neighbors=[5], perplexity=[5])
-    tried = {trial.method for trial in found.trials}
-    assert {"PCA", "Isomap", "LaplacianEigenmaps"} <= tried
-    assert all(find(name) is not None for name in tried)
-    assert "no structure" in str(found)
+    tried = {one.method for one in found.candidates}
+    assert tried == {row.name for row in CATALOG if row.suggested} - {"ClassicalMDS"}
+    D = cdist(X, X)  # of dissimilarities, classical scaling is not PCA
+    given = quality.suggest(D, metric="precomputed", n_neighbors=[5], perplexity=[5])
+    assert {one.method for one in given.candidates} == (tried | {"ClassicalMDS"}) - {"PCA"}
+    assert "No structure was found" in str(found)
 
 
 def test_many_objects_are_sampled(roll):
@@ -65,13 +70,13 @@ def test_many_objects_are_sampled(roll):
 def test_dissimilarities_leave_out_methods_of_vectors(roll):
     D = cdist(roll[:200], roll[:200])
     found = quality.suggest(D, ["PCA", "Isomap"], metric="precomputed", n_neighbors=[8])
-    assert [trial.method for trial in found.trials] == ["Isomap"]
+    assert [one.method for one in found.candidates] == ["Isomap"]
     assert found.best.params["metric"] == "precomputed"
 
 
-def test_what_fails_is_told(roll):
+def test_failures_are_reported(roll):
     found = quality.suggest(roll, ["PCA", "INDSCAL"])
-    assert found.trials[-1].failed
+    assert found.candidates[-1].failed
     assert "failed:" in str(found)
     with pytest.raises(ValueError, match="no method 'Nonsense'"):
         quality.suggest(roll, ["Nonsense"])

@@ -8,13 +8,15 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from lowdim.backends import native
-from lowdim.relations import approximate, cells, neighbors, pivots
-from lowdim.relations.approximate import CellIndex, build_index
-from lowdim.relations.distances import resolve_metric
+import lowdim
+from lowdim.backends.native import cells, index
+from lowdim.backends.native.index import CellIndex
+from lowdim.backends.native.products import nearest_of_sample
+from lowdim.relations import approximate, neighbors, pivots
+from lowdim.relations.approximate import build_index
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.neighbors import neighbor_query
-from lowdim.relations.products import product_sample
 from lowdim.relations.search import query
 
 RANDOM = np.random.default_rng(0)
@@ -31,17 +33,17 @@ def sheet(n=N, d=140, inner=6, seed=0):
 @pytest.fixture
 def eager(monkeypatch):
     """Indices on small data too, and small cells, although comparing everything is cheaper."""
-    monkeypatch.setattr(approximate, "WORTH", np.inf)
-    monkeypatch.setattr(approximate, "PER_CELL", 40)
-    monkeypatch.setattr(approximate, "BLOCK", 1000)
+    monkeypatch.setattr(index, "WORTH", np.inf)
+    monkeypatch.setattr(index, "PER_CELL", 40)
+    monkeypatch.setattr(index, "BLOCK", 1000)
     monkeypatch.setattr(pivots, "WORTH", 0.9)
 
 
-def index_of(X, k=10, metric="euclidean", recall=0.95, seed=0, n_jobs=None):
+def index_of(X, k=10, metric="euclidean", recall=0.95, seed=0):
     found, rows = resolve_metric(metric, None, X)
-    index = build_index(rows, found, k, recall, seed, n_jobs)
-    assert index is not None
-    return index
+    built = build_index(rows, found, k, recall, seed)
+    assert built is not None
+    return built
 
 
 def true_recall(X, graph, metric):
@@ -83,9 +85,9 @@ def test_the_share_asked_for_is_found(metric, kind, recall, eager):
 def test_the_recall_told_is_that_of_the_sampled_rows(eager):
     X = sheet(seed=3)
     graph = neighbors.neighbor_graph(
-        X, resolve_metric("euclidean", None, X)[0], 12, None, 2, method="approximate", seed=5
+        X, resolve_metric("euclidean", None, X)[0], 12, None, method="approximate", seed=5
     )
-    sample = np.sort(np.random.default_rng(5).choice(N, approximate.SAMPLE, replace=False))
+    sample = np.sort(np.random.default_rng(5).choice(N, index.SAMPLE, replace=False))
     D = cdist(X[sample], X)
     D[np.arange(len(sample)), sample] = np.inf
     truth = np.argsort(D, axis=1)[:, :12]
@@ -103,13 +105,13 @@ def test_more_recall_costs_more_effort(eager):
 def test_a_narrow_space_that_fails_gives_way_to_a_wider_one(eager, monkeypatch):
     X = sheet(d=400, inner=40)
     tried = []
-    plan = approximate._plan
+    plan = index._plan
 
-    def spy(index, *arguments):
-        tried.append(index.space.width)
-        return None if len(tried) == 1 else plan(index, *arguments)
+    def spy(built, *arguments):
+        tried.append(built.space.width)
+        return None if len(tried) == 1 else plan(built, *arguments)
 
-    monkeypatch.setattr(approximate, "_plan", spy)
+    monkeypatch.setattr(index, "_plan", spy)
     assert index_of(X).space.width == tried[1] > tried[0]
 
 
@@ -215,24 +217,25 @@ def test_a_query_depends_on_itself_alone(metric, sparse, eager):
     known, new = X[:2050], X[2050:]
     if sparse:
         known, new = csr_array(known), csr_array(new)
-    index = index_of(known, 8, metric)
-    indices, distances = index.query(new, 8)
+    built = index_of(known, 8, metric)
+    indices, distances = built.query(new, 8)
     exact = query(known, new, 8, resolve_metric(metric, None, known)[0])[1]
     assert (distances <= exact[:, -1:] * (1 + 1e-5)).mean() > 0.9
     for rows in (slice(7, 8), slice(3, 100), slice(199, None, -1), np.array([5, 5, 5, 6])):
-        some = index.query(new[rows], 8, n_jobs=3)
+        with lowdim.compute(n_jobs=3):
+            some = built.query(new[rows], 8)
         assert np.array_equal(some[0], indices[rows])
         assert np.array_equal(some[1], distances[rows])
-    assert np.array_equal(index.query(known[40:50], 1)[0][:, 0], np.arange(40, 50))
+    assert np.array_equal(built.query(known[40:50], 1)[0][:, 0], np.arange(40, 50))
     with pytest.raises(ValueError, match=r"k must be at most 8 \(that of the index\), got 9"):
-        index.query(new, 9)
+        built.query(new, 9)
 
 
 def test_queries_take_the_form_of_the_rows(eager):
     X = np.maximum(sheet(d=130), 0)
     dense, sparse = index_of(X), index_of(csr_array(X))
-    for index in (dense, sparse):
-        found = [index.query(form, 5) for form in (X[:9], csr_array(X[:9]), X[:9].astype("f4"))]
+    for built in (dense, sparse):
+        found = [built.query(form, 5) for form in (X[:9], csr_array(X[:9]), X[:9].astype("f4"))]
         assert np.array_equal(found[0][0], found[1][0])
         assert found[2][1].dtype == np.float64
 
@@ -241,12 +244,12 @@ def test_the_search_for_new_rows_uses_the_index_where_it_pays(eager, monkeypatch
     X, new = sheet(), sheet(n=20, seed=9)
     metric = resolve_metric("euclidean", None, X)[0]
     exact = query(X, new, 6, metric)
-    search = neighbor_query(X, metric, 6, None)
+    search = neighbor_query(X, metric, 6)
     assert np.array_equal(search(new)[0], exact[0])
-    search = neighbor_query(X, metric, 6, None, method="approximate", recall=0.6)
+    search = neighbor_query(X, metric, 6, method="approximate", recall=0.6)
     assert not np.array_equal(search(new)[0], exact[0])
     assert np.array_equal(search(new)[0], index_of(X, 6, recall=0.6).query(new, 6)[0])
-    assert np.array_equal(neighbor_query(X[:9], metric, 9, None)(X[:1])[0][0, :1], [0])
+    assert np.array_equal(neighbor_query(X[:9], metric, 9)(X[:1])[0][0, :1], [0])
 
 
 # --- awkward data -------------------------------------------------------------------------------
@@ -255,13 +258,13 @@ def test_the_search_for_new_rows_uses_the_index_where_it_pays(eager, monkeypatch
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "canberra"])
 def test_constant_data_take_no_longer(metric, eager, monkeypatch):
     compared = []
-    search = native.search_cells
+    search = cells.search_cells
 
     def spy(stored, queries, selves, probes, *arguments, **options):
         compared.append(np.diff(stored[0]).max())
         return search(stored, queries, selves, probes, *arguments, **options)
 
-    monkeypatch.setattr(native, "search_cells", spy)
+    monkeypatch.setattr(cells, "search_cells", spy)
     graph = neighbors.neighbors(np.full((N, 20), 3.0), 10, metric=metric, method="approximate")
     assert graph.recall == 1
     assert (graph.distances < 1e-7).all()
@@ -285,9 +288,9 @@ def test_zero_rows_have_a_right_angle_to_all(eager):
 
 
 def test_cells_that_hold_too_few_lead_to_more_cells(eager):
-    index = index_of(sheet(), k=150)
-    assert isinstance(index, CellIndex)
-    narrow = replace(index, plan=replace(index.plan, probes=1, candidates=150))
+    built = index_of(sheet(), k=150)
+    assert isinstance(built, CellIndex)
+    narrow = replace(built, plan=replace(built.plan, probes=1, candidates=150))
     indices, distances = narrow.neighbors()
     assert (indices >= 0).all()
     assert np.isfinite(distances).all()
@@ -342,9 +345,9 @@ def test_a_metric_without_an_answer_is_an_error(eager):
 
 def test_all_cells_and_all_candidates_are_an_exact_search(eager):
     X = sheet(d=20).astype(np.float32)
-    index = index_of(X)
-    everything = replace(index.plan, probes=index.cells.count, candidates=40)
-    found = replace(index, plan=everything).neighbors()
+    built = index_of(X)
+    everything = replace(built.plan, probes=built.cells.count, candidates=40)
+    found = replace(built, plan=everything).neighbors()
     exact = neighbors.neighbors(X, 10, method="exact")
     assert (found[0] == exact.indices).mean() > 0.999  # rounding parts ties in another way
     np.testing.assert_allclose(found[1], exact.distances, rtol=1e-5)
@@ -352,7 +355,8 @@ def test_all_cells_and_all_candidates_are_an_exact_search(eager):
 
 def test_cells_hold_every_row_once_and_none_holds_too_many():
     Z = np.concatenate([RANDOM.normal(size=(1500, 7)), np.zeros((900, 7))]).astype(np.float32)
-    made = cells.build_cells(Z, np.einsum("ij,ij->i", Z, Z), 30, np.random.default_rng(0), 2)
+    with lowdim.compute(n_jobs=2):
+        made = cells.build_cells(Z, np.einsum("ij,ij->i", Z, Z), 30, np.random.default_rng(0))
     assert np.array_equal(np.sort(made.order), np.arange(2400))
     sizes = np.diff(made.starts)
     assert sizes.min() > 0
@@ -362,7 +366,7 @@ def test_cells_hold_every_row_once_and_none_holds_too_many():
 def test_leading_axes_span_the_leading_singular_vectors():
     A = (RANDOM.normal(size=(300, 20)) @ RANDOM.normal(size=(20, 90))).astype(np.float32)
     for form in (A, csr_array(A)):
-        axes, squares = cells.leading_axes(form, 30, np.random.default_rng(0), None)
+        axes, squares = cells.leading_axes(form, 30, np.random.default_rng(0))
         np.testing.assert_allclose(axes @ axes.T, np.eye(30), atol=1e-5)
         truth = np.linalg.svd(A, compute_uv=False)
         np.testing.assert_allclose(squares[:20], truth[:20] ** 2, rtol=1e-4)
@@ -377,7 +381,8 @@ def test_sampled_rows_find_their_exact_neighbors(cosine):
     metric = "cosine" if cosine else "euclidean"
     exact = neighbors.neighbors(X, 9, metric=metric, method="exact")
     for form in (X, csr_array(X)):
-        indices, distances = product_sample(form, sample, 9, cosine, 2)
+        with lowdim.compute(n_jobs=2):
+            indices, distances = nearest_of_sample(form, sample, 9, cosine)
         assert np.array_equal(indices, exact.indices[sample])
         np.testing.assert_allclose(distances, exact.distances[sample], rtol=1e-7, atol=1e-12)
 

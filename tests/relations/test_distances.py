@@ -7,15 +7,11 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.metrics import nan_euclidean_distances, pairwise_distances
 
-from lowdim.backends import memory
+import lowdim
 from lowdim.relations import distances as module
-from lowdim.relations.distances import (
-    check_dissimilarities,
-    cross_distances,
-    distance_matrix,
-    metric_names,
-    resolve_metric,
-)
+from lowdim.relations.distances import check_dissimilarities, cross_distances, distance_matrix
+from lowdim.relations.metrics import metric_names, resolve_metric
+from lowdim.runtime import memory
 
 SCIPY = [
     "braycurtis",
@@ -60,14 +56,16 @@ def test_every_scipy_metric_is_scipys(metric, sparse, monkeypatch):
         params["VI"] = np.linalg.inv(np.cov(X, rowvar=False))
     given = csr_array(X.astype(float)) if sparse else X
     found, rows = resolve_metric(metric, None, given)
-    D = distance_matrix(rows, found, 2)
+    with lowdim.compute(n_jobs=2):
+        D = distance_matrix(rows, found)
     rtol, atol = (1e-6, 1e-7) if rows.dtype == np.float32 else (1e-10, 1e-13)
     expected = cdist(X, X, metric, **params)
     np.fill_diagonal(expected, 0)  # Russell and Rao's is not
     np.testing.assert_allclose(D, expected, rtol=rtol, atol=atol)
     np.testing.assert_allclose(D, D.T, rtol=1e-12)
     assert not np.diagonal(D).any()
-    across = cross_distances(found.prepare(Q), rows, found, 2)
+    with lowdim.compute(n_jobs=2):
+        across = cross_distances(found.prepare(Q), rows, found)
     np.testing.assert_allclose(across, cdist(Q, X, metric, **params), rtol=rtol, atol=atol)
 
 
@@ -296,8 +294,10 @@ def test_threads_change_no_bit(monkeypatch):
     monkeypatch.setattr(module, "TILE", 16)
     X = sample("euclidean", 100)
     found, rows = resolve_metric("euclidean", None, X)
-    one, three = (distance_matrix(rows, found, n) for n in (1, 3))
-    assert np.array_equal(one, three)
+    with lowdim.compute(n_jobs=1):
+        one = distance_matrix(rows, found)
+    with lowdim.compute(n_jobs=3):
+        assert np.array_equal(one, distance_matrix(rows, found))
 
 
 def test_too_large_a_matrix_is_refused_before_it_is_made(monkeypatch):

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from lowdim.backends import memory
 from lowdim.relations.geodesics import geodesics
 from lowdim.relations.neighbors import neighbors
+from lowdim.runtime import memory
 
 
 def random_graph(n, n_arcs, *, directed, seed, zeros=False):

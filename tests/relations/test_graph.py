@@ -8,15 +8,16 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from lowdim.relations.distances import resolve_metric
+import lowdim
+from lowdim.backends import backend
 from lowdim.relations.graph import (
     NeighborGraph,
     add_edges,
     bridge,
     components,
     fingerprint,
-    symmetrize,
 )
+from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.neighbors import neighbors
 from lowdim.relations.search import nearest_outside
 
@@ -73,7 +74,7 @@ def test_adjacency_is_symmetric_and_keeps_zero_distances(symmetry, dtype):
 
 
 def test_half_sum_is_the_mean_with_the_transpose():
-    found = symmetrize(SMALL.csr(), "half-sum")
+    found = backend().symmetrize(SMALL.csr(), "half-sum")
     D = dense(SMALL.csr(), missing=0)
     assert np.array_equal(dense(found, missing=0), (D + D.T) / 2)
 
@@ -88,11 +89,14 @@ def test_symmetrize_equals_its_definition_for_any_number_of_threads(n, density, 
     values = random.integers(0, 5, len(rows)).astype(float)
     graph = csr_array((values, columns, indptr), shape=(n, n))
     D = dense(graph)
-    one, three = (symmetrize(graph, "union", threads) for threads in (1, 3))
+    with lowdim.compute(n_jobs=1):
+        one = backend().symmetrize(graph, "union")
+    with lowdim.compute(n_jobs=3):
+        three = backend().symmetrize(graph, "union")
     assert np.array_equal(dense(one), np.minimum(D, D.T))
     assert np.array_equal(one.indices, three.indices)
     assert np.array_equal(one.data, three.data)
-    mutual = dense(symmetrize(graph, "mutual"))
+    mutual = dense(backend().symmetrize(graph, "mutual"))
     assert np.array_equal(np.isfinite(mutual), kept & kept.T)
 
 
@@ -141,7 +145,8 @@ def test_join_adds_the_minimum_spanning_bridges(seed, symmetry):
     count, labels = graph.components(symmetry)
     assert count > 1
     metric, rows = resolve_metric("euclidean", None, X)
-    joined = graph.join(nearest_outside(rows, metric, 2), symmetry)
+    with lowdim.compute(n_jobs=2):
+        joined = graph.join(nearest_outside(rows, metric), symmetry)
     assert joined.components(symmetry)[0] == 1
     assert len(joined.bridges) == count - 1
     D = cdist(X, X)
@@ -248,7 +253,7 @@ def test_neighbor_lists_put_bridges_in_the_last_places():
     graph = neighbors(X, 2)
     assert graph.neighbor_lists() is graph.indices
     metric, rows = resolve_metric("euclidean", None, X)
-    joined = graph.join(nearest_outside(rows, metric, 1))
+    joined = graph.join(nearest_outside(rows, metric))
     assert sorted(map(sorted, joined.bridges.tolist())) == [[4, 5], [9, 10]]
     lists = joined.neighbor_lists()
     for a, b in [(4, 5), (5, 4), (9, 10), (10, 9)]:
@@ -270,7 +275,7 @@ def test_a_saved_graph_comes_back_the_same(kind, tmp_path):
     graph = neighbors(X, radius=1.5) if kind == "radius" else neighbors(X, 2)
     if kind == "joined":
         metric, rows = resolve_metric("euclidean", None, X)
-        graph = graph.join(nearest_outside(rows, metric, 1))
+        graph = graph.join(nearest_outside(rows, metric))
     path = tmp_path / "graph.npz"
     graph.save(path)
     found = NeighborGraph.load(path)

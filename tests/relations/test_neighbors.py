@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 from scipy.spatial.distance import cdist
 
-from lowdim.relations import products, search
-from lowdim.relations.distances import resolve_metric
+import lowdim
+from lowdim.backends import backend
+from lowdim.backends.native import products
+from lowdim.relations import search
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.neighbors import neighbors
-from lowdim.relations.search import query, smallest
+from lowdim.relations.search import query
 
 RANDOM = np.random.default_rng(0)
 
@@ -367,7 +370,10 @@ def test_query_finds_the_nearest_points(metric, kind, monkeypatch):
     assert np.array_equal(indices, np.argsort(D, axis=1)[:, :4])
     np.testing.assert_allclose(distances, np.sort(D, axis=1)[:, :4], rtol=1e-9, atol=1e-14)
     assert indices[0, 0] == 5
-    alone = [query(rows, asked[i : i + 1], 4, found, n) for i, n in ((0, 1), (7, 3))]
+    alone = []
+    for i, n in ((0, 1), (7, 3)):
+        with lowdim.compute(n_jobs=n):
+            alone.append(query(rows, asked[i : i + 1], 4, found))
     for (i, row), one in zip(((0, indices[0]), (7, indices[7])), alone, strict=True):
         assert np.array_equal(one[0][0], row), i
 
@@ -386,7 +392,7 @@ def test_query_can_ask_for_every_point_and_mix_types():
 
 def test_smallest_orders_by_value_then_column():
     values = np.array([[3.0, 1.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]])
-    indices, found = smallest(values, 3)
+    indices, found = backend().smallest(values, 3)
     assert indices.tolist() == [[1, 2, 3], [0, 1, 2]]
     assert found.tolist() == [[1.0, 1.0, 2.0], [0.0, 0.0, 0.0]]
 

@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from lowdim.relations.distances import resolve_metric
+import lowdim
+from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.streams import distances_from
 
 
@@ -19,8 +20,10 @@ def test_rows_of_the_distance_matrix(kind, metric, dtype):
     X[7] = X[3]
     chosen = np.array([3, 1099, 0], dtype=np.int32)
     found, rows = resolve_metric(metric, None, kind(X))
-    D = distances_from(rows, found, 1)(chosen)
+    with lowdim.compute(n_jobs=1):
+        D = distances_from(rows, found)(chosen)
     assert D.flags.c_contiguous
     np.testing.assert_allclose(D, cdist(X[chosen], X, metric), atol=2e-6)
     np.testing.assert_array_equal(D[np.arange(3), chosen], 0)
-    np.testing.assert_array_equal(distances_from(rows, found, 3)(chosen), D)
+    with lowdim.compute(n_jobs=3):
+        np.testing.assert_array_equal(distances_from(rows, found)(chosen), D)

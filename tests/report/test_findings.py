@@ -42,11 +42,11 @@ def test_objects_outside_the_sample_have_no_errors():
 def test_measures_are_those_of_the_assessment(assessed):
     run, report = assessed
     measures = run.findings.measures
-    assert measures["area under R_NX"].value == float(report.auc)
+    assert measures["R_NX AUC"].value == float(report.rnx_auc)
     assert measures["stress-1"].value == report.stress_1
     assert measures["stress-1"].better == "lower"
-    assert measures["15-NN accuracy"].value == float(report.labels.map)
-    assert measures["silhouette"].value == report.labels.silhouette_map
+    assert measures["k-NN accuracy"].value == float(report.knn_accuracy)
+    assert measures["silhouette"].value == report.silhouette
 
 
 def test_the_page_says_what_the_assessment_says(assessed, tmp_path):
@@ -55,4 +55,4 @@ def test_the_page_says_what_the_assessment_says(assessed, tmp_path):
     shown = unescape(path.read_text(encoding="utf-8"))
     assert report.verdict in shown
     assert all(warning in shown for warning in report.warnings)
-    assert f"{float(report.auc):.3f}" in shown
+    assert f"{float(report.rnx_auc):.3f}" in shown

@@ -9,11 +9,11 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, logsumexp
 
-from lowdim.backends import native
-from lowdim.extend.attraction import place_by_divergence
-from lowdim.matrices.affinities import log_conditional, log_conditional_of_pairs, mix_logs
+from helpers import with_threads
+from lowdim.backends import backend
+from lowdim.backends.native.repulsion import AllPairs
+from lowdim.backends.similarity import Similarity
 from lowdim.solvers.divergence import AllPairsDivergence, RowDivergence
-from lowdim.solvers.repulsion import AllPairs, Similarity
 
 
 def naive(costs, precisions, trade_off, Y):
@@ -39,7 +39,7 @@ def problem(n, scales, size=1.0, dim=2, seed=0):
 @pytest.mark.parametrize(("scales", "dim"), [(1, 2), (1, 3), (4, 1), (4, 2)])
 def test_value_and_gradient(scales, dim, trade_off):
     costs, precisions, Y = problem(25, scales, dim=dim)
-    objective = AllPairsDivergence(costs, precisions, trade_off, 2)
+    objective = AllPairsDivergence(costs, precisions, trade_off)
     assert objective(Y)[0] == pytest.approx(naive(costs, precisions, trade_off, Y), rel=1e-12)
 
     def value(y):
@@ -74,11 +74,10 @@ def test_probabilities_that_would_underflow():
 def test_the_number_of_threads_does_not_matter(dtype):
     costs, precisions, Y = problem(530, 3)
     costs = costs.astype(dtype)
-    one = native.divergence_gradient(costs, precisions, 0.4, Y, 1)
-    for n_jobs in (2, 3):
-        for left, right in zip(
-            one, native.divergence_gradient(costs, precisions, 0.4, Y, n_jobs), strict=True
-        ):
+    gradient = backend().divergence_gradient
+    one, *others = (with_threads(n, gradient, costs, precisions, 0.4, Y) for n in (1, 2, 3))
+    for other in others:
+        for left, right in zip(one, other, strict=True):
             np.testing.assert_array_equal(left, right)
 
 
@@ -88,7 +87,7 @@ def test_without_false_neighbours_and_one_width_it_is_stochastic_neighbour_embed
     P[~np.eye(40, dtype=bool)] = np.exp(-costs).ravel()
     gaussian = Similarity("gaussian")
     sne = RowDivergence(csr_array(P), gaussian, AllPairs(gaussian))
-    gradient, loss = sne(Y, 1.0, True)
+    loss, gradient = sne(Y)
     ours = AllPairsDivergence(costs, np.ones((40, 1)))(Y)
     assert ours[0] == pytest.approx(loss, rel=1e-10)
     np.testing.assert_allclose(ours[1], gradient, atol=1e-12)
@@ -100,59 +99,3 @@ def test_equal_scales_are_one_scale():
     three = AllPairsDivergence(costs, np.repeat(precisions, 3, axis=1), 0.3)(Y)
     assert three[0] == pytest.approx(one[0], rel=1e-12)
     np.testing.assert_allclose(three[1], one[1], atol=1e-13)
-
-
-def test_affinities_of_all_pairs_have_the_perplexity():
-    X = np.random.RandomState(0).standard_normal((70, 4))
-    D = cdist(X, X)
-    costs, beta = log_conditional_of_pairs(D, 9.0, 2)
-    p = np.exp(-costs)
-    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_allclose((p * costs).sum(axis=1), np.log(9), rtol=1e-8)
-    others = D[3, np.arange(70) != 3]
-    np.testing.assert_allclose(costs[3], -log_softmax(-beta[3] * others**2), rtol=1e-10)
-
-
-def test_affinities_where_most_objects_are_alike():
-    D = np.ones((12, 12))
-    D[:8, :8] = 0
-    np.fill_diagonal(D, 0)
-    costs, beta = log_conditional_of_pairs(D, 3.0)
-    assert np.isfinite(costs).all()
-    assert np.isfinite(beta).all()
-    np.testing.assert_allclose(np.exp(-costs[0, :7]), 1 / 7, rtol=1e-6)
-
-
-def test_a_mean_of_affinities_in_logarithms():
-    random = np.random.RandomState(1)
-    rows = [-log_softmax(-9 * random.uniform(size=(70, 5)), axis=1) for _ in range(3)]
-    costs = rows[0].copy()
-    for count, more in enumerate(rows[1:], 1):
-        mix_logs(costs, count, more, 2)
-    np.testing.assert_allclose(np.exp(-costs), np.mean(np.exp(-np.array(rows)), axis=0))
-
-
-@pytest.mark.parametrize("trade_off", [0.2, 1.0])
-def test_a_new_point_goes_where_its_own_divergence_is_least(trade_off):
-    """No point of a fine grid around it is better."""
-    random = np.random.RandomState(2)
-    Y = random.standard_normal((60, 2))
-    D = cdist(random.standard_normal((5, 2)), Y)
-    costs, beta = log_conditional(D, 10.0)
-    precisions = beta[:, None] * [[1.0, 1.7]]
-    placed = place_by_divergence(D, costs, precisions, trade_off, Y, 2)
-
-    def values(r, at):
-        squared = cdist(at, Y, "sqeuclidean")
-        log_q = logsumexp([log_softmax(-b * squared, axis=1) for b in precisions[r]], axis=0)
-        log_q -= np.log(2)
-        missed = (np.exp(-costs[r]) * (-costs[r] - log_q)).sum(axis=1)
-        return trade_off * missed + (1 - trade_off) * (np.exp(log_q) * (log_q + costs[r])).sum(1)
-
-    side = np.linspace(-0.3, 0.3, 41)
-    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    for r in range(5):
-        least = values(r, placed[r : r + 1])[0]
-        assert least <= values(r, placed[r] + grid).min() + 1e-9
-    alone = place_by_divergence(D[1:2], costs[1:2], precisions[1:2], trade_off, Y, 1)
-    np.testing.assert_array_equal(alone[0], placed[1])

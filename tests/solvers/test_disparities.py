@@ -7,7 +7,8 @@ import pytest
 from scipy.spatial.distance import cdist, squareform
 from sklearn.isotonic import IsotonicRegression
 
-from lowdim.backends import native
+from lowdim.backends import backend
+from lowdim.callbacks import Monitor
 from lowdim.relations.pairs import Pairs, dense_pairs
 from lowdim.solvers.disparities import apply_curve, curve, disparities, ordered
 from lowdim.solvers.majorize import inverse_of_v, smacof
@@ -19,7 +20,7 @@ def test_isotonic_regression_is_scikit_learns(dtype, weighted):
     random = np.random.default_rng(0)
     y = (random.normal(size=70_000) + np.arange(70_000) / 1e4).astype(dtype)
     w = random.uniform(0.1, 2, size=len(y)).astype(dtype) if weighted else None
-    found = native.isotonic(y, w, None, True, 2)
+    found = backend().isotonic(y, w, None, True)
     expected = IsotonicRegression().fit_transform(np.arange(len(y)), y, sample_weight=w)
     np.testing.assert_allclose(found, expected, atol=1e-5 if dtype == np.float32 else 1e-10)
 
@@ -42,7 +43,7 @@ def test_primary_ties_sort_by_distance_within_a_tie():
     order = np.lexsort((d, x))
     expected = np.empty(500)
     expected[order] = IsotonicRegression().fit_transform(np.arange(500), d[order])
-    np.testing.assert_allclose(native.isotonic(d, None, starts, True, 1), expected)
+    np.testing.assert_allclose(backend().isotonic(d, None, starts, True), expected)
 
 
 @pytest.mark.parametrize("kind", ["interval", "spline", "ordinal"])
@@ -96,7 +97,7 @@ def test_one_iteration_is_the_guttman_transform(dtype):
     B = -D / np.where(d > 0, d, 1)
     np.fill_diagonal(B, 0)
     np.fill_diagonal(B, -B.sum(axis=1))
-    found = smacof(D.astype(dtype), X.astype(dtype), max_iter=1)
+    found = smacof(D.astype(dtype), X.astype(dtype), Monitor(1))
     expected = B @ X / 300 + X.mean(axis=0)
     np.testing.assert_allclose(
         found.embedding, expected, atol=1e-3 if dtype == np.float32 else 1e-10

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import curve_fit
 
+import lowdim
 from lowdim import data, neighbors
+from lowdim.callbacks import Monitor
 from lowdim.matrices.fuzzy import fuzzy_graph
 from lowdim.solvers import layout as module
-from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out, place_among
+from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out
 
 CURVE = (1.5769434, 0.8950608)
 
@@ -96,7 +98,7 @@ def test_the_loss_of_repulsion(graph):
 
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("dim", [2, 3])
-def test_going_on_is_the_same_as_one_run(large, dense, dim):
+def test_resuming_equals_one_run(large, dense, dim):
     radii = np.linspace(-1, 1, 1500)
     settings = {
         "curve": CURVE,
@@ -104,11 +106,13 @@ def test_going_on_is_the_same_as_one_run(large, dense, dim):
         "density": Density(radii, 2.0, 0.5, 0.1) if dense else None,
     }
     Y = start(1500, dim).astype(np.float32)
-    whole = Layout(large, Y, **settings, n_jobs=1)
-    whole.run(30)
-    parts = Layout(large, Y, **settings, n_jobs=3)
-    for epochs in (1, 7, 2, 13, 40):
-        parts.run(epochs)
+    with lowdim.compute(n_jobs=1):
+        whole = Layout(large, Y, **settings)
+        whole.run(30)
+    with lowdim.compute(n_jobs=3):
+        parts = Layout(large, Y, **settings)
+        for epochs in (1, 7, 2, 13, 40):
+            parts.run(epochs)
     np.testing.assert_array_equal(whole.embedding, parts.embedding)
     assert whole.embedding.dtype == np.float32
 
@@ -116,7 +120,7 @@ def test_going_on_is_the_same_as_one_run(large, dense, dim):
 def test_the_seed_matters_where_points_are_drawn(graph, large):
     def made(graph, seed):
         Y = start(graph.shape[0], 2)
-        return lay_out(Layout(graph, Y, curve=CURVE, n_epochs=5, seed=seed))[0]
+        return lay_out(Layout(graph, Y, curve=CURVE, n_epochs=5, seed=seed), Monitor(5))[0]
 
     assert np.abs(made(large, 0) - made(large, 1)).max() > 1e-3
     np.testing.assert_array_equal(made(graph, 0), made(graph, 1))
@@ -136,30 +140,7 @@ def test_drawn_points_push_as_all_do_in_the_mean(large):
     assert np.sqrt(np.mean(error**2)) < 1.15
 
 
-def test_a_bipartite_place(large):
-    """New points settle where pulls and pushes balance, each on its own."""
-    random = np.random.RandomState(0)
-    Y = random.uniform(-5, 5, (400, 2))
-    nearest = np.argsort(((Y[:7, None] + 0.1 - Y) ** 2).sum(axis=2), axis=1)[:, :6]
-    weights = random.uniform(0.2, 1, nearest.shape)
-    found = place_among(nearest, weights, Y, curve=CURVE, n_epochs=200)
-    for row in range(7):
-        alone = place_among(nearest[[row]], weights[[row]], Y, curve=CURVE, n_epochs=200)
-        np.testing.assert_array_equal(alone[0], found[row])
-    a, b = CURVE
-    gap = Y[None] - found[:, None]
-    s = (gap**2).sum(axis=2)
-    W = np.zeros((7, 400))
-    np.put_along_axis(W, nearest, weights, axis=1)
-    pull = 2 * W * 2 * a * b * s ** (b - 1) / (1 + a * s**b)
-    push = 2 * b / ((s + 1e-3) * (1 + a * s**b))
-    force = np.einsum("ij,ijc->ic", pull, gap)
-    share = 5 * W.sum(axis=1) / 400
-    force -= share[:, None] * np.clip(push[:, :, None] * gap, -4, 4).sum(axis=1)
-    assert np.abs(force / pull.sum(axis=1, keepdims=True)).max() < 0.05
-
-
-def test_density_is_kept_if_wished(large):
+def test_the_density_term_keeps_density(large):
     radii = np.random.RandomState(0).standard_normal(1500)
     radii = (large @ radii) / large.sum(axis=1)  # smooth over the graph, as radii are
 
@@ -171,7 +152,7 @@ def test_density_is_kept_if_wished(large):
             n_epochs=200,
             density=Density(radii, weight, 0.5, 0.1),
         )
-        Y = lay_out(layout)[0]
+        Y = lay_out(layout, Monitor(200))[0]
         edges = large.tocoo()
         s = ((Y[edges.row] - Y[edges.col]) ** 2).sum(axis=1)
         q = 1 / (1 + CURVE[0] * s ** CURVE[1])

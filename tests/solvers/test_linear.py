@@ -1,8 +1,11 @@
+"""Cholesky factors and positive definite systems in panels, against NumPy."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from helpers import with_threads
 from lowdim.solvers import linear
 from lowdim.solvers.linear import cholesky_in_place, solve_positive
 
@@ -26,7 +29,7 @@ SIZES = [1, 2, PANEL - 1, PANEL, PANEL + 1, 2 * PANEL, 2 * PANEL + 1, 3 * PANEL,
 def test_the_factor_is_numpys(n):
     A = positive(n)
     expected = np.linalg.cholesky(A)
-    cholesky_in_place(A, 2)
+    cholesky_in_place(A)
     np.testing.assert_allclose(np.tril(A), expected, atol=1e-10)
 
 
@@ -39,7 +42,7 @@ def test_solutions_are_numpys(n, dtype, columns):
     B = B.astype(dtype)
     given = B.copy()
     expected = np.linalg.solve(A.astype(float), B.astype(float))
-    found = solve_positive(A.copy(), B, 2)
+    found = solve_positive(A.copy(), B)
     assert found.dtype == dtype
     tolerance = 1e-4 if dtype == np.float32 else 1e-10
     np.testing.assert_allclose(found, expected, atol=tolerance, rtol=tolerance)
@@ -50,7 +53,7 @@ def test_more_rows_than_a_chunk_of_threads(monkeypatch):
     monkeypatch.setattr(linear, "PANEL", 64)
     A = positive(700)
     B = np.random.default_rng(0).normal(size=(700, 2))
-    one, three = (solve_positive(A.copy(), B, n) for n in (1, 3))
+    one, three = (with_threads(n, solve_positive, A.copy(), B) for n in (1, 3))
     assert np.array_equal(one, three)
     np.testing.assert_allclose(one, np.linalg.solve(A, B), atol=1e-12)
 

@@ -1,3 +1,5 @@
+"""Accelerated SMACOF: Guttman transforms, monotone stress, callbacks and interrupts."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,7 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+from helpers import with_threads
+from lowdim import callbacks
 from lowdim.backends import native
+from lowdim.callbacks import Monitor
 from lowdim.solvers.majorize import smacof
 
 
@@ -32,7 +37,7 @@ def guttman(D, X):
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_the_first_step_is_a_guttman_transform(d):
     D, X = problem(d=d)
-    found = smacof(D, X, max_iter=1, eps=0)
+    found = smacof(D, X, Monitor(1), eps=0)
     expected = guttman(D, X)
     np.testing.assert_allclose(
         found.embedding, expected - expected.mean(axis=0) + X.mean(axis=0), atol=1e-10
@@ -45,21 +50,21 @@ def test_no_higher_than_plain_majorization_after_as_many_steps():
     plain = X
     for _ in range(40):
         plain = guttman(D, plain)
-    assert smacof(D, X, max_iter=40, eps=0).stress <= stress(D, plain)
+    assert smacof(D, X, Monitor(40), eps=0).stress <= stress(D, plain)
 
 
 @given(n=st.integers(2, 25), d=st.integers(1, 3), seed=st.integers(0, 10**6))
 @settings(deadline=None, derandomize=True, max_examples=50)
 def test_stress_never_increases(n, d, seed):
     D, X = problem(n, d, seed)
-    found = smacof(D, X, max_iter=40, eps=0)
+    found = smacof(D, X, Monitor(40), eps=0)
     assert (np.diff(found.history) <= 1e-9 * found.history[0]).all()
     assert found.stress == found.history[-1] == pytest.approx(stress(D, found.embedding), abs=1e-9)
 
 
 def test_the_gradient_vanishes_where_it_ends():
     D, X = problem()
-    found = smacof(D, X, max_iter=5000, eps=0)
+    found = smacof(D, X, Monitor(5000), eps=0)
     Y = found.embedding
     step = 1e-5
     for i, c in ((0, 0), (7, 1), (30, 0)):
@@ -73,39 +78,39 @@ def test_the_gradient_vanishes_where_it_ends():
 def test_an_exact_configuration_is_kept():
     X = np.random.default_rng(0).normal(size=(30, 2))
     X -= X.mean(axis=0)
-    found = smacof(cdist(X, X), X)
+    found = smacof(cdist(X, X), X, Monitor(300))
     assert found.stress == pytest.approx(0, abs=1e-20)
     np.testing.assert_allclose(found.embedding, X, atol=1e-12)
 
 
 def test_coinciding_points_and_zero_dissimilarities_are_no_trouble():
     D = np.zeros((5, 5))
-    found = smacof(D, np.ones((5, 2)))
+    found = smacof(D, np.ones((5, 2)), Monitor(300))
     assert found.stress == 0
     D, X = problem(10)
     X[:] = X[0]
-    assert np.isfinite(smacof(D, X, max_iter=10).embedding).all()
+    assert np.isfinite(smacof(D, X, Monitor(10)).embedding).all()
 
 
 def test_the_criterion_does_not_depend_on_the_scale():
     D, X = problem()
-    lengths = [len(smacof(s * D, s * X, eps=1e-4).history) for s in (1e-6, 1.0, 1e6)]
+    lengths = [len(smacof(s * D, s * X, Monitor(300), eps=1e-4).history) for s in (1e-6, 1.0, 1e6)]
     assert lengths[0] == lengths[1] == lengths[2]
     assert 2 < lengths[0] < 300
-    assert len(smacof(D, X, eps=1e-7).history) > lengths[0]
+    assert len(smacof(D, X, Monitor(300), eps=1e-7).history) > lengths[0]
 
 
 def test_float32_stays_float32():
     D, X = problem(dtype=np.float32)
-    found = smacof(D, X, max_iter=30)
-    exact = smacof(D.astype(float), X.astype(float), max_iter=30)
+    found = smacof(D, X, Monitor(30))
+    exact = smacof(D.astype(float), X.astype(float), Monitor(30))
     assert found.embedding.dtype == np.float32
     assert found.stress == pytest.approx(exact.stress, rel=1e-3)
 
 
 def test_threads_change_no_bit():
     D, X = problem(200)
-    one, two, three = (smacof(D, X, max_iter=10, eps=0, n_jobs=n) for n in (1, 2, 3))
+    one, two, three = (with_threads(n, smacof, D, X, Monitor(10), eps=0) for n in (1, 2, 3))
     for other in (two, three):
         assert np.array_equal(one.embedding, other.embedding)
         assert np.array_equal(one.history, other.history)
@@ -119,7 +124,7 @@ def test_a_callback_sees_every_iteration_and_can_stop():
         states.append(state)
         return state.iteration == 5
 
-    found = smacof(D, X, max_iter=50, eps=0, callback=watch)
+    found = smacof(D, X, Monitor(50, callback=watch), eps=0)
     assert [s.iteration for s in states] == [1, 2, 3, 4, 5]
     assert {s.max_iter for s in states} == {50}
     assert [s.loss for s in states] == found.history[1:].tolist()
@@ -145,7 +150,7 @@ def test_an_interrupt_keeps_the_best_and_warns(where, monkeypatch):
 
     monkeypatch.setattr(native, "stress_gradient", interrupted)
     with pytest.warns(UserWarning, match="SMACOF was interrupted; the best coordinates so far"):
-        found = smacof(D, X, eps=0, callback=callback)
+        found = smacof(D, X, Monitor(300, "SMACOF", callback), eps=0)
     assert len(found.history) == (4 if where == "callback" else 3)
     assert found.stress == pytest.approx(stress(D, found.embedding))
 
@@ -157,19 +162,23 @@ def test_other_errors_pass_through():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        smacof(D, X, callback=callback)
+        smacof(D, X, Monitor(300, callback=callback))
 
 
 def test_no_iterations_return_the_start():
     D, X = problem()
-    found = smacof(D, X, max_iter=0)
+    found = smacof(D, X, Monitor(0))
     assert np.array_equal(found.embedding, X)
     assert found.history.tolist() == [found.stress]
 
 
-def test_progress_is_shown_on_request_only(capsys):
+def test_progress_is_shown_on_request_only(capsys, monkeypatch):
     D, X = problem()
-    smacof(D, X, max_iter=3)
+    smacof(D, X, Monitor(3))
     assert capsys.readouterr() == ("", "")
-    smacof(D, X, max_iter=3, verbose=1)
-    assert capsys.readouterr().err.endswith("\n")
+    monkeypatch.setattr(callbacks, "SECONDS_BETWEEN_DRAWINGS", -1.0)
+    smacof(D, X, Monitor(3, "SMACOF", verbose=1))
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "\rSMACOF [##############################] 3/3  loss " in shown.err
+    assert shown.err.endswith("\n")

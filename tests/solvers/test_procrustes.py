@@ -92,7 +92,7 @@ def test_without_scaling_the_size_stays():
     assert found.disparity == pytest.approx(16.0)
 
 
-def test_weights_choose_who_counts():
+def test_weights_of_the_points():
     target = cloud(0)
     Y = target @ turn(2)
     Y[-1] += 100.0

@@ -1,3 +1,5 @@
+"""Classical scaling of Gram operators, exact and by pivoted Cholesky."""
+
 from __future__ import annotations
 
 import numpy as np

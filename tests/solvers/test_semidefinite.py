@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import coo_array
 
 from lowdim import data, neighbors
-from lowdim.callbacks import Watch
+from lowdim.callbacks import Monitor
 from lowdim.matrices.laplacian import laplacian, weighted
 from lowdim.solvers.edge_lengths import compliance, lengths_of, trace_bound
 from lowdim.solvers.factorized import factorized, low_rank
@@ -153,7 +153,7 @@ def test_low_rank_with_enough_columns_is_the_programme(inequality):
     Y, history = low_rank(
         lengths,
         start,
-        Watch("", 300),
+        Monitor(300),
         inequality=inequality,
         give=e,
         loose=100 * e,
@@ -167,7 +167,7 @@ def test_low_rank_with_enough_columns_is_the_programme(inequality):
 def test_low_rank_never_gets_worse_at_one_slack():
     lengths = roll(60)
     start = np.random.RandomState(0).standard_normal((60, 3))
-    _, history = low_rank(lengths, start, Watch("", 60), give=compliance(lengths, 1e-2))
+    _, history = low_rank(lengths, start, Monitor(60), give=compliance(lengths, 1e-2))
     assert (np.diff(history) <= 0).all()
 
 

@@ -1,3 +1,5 @@
+"""Extreme eigenpairs by every solver, against dense and closed-form spectra."""
+
 from __future__ import annotations
 
 import logging
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 
+from helpers import with_threads
 from lowdim.matrices.laplacian import laplacian, weighted
 from lowdim.matrices.operators import Operator, as_operator
 from lowdim.relations.neighbors import neighbors
@@ -239,7 +242,7 @@ def test_grids_factor_cheaply_and_random_graphs_do_not():
     assert not spectral._factors_cheaply(as_operator(np.eye(3)))
 
 
-def test_a_failed_factorisation_goes_on_with_lobpcg_and_says_so(no_dense, monkeypatch, caplog):
+def test_a_failed_factorisation_falls_back_to_lobpcg_and_logs_it(no_dense, monkeypatch, caplog):
     import scipy.sparse.linalg
 
     def fail(*_, **__):
@@ -253,7 +256,7 @@ def test_a_failed_factorisation_goes_on_with_lobpcg_and_says_so(no_dense, monkey
     assert "shift-invert failed (Factor is exactly singular)" in caplog.text
 
 
-def test_an_operator_cannot_be_factored_and_that_is_said(no_dense, caplog):
+def test_an_operator_cannot_be_factored_and_that_is_logged(no_dense, caplog):
     L = graph_laplacian()
     with caplog.at_level(logging.WARNING, logger="lowdim"):
         found = bottom_eigenpairs(as_operator(L), 3, solver="shift-invert")
@@ -261,7 +264,7 @@ def test_an_operator_cannot_be_factored_and_that_is_said(no_dense, caplog):
     assert "going on with LOBPCG" in caplog.text
 
 
-def test_lanczos_without_convergence_goes_on_and_says_so(no_dense, monkeypatch, caplog):
+def test_lanczos_without_convergence_falls_back_and_logs_it(no_dense, monkeypatch, caplog):
     from scipy.sparse.linalg import ArpackNoConvergence
 
     def fail(*_, **__):
@@ -322,10 +325,10 @@ def test_the_same_bits_every_time_and_for_any_number_of_threads(no_dense, solver
     L = graph_laplacian()
     A = np.random.default_rng(8).normal(size=(N, N))
     A = A @ A.T
-    one, two, three = (bottom_eigenpairs(L, 3, solver=solver, n_jobs=n) for n in (1, 2, 3))
+    one, two, three = (with_threads(n, bottom_eigenpairs, L, 3, solver=solver) for n in (1, 2, 3))
     assert np.array_equal(one.vectors, two.vectors)
     assert np.array_equal(one.vectors, three.vectors)
-    one, three = (top_eigenpairs(A, 3, solver=solver, n_jobs=n) for n in (1, 3))
+    one, three = (with_threads(n, top_eigenpairs, A, 3, solver=solver) for n in (1, 3))
     assert np.array_equal(one.vectors, three.vectors)
 
 
@@ -346,7 +349,7 @@ def test_the_largest_entry_of_a_column_is_positive():
 
 @given(seed=st.integers(0, 10**6))
 @settings(deadline=None, derandomize=True, max_examples=30)
-def test_fixing_signs_forgets_the_signs(seed):
+def test_fixed_signs_do_not_depend_on_the_given_ones(seed):
     random = np.random.default_rng(seed)
     V = random.normal(size=(9, 4))
     assert np.array_equal(fix_signs(V), fix_signs(V * random.choice([-1, 1], 4)))

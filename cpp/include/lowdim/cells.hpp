@@ -1,5 +1,5 @@
 // Nearest points among those of a few cells: points stored in panels, cell by cell, each query
-// compared with the cells it asks for. A query's answer does not depend on the other queries.
+// compared with the points of its cells. The result of a query does not depend on the others.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Cells {
     const int64_t* starts;
     int64_t n_cells, dim;
     const T* panels;  // coordinates times -2, so that |y|^2 - 2 x.y is one sum
-    const T* norms;   // what is added to it, a panel's side by side; infinite where there is none
+    const T* norms;   // |y|^2, panel by panel; infinite where there is no point
     const int64_t* first_panel;
 };
 
@@ -45,7 +45,7 @@ void fill_panels(const T* points, const T* point_norms, const int32_t* order, co
     });
 }
 
-// Up to kPanelQueries rows side by side, as the kernels want them.
+// Up to kPanelQueries rows, dimension by dimension, as the kernels need them.
 template <class T>
 void pack_queries(const T* queries, int64_t dim, const int64_t* rows, int count, T* packed) {
     for (int r = 0; r < kPanelQueries; ++r) {
@@ -56,8 +56,8 @@ void pack_queries(const T* queries, int64_t dim, const int64_t* rows, int count,
 
 // The m points of smallest |y|^2 - 2 x.y for each query x, among those of its cells
 // probes[q, 0..n_probes) (nearest cell first; -1 is none). selves[q] is the query's own place, or
-// -1. Neighbours in the list of queries share the visits, so it should be ordered by cell. Places
-// that find no point hold -1. ordered: by (value, place), else in no particular order.
+// -1. Consecutive queries share the reads of a cell, so queries should be ordered by cell. Missing
+// results are -1. ordered: results are sorted by (value, place).
 template <class T>
 void search_cells(const Cells<T>& cells, const T* queries, int64_t n_queries, const int32_t* selves,
                   const int32_t* probes, int n_probes, int m, bool ordered, int n_threads,
@@ -93,8 +93,8 @@ void search_cells(const Cells<T>& cells, const T* queries, int64_t n_queries, co
         const Shortlists<T> lists{
             list_values.data(), list_ids.data(), counts.data(), bounds.data(), m, room};
 
-        // The visits, cell by cell; cells that are near for someone come first, so that the
-        // bounds are low early.
+        // The visits, cell by cell; cells that are the nearest of some query come first, so that
+        // the bounds are low early.
         visits.clear();
         visits.reserve(size_t(count) * size_t(n_probes));
         for (int32_t q = 0; q < count; ++q)

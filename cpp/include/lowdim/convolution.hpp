@@ -1,5 +1,5 @@
 // Convolution of a field with an even kernel, by Fourier transforms in two dimensions. The field
-// fills a quarter of the padded square; what is known to be empty is never transformed.
+// fills a quarter of the padded square; lines that are known to be zero are not transformed.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ template <class T>
 struct FourierPlan {
     int64_t n;
     std::vector<int> radices;
-    std::vector<T> turns;  // the factors of every pass, in the order in which they are used
+    std::vector<T> twiddles;  // the factors of every pass, in the order in which they are used
 
     explicit FourierPlan(int64_t length) : n(length) {
         int64_t left = n;
@@ -35,15 +35,15 @@ struct FourierPlan {
             for (int64_t p = 0; p < left / r; ++p)
                 for (int k = 1; k < r; ++k) {
                     const double angle = -2 * std::numbers::pi * double(p * k) / double(left);
-                    turns.push_back(static_cast<T>(std::cos(angle)));
-                    turns.push_back(static_cast<T>(std::sin(angle)));
+                    twiddles.push_back(static_cast<T>(std::cos(angle)));
+                    twiddles.push_back(static_cast<T>(std::sin(angle)));
                 }
             left /= r;
         }
     }
 };
 
-// Room for one batch of lines, and its transforms in place.
+// Buffers for one batch of lines, and its transforms in place.
 template <class T>
 class Lines {
   public:
@@ -55,22 +55,23 @@ class Lines {
     void backward(const FourierPlan<T>& plan) { run(plan, im_, re_, other_im_, other_re_); }
 
   private:
-    using Room = std::vector<T>;
-    static void run(const FourierPlan<T>& plan, Room& a, Room& b, Room& c, Room& d) {
+    using Buffer = std::vector<T>;
+    static void run(const FourierPlan<T>& plan, Buffer& a, Buffer& b, Buffer& c, Buffer& d) {
         if (kernels<T>().fourier(a.data(), b.data(), c.data(), d.data(), plan.n,
                                  plan.radices.data(), int(plan.radices.size()),
-                                 plan.turns.data())) {
+                                 plan.twiddles.data())) {
             std::swap(a, c);
             std::swap(b, d);
         }
     }
-    Room re_, im_, other_re_, other_im_;
+    Buffer re_, im_, other_re_, other_im_;
 };
 
 template <class T>
 class Convolution {
     static constexpr int64_t V = kLines<T>;
-    static constexpr int64_t kBlock = 64;  // columns turned into lines at once, while in cache
+    static constexpr int64_t kBlock =
+        64;  // columns transposed at a time, so that they stay in cache
 
   public:
     // The kernel's transform, which is real, for the padded lengths; its columns [0, n / 2].
@@ -88,8 +89,8 @@ class Convolution {
     int64_t rows() const { return column_plan_.n; }
     int64_t columns() const { return row_plan_.n; }
 
-    // The field (rows, columns), at most half of the padded lengths, becomes its convolution. One
-    // call at a time: the room for the spectra is kept from call to call.
+    // The field (rows, columns), at most half of the padded lengths, becomes its convolution. Not
+    // thread-safe: the buffers of the spectra are kept between calls.
     void apply(T* field, int64_t rows, int64_t columns, int n_threads) {
         re_.resize(static_cast<size_t>(panels_ * rows * V));
         im_.resize(re_.size());
@@ -131,7 +132,7 @@ class Convolution {
     }
 
   private:
-    // Two real rows travel as one complex line; V lines make a batch.
+    // Two real rows are transformed as one complex line; V lines make a batch.
     void load_rows(const T* field, int64_t first, int64_t rows, int64_t columns,
                    Lines<T>& lines) const {
         const int64_t from_here = first + 2 * V <= rows ? columns * V : 0;
@@ -199,7 +200,7 @@ class Convolution {
     int64_t panels_;
     std::vector<T> transform_;  // in panels, as the spectra
     std::vector<T> re_, im_;
-    std::vector<Lines<T>> lines_;  // one a thread
+    std::vector<Lines<T>> lines_;  // one per thread
 };
 
 }  // namespace lowdim

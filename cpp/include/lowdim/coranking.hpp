@@ -1,8 +1,8 @@
-// How the order of the others, seen from an object, changes from one set of distances to another.
+// Compares the order of the other objects by one set of distances with that by another.
 //
 // A row of n distances is cut into buckets by the leading bits of its values. Only buckets in which
-// an exact order is asked for are sorted: those that hold a wanted object, or in which one of the
-// ranks of a given grid falls. So a row costs a few passes over n unless all ranks are asked for.
+// an exact order is needed are sorted: those that hold a requested object, or one of the ranks of a
+// given grid. So a row costs a few passes over n unless all ranks are requested.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -17,15 +17,15 @@
 namespace lowdim {
 
 // Squared distances of all points to the queries, out[q * n + j], by differences: equal pairs
-// get equal values, and nothing cancels. A tile of points is turned and kept in cache, some
-// dimensions at a time, while all queries pass; short sums, added up, also round less.
+// get equal values, and there is no cancellation. A tile of points is transposed and kept in cache,
+// some dimensions at a time, for all queries; summing by parts also rounds less.
 template <class T>
 void squared_distances(const T* queries, int64_t n_queries, const T* points, int64_t n, int64_t dim,
                        int n_threads, T* out) {
     constexpr int64_t tile = kTile, part = 32;
     const Kernels<T>& kernel = kernels<T>();
     parallel_ranges(n, 16 * tile, n_threads, [&](int64_t begin, int64_t end, int) {
-        T turned[tile * part] = {};
+        T transposed[tile * part] = {};
         std::vector<T> sums(static_cast<size_t>(n_queries * tile));
         for (int64_t first = begin; first < end; first += tile) {
             const int64_t count = std::min(tile, end - first);
@@ -34,9 +34,9 @@ void squared_distances(const T* queries, int64_t n_queries, const T* points, int
                 const int64_t width = std::min(part, dim - c0);
                 for (int64_t j = 0; j < count; ++j)
                     for (int64_t c = 0; c < width; ++c)
-                        turned[c * tile + j] = points[(first + j) * dim + c0 + c];
+                        transposed[c * tile + j] = points[(first + j) * dim + c0 + c];
                 for (int64_t q = 0; q < n_queries; ++q)
-                    kernel.add_squares(queries + q * dim + c0, turned, int(width),
+                    kernel.add_squares(queries + q * dim + c0, transposed, int(width),
                                        sums.data() + q * tile);
             }
             for (int64_t q = 0; q < n_queries; ++q)
@@ -45,7 +45,7 @@ void squared_distances(const T* queries, int64_t n_queries, const T* points, int
     });
 }
 
-// The order of n objects by (distance, number), seen from `own`, which is left out; ranks from 1.
+// The order of n objects by (distance, id), without the object `own`; ranks start at 1.
 template <class T>
 class Order {
   public:
@@ -63,7 +63,7 @@ class Order {
         });
         low_ = key(low);
         const Key range = key(high) - low_;
-        const int wanted = int(std::bit_width(uint64_t(std::min<int64_t>(n, kMostBuckets) - 1)));
+        const int wanted = int(std::bit_width(uint64_t(std::min<int64_t>(n, kMaxBuckets) - 1)));
         shift_ = std::max(0, int(std::bit_width(range)) - wanted);
         const auto buckets = size_t(range >> shift_) + 1;
         before_.assign(buckets + 1, 0);
@@ -89,8 +89,8 @@ class Order {
         for (int i = 0; i < k; ++i) ids[i] = found_[size_t(i)].second;
     }
 
-    // Ask for the exact rank of an object.
-    void want(int32_t j) { open_[bucket(key(distances_[j]))] = 1; }
+    // Requests the exact rank of an object.
+    void request(int32_t j) { open_[bucket(key(distances_[j]))] = 1; }
 
     // cells[j] = the first g with rank(j) <= grid[g], or size if there is none.
     void cells(const int32_t* grid, int size, int32_t* cells) {
@@ -124,7 +124,7 @@ class Order {
         }
     }
 
-    // The rank of an object that was wanted before `cells` was called.
+    // The rank of an object that was requested before `cells` was called.
     int32_t rank(int32_t j) const {
         const std::pair<Key, int32_t> self(key(distances_[j]), j);
         const auto at = std::lower_bound(found_.begin(), found_.end(), self);
@@ -132,9 +132,9 @@ class Order {
     }
 
   private:
-    static constexpr int64_t kMostBuckets = 1 << 16;
+    static constexpr int64_t kMaxBuckets = 1 << 16;
 
-    // The bits of a number that is not negative grow with it.
+    // The bits of a non-negative number, read as an integer, grow with it.
     static Key key(T value) { return value > 0 ? std::bit_cast<Key>(value) : Key(0); }
     size_t bucket(Key value) const { return size_t((value - low_) >> shift_); }
 
@@ -183,8 +183,8 @@ void compare_orders(const T* first, const T* second, int64_t n_rows, int64_t n, 
         s.a.nearest(out.k, out.first_ids + at);
         s.b.nearest(out.k, out.second_ids + at);
         for (int64_t i = at; i < at + out.k; ++i) {
-            s.b.want(out.first_ids[i]);
-            s.a.want(out.second_ids[i]);
+            s.b.request(out.first_ids[i]);
+            s.a.request(out.second_ids[i]);
         }
         s.a.cells(out.grid, out.grid_size, s.cells_a.data());
         s.b.cells(out.grid, out.grid_size, s.cells_b.data());
@@ -193,7 +193,7 @@ void compare_orders(const T* first, const T* second, int64_t n_rows, int64_t n, 
             out.second_ranks[i] = s.a.rank(out.second_ids[i]);
         }
         const size_t size = size_t(out.grid_size), places = size + 1;
-        s.counts.assign(4 * places, 0);  // four sets: most objects fall into the same few cells
+        s.counts.assign(4 * places, 0);  // four sets, since most objects are in the same few cells
         s.cells_a[size_t(own[r])] = s.cells_b[size_t(own[r])] = out.grid_size;
         for (size_t j = 0; j < size_t(n); ++j)
             ++s.counts[(j & 3) * places + size_t(std::max(s.cells_a[j], s.cells_b[j]))];

@@ -14,13 +14,13 @@ struct Step {
     double rate, momentum, least_gain, longest;
 };
 
-// A gain grows by 0.2 while velocity and gradient disagree on the direction, and shrinks to 0.8 of
-// itself where they agree that it overshot. No point moves farther than `longest` at once. Returns
-// the squared norm of the gradient.
+// A gain grows by 0.2 while the velocity points down the gradient, and shrinks by a factor of 0.8
+// where the velocity points up, after an overshoot. No point moves farther than `longest` at once.
+// Returns the squared norm of the gradient.
 template <class T>
 double momentum_step(const T* gradient, int64_t n, int dim, const Step& step, int n_threads, T* y,
                      T* velocity, T* gains) {
-    constexpr int64_t kRows = 16384;  // less is done before another thread has begun
+    constexpr int64_t kRows = 16384;  // smaller chunks take less time than starting a thread
     std::vector<double> parts(static_cast<size_t>((n + kRows - 1) / kRows), 0.0);
     const T rate = static_cast<T>(step.rate), momentum = static_cast<T>(step.momentum);
     const T least = static_cast<T>(step.least_gain), longest = static_cast<T>(step.longest);

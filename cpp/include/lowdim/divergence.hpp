@@ -19,7 +19,7 @@ struct Mixture {
     double trade_off;
 };
 
-// Space for one row of n others, and the row's slopes once it was looked at.
+// Buffers for one row of n others, and the slopes of the row that was evaluated last.
 class DivergenceRow {
   public:
     DivergenceRow(int64_t n, int dim, const Mixture& mixture)
@@ -33,8 +33,8 @@ class DivergenceRow {
 
     // The others are points [0, skip) and [skip + 1, n + 1) of x, stored dimension by dimension.
     template <class T>
-    void look(const T* cost, const double* precision, const double* at, const double* x,
-              int64_t stride, int64_t skip, double* divergences) {
+    void evaluate(const T* cost, const double* precision, const double* at, const double* x,
+                  int64_t stride, int64_t skip, double* divergences) {
         std::copy(cost, cost + n_, cost_.begin());
         std::fill(square_.begin(), square_.end(), 0.0);
         for (int c = 0; c < dim_; ++c) {
@@ -49,13 +49,13 @@ class DivergenceRow {
                                          slope_.data(), divergences);
     }
 
-    // sum_j 2 slope_j (at - x_j) in one coordinate; `pulls`, unless null, gets the opposite on x.
+    // sum_j 2 slope_j (at - x_j) in one coordinate; subtracts the terms from `pulls` unless null.
     double pull(double at, const double* x, int64_t skip, double* pulls) const {
         const auto& table = kernels<double>();
-        const double before = table.pull_apart(slope_.data(), x, skip, at, pulls);
+        const double before = table.slope_gradient(slope_.data(), x, skip, at, pulls);
         if (skip == n_) return before;
-        return before + table.pull_apart(slope_.data() + skip, x + skip + 1, n_ - skip, at,
-                                         pulls ? pulls + skip + 1 : nullptr);
+        return before + table.slope_gradient(slope_.data() + skip, x + skip + 1, n_ - skip, at,
+                                             pulls ? pulls + skip + 1 : nullptr);
     }
 
   private:
@@ -67,14 +67,14 @@ class DivergenceRow {
 
 // The sums over i of KL(p_i || q_i) and of KL(q_i || p_i), and the gradient of their mixture. Row i
 // of `costs` holds -log p of the other n - 1 objects in order, row i of `precisions` one for each
-// scale, ascending; y is stored dimension by dimension, the gradient point by point. Numbers are
-// doubles whatever the matrix is. A row pulls at all points, so rows are cut into parts by their
-// number alone, each adding up in a buffer of its own, and the buffers are added in order.
+// scale, ascending; y is stored dimension by dimension, the gradient point by point. Computed in
+// double precision for either type of matrix. A row acts on all points, so rows are cut into parts
+// by their number alone, each with a buffer of its own, and the buffers are added in order.
 template <class T>
 void divergence_gradient(const T* costs, const double* precisions, const double* y, int64_t n,
                          int dim, const Mixture& mixture, int n_threads, double* gradient,
                          double* divergences) {
-    const int64_t count = std::clamp<int64_t>(n / 16, 1, kMostParts), others = n - 1;
+    const int64_t count = std::clamp<int64_t>(n / 16, 1, kMaxParts), others = n - 1;
     std::vector<double> parts(size_t(count * n * dim), 0.0), sums(size_t(2 * count), 0.0);
     parallel_chunks(count, n_threads, [&](int64_t part, int) {
         DivergenceRow row(others, dim, mixture);
@@ -83,8 +83,8 @@ void divergence_gradient(const T* costs, const double* precisions, const double*
         for (int64_t i = n * part / count; i < n * (part + 1) / count; ++i) {
             for (int c = 0; c < dim; ++c) at[size_t(c)] = y[c * n + i];
             double found[2];
-            row.look(costs + i * others, precisions + i * mixture.n_scales, at.data(), y, n, i,
-                     found);
+            row.evaluate(costs + i * others, precisions + i * mixture.n_scales, at.data(), y, n, i,
+                         found);
             sums[size_t(2 * part)] += found[0];
             sums[size_t(2 * part + 1)] += found[1];
             for (int c = 0; c < dim; ++c)
@@ -100,9 +100,9 @@ void divergence_gradient(const T* costs, const double* precisions, const double*
     }
 }
 
-// New points on a map x (dim, n) that stands still, each where its own row's mixture is least: from
+// New points on a fixed map x (dim, n), each at a minimum of the mixture of its own row: from
 // the best of its `n_starts` starts by gradient steps of Barzilai and Borwein's length, halved
-// until they go down. A row does not see the others.
+// until the value falls. Rows are independent of each other.
 template <class T>
 void place_by_divergence(const T* costs, const double* precisions, int64_t n_new, const double* x,
                          int64_t n, int dim, const Mixture& mixture, const double* starts,
@@ -115,9 +115,9 @@ void place_by_divergence(const T* costs, const double* precisions, int64_t n_new
         std::vector<double> at(width), next(width), gradient(width), slope(width);
         for (int64_t r = begin; r < end; ++r) {
             const double* precision = precisions + r * mixture.n_scales;
-            auto look = [&](const std::vector<double>& place, std::vector<double>& down) {
+            auto evaluate = [&](const std::vector<double>& place, std::vector<double>& down) {
                 double found[2];
-                row.look(costs + r * n, precision, place.data(), x, n, n, found);
+                row.evaluate(costs + r * n, precision, place.data(), x, n, n, found);
                 for (int c = 0; c < dim; ++c)
                     down[size_t(c)] = row.pull(place[size_t(c)], x + c * n, n, nullptr);
                 return mixture.trade_off * found[0] + (1 - mixture.trade_off) * found[1];
@@ -126,7 +126,7 @@ void place_by_divergence(const T* costs, const double* precisions, int64_t n_new
             for (int64_t s = 0; s < n_starts; ++s) {
                 const double* start = starts + (r * n_starts + s) * dim;
                 std::copy(start, start + dim, next.begin());
-                const double tried = look(next, slope);
+                const double tried = evaluate(next, slope);
                 if (s == 0 || tried < value) {
                     value = tried;
                     at = next;
@@ -141,7 +141,7 @@ void place_by_divergence(const T* costs, const double* precisions, int64_t n_new
                 bool lower = false;
                 for (int halving = 0; halving < kHalvings && !lower; ++halving) {
                     for (size_t c = 0; c < width; ++c) next[c] = at[c] - length * gradient[c];
-                    after = look(next, slope);
+                    after = evaluate(next, slope);
                     lower = after < value - kEnough * length * square;
                     if (!lower) length /= 2;
                 }

@@ -1,4 +1,4 @@
-// Fuzzy sets of neighbours (McInnes, Healy and Melville 2018): how much each neighbour belongs.
+// Fuzzy sets of neighbours (McInnes, Healy and Melville 2018).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -45,9 +45,9 @@ inline double smooth_width(const std::vector<double>& excess, double target) {
     return sigma;
 }
 
-// For every row of neighbours, nearest first: rho, the distance within which a neighbour belongs
-// fully (between the connectivity-th and the next of the positive distances), the width sigma of
-// the decay beyond, and the memberships. Infinite distances belong not at all.
+// For every row of neighbours, nearest first: rho, the distance up to which the membership is
+// 1 (between the connectivity-th and the next of the positive distances), the width sigma of the
+// decay beyond it, and the memberships. Infinite distances have membership 0.
 template <class T>
 void memberships(int64_t n, const int64_t* indptr, const T* distances, double target,
                  double connectivity, int n_threads, T* rho, T* sigma, T* out) {
@@ -108,8 +108,8 @@ void memberships(int64_t n, const int64_t* indptr, const T* distances, double ta
     });
 }
 
-// A fuzzy graph combined with its transpose: mix (a + b - a b) + (1 - mix) a b, the union and the
-// intersection of both opinions on an edge. Memberships of 0 are no edges.
+// A fuzzy graph combined with its transpose: mix (a + b - a b) + (1 - mix) a b, a mixture
+// of the fuzzy union and intersection. Edges of membership 0 are dropped.
 template <class T>
 Csr<T> fuzzy_union(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data, T mix,
                    int n_threads) {

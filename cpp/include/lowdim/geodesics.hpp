@@ -4,7 +4,7 @@
 // one vector, and an arc is relaxed for all of them by one addition and one minimum. Nearby
 // sources see the graph in nearly the same order, so a node rarely has to be visited again.
 // A label-correcting search ends in the unique fixed point d(v) = min_u fl(d(u) + w(u, v)), the
-// very number that Dijkstra's algorithm finds, whatever the order of visits.
+// very number that Dijkstra's algorithm finds, in any order of visits.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ struct Graph {
 };
 
 // Sources in groups of kLanes neighbours: each group is grown breadth-first around the first
-// source not yet in a group, giving up after a bounded walk. Returns the order of the sources.
+// source not yet in a group, up to a bounded number of nodes. Returns the order of the sources.
 template <class T>
 std::vector<int32_t> group_sources(const Graph<T>& graph, const int32_t* sources,
                                    int64_t n_sources) {
@@ -68,12 +68,12 @@ std::vector<int32_t> group_sources(const Graph<T>& graph, const int32_t* sources
     return order;
 }
 
-// A queue of nodes by tentative distance, in buckets of equal width used round and round.
+// A queue of nodes by tentative distance, in a ring of buckets of equal width.
 template <class T>
 class BucketQueue {
   public:
     BucketQueue(int64_t n, double width, double longest_arc)
-        : width_(width), buckets_(size_t(longest_arc / width) + 3), place_(size_t(n), kNowhere) {}
+        : width_(width), buckets_(size_t(longest_arc / width) + 3), place_(size_t(n), kNotQueued) {}
 
     void push(int32_t node, T key) {
         // Visiting early or late costs a second visit, never the result: clamp to the ring.
@@ -97,7 +97,7 @@ class BucketQueue {
             bucket.pop_back();
             --waiting_;
             if (place_[size_t(node)] != current_) continue;  // it moved to an earlier bucket
-            place_[size_t(node)] = kNowhere;
+            place_[size_t(node)] = kNotQueued;
             return node;
         }
         current_ = 0;
@@ -105,7 +105,7 @@ class BucketQueue {
     }
 
   private:
-    static constexpr int64_t kNowhere = std::numeric_limits<int64_t>::max();
+    static constexpr int64_t kNotQueued = std::numeric_limits<int64_t>::max();
     double width_;
     std::vector<std::vector<int32_t>> buckets_;
     std::vector<int64_t> place_;

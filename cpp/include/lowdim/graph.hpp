@@ -37,8 +37,9 @@ Csr<T> transpose(int64_t n, const int64_t* indptr, const int32_t* indices, const
     return t;
 }
 
-// A graph combined with its transpose. combine(a, b, out) gets an edge's value from either side
-// (null: not known there) and tells whether to keep it. Rows come sorted by column.
+// A graph combined with its transpose. combine(a, b, out) gets the value of an edge in the
+// graph and in its transpose (null: absent) and returns whether to keep it. Rows of the result are
+// sorted by column.
 template <class T, class Combine>
 Csr<T> combine_with_transpose(int64_t n, const int64_t* indptr, const int32_t* indices,
                               const T* data, int n_threads, Combine&& combine) {
@@ -78,9 +79,9 @@ Csr<T> combine_with_transpose(int64_t n, const int64_t* indptr, const int32_t* i
     return out;
 }
 
-// Combine a graph with its transpose. An edge known from one side only is kept as it is (union,
-// mean), halved (half-sum, (A + A^T) / 2) or dropped (mutual); one known from both sides gets
-// the smaller value (union, mutual) or the average (mean, half-sum). Stored zeros are edges.
+// Combine a graph with its transpose. An edge in one direction only is kept as it is
+// (union, mean), halved (half-sum, (A + A^T) / 2) or dropped (mutual); an edge in both directions
+// gets the smaller value (union, mutual) or the average (mean, half-sum). Stored zeros are edges.
 template <class T>
 Csr<T> symmetrize(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data,
                   Symmetry how, int n_threads) {
@@ -97,15 +98,15 @@ Csr<T> symmetrize(int64_t n, const int64_t* indptr, const int32_t* indices, cons
                                      });
 }
 
-// The graph with vertex order[i] called i.
+// The graph with vertex order[i] renamed to i.
 template <class T>
 Csr<T> renumbered(const Csr<T>& graph, const int32_t* order, int n_threads) {
     const auto n = int64_t(graph.indptr.size()) - 1;
-    std::vector<int32_t> name(static_cast<size_t>(n));
+    std::vector<int32_t> new_id(static_cast<size_t>(n));
     Csr<T> out;
     out.indptr.assign(size_t(n) + 1, 0);
     for (int64_t i = 0; i < n; ++i) {
-        name[size_t(order[i])] = int32_t(i);
+        new_id[size_t(order[i])] = int32_t(i);
         out.indptr[size_t(i) + 1] = out.indptr[size_t(i)] + graph.indptr[size_t(order[i]) + 1] -
                                     graph.indptr[size_t(order[i])];
     }
@@ -116,7 +117,7 @@ Csr<T> renumbered(const Csr<T>& graph, const int32_t* order, int n_threads) {
             const int64_t from = graph.indptr[size_t(order[i])];
             const int64_t to = out.indptr[size_t(i)], count = out.indptr[size_t(i) + 1] - to;
             for (int64_t e = 0; e < count; ++e) {
-                out.indices[size_t(to + e)] = name[size_t(graph.indices[size_t(from + e)])];
+                out.indices[size_t(to + e)] = new_id[size_t(graph.indices[size_t(from + e)])];
                 out.data[size_t(to + e)] = graph.data[size_t(from + e)];
             }
         }
@@ -124,8 +125,8 @@ Csr<T> renumbered(const Csr<T>& graph, const int32_t* order, int n_threads) {
     return out;
 }
 
-// Breadth-first levels from a node at the rim of the first component: how many there are and how
-// many nodes the widest holds. Wide levels mean wide separators, hence costly factorisations.
+// Breadth-first levels from a peripheral node of the first component: their number, and the number
+// of nodes of the widest. Wide levels mean wide separators, hence costly factorisations.
 inline std::pair<int64_t, int64_t> level_structure(int64_t n, const int64_t* indptr,
                                                    const int32_t* indices) {
     std::vector<int32_t> queue;

@@ -1,6 +1,6 @@
 // Points to a grid and back, by cardinal B-splines of order six, in one or two dimensions. Between
 // the two a convolution on the grid, by FFT, sums a smooth function over all pairs of points; its
-// gradient comes from the splines' own derivatives.
+// gradient comes from the derivatives of the splines.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace lowdim {
 
-// Points in the order of bands of the first axis; `starts` tells where each band begins. A band is
-// wider than a spline, so that points two bands apart touch no node in common.
+// Points in the order of bands of the first axis; band b begins at
+// starts[b]. A band is wider than a spline, so that points two bands apart share no node.
 struct Bands {
     static constexpr int64_t kRows = 16;
     std::vector<int32_t> order;
@@ -36,6 +36,18 @@ struct Bands {
         for (int64_t i = 0; i < n; ++i) order[size_t(at[size_t(band[size_t(i)])]++)] = int32_t(i);
     }
 };
+
+// The least and the greatest coordinate of n > 0 points along every axis.
+template <class T>
+void bounds(const T* y, int64_t n, int dim, double* low, double* high) {
+    for (int c = 0; c < dim; ++c) low[c] = high[c] = double(y[c]);
+    for (int64_t i = 0; i < n; ++i)
+        for (int c = 0; c < dim; ++c) {
+            const auto v = double(y[i * dim + c]);
+            low[c] = v < low[c] ? v : low[c];
+            high[c] = v > high[c] ? v : high[c];
+        }
+}
 
 // field[g] = sum_i charge_i B_g(y_i); charges may be null: all one. The field is overwritten.
 template <class T>

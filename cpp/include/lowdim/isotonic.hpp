@@ -1,6 +1,6 @@
 // Isotonic regression by pooling adjacent violators, in linear time (Kruskal 1964; Barlow et al.
 // 1972). Stretches of fixed length are pooled on their own, in parallel, then their blocks are
-// pooled with each other: pooling does not mind the order in which violators meet.
+// pooled with each other: the result does not depend on the order in which violators are pooled.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@ struct PooledBlock {
     int64_t end;  // one past its last item
 };
 
-// Compares means by products: a division for every meeting would take most of the time.
+// Compares means by products: a division for every comparison would take most of the time.
 inline void pool(std::vector<PooledBlock>& stack, PooledBlock block) {
     while (!stack.empty() && stack.back().sum * block.weight >= block.sum * stack.back().weight) {
         block.sum += stack.back().sum;
@@ -51,8 +51,8 @@ void isotonic(const T* values, const T* weights, int64_t n, int n_threads, T* ou
     }
 }
 
-// The same where items [starts[b], starts[b + 1]) are tied: the primary approach lets tied items
-// part in the order of their own values, the secondary keeps them equal.
+// The same where items [starts[b], starts[b + 1]) are tied: the primary approach orders
+// tied items by their own values, the secondary keeps them equal.
 template <class T>
 void isotonic_with_ties(const T* values, const T* weights, int64_t n, const int64_t* starts,
                         int64_t n_ties, bool primary, int n_threads, T* out) {

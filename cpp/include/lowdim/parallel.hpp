@@ -1,5 +1,5 @@
-// Plain threads over fixed chunks. Which thread runs a chunk is left to chance; what a chunk
-// computes is not, so results are the same bits for any number of threads.
+// Plain threads over fixed chunks. Which thread runs a chunk may vary; what a chunk computes
+// does not, so results are the same bits for any number of threads.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -37,7 +37,7 @@ void parallel_chunks(int64_t n_chunks, int n_threads, Work&& work) {
     try {
         for (int t = 1; t < workers; ++t) threads.emplace_back(loop, t);
     } catch (const std::system_error&) {
-        // The system gives no more threads: those there are, and this one, do the work.
+        // No more threads are available: the ones already started, and this one, do the work.
     }
     loop(0);
     for (auto& t : threads) t.join();

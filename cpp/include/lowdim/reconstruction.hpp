@@ -48,8 +48,7 @@ void barycentric_weights(const T* grams, int64_t n, int k, double reg, int n_thr
             const T* gram = grams + i * k * k;
             double trace = 0;
             for (int a = 0; a < k; ++a) trace += double(gram[a * k + a]);
-            bool solved =
-                false;  // a ridge too small for a singular system is raised until it holds
+            bool solved = false;  // the ridge of a singular system is raised until it is definite
             for (double ridge = reg; !solved && ridge < 1e3; ridge = std::max(ridge * 10, 1e-12)) {
                 const double shift = ridge * (trace > 0 ? trace : 1.0);
                 for (int a = 0; a < k; ++a)

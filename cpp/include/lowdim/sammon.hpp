@@ -13,8 +13,8 @@ namespace lowdim {
 // gradient_i = sum_j w_ij (1 - delta_ij / d_ij) (x_i - x_j), and the sum of w_ij (delta_ij -
 // d_ij)^2 over all ordered pairs, with w_ij = mass_i mass_j / max(delta_ij, epsilon); pairs up to
 // `floor` are left out unless epsilon > 0. x is stored dimension by dimension, the gradient point
-// by point. Coordinates are doubles whatever the matrix is: differences of close points are what
-// counts.
+// by point. Coordinates are double for either type of matrix, since differences of close points
+// matter.
 template <class T>
 double sammon_gradient(const T* dissimilarities, const double* x, const double* mass, int64_t n,
                        int dim, double floor, double epsilon, int n_threads, double* gradient) {

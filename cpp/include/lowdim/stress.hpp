@@ -1,5 +1,5 @@
 // Raw stress and its gradient: all pairs of a matrix, a list of pairs, or one new point against
-// points that stay. Pairs are cut into parts by their number alone; each part adds up in a buffer
+// fixed points. Pairs are cut into parts by their number alone; each part adds up in a buffer
 // of its own, and the buffers are added in order, so the bits do not depend on the threads.
 #pragma once
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace lowdim {
 
-inline constexpr int64_t kMostParts = 32;
+inline constexpr int64_t kMaxParts = 32;
 
 // gradient = sum of the parts' buffers, entry by entry in the order of the parts.
 template <class T, class Place>
@@ -42,7 +42,7 @@ double stress_gradient(const T* dissimilarities, const T* x, int64_t n, int dim,
     std::vector<T> scaled(size_t(n * dim));
     for (int64_t i = 0; i < n; ++i)
         for (int c = 0; c < dim; ++c) scaled[size_t(c * n + i)] = unit * x[i * dim + c];
-    const int64_t count = std::clamp<int64_t>(n / 64, 1, kMostParts);
+    const int64_t count = std::clamp<int64_t>(n / 64, 1, kMaxParts);
     std::vector<int64_t> bounds(size_t(count) + 1, n);  // parts of about as many pairs each
     for (int64_t p = 0; p < count; ++p)
         bounds[size_t(p)] =
@@ -67,7 +67,7 @@ double pair_gradient(const int32_t* first, const int32_t* second, const T* dista
                      const T* targets, const T* weights, int64_t n_pairs, const T* x, int64_t n,
                      int dim, int n_threads, T* gradient) {
     const int64_t least = std::max<int64_t>(8192, n * dim);
-    const int64_t count = std::clamp<int64_t>(n_pairs / least, 1, kMostParts);
+    const int64_t count = std::clamp<int64_t>(n_pairs / least, 1, kMaxParts);
     std::vector<T> parts(size_t(count * n * dim), T(0));
     std::vector<double> stress(size_t(count), 0.0);
     parallel_chunks(count, n_threads, [&](int64_t p, int) {
@@ -81,40 +81,10 @@ double pair_gradient(const int32_t* first, const int32_t* second, const T* dista
     return total;
 }
 
-// New points by majorization against points x (dim, n) that stay where they are: each y moves to
-// y - gradient / sum of weights until that is less than tol times the size of x. Stress falls at
-// every step, and a row does not see the others.
-template <class T>
-void place_points(const T* targets, const T* weights, int64_t n_new, const T* x, int64_t n, int dim,
-                  int max_iter, double tol, int n_threads, T* y) {
-    double size = 0;
-    for (int64_t k = 0; k < n * dim; ++k) size = std::max(size, std::abs(double(x[k])));
-    parallel_ranges(n_new, 16, n_threads, [&](int64_t begin, int64_t end, int) {
-        std::vector<T> gradient(static_cast<size_t>(dim));
-        for (int64_t r = begin; r < end; ++r) {
-            const T* own = weights + r * n;
-            double mass = 0;
-            for (int64_t j = 0; j < n; ++j) mass += double(own[j]);
-            if (!(mass > 0)) continue;
-            for (int step = 0; step < max_iter; ++step) {
-                kernels<T>().point_gradient(targets + r * n, own, x, n, dim, y + r * dim,
-                                            gradient.data());
-                double moved = 0;
-                for (int c = 0; c < dim; ++c) {
-                    const double by = double(gradient[size_t(c)]) / mass;
-                    moved = std::max(moved, std::abs(by));
-                    y[r * dim + c] = T(double(y[r * dim + c]) - by);
-                }
-                if (moved <= tol * size) break;
-            }
-        }
-    });
-}
-
 // One round of pairwise descent (Zheng, Pawar and Goodman 2018): objects are taken in the given
-// order, 2 * side at a time; each of the first half meets each of the second half, and both move
-// along the line between them by min(1, weight * rate) of what their distance is wrong. Tiles share
-// no object, so they run side by side and the outcome is one.
+// order, 2 * side at a time; each of the first half is paired with each of the second half, and
+// both move along the line between them by min(1, weight * rate) / 2 of the error of their
+// distance. Tiles share no object, so the result does not depend on the order in which they run.
 template <class T>
 double meet_in_tiles(const int32_t* order, int64_t n_tiles, int64_t side, const T* targets,
                      const T* weights, double rate, int dim, int n_threads, T* x) {

@@ -1,5 +1,5 @@
 // Repulsion by a tree of cells (Barnes and Hut 1986), in one to three dimensions. Far cells act to
-// second order; points that are near each other walk the tree together.
+// second order; points that are near each other traverse the tree together.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ struct CurveOrder {
     std::vector<int32_t> order;
 };
 
-// The bits of a number dim - 1 apart.
+// The bits of a number, dim - 1 zeros between them.
 inline uint64_t spaced(uint64_t x, int dim) {
     if (dim == 1) return x;
     if (dim == 2) {
@@ -38,7 +38,8 @@ inline uint64_t spaced(uint64_t x, int dim) {
     return (x | x << 2) & 0x1249249249249249;
 }
 
-// Points in the order of a curve that visits every cell of a tree in one go (Morton's).
+// Points in the order of Morton's curve, on which the points of every cell of a tree are
+// contiguous.
 template <class T>
 CurveOrder curve_order(const T* y, int64_t n, int dim) {
     std::array<double, 3> low{}, high{};
@@ -204,7 +205,7 @@ class Tree {
         cells_[number].next = int64_t(cells_.size());
     }
 
-    // The cells that act as wholes on all of the points [begin, end), and the other points.
+    // The cells that are far from all of the points [begin, end), and the points of the others.
     void collect(int64_t begin, int64_t end, double angle, Walk& walk) const {
         std::array<double, 3> low, high;
         low.fill(1e300);

@@ -128,13 +128,13 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _fit_to(self, X: Any, **arguments: Any) -> Self:
         """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
-        with running(self._n_jobs):
-            self._clear()
-            try:
+        self._clear()
+        try:
+            with running(self._n_jobs):
                 self._fit_objects(self._objects(X), **arguments)
-            except BaseException:
-                self._clear()
-                raise
+        except BaseException:
+            self._clear()
+            raise
         return self
 
     def _fit_objects(self, objects: Objects, **arguments: Any) -> None:

@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from lowdim.tables import Table
 
 _FILE = click.Path(path_type=Path)
-_COLUMNS = (
-    ("trustworthiness", "trustworthy"),
-    ("continuity", "continuous"),
-    ("preservation", "preserved"),
-    ("auc", "area R_NX"),
-    ("spearman", "rank corr."),
-    ("stress_1", "stress-1"),
+_SHOWN = (
+    "trustworthiness",
+    "continuity",
+    "neighborhood_preservation",
+    "rnx_auc",
+    "spearman",
+    "stress_1",
 )
-_LOW_IS_GOOD = ("stress_1",)
 
 
 @click.command(cls=MethodCommand)
@@ -128,7 +127,7 @@ def _run(
         table.X,
         fitted.estimator,
         labels=shown_labels(table, color_by),
-        metric=table.metric or "euclidean",
+        metric=table.metric,
         random_state=0,
     )
     return Run(method.name, method.name, params, fitted.embedding, fitted.seconds, assessment)
@@ -136,17 +135,22 @@ def _run(
 
 def _table(runs: list[Run]) -> str:
     """One line a method, the best of each column marked."""
+    from lowdim.quality import find_measure
+
+    shown = [find_measure(name) for name in _SHOWN]
     width = max(len(run.name) for run in runs)
-    lines = [f"{'':{width}}  {'seconds':>8}" + "".join(f"  {title:>12}" for _, title in _COLUMNS)]
-    found = {name: [float(getattr(run.assessment, name)) for run in runs] for name, _ in _COLUMNS}
+    heads = [f"{measure.label:>{max(len(measure.label), 8)}} " for measure in shown]
+    lines = ["  ".join([" " * width, " seconds", *heads]).rstrip()]
+    found = [[float(getattr(run.assessment, measure.name)) for run in runs] for measure in shown]
     for row, run in enumerate(runs):
-        line = f"{run.name:<{width}}  {run.seconds:8.2f}"
-        for name, values in found.items():
-            best = min(values) if name in _LOW_IS_GOOD else max(values)
+        cells = [f"{run.name:<{width}}", f"{run.seconds:8.2f}"]
+        for measure, head, values in zip(shown, heads, found, strict=True):
+            best = max(values) if measure.better == "higher" else min(values)
             mark = "*" if values[row] == best else " "
-            line += f"  {values[row]:11.3f}{mark}"
-        lines.append(line)
-    return "\n".join([*lines, "", "* best of the column; stress-1 is best when low."])
+            cells.append(f"{values[row]:{len(head) - 1}.3f}{mark}")
+        lines.append("  ".join(cells).rstrip())
+    low = ", ".join(measure.label for measure in shown if measure.better == "lower")
+    return "\n".join([*lines, "", f"* best of the column; lower is better for {low}."])
 
 
 def _write(

@@ -1,4 +1,7 @@
-"""Kernels: fixed functions of two vectors, and kernels that the data's own graph defines."""
+"""Kernels that are functions of two vectors, their matrices and their distances.
+
+Kernels that the neighbour graph of the data defines are in `graph_kernels`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, dense, is_sparse
-from lowdim.matrices.gram import double_center
 from lowdim.matrices.operators import Operator, as_operator, centered
 from lowdim.relations.metrics import Metric
 from lowdim.runtime import memory
@@ -170,42 +172,6 @@ def kernel_distances(K: Array) -> Array:
     squares = diagonal[:, None] - 2 * K + diagonal[None, :]
     np.fill_diagonal(squares, 0)
     return np.asarray(np.sqrt(np.maximum(squares, 0)))
-
-
-def is_positive_semidefinite(K: Any, *, tol: float = 1e-9) -> bool:
-    """Whether a symmetric matrix has no eigenvalue below -tol times the largest; n^3."""
-    from scipy.linalg import eigvalsh
-
-    K = np.asarray(K, dtype=np.float64)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"K: array must be 2-dimensional and square, got shape {K.shape}.")
-    values = eigvalsh((K + K.T) / 2)
-    return bool(values[0] >= -tol * np.abs(values).max(initial=0.0))
-
-
-def commute_time_kernel(laplacian: Any) -> Array:
-    """The pseudo-inverse of a graph Laplacian, whose distances are commute times; n x n, n^3."""
-    L = dense(laplacian)
-    return np.asarray(np.linalg.pinv(L, hermitian=True))
-
-
-def diffusion_kernel(laplacian: Any, time: float) -> Array:
-    """exp(-time L), heat flowing along the graph (Kondor and Lafferty 2002); n x n, n^3."""
-    L = dense(laplacian)
-    values, vectors = np.linalg.eigh(L)
-    return np.asarray((vectors * np.exp(-checks.real(time, "time", 0) * values)) @ vectors.T)
-
-
-def isomap_kernel(geodesics: Array) -> Array:
-    """-1/2 J (D o D) J of geodesic distances, the kernel of which Isomap is the kernel PCA."""
-    return double_center(np.asarray(geodesics) ** 2)
-
-
-def lle_kernel(M: Any) -> Array:
-    """lambda_max I - M, with M = (I - W)'(I - W) (Ham, Lee, Mika and Schoelkopf 2004)."""
-    matrix = dense(M)
-    largest = np.linalg.eigvalsh(matrix)[-1]
-    return np.asarray(largest * np.eye(len(matrix)) - matrix)
 
 
 def _inner(A: Any, B: Any) -> Array:

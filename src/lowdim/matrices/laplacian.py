@@ -18,6 +18,11 @@ def heat_scale(adjacency: Any) -> float:
     return mean if mean > 0 else 1.0
 
 
+def heat_width(t: float | None, adjacency: Any) -> float:
+    """The width of the heat kernel: t as it was given, or else its default."""
+    return heat_scale(adjacency) if t is None else checks.real(t, "t", 0, open_low=True)
+
+
 def edge_weights(distances: Array, weights: str, t: float) -> Array:
     """w = exp(-d^2 / t) ("heat") or 1 ("binary") for edges of the given lengths; infinite: 0."""
     checks.choice(weights, "weights", WEIGHTS)
@@ -37,6 +42,17 @@ def weighted(adjacency: Any, weights: str, t: float) -> Any:
 def degrees(W: Any) -> Array:
     """Row sums."""
     return np.asarray(W.sum(axis=1)).ravel()
+
+
+def positive_degrees(W: Any, t: float) -> Array:
+    """Row sums in float64; an error where the weights of an object vanish."""
+    found = degrees(W).astype(np.float64)
+    if found.min() <= 0:
+        raise ValueError(
+            f"The weights of object {int(found.argmin())} to all its neighbours vanish (t={t:g} is "
+            "too small for its distances). Raise t, or set weights='binary'."
+        )
+    return found
 
 
 def laplacian(W: Any) -> Any:

@@ -14,9 +14,11 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array, dense
+from lowdim.relations.objects import Objects
 from lowdim.runtime.scheduling import blocks, run
 
 Blocks = Callable[[Array], Array]
+"""From the numbers of m objects to m small matrices."""
 
 
 def local_grams(rows: Any, neighbors: Array, centers: Any = None) -> Array:
@@ -43,8 +45,27 @@ def barycentric_weights(grams: Array, reg: float) -> Array:
     return backend().barycentric_weights(np.ascontiguousarray(grams), reg)
 
 
+def gram_blocks(objects: Objects, neighbors: Array, purpose: str) -> Blocks:
+    """A function from objects to their local Gram matrices, from vectors or dissimilarities."""
+    if objects.has_vectors:
+        rows = objects.vectors(purpose)
+        return lambda members: local_grams(rows, neighbors[members], dense(rows[members]))
+    D = objects.all_pairs()
+    return lambda members: local_grams_from_distances(D, neighbors[members], members)
+
+
+def standard_matrix(grams: Blocks, neighbors: Array, reg: float) -> Any:
+    """Standard LLE (Roweis and Saul 2000): barycentric weights with the ridge reg."""
+
+    def weights(members: Array) -> Array:
+        return barycentric_weights(grams(members).astype(np.float64), reg)
+
+    W = np.concatenate(run(weights, _chunks(len(neighbors))))
+    return reconstruction_matrix(W, neighbors)
+
+
 def reconstruction_matrix(W: Array, neighbors: Array) -> Any:
-    """Standard LLE: M = (I - W)'(I - W)."""
+    """M = (I - W)'(I - W)."""
     from scipy.sparse import csr_array, eye_array
 
     n, k = neighbors.shape
@@ -102,7 +123,7 @@ def rebuilt_from(M: Any, landmarks: Array) -> Array:
     return Q
 
 
-def modified_matrix(grams: Callable[[Array], Array], neighbors: Array, dim: int, tol: float) -> Any:
+def modified_matrix(grams: Blocks, neighbors: Array, dim: int, tol: float) -> Any:
     """Modified LLE (Zhang and Wang 2007): several weight vectors a neighbourhood.
 
     The weight vectors of i are W_i = V_i H_i + (1 - alpha_i) w_i 1', with V_i the eigenvectors of
@@ -141,7 +162,7 @@ def modified_matrix(grams: Callable[[Array], Array], neighbors: Array, dim: int,
     return _assemble(blocks, supports)
 
 
-def hessian_matrix(grams: Callable[[Array], Array], neighbors: Array, dim: int, tol: float) -> Any:
+def hessian_matrix(grams: Blocks, neighbors: Array, dim: int, tol: float) -> Any:
     """Hessian LLE (Donoho and Grimes 2003): second derivatives in local tangent coordinates.
 
     What is orthogonal to the constant and the linear functions of the tangent coordinates is
@@ -162,7 +183,7 @@ def hessian_matrix(grams: Callable[[Array], Array], neighbors: Array, dim: int, 
     return _assemble(blocks, neighbors)
 
 
-def alignment_matrix(grams: Callable[[Array], Array], neighbors: Array, dim: int) -> Any:
+def alignment_matrix(grams: Blocks, neighbors: Array, dim: int) -> Any:
     """Local tangent space alignment (Zhang and Zha 2004): I - [1/sqrt(k), U][1/sqrt(k), U]'."""
     k = neighbors.shape[1]
 

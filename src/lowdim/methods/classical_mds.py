@@ -11,51 +11,108 @@ from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.checks import Array
 from lowdim.extend.projection import gower_projection
-from lowdim.matrices.gram import corrected, gram_operator, squared_means
+from lowdim.matrices.gram import corrected, squared_means
 from lowdim.matrices.kernels import kernel_metric, resolve_kernel
 from lowdim.relations.landmarks import choose_landmarks
 from lowdim.relations.metrics import Metric
 from lowdim.relations.new_objects import NewObjects, as_new
 from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.runtime.scheduling import blocks
-from lowdim.solvers.scaling import Scaling, classical_scaling, pivoted_cholesky_scaling
+from lowdim.solvers.scaling import (
+    Scaling,
+    leading_count,
+    pivoted_cholesky_scaling,
+    scale_distances,
+)
 from lowdim.solvers.svd import principal_axes, scores
 
 
 class ClassicalMDS(Embedder):
-    """Coordinates whose inner products come closest to those that the distances imply.
+    """Classical scaling: inner products on the map fit those that the distances imply.
 
     double-centre(D^2) -> top eigenvectors
 
+    Coordinates X minimise |B - X X'| for B = -1/2 J D^2 J. If D holds Euclidean distances, B is the
+    Gram matrix of the centred points and the map is their principal component analysis.
+
     Parameters
     ----------
-    n_components : int, or a float in (0, 1): the fewest dimensions that hold this share of the
-        positive eigenvalues (all eigenvalues are computed then, n^3).
-    metric : a SciPy metric name, "gower", "nan_euclidean", a callable, or "precomputed".
-    metric_params : further arguments of the metric.
-    method : "eigh", or "cholesky": pivoted Cholesky factorisation, which looks at one row of B
-        per dimension and is exact where D is Euclidean of dimension n_components.
-    correction : "none", "lingoes" or "cailliez": make D Euclidean by an additive constant.
-    n_landmarks : scale this many objects and place the others by their distances to them
-        (landmark MDS, de Silva and Tenenbaum 2004); memory n_samples * n_landmarks.
-    kernel, kernel_params : kernel (generalised) MDS: distances in the feature space of a kernel
-        (see KernelPCA for the names), in place of metric.
-    eigen_solver : "auto", "dense" or "arpack".
-    tol : of the iterative eigensolver.
-    random_state : seed of the landmarks.
-    n_jobs : threads; the result does not depend on it.
+    n_components : int or float, default=2
+        Dimension of the map. A float in (0, 1): the fewest dimensions that hold this share of the
+        positive eigenvalues, all of which are computed then (n^3).
+    metric : str or callable, default="euclidean"
+        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+        "precomputed".
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    method : {"eigh", "cholesky"}, default="eigh"
+        Eigenvectors, or a pivoted Cholesky factorisation, which reads one row of B per dimension
+        and is exact if D is Euclidean of dimension n_components.
+    correction : {"none", "lingoes", "cailliez"}, default="none"
+        Additive constant that makes dissimilarities Euclidean.
+    n_landmarks : int, default=None
+        Scale this many random objects and place the others by their distances to them [3]_;
+        memory n_samples * n_landmarks.
+    kernel : str or callable, default=None
+        Kernel MDS: distances in the feature space of a kernel that is a function of two vectors,
+        instead of metric; see KernelPCA for the names.
+    kernel_params : dict, default=None
+        Parameters gamma, degree and coef0 of the kernel, or further arguments of a function.
+    eigen_solver : {"auto", "dense", "arpack"}, default="auto"
+        Solver of the eigenproblem.
+    tol : float, default=0.0
+        Accuracy of the iterative eigensolver; 0 stands for machine precision.
+    random_state : int, RandomState or None, default=None
+        Seed of the landmarks.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
 
     Attributes
     ----------
-    embedding_, eigenvalues_
-    negative_share_ : share of the negative eigenvalues of B, 0 for Euclidean distances;
-        estimated within about 0.04 where n_samples > 1000. Above 0.05 a warning says so.
-    dissimilarity_matrix_ : the distances, n x n (computed on demand for Euclidean vectors).
-    landmarks_ : the landmarks' row numbers, with n_landmarks.
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    eigenvalues_ : array of shape (n_components,)
+        The largest eigenvalues of B.
+    negative_share_ : float
+        Share of the negative eigenvalues of B in the sum of absolute values; 0 for Euclidean
+        distances. It is estimated within about 0.04 for more than 1000 objects. Above 0.05 there is
+        a warning.
+    dissimilarity_matrix_ : array of shape (n_samples, n_samples)
+        The distances, between the landmarks if there are any; computed on demand for Euclidean
+        vectors.
+    landmarks_ : array of int
+        Row numbers of the landmarks; with n_landmarks only.
 
-    Euclidean distances between vectors are never computed: the result is that of PCA, at cost
-    n d^2. Otherwise time n^2 per iteration and memory n^2. `transform` is Gower's formula and
-    returns `embedding_` on the training objects, to rounding.
+    See Also
+    --------
+    MDS : fits the distances themselves.
+    is_euclidean : tests whether dissimilarities are Euclidean distances.
+
+    Notes
+    -----
+    Euclidean distances between vectors are not computed: the result is that of PCA, in time n d^2.
+    Otherwise time is n^2 per iteration and memory n^2.
+
+    `transform` is Gower's formula [2]_. ``transform(X_train)`` equals `embedding_` to rounding.
+
+    References
+    ----------
+    .. [1] W. S. Torgerson, "Multidimensional scaling: I. Theory and method", Psychometrika 17,
+       1952.
+    .. [2] J. C. Gower, "Some distance properties of latent root and vector methods used in
+       multivariate analysis", Biometrika 53, 1966.
+    .. [3] V. de Silva, J. B. Tenenbaum, "Sparse multidimensional scaling using landmark points",
+       Stanford University, 2004.
+
+    Examples
+    --------
+    The distances between three points of a line.
+
+    >>> import lowdim
+    >>> D = [[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]
+    >>> Y = lowdim.ClassicalMDS(1, metric="precomputed").fit_transform(D)
+    >>> abs(Y - Y[0]).ravel().round(6)
+    array([0., 1., 3.])
     """
 
     def __init__(
@@ -109,7 +166,7 @@ class ClassicalMDS(Embedder):
         axes = principal_axes(X, k)
         values = axes.variances * (n - 1)
         if share:
-            k = _share(values, self.n_components)
+            k = leading_count(values, self.n_components, float(values.sum()))
         self.mean_, self.components_ = axes.mean, axes.components[:k]
         self.negative_share_ = 0.0
         self.eigenvalues_ = values[:k].astype(X.dtype)
@@ -133,15 +190,10 @@ class ClassicalMDS(Embedder):
         if self.method == "cholesky":
             found = pivoted_cholesky_scaling(D, k)
         else:
-            found = classical_scaling(
-                gram_operator(D),
-                k,
-                trace=float(squared_means(D).mean()) / 2 * len(D),
-                solver="dense" if share else self.eigen_solver,
-                tol=self.tol,
-            )
+            solver = "dense" if share else self.eigen_solver
+            found = scale_distances(D, k, solver=solver, tol=self.tol)
         if share:
-            k = _share(found.values, self.n_components)
+            k = leading_count(found.values, self.n_components, float(found.values.sum()))
             found = Scaling(found.values[:k], found.vectors[:, :k], found.negative_share)
         self._warn_if_not_euclidean(found)
         self.negative_share_ = found.negative_share
@@ -224,11 +276,3 @@ class ClassicalMDS(Embedder):
                 f"{found.negative_share:.0%} of the spectrum and cannot be shown. See "
                 "lowdim.is_euclidean, and correction='lingoes' or 'cailliez'."
             )
-
-
-def _share(values: Array, share: float) -> int:
-    positive = np.maximum(values, 0)
-    if positive.sum() == 0:
-        return 1
-    part = np.cumsum(positive) / positive.sum()
-    return min(len(values), int(np.searchsorted(part, share * (1 - 1e-12))) + 1)

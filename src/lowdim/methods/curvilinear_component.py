@@ -7,60 +7,105 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from lowdim import checks
-from lowdim.base import Embedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
-from lowdim.extend.curvilinear import NEIGHBORS, place_by_curvilinear_rule
+from lowdim.methods.curvilinear_rule import CurvilinearRule, place_among
 from lowdim.relations.new_objects import NewObjects, as_new
 from lowdim.relations.objects import Objects
-from lowdim.relations.prototypes import choose_prototypes
-from lowdim.solvers.curvilinear import Distances, curvilinear, initial, seed_of
+from lowdim.solvers.curvilinear import Distances, seed_of
 from lowdim.solvers.starts import classical_start, landmark_start
 from lowdim.solvers.svd import principal_axes, scores
 
 
-class CurvilinearComponentAnalysis(Embedder):
-    """A map that keeps short distances and may unfold or tear what cannot lie flat.
+class CurvilinearComponentAnalysis(CurvilinearRule):
+    """Curvilinear component analysis: a map that keeps short distances and may unfold or tear.
 
     D -> stress weighted by the distances on the map -> one object pins, all others move
 
+    The error of a pair counts by a decreasing function F of its distance on the map, with a width
+    lambda that shrinks during the fit. In each epoch every object is pinned once, and all others
+    move along the line to it, towards the distance that they should have.
+
     Parameters
     ----------
-    n_components : dimension of the map.
-    n_prototypes : vector quantisation first: map this many objects (those nearest to the centres
-        of k-means for Euclidean vectors, otherwise objects far from each other) and place the
-        others by interpolation.
-    max_iter : epochs, in each of which every object pins once.
-    alpha : (first, last) step size of the rule.
-    lambda_range : (first, last) width of the neighbourhood F on the map, in units of the
-        distances; "auto" goes from 3 to 0.1 standard deviations of the start's widest axis.
-    neighborhood : F, "exponential" exp(-Y / lambda) or "step", 1 up to lambda and 0 beyond. A
-        step tears more readily.
-    init : "auto" (principal components for Euclidean vectors, else classical scaling), "random",
-        or an array of coordinates.
-    metric : a SciPy metric name, "gower", "nan_euclidean", a callable, or "precomputed".
-    metric_params : further arguments of the metric.
-    random_state : seed of the order of the pins, the prototypes, and init="random"; None is 0.
-    n_jobs : threads; the result does not depend on it.
-    callback : called after every epoch with its error and map; a true answer stops.
-    verbose : show the progress.
+    n_components : int, default=2
+        Dimension of the map.
+    n_prototypes : int, default=None
+        Map this many objects only and place the others by interpolation: for Euclidean vectors
+        those nearest to the centres of k-means, otherwise objects far from each other.
+    max_iter : int, default=50
+        Number of epochs.
+    alpha : tuple of float, default=(0.5, 0.01)
+        First and last step size of the rule.
+    lambda_range : tuple of float or "auto", default="auto"
+        First and last width of F, in units of the distances; "auto" goes from 3 to 0.1 standard
+        deviations of the start along its widest axis.
+    neighborhood : {"exponential", "step"}, default="exponential"
+        F: exp(-Y / lambda), or 1 up to lambda and 0 beyond. A step tears more easily.
+    init : str or array of shape (n_samples, n_components), default="auto"
+        Start: "auto", principal components of Euclidean vectors and otherwise classical scaling;
+        "random"; or given coordinates.
+    metric : str or callable, default="euclidean"
+        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+        "precomputed".
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of the pins, of the prototypes and of init="random"; None stands for 0.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    callback : callable, default=None
+        Called after every epoch with its error and map; a true return value stops.
+    verbose : int, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
-    embedding_, n_iter_
-    error_ : sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2 at the last lambda (equation 1 of the paper).
-    history_ : the error that each epoch met, at its own lambda.
-    stress_ : (sum (X - Y)^2 / sum X^2)^(1/2) over all pairs: what tearing and folding cost.
-    prototypes_ : row numbers of the prototypes, with n_prototypes.
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    error_ : float
+        sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2 at the last lambda, for distances X_ij in the data and
+        Y_ij on the map.
+    history_ : array of shape (n_iter_,)
+        The same during each epoch, at its own lambda.
+    stress_ : float
+        (sum (X - Y)^2 / sum X^2)^(1/2) over all pairs: the cost of tearing and folding.
+    prototypes_ : array of int
+        Row numbers of the prototypes; with n_prototypes only.
+    n_iter_ : int
+        Number of epochs.
 
-    `transform` moves a new object by the same rule against the map of its nearest neighbours,
-    which stands still; a training object gets its own coordinates. An epoch costs n^2
-    operations. From vectors no n x n matrix is kept beyond 256 MB: the distances of the pins are
-    then measured anew in every epoch, except by a callable metric.
+    See Also
+    --------
+    CurvilinearDistanceAnalysis : the same for distances along the data's manifold.
+    Sammon : weights by the distances in the data instead.
+
+    Notes
+    -----
+    An epoch takes time n^2. From vectors no n x n matrix of more than 256 MB is kept: the distances
+    to the pins are then measured again in every epoch, except by a callable metric.
+
+    `transform` moves a new object by the same rule among its nearest neighbours, with the map
+    fixed. ``transform(X_train)`` equals `embedding_`.
+
+    The error is that of equation 1 in [1]_.
+
+    References
+    ----------
+    .. [1] P. Demartines, J. Herault, "Curvilinear component analysis: a self-organizing neural
+       network for nonlinear mapping of data sets", IEEE Transactions on Neural Networks 8, 1997.
+
+    Examples
+    --------
+    Points of a plane in three dimensions keep their distances.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> X = np.random.default_rng(0).normal(size=(50, 2)) @ np.array([[1, 0, 1], [0, 1, 0]])
+    >>> analysis = lowdim.CurvilinearComponentAnalysis(random_state=0).fit(X)
+    >>> bool(analysis.stress_ < 1e-6)
+    True
     """
-
-    prototypes_: Array
 
     def __init__(
         self,
@@ -95,35 +140,16 @@ class CurvilinearComponentAnalysis(Embedder):
 
     def _fit(self, objects: Objects) -> None:
         self._check_n_components(objects.n)
-        mapped = objects
-        if self.n_prototypes is not None:
-            least = self.n_components + 1
-            self.prototypes_ = choose_prototypes(
-                objects, self.n_prototypes, least, self.random_state
-            )
-            mapped = objects.subset(self.prototypes_)
+        chosen = self._choose_prototypes(objects)
+        mapped = objects if chosen is None else objects.subset(chosen)
         distances = mapped.distances_from()
-        start = initial(
-            self.init,
-            distances,
-            (mapped.n, self.n_components),
-            objects.dtype,
-            self.random_state,
-            lambda: self._start(mapped, distances).astype(objects.dtype, copy=False),
-        )
-        found = curvilinear(
-            distances,
-            start,
-            self._monitor(checks.integer(self.max_iter, "max_iter", 1)),
-            alpha=self.alpha,
-            lambda_range=self.lambda_range,
-            neighborhood=self.neighborhood,
-            random_state=self.random_state,
-        )
-        self.embedding_, self.error_, self.stress_, self.history_ = found
-        self.n_iter_ = len(found.history)
-        if self.n_prototypes is not None:
-            self.embedding_ = self._place_among(found.embedding, as_new(objects))
+
+        def auto() -> Array:
+            return self._start(mapped, distances).astype(objects.dtype, copy=False)
+
+        self.embedding_ = self._apply_rule(distances, mapped.n, objects.dtype, auto)
+        if chosen is not None:
+            self.embedding_ = place_among(self.embedding_, as_new(objects).among(chosen).nearest)
 
     def _start(self, objects: Objects, distances: Distances) -> Array:
         if objects.euclidean:
@@ -138,11 +164,5 @@ class CurvilinearComponentAnalysis(Embedder):
         return landmark_start(distances, objects.n, self.n_components, random)
 
     def _transform(self, new: NewObjects) -> Array:
-        images = self.embedding_[getattr(self, "prototypes_", slice(None))]
-        return self._place_among(images, new)
-
-    def _place_among(self, images: Array, new: NewObjects) -> Array:
-        """Objects placed by the rule among the images of the mapped ones."""
-        mapped = new.among(self.prototypes_) if hasattr(self, "prototypes_") else new
-        nearest, distances = mapped.nearest(min(NEIGHBORS, len(images)))
-        return place_by_curvilinear_rule(images, nearest, distances)
+        known = new.among(self.prototypes_) if hasattr(self, "prototypes_") else new
+        return place_among(self._mapped(), known.nearest)

@@ -7,72 +7,126 @@ from typing import Any
 
 import numpy as np
 
-from lowdim import checks
 from lowdim.backends import backend
 from lowdim.base import GraphEmbedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
-from lowdim.extend.curvilinear import NEIGHBORS, place_by_curvilinear_rule
 from lowdim.extend.geodesics import place_by_geodesics
+from lowdim.methods.curvilinear_rule import CurvilinearRule, place_among
 from lowdim.relations.geodesics import shortest_path_lengths, symmetrize_in_place
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
-from lowdim.relations.prototypes import choose_prototypes
 from lowdim.runtime import memory
-from lowdim.solvers.curvilinear import curvilinear, initial
 from lowdim.solvers.starts import classical_start
 
 
-class CurvilinearDistanceAnalysis(GraphEmbedder):
-    """Curvilinear component analysis of the distances along the data's manifold.
+class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
+    """Curvilinear distance analysis: curvilinear component analysis of geodesic distances.
 
     k-NN -> geodesics -> stress weighted by the distances on the map, one object pins
 
-    Where Isomap must keep all geodesics at once, also those that go round a hole or bend over an
-    edge, this map keeps the short ones and gives way in the long ones.
+    Isomap fits all geodesics alike, also those around a hole. This map keeps the short ones and
+    gives way in the long ones.
 
     Parameters
     ----------
-    n_neighbors, radius : neighbours of a point: a number of them, or all within a distance. The
-        10 nearest where neither is given, or all others where there are fewer.
-    n_components : dimension of the map.
-    n_prototypes : vector quantisation first: map this many objects (those nearest to the centres
-        of k-means for Euclidean vectors, otherwise objects far from each other) and place the
-        others by interpolation. Memory n_samples * n_prototypes instead of n_samples^2.
-    max_iter : epochs, in each of which every object pins once.
-    alpha : (first, last) step size of the rule.
-    lambda_range : (first, last) width of the neighbourhood F on the map, in units of the
-        distances; "auto" goes from 3 to 0.1 standard deviations of the start's widest axis.
-    neighborhood : F, "exponential" exp(-Y / lambda) or "step", 1 up to lambda and 0 beyond. A
-        step tears more readily.
-    init : "auto" (classical scaling of the geodesics, as in Isomap), "random", or an array of
+    n_components : int, default=2
+        Dimension of the map.
+    n_neighbors : int, default=None
+        Number of neighbours of an object. If neither this nor radius is given, 10, or all others if
+        there are fewer.
+    radius : float, default=None
+        All objects within this distance are neighbours, instead of n_neighbors.
+    n_prototypes : int, default=None
+        Map this many objects only and place the others by interpolation: for Euclidean vectors
+        those nearest to the centres of k-means, otherwise objects far from each other.
+    max_iter : int, default=50
+        Number of epochs, in each of which every object is pinned once.
+    alpha : tuple of float, default=(0.5, 0.01)
+        First and last step size of the rule.
+    lambda_range : tuple of float or "auto", default="auto"
+        First and last width of the neighbourhood F on the map, in units of the distances; "auto"
+        goes from 3 to 0.1 standard deviations of the start along its widest axis.
+    neighborhood : {"exponential", "step"}, default="exponential"
+        F: exp(-Y / lambda), or 1 up to lambda and 0 beyond. A step tears more easily.
+    init : str or array of shape (n_samples, n_components), default="auto"
+        Start: "auto", classical scaling of the geodesics as in Isomap; "random"; or given
         coordinates.
-    path_method : "D" (searches from every object), "FW" (Floyd and Warshall) or "auto".
-    metric, p, metric_params : how neighbours are measured; "precomputed" for dissimilarities, a
-        sparse graph of distances, or a `NeighborGraph`.
-    disconnected : a graph in several pieces: "join" them by their shortest bridges with a
-        warning, embed only the "largest", embed them "separate" and side by side, or "raise".
-    random_state : seed of the order of the pins, the prototypes, and init="random"; None is 0.
-    n_jobs : threads; the result does not depend on it.
-    callback : called after every epoch with its error and map; a true answer stops.
-    verbose : show the progress.
+    path_method : {"auto", "D", "FW"}, default="auto"
+        Shortest paths by a search from every object ("D", Dijkstra) or for all pairs together
+        ("FW", Floyd and Warshall).
+    metric : str or callable, default="minkowski"
+        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
+        `NeighborGraph`.
+    p : float, default=2
+        Exponent of metric="minkowski".
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    disconnected : {"join", "largest", "separate", "raise"}, default="join"
+        What to do with a graph of several components: "join" them by their shortest bridges with a
+        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
+        error.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of the pins, of the prototypes and of init="random"; None stands for 0.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    callback : callable, default=None
+        Called after every epoch with its error and map; a true return value stops.
+    verbose : int, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
-    embedding_, graph_, n_iter_
-    dist_matrix_ : geodesics between all objects, or from the prototypes to all objects.
-    error_ : sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2 at the last lambda, X_ij the geodesics.
-    history_ : the error that each epoch met, at its own lambda.
-    stress_ : (sum (X - Y)^2 / sum X^2)^(1/2) over all pairs.
-    prototypes_ : row numbers of the prototypes, with n_prototypes.
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    graph_ : NeighborGraph
+        The neighbour graph.
+    dist_matrix_ : array of shape (n_samples, n_samples) or (n_prototypes, n_samples)
+        Geodesics between all objects, or from the prototypes to all objects.
+    error_ : float
+        sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2 at the last lambda, for geodesics X_ij and distances Y_ij
+        on the map.
+    history_ : array of shape (n_iter_,)
+        The same during each epoch, at its own lambda.
+    stress_ : float
+        (sum (X - Y)^2 / sum X^2)^(1/2) over all pairs.
+    prototypes_ : array of int
+        Row numbers of the prototypes; with n_prototypes only.
+    n_iter_ : int
+        Number of epochs.
 
-    `transform` measures geodesics through a new object's neighbours and moves it by the same
-    rule against the map, which stands still; a training object gets its own coordinates. Time
-    n^2 log n and n^2 an epoch, memory n^2, or n m log n, m^2 and n m with m prototypes.
+    See Also
+    --------
+    CurvilinearComponentAnalysis : the same for distances through the input space.
+    Isomap : classical scaling of the geodesics.
+
+    Notes
+    -----
+    Time is n^2 log n, and n^2 per epoch, and memory n^2. With m prototypes time is n m log n, and
+    m^2 per epoch, and memory n m.
+
+    `transform` measures geodesics through the neighbours of a new object and moves it by the same
+    rule, with the map fixed. ``transform(X_train)`` equals `embedding_`.
+
+    References
+    ----------
+    .. [1] J. A. Lee, A. Lendasse, M. Verleysen, "Nonlinear projection with curvilinear distances:
+       Isomap versus curvilinear distance analysis", Neurocomputing 57, 2004.
+
+    Examples
+    --------
+    The arc of a circle becomes a straight line.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> angles = np.linspace(0, np.pi, 40)
+    >>> X = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> analysis = lowdim.CurvilinearDistanceAnalysis(1, n_neighbors=2, random_state=0).fit(X)
+    >>> bool(analysis.stress_ < 1e-3)
+    True
     """
-
-    prototypes_: Array
 
     def __init__(
         self,
@@ -117,37 +171,16 @@ class CurvilinearDistanceAnalysis(GraphEmbedder):
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         self._check_n_components(objects.n)
-        chosen = None
-        if self.n_prototypes is not None:
-            least = self.n_components + 1
-            chosen = choose_prototypes(objects, self.n_prototypes, least, self.random_state)
-            self.prototypes_ = chosen
-        self.dist_matrix_ = self._geodesics(graph, chosen)
-        D = self.dist_matrix_
+        chosen = self._choose_prototypes(objects)
+        self.dist_matrix_ = D = self._geodesics(graph, chosen)
         if chosen is not None:
             D = np.ascontiguousarray(D[:, chosen])
             symmetrize_in_place(D)
-        start = initial(
-            self.init,
-            D,
-            (len(D), self.n_components),
-            D.dtype,
-            self.random_state,
-            lambda: classical_start(D, self.n_components),
+        self.embedding_ = self._apply_rule(
+            D, len(D), D.dtype, lambda: classical_start(D, self.n_components)
         )
-        found = curvilinear(
-            D,
-            start,
-            self._monitor(checks.integer(self.max_iter, "max_iter", 1)),
-            alpha=self.alpha,
-            lambda_range=self.lambda_range,
-            neighborhood=self.neighborhood,
-            random_state=self.random_state,
-        )
-        self.embedding_, self.error_, self.stress_, self.history_ = found
-        self.n_iter_ = len(found.history)
         if chosen is not None:
-            self.embedding_ = self._place_among(found.embedding, self.dist_matrix_.T)
+            self.embedding_ = _place(self.embedding_, self.dist_matrix_.T)
 
     def _geodesics(self, graph: NeighborGraph, sources: Array | None) -> Array:
         n, rows = graph.n_objects, graph.n_objects if sources is None else len(sources)
@@ -159,14 +192,12 @@ class CurvilinearDistanceAnalysis(GraphEmbedder):
         return shortest_path_lengths(graph.adjacency(), sources, self.path_method)
 
     def _place(self, new: NewObjects) -> Array:
-        images, lengths = self.embedding_, self.dist_matrix_
-        if hasattr(self, "prototypes_"):
-            images, lengths = images[self.prototypes_], lengths.T
+        images, lengths = self._mapped(), self.dist_matrix_
+        lengths = lengths.T if hasattr(self, "prototypes_") else lengths
         out = np.empty((new.n, images.shape[1]), dtype=images.dtype)
-        place = partial(self._place_among, images)
-        return place_by_geodesics(*self._new_neighbors(new), lengths, place, out)
+        return place_by_geodesics(*self._new_neighbors(new), lengths, partial(_place, images), out)
 
-    def _place_among(self, images: Array, D: Array) -> Array:
-        """Objects placed by the rule from their geodesics to the mapped ones."""
-        nearest, distances = backend().smallest(D, min(NEIGHBORS, len(images)))
-        return place_by_curvilinear_rule(images, nearest, distances)
+
+def _place(images: Array, D: Array) -> Array:
+    """Objects placed by the rule from their geodesics to the mapped ones."""
+    return place_among(images, lambda k: backend().smallest(D, k))

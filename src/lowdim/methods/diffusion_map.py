@@ -9,7 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.base import GraphEmbedder
 from lowdim.checks import Array
-from lowdim.matrices.laplacian import degrees, edge_weights, heat_scale, laplacian, weighted
+from lowdim.matrices.laplacian import degrees, edge_weights, heat_width, laplacian, weighted
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
@@ -17,33 +17,93 @@ from lowdim.solvers.spectral import bottom_eigenpairs
 
 
 class DiffusionMap(GraphEmbedder):
-    """Coordinates whose distances tell how easily a random walk joins two points.
+    """Diffusion map: distances on the map are diffusion distances.
 
     graph -> heat weights, density removed -> top eigenvectors of the random walk
 
+    The diffusion distance of two objects is small if a random walk of the given number of steps
+    reaches the same objects from both.
+
     Parameters
     ----------
-    n_components : dimension of the map.
-    n_neighbors, radius : neighbours of a point: a number of them, or all within a distance;
-        neither: 30 neighbours.
-    t : width of the heat kernel exp(-d^2 / t); None: the mean squared distance between
-        neighbours.
-    alpha : how much of the sampling density to remove: 0 none, 1 all (the geometry alone).
-    time : number of steps of the walk; coordinate j is lambda_j^time psi_j.
-    eigen_solver, tol : see LaplacianEigenmaps.
-    metric, metric_params : how neighbours are measured; also "precomputed".
-    disconnected : "join", "largest", "separate" or "raise"; see Isomap.
-    random_state : start of the iterative eigensolver.
-    n_jobs : threads; the result does not depend on it.
+    n_components : int, default=2
+        Dimension of the map.
+    n_neighbors : int, default=None
+        Number of neighbours of an object; 30 if neither this nor radius is given.
+    radius : float, default=None
+        All objects within this distance are neighbours, instead of n_neighbors.
+    t : float, default=None
+        Width of the heat kernel exp(-d^2 / t); None: the mean squared length of the edges.
+    alpha : float, default=1.0
+        How much of the sampling density to remove: 0, nothing; 1, all, so that the geometry alone
+        counts.
+    time : float, default=1.0
+        Number of steps of the random walk; coordinate j is lambda_j^time psi_j.
+    eigen_solver : str, default="auto"
+        "auto", "dense", "arpack", "shift-invert" or "lobpcg".
+    tol : float, default=1e-10
+        Accuracy of the iterative eigensolver.
+    metric : str or callable, default="euclidean"
+        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
+        `NeighborGraph`.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    disconnected : {"join", "largest", "separate", "raise"}, default="join"
+        What to do with a graph of several components: "join" them by their shortest bridges with a
+        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
+        error.
+    random_state : int, RandomState or None, default=None
+        Start of the iterative eigensolver.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
 
     Attributes
     ----------
-    embedding_, graph_, affinity_matrix_, t_
-    eigenvalues_ : of the random walk, descending, the trivial 1 left out.
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    graph_ : NeighborGraph
+        The neighbour graph.
+    eigenvalues_ : array of shape (n_components,)
+        Eigenvalues of the random walk, descending, without the trivial 1.
+    affinity_matrix_ : CSR matrix of shape (n_samples, n_samples)
+        The symmetric weights with the density removed.
+    density_ : array of shape (n_samples,)
+        What the weights were divided by: the sum of the weights of each object, to the power
+        alpha.
+    t_ : float
+        The width of the heat kernel.
+
+    See Also
+    --------
+    LaplacianEigenmaps : keeps the density of the sample and does not scale the coordinates.
+    KernelPCA : kernel="diffusion" is the diffusion kernel of the graph.
+
+    Notes
+    -----
+    Time and memory are n k for k neighbours, and a sparse eigenproblem. Each object is its own
+    neighbour with weight 1, as in [1]_.
 
     `transform` is Nystroem's formula over the training objects that the rule of the graph links to
-    a new object, and gives `embedding_` on the training objects. Each point is its own neighbour
-    with weight 1, as in the paper. Time and memory n k and a sparse eigenproblem.
+    a new object. ``transform(X_train)`` equals `embedding_` to the accuracy of the eigensolver.
+
+    References
+    ----------
+    .. [1] R. R. Coifman, S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis
+       21, 2006.
+
+    Examples
+    --------
+    Points of a circle, evenly spaced, are mapped to a circle.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> angles = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    >>> X = np.column_stack([np.cos(angles), np.sin(angles), np.cos(2 * angles)])
+    >>> Y = lowdim.DiffusionMap(n_neighbors=4, t=0.2).fit_transform(X)
+    >>> radii = np.linalg.norm(Y, axis=1)
+    >>> bool(np.ptp(radii) < 0.1 * radii.mean())
+    True
     """
 
     _default_neighbors = 30
@@ -87,9 +147,7 @@ class DiffusionMap(GraphEmbedder):
         alpha = checks.real(self.alpha, "alpha", 0, 1)
         time = checks.real(self.time, "time", 0)
         edges = graph.adjacency()
-        self.t_ = (
-            heat_scale(edges) if self.t is None else checks.real(self.t, "t", 0, open_low=True)
-        )
+        self.t_ = heat_width(self.t, edges)
         kernel = weighted(edges, "heat", self.t_).astype(np.float64)
         kernel = csr_array(kernel + eye_array(n, format="csr"))
         self.density_ = degrees(kernel) ** alpha

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import pdist, squareform
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,69 +14,111 @@ from lowdim.base import Embedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.matrices.subjects import Subjects, subjects_of
-from lowdim.solvers.candecomp import (
-    SharedSpace,
-    diagonal_weights,
-    full_weights,
-    principal_space,
-    simultaneous_axes,
+from lowdim.solvers.candecomp import principal_space
+from lowdim.solvers.individual_differences import (
+    SubjectWeights,
+    best_minimum,
+    random_spaces,
+    square_root,
 )
-from lowdim.solvers.quasi_newton import Minimum, lbfgs
 from lowdim.solvers.spectral import fix_signs
 from lowdim.solvers.starts import given_start
 
 INITS = ("simultaneous", "random")
 CONSTRAINTS = ("indscal", "identity", "idioscal")
-MIXTURES = 50
 
 
 class INDSCAL(Embedder):
-    """One space for several judges of the same objects, and how each of them stretches its axes.
+    """Individual differences scaling: one group space, and each subject's weights of its axes.
 
     double-centre each D_k^2 -> shared space + a diagonal weight per subject
 
-    Subject k sees the distances sum_r w_kr (x_ir - x_jr)^2, squared, between the points of a group
-    space X: each subject weighs the same dimensions in its own way. Every matrix of dissimilarities
-    is turned into scalar products B_k = -1/2 J D_k^2 J, scaled to sum of squares one so that all
-    subjects count alike, and sum_k |B_k - X W_k X'|^2 is minimised. Unlike other maps this one
-    cannot be turned: where the subjects differ, the axes themselves are found, and they often have
-    a meaning.
+    Subject k sees the squared distances sum_r w_kr (x_ir - x_jr)^2 between the points of a group
+    space X. Each matrix of dissimilarities becomes scalar products B_k = -1/2 J D_k^2 J, scaled to
+    sum of squares one so that all subjects count alike, and sum_k |B_k - X W_k X'|^2 is minimised.
+    If the subjects differ, this determines the axes: the map must not be rotated, and its axes
+    often have a meaning.
 
     Parameters
     ----------
-    n_components : dimension of the group space.
-    constraint : "indscal", a weight a subject and dimension, not negative; "identity", the same
-        space for all, the classical scaling of the mean scalar products; or "idioscal", a positive
-        semidefinite matrix a subject (Carroll and Chang 1972), whose axes are free.
-    init : "simultaneous" (axes that diagonalise random mixtures of the subjects' matrices, after
-        Schoenemann 1972), "random", or an array (n_objects, n_components).
-    n_init : starts of which the best result is kept; one where init is an array.
-    max_iter : most iterations from a start.
-    tol : iterations end when five of them together lower the loss by less than this share of it.
-    n_jobs : kept for the common signature; the work is in BLAS calls too small for threads.
-    random_state : seed of the starts; None is a fixed one.
-    callback : called after every iteration; a true answer stops.
-    verbose : show the progress.
+    n_components : int, default=2
+        Dimension of the group space.
+    constraint : {"indscal", "identity", "idioscal"}, default="indscal"
+        "indscal" gives each subject a non-negative weight per dimension; "identity" the same space
+        to all, the classical scaling of the mean scalar products; "idioscal" a positive
+        semidefinite matrix per subject, for which the axes are not determined [2]_.
+    init : str or array of shape (n_objects, n_components), default="simultaneous"
+        Start: "simultaneous", axes that diagonalise random mixtures of the subjects' matrices
+        [3]_; "random"; or given coordinates.
+    n_init : int, default=4
+        Number of starts, of which the best result is kept; one if init is an array.
+    max_iter : int, default=500
+        Largest number of iterations from a start.
+    tol : float, default=1e-9
+        Iterations end when five of them together decrease the loss by less than this share of it.
+    n_jobs : int, default=None
+        Accepted for the common signature; the matrix products are too small for threads.
+    random_state : int, RandomState or None, default=None
+        Seed of the starts; None stands for 0.
+    callback : callable, default=None
+        Called after every iteration; a true return value stops.
+    verbose : int, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
-    embedding_ : the group space (n_objects, n_components). Columns have sum of squares one and are
-        ordered by the variance they account for, the sum of squared weights; their signs are fixed,
-        and they are not to be rotated.
-    weights_ : (n_subjects, n_components). As in the paper, a squared weight is about the share of
-        the subject's variance that the dimension accounts for, exactly so where dimensions are
-        uncorrelated. With "idioscal" (n_subjects, n_components, n_components).
-    vaf_ : variance accounted for, per subject.
-    loss_ : one minus the mean of vaf_. history_ : the loss at the start and after each iteration.
-    scales_ : the unit of each subject's dissimilarities; `scales_[k]` times row k of
-        `inverse_transform(weights_)` is what the model predicts for subject k.
-    n_iter_
+    embedding_ : array of shape (n_objects, n_components)
+        The group space. Columns have sum of squares one and descending sums of squared weights.
+    weights_ : array of shape (n_subjects, n_components)
+        Weights of the subjects; of shape (n_subjects, n_components, n_components) with "idioscal".
+        A squared weight is about the share of the subject's variance that the dimension accounts
+        for, and exactly that if the dimensions are uncorrelated.
+    vaf_ : array of shape (n_subjects,)
+        Variance accounted for, per subject.
+    loss_ : float
+        One minus the mean of `vaf_`.
+    history_ : array of shape (n_iter_ + 1,)
+        The loss at the start and after each iteration.
+    scales_ : array of shape (n_subjects,)
+        Unit of each subject's dissimilarities: `scales_[k]` times row k of
+        ``inverse_transform(weights_)`` is what the model predicts for subject k.
+    n_iter_ : int
+        Number of iterations from the best start.
 
-    `fit` takes a list of m matrices (n, n), or an array (m, n, n); row k of everything about
-    subjects is theirs, and a map is of the n objects: `fit_transform` returns `embedding_`.
-    `transform` takes matrices of new subjects over the same objects and returns their weights,
-    which for the subjects of the fit are `weights_`. `inverse_transform` goes from weights to the
-    dissimilarities they imply. Time m n^2 n_components per iteration, memory 2 m n^2.
+    See Also
+    --------
+    ClassicalMDS : one matrix of dissimilarities.
+
+    Notes
+    -----
+    `fit` takes a list of n_subjects matrices (n_objects, n_objects), or an array of shape
+    (n_subjects, n_objects, n_objects). `fit_transform` returns the group space, but `transform`
+    takes matrices of new subjects over the same objects and returns their weights: for the
+    subjects of the fit ``transform(X_train)`` equals `weights_` to rounding.
+
+    Time is n_subjects n^2 n_components per iteration and memory 2 n_subjects n^2.
+
+    References
+    ----------
+    .. [1] J. D. Carroll, J.-J. Chang, "Analysis of individual differences in multidimensional
+       scaling via an N-way generalization of Eckart-Young decomposition", Psychometrika 35, 1970.
+    .. [2] J. D. Carroll, J.-J. Chang, "IDIOSCAL: a generalization of INDSCAL allowing
+       idiosyncratic reference systems", Psychometric Society meeting, 1972.
+    .. [3] P. H. Schoenemann, "An algebraic solution for a class of subjective metrics models",
+       Psychometrika 37, 1972.
+
+    Examples
+    --------
+    Two subjects weigh the two sides of a rectangle differently.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> from scipy.spatial.distance import pdist, squareform
+    >>> corners = np.array([[0.0, 0], [0, 1], [2, 0], [2, 1]])
+    >>> X = [squareform(pdist(corners * scale)) for scale in ([1, 3], [2, 1])]
+    >>> model = lowdim.INDSCAL(random_state=0).fit(X)
+    >>> model.vaf_.round(6)
+    array([1., 1.])
     """
 
     def __init__(
@@ -105,96 +148,60 @@ class INDSCAL(Embedder):
 
     def _fit(self, objects: Subjects) -> None:  # type: ignore[override]  # see _objects
         B = objects.products
-        checks.choice(self.constraint, "constraint", CONSTRAINTS)
-        checks.integer(self.n_init, "n_init", 1)
-        checks.integer(self.max_iter, "max_iter", 1)
-        checks.real(self.tol, "tol", 0)
-        checks.integer(
-            self.n_components, "n_components", 1, B.shape[1] - 1, " (one less than n_objects)"
-        )
+        self._check_parameters(objects.n)
         starts = self._starts(B)
-        shared = SharedSpace(B, full_weights if self._full else diagonal_weights)
         if self.constraint == "identity":
             self._fit_identity(B)
         else:
-            self._fit_weights(shared, starts)
-        self.vaf_ = self._vaf(shared)
+            self._fit_weights(B, starts)
+        self.vaf_ = self._model.accounted_for(B, self.embedding_, self.weights_)
         self.scales_ = objects.scales
+
+    def _fit_identity(self, B: Array) -> None:
+        vectors, values = principal_space(B, self.n_components)
+        self.embedding_ = fix_signs(vectors).astype(B.dtype)
+        self.weights_ = np.tile(values, (len(B), 1)).astype(B.dtype)
+        vaf = self._model.accounted_for(B, self.embedding_, self.weights_)
+        self.loss_, self.n_iter_ = 1 - float(vaf.mean()), 1
+        self.history_ = np.array([self.loss_])
+
+    def _fit_weights(self, B: Array, starts: list[Array]) -> None:
+        shared = self._model.shared_space(B)
+        best = best_minimum(shared, starts, lambda: self._monitor(self.max_iter), self.tol)
+        X, weights = self._model.normal_form(B, best.x)
+        self.embedding_, self.weights_ = X.astype(B.dtype), weights.astype(B.dtype)
+        self.history_, self.loss_ = best.history, float(best.value)
+        self.n_iter_ = max(1, len(best.history) - 1)
 
     def _starts(self, B: Array) -> list[Array]:
         n, p = B.shape[1], self.n_components
         if not isinstance(self.init, str):
             given = given_start(self.init, (n, p), INITS).astype(np.float64)
             return [given - given.mean(axis=0)]
-        checks.choice(self.init, "init", INITS)
         random = check_random_state(0 if self.random_state is None else self.random_state)
-        drawn = [random.standard_normal((n, p)) for _ in range(self.n_init)]
-        drawn = [start - start.mean(axis=0) for start in drawn]
-        if self.init == "random":
-            return drawn
-        if self._full:
-            return [principal_space(B, p)[0], *drawn[1:]]
-        likely = simultaneous_axes(B, p, random, MIXTURES)
-        return [*likely[: (self.n_init + 1) // 2], *drawn][: self.n_init]
-
-    def _fit_identity(self, B: Array) -> None:
-        vectors, values = principal_space(B, self.n_components)
-        self.embedding_ = fix_signs(vectors).astype(B.dtype)
-        self.weights_ = np.tile(values, (len(B), 1)).astype(B.dtype)
-        self.history_ = np.array([1 - float(self._vaf(SharedSpace(B, diagonal_weights)).mean())])
-        self.loss_, self.n_iter_ = float(self.history_[-1]), 1
-
-    def _fit_weights(self, shared: SharedSpace, starts: list[Array]) -> None:
-        best: Minimum | None = None
-        for number, start in enumerate(starts):
-            monitor = self._monitor(self.max_iter)
-            monitor.label += f", start {number + 1} of {len(starts)}"
-            found = lbfgs(shared, _unit(start), monitor, tol=self.tol, show=_unit)
-            if best is None or found.value < best.value * (1 - 1e-9):
-                best = found
-            if monitor.stopped:
-                break
-        assert best is not None
-        X, C = self._canonical(shared, best.x)
-        self.embedding_ = X.astype(shared.B.dtype)
-        self.weights_ = self._as_weights(C).astype(shared.B.dtype)
-        self.history_, self.loss_ = best.history, float(best.value)
-        self.n_iter_ = max(1, len(best.history) - 1)
-
-    def _canonical(self, shared: SharedSpace, X: Array) -> tuple[Array, Array]:
-        """The same solution normalised: unit columns, the weightiest first; signs fixed."""
-        if not self._full:
-            X = _unit(X)
-            C = shared.weights(X)[0]
-            order = np.argsort(-(np.diagonal(C, axis1=1, axis2=2) ** 2).sum(axis=0), kind="stable")
-            return fix_signs(X[:, order]), C[:, order][:, :, order]
-        X = np.linalg.svd(X, full_matrices=False)[0]
-        turn = np.linalg.eigh(shared.weights(X)[0].mean(axis=0))[1][:, ::-1]
-        X = fix_signs(X @ turn)
-        return X, shared.weights(X)[0]
-
-    def _vaf(self, shared: SharedSpace) -> Array:
-        """1 - |B_k - X C_k X'|^2 / |B_k|^2 at the solution."""
-        X, C = self.embedding_.astype(np.float64), self._matrices(self.weights_)
-        XBX, gram = X.T @ shared.products(X), X.T @ X
-        return np.asarray(1 - shared.losses(XBX, gram, C) / shared.squares)
-
-    # --- subjects in and out ----------------------------------------------------------------
+        if checks.choice(self.init, "init", INITS) == "random":
+            return random_spaces(n, p, self.n_init, random)
+        return self._model.starts(B, p, self.n_init, random)
 
     def _transform(self, new: Any) -> Array:
         """Weights of new subjects."""
-        B = new.products
         if self.constraint == "identity":
-            return np.repeat(self.weights_[:1], len(B), axis=0)
-        shared = SharedSpace(B, full_weights if self._full else diagonal_weights)
-        C = shared.weights(self.embedding_.astype(np.float64))[0]
-        return self._as_weights(C).astype(self.embedding_.dtype)
+            return np.repeat(self.weights_[:1], len(new.products), axis=0)
+        return self._model.best(new.products, self.embedding_).astype(self.embedding_.dtype)
 
     def inverse_transform(self, Y: Any) -> Array:
-        """Dissimilarities (n_subjects, n_objects, n_objects) that given weights imply.
+        """Dissimilarities that weights imply.
 
-        They are in the unit in which a subject's scalar products have sum of squares one: multiply
-        those of subject k by `scales_[k]`.
+        Parameters
+        ----------
+        Y : array of shape (n_subjects, n_components)
+            Weights, of the shape of the rows of `weights_`.
+
+        Returns
+        -------
+        array of shape (n_subjects, n_objects, n_objects)
+            In the unit in which a subject's scalar products have sum of squares one: multiply
+            those of subject k by `scales_[k]`.
         """
         check_is_fitted(self)
         Y = np.asarray(Y)
@@ -205,18 +212,25 @@ class INDSCAL(Embedder):
                 f"{', '.join(map(str, shape))})."
             )
         flat = checks.vectors(Y.reshape(len(Y), -1), name="Y").astype(np.float64)
-        return np.stack(
-            [
-                _distances(self.embedding_ @ self._root(C, f"Y[{k}]")).astype(self.embedding_.dtype)
-                for k, C in enumerate(self._matrices(flat.reshape(Y.shape)))
-            ]
-        )
+        matrices = self._model.matrices(flat.reshape(Y.shape))
+        spaces = [self.embedding_ @ square_root(C, f"Y[{k}]") for k, C in enumerate(matrices)]
+        return np.stack([squareform(pdist(X)).astype(self.embedding_.dtype) for X in spaces])
 
     def subject_space(self, k: int) -> Array:
-        """The objects as subject k sees them: the group space with its axes stretched."""
+        """The objects as a subject sees them: the group space with its axes stretched.
+
+        Parameters
+        ----------
+        k : int
+            Number of the subject, from 0.
+
+        Returns
+        -------
+        array of shape (n_objects, n_components)
+        """
         check_is_fitted(self)
         k = checks.integer(k, "k", 0, len(self.weights_) - 1, " (one less than n_subjects)")
-        root = self._root(self._matrices(self.weights_)[k], f"weights_[{k}]")
+        root = square_root(self._model.matrices(self.weights_)[k], f"weights_[{k}]")
         return np.asarray((self.embedding_ @ root).astype(self.embedding_.dtype))
 
     def _objects(self, X: Any) -> Subjects:
@@ -233,39 +247,18 @@ class INDSCAL(Embedder):
         return subjects_of(X, len(self.embedding_))
 
     @property
-    def _full(self) -> bool:
-        return isinstance(self.constraint, str) and self.constraint == "idioscal"
+    def _model(self) -> SubjectWeights:
+        return SubjectWeights(full=self.constraint == "idioscal")
 
-    def _as_weights(self, C: Array) -> Array:
-        return C if self._full else np.diagonal(C, axis1=1, axis2=2).copy()
-
-    def _matrices(self, weights: Array) -> Array:
-        exact = weights.astype(np.float64)
-        return exact if self._full else exact[:, :, None] * np.eye(exact.shape[1])
-
-    def _root(self, C: Array, name: str) -> Array:
-        values, vectors = np.linalg.eigh(C)
-        if values[0] < -1e-5 * max(float(np.abs(values).max()), 1e-300):
-            raise ValueError(
-                f"{name} has the negative weight {values[0]:g}: no distances belong to it."
-            )
-        root = vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T
-        return np.asarray(root)
+    def _check_parameters(self, n: int) -> None:
+        checks.choice(self.constraint, "constraint", CONSTRAINTS)
+        checks.integer(self.n_init, "n_init", 1)
+        checks.integer(self.max_iter, "max_iter", 1)
+        checks.real(self.tol, "tol", 0)
+        checks.integer(self.n_components, "n_components", 1, n - 1, " (one less than n_objects)")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         return tags
-
-
-def _unit(X: Array) -> Array:
-    """Columns of length one."""
-    length = np.sqrt((X**2).sum(axis=0))
-    return np.asarray(X / np.where(length > 0, length, 1.0))
-
-
-def _distances(Y: Array) -> Array:
-    from scipy.spatial.distance import pdist, squareform
-
-    return np.asarray(squareform(pdist(Y)))

@@ -20,45 +20,112 @@ from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks
 from lowdim.solvers.majorize import smacof
-from lowdim.solvers.scaling import Scaling, classical_scaling
+from lowdim.solvers.scaling import Scaling, scale_distances
 
 
 class Isomap(GraphEmbedder):
-    """Coordinates that keep distances measured along the data's manifold.
+    """Isomap: distances on the map fit distances along the data's manifold.
 
     k-NN -> geodesics -> classical (or stress) MDS
 
+    Geodesics are the lengths of shortest paths through the neighbour graph.
+
     Parameters
     ----------
-    n_neighbors, radius : neighbours of a point: a number of them, or all within a distance.
-    n_components : dimension of the map.
-    eigen_solver : "auto", "dense" or "arpack".
-    tol, max_iter : of the iterative eigensolver.
-    path_method : "D" (searches from every object), "FW" (Floyd and Warshall) or "auto".
-    neighbors_algorithm : kept for compatibility; the neighbours are always exact.
-    n_jobs : threads; the result does not depend on it.
-    metric, p, metric_params : how neighbours are measured; "precomputed" for dissimilarities, a
-        sparse graph of distances, or a `NeighborGraph`.
-    n_landmarks : geodesics from this many random objects only (de Silva and Tenenbaum 2004):
-        memory n_samples * n_landmarks instead of n_samples^2.
-    mds : "classical" scaling of the geodesics, or "stress": majorization of the raw stress,
-        started from it.
-    disconnected : a graph in several pieces: "join" them by their shortest bridges with a
-        warning, embed only the "largest", embed them "separate" and side by side, or "raise".
-    random_state : seed of the landmarks.
-    callback : called after every iteration of mds="stress"; a true answer stops.
-    verbose : show the progress of mds="stress".
+    n_neighbors : int, default=5
+        Number of neighbours of an object; None if radius is given.
+    radius : float, default=None
+        All objects within this distance are neighbours, instead of n_neighbors.
+    n_components : int, default=2
+        Dimension of the map.
+    eigen_solver : {"auto", "dense", "arpack"}, default="auto"
+        Solver of the eigenproblem.
+    tol : float, default=0.0
+        Accuracy of the iterative eigensolver; 0 stands for machine precision.
+    max_iter : int, default=None
+        Largest number of iterations of the eigensolver, or of mds="stress" (300 by default).
+    path_method : {"auto", "D", "FW"}, default="auto"
+        Shortest paths by a search from every object ("D", Dijkstra) or for all pairs together
+        ("FW", Floyd and Warshall).
+    neighbors_algorithm : str, default="auto"
+        Ignored; accepted for compatibility with scikit-learn. The neighbours are always exact.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    metric : str or callable, default="minkowski"
+        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
+        `NeighborGraph`.
+    p : float, default=2
+        Exponent of metric="minkowski".
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    n_landmarks : int, default=None
+        Compute geodesics from this many random objects only [2]_: memory n_samples * n_landmarks
+        instead of n_samples^2.
+    mds : {"classical", "stress"}, default="classical"
+        Classical scaling of the geodesics, or majorization of their raw stress, started from it.
+    disconnected : {"join", "largest", "separate", "raise"}, default="join"
+        What to do with a graph of several components: "join" them by their shortest bridges with a
+        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
+        error.
+    random_state : int, RandomState or None, default=None
+        Seed of the landmarks.
+    callback : callable, default=None
+        Called after every iteration of mds="stress"; a true return value stops.
+    verbose : int, default=0
+        Whether to show a progress bar for mds="stress".
 
     Attributes
     ----------
-    embedding_, graph_, eigenvalues_
-    dist_matrix_ : geodesics between all objects, or from the landmarks to all objects.
-    negative_share_ : share of negative eigenvalues, which curved manifolds cause.
-    landmarks_ : with n_landmarks. stress_, history_ : with mds="stress".
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    graph_ : NeighborGraph
+        The neighbour graph.
+    dist_matrix_ : array of shape (n_samples, n_samples) or (n_landmarks, n_samples)
+        Geodesics between all objects, or from the landmarks to all objects.
+    eigenvalues_ : array of shape (n_components,)
+        The largest eigenvalues of the doubly centred squared geodesics.
+    negative_share_ : float
+        Share of the negative eigenvalues, which curved manifolds cause.
+    landmarks_ : array of int
+        Row numbers of the landmarks; with n_landmarks only.
+    stress_ : float
+        Raw stress; with mds="stress" only.
+    history_ : array
+        Raw stress at the start and after each iteration; with mds="stress" only.
 
-    `transform` measures geodesics through a new object's neighbours and applies Gower's formula
-    (the paper's note 34): on the training objects it gives `embedding_` to rounding for
-    mds="classical". Time n^2 log n and memory n^2, or n m log n and n m with m landmarks.
+    See Also
+    --------
+    CurvilinearDistanceAnalysis : keeps short geodesics rather than long ones.
+    KernelPCA : with kernel="isomap" the same map.
+    geodesics : the distances alone.
+
+    Notes
+    -----
+    Time is n^2 log n and memory n^2, or n m log n and n m with m landmarks.
+
+    `transform` measures geodesics through the neighbours of a new object and applies Gower's
+    formula (note 34 of [1]_). ``transform(X_train)`` equals `embedding_` to rounding for
+    mds="classical".
+
+    References
+    ----------
+    .. [1] J. B. Tenenbaum, V. de Silva, J. C. Langford, "A global geometric framework for nonlinear
+       dimensionality reduction", Science 290, 2000.
+    .. [2] V. de Silva, J. B. Tenenbaum, "Sparse multidimensional scaling using landmark points",
+       Stanford University, 2004.
+
+    Examples
+    --------
+    The arc of a circle becomes a line of almost the same length.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> angles = np.linspace(0, np.pi, 40)
+    >>> X = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> Y = lowdim.Isomap(n_neighbors=2, n_components=1).fit_transform(X)
+    >>> float(np.ptp(Y).round(2))
+    3.14
     """
 
     def __init__(
@@ -123,11 +190,9 @@ class Isomap(GraphEmbedder):
 
     def _scaling(self, k: int) -> Scaling:
         """Classical scaling of the geodesics between the landmarks (or all objects)."""
-        D = self._between_landmarks()
-        return classical_scaling(
-            gram_operator(D),
+        return scale_distances(
+            self._between_landmarks(),
             k,
-            trace=float(squared_means(D).mean()) / 2 * len(D),
             solver=self.eigen_solver,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -161,7 +226,13 @@ class Isomap(GraphEmbedder):
         return self.graph_
 
     def reconstruction_error(self) -> float:
-        """|B - B_embedding| / n in the Frobenius norm, B the doubly centred geodesics."""
+        """The error of the Gram matrix of the map, as in scikit-learn.
+
+        Returns
+        -------
+        float
+            |B - B_map| / n in the Frobenius norm, with B the doubly centred squared geodesics.
+        """
         D = self._between_landmarks()
         B = gram_operator(D)
         total = sum(
@@ -172,9 +243,19 @@ class Isomap(GraphEmbedder):
         return float(np.sqrt(max(total - kept, 0.0)) / len(D))
 
     def residual_variance(self, n_components: int = 10) -> Array:
-        """1 - R^2 between geodesic and embedded distances for 1, 2, ... dimensions.
+        """The residual variance of maps of 1, 2, ... dimensions.
 
-        The elbow of this curve is the intrinsic dimension (the paper's figure 2).
+        The elbow of this curve is the intrinsic dimension (figure 2 of the paper).
+
+        Parameters
+        ----------
+        n_components : int, default=10
+            Largest number of dimensions.
+
+        Returns
+        -------
+        array of shape (n_components,)
+            1 - R^2 between geodesics and distances on the map.
         """
         D = self._between_landmarks()
         k = min(n_components, len(D) - 1)

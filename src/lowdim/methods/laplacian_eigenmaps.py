@@ -9,7 +9,14 @@ import numpy as np
 from lowdim import checks
 from lowdim.base import GraphEmbedder
 from lowdim.checks import Array
-from lowdim.matrices.laplacian import degrees, edge_weights, heat_scale, laplacian, weighted
+from lowdim.extend.laplacian import extend_eigenvectors
+from lowdim.matrices.laplacian import (
+    edge_weights,
+    heat_width,
+    laplacian,
+    positive_degrees,
+    weighted,
+)
 from lowdim.relations.graph import SYMMETRIES, NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
@@ -19,40 +26,101 @@ NORMALIZATIONS = ("random-walk", "symmetric", "none")
 
 
 class LaplacianEigenmaps(GraphEmbedder):
-    """Coordinates that keep neighbours near each other: the slowest modes of heat on a graph.
+    """Laplacian eigenmaps: neighbours stay near each other.
 
     graph -> heat weights -> bottom eigenvectors of (L, D) or (L, I)
 
+    The coordinates minimise sum_ij w_ij |y_i - y_j|^2 under a constraint on their size: they are
+    the slowest modes of the diffusion of heat on the graph.
+
     Parameters
     ----------
-    n_components : dimension of the map.
-    n_neighbors, radius : neighbours of a point: a number of them, or all within a distance;
-        neither: 10 neighbours.
-    symmetry : "union" (i, j are linked if either is a neighbour of the other), "mutual" (if both
-        are) or "mean" (as "union", with weights that are averages).
-    weights : "heat": exp(-d^2 / t), or "binary": 1.
-    t : width of the heat kernel; None: the mean squared distance between linked points.
-    normalization : "random-walk": L y = lambda D y with Y'DY = I, the paper's choice and the
-        spectrum of the random walk; "symmetric": eigenvectors of D^(-1/2) L D^(-1/2), Y'Y = I;
-        "none": L y = lambda y with Y'Y = I.
-    eigen_solver : "auto", "dense", "arpack", "shift-invert" or "lobpcg".
-    tol : of the iterative eigensolver.
-    metric, metric_params : how neighbours are measured; "precomputed" for dissimilarities, a
-        sparse graph of distances, or a `NeighborGraph`.
-    disconnected : "join", "largest", "separate" or "raise"; see Isomap.
-    random_state : start of the iterative eigensolver.
-    n_jobs : threads; the result does not depend on it.
+    n_components : int, default=2
+        Dimension of the map.
+    n_neighbors : int, default=None
+        Number of neighbours of an object; 10 if neither this nor radius is given.
+    radius : float, default=None
+        All objects within this distance are neighbours, instead of n_neighbors.
+    symmetry : {"union", "mutual", "mean"}, default="union"
+        Whether i and j are linked if either is a neighbour of the other ("union") or if both are
+        ("mutual"); "mean" is "union" with averaged distances.
+    weights : {"heat", "binary"}, default="heat"
+        Edge weights: exp(-d^2 / t) for an edge of length d, or 1.
+    t : float, default=None
+        Width of the heat kernel; None: the mean squared length of the edges.
+    normalization : {"random-walk", "symmetric", "none"}, default="random-walk"
+        "random-walk": L y = lambda D y with Y'DY = I, as in the paper, with the spectrum of the
+        random walk; "symmetric": eigenvectors of D^(-1/2) L D^(-1/2), Y'Y = I; "none": L y =
+        lambda y with Y'Y = I.
+    eigen_solver : str, default="auto"
+        "auto", "dense", "arpack", "shift-invert" or "lobpcg".
+    tol : float, default=1e-10
+        Accuracy of the iterative eigensolver.
+    metric : str or callable, default="euclidean"
+        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
+        `NeighborGraph`.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    disconnected : {"join", "largest", "separate", "raise"}, default="join"
+        What to do with a graph of several components: "join" them by their shortest bridges with a
+        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
+        error.
+    random_state : int, RandomState or None, default=None
+        Start of the iterative eigensolver.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
 
     Attributes
     ----------
-    embedding_, graph_, eigenvalues_ (the zero one left out)
-    affinity_matrix_ : the symmetric sparse weights. t_ : the width used.
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    graph_ : NeighborGraph
+        The neighbour graph.
+    eigenvalues_ : array of shape (n_components,)
+        The smallest eigenvalues, ascending, without the trivial 0.
+    affinity_matrix_ : CSR matrix of shape (n_samples, n_samples)
+        The symmetric edge weights.
+    degrees_ : array of shape (n_samples,)
+        Sum of the weights of each object.
+    t_ : float
+        The width of the heat kernel.
 
-    `transform` is Nystroem's formula (Bengio et al. 2004) over the training objects that the rule
-    of the graph links to a new object. An object at distance zero from a training object gets its
-    coordinates; close to one the formula differs from them by a share of about
+    See Also
+    --------
+    DiffusionMap : removes the density of the sample and scales the coordinates.
+    SpectralClustering : clusters of this map.
+    KernelPCA : with kernel="commute_time" or "diffusion" the same axes for normalization="none".
+
+    Notes
+    -----
+    Time and memory are n k for k neighbours, and a sparse eigenproblem.
+
+    `transform` solves the eigenvector equation for a new object (Nystroem's formula [2]_) over the
+    training objects that the rule of the graph links to it. An object at distance zero from a
+    training object gets its coordinates, so ``transform(X_train)`` equals `embedding_`. Near a
+    training object the formula differs from its coordinates by a share of about
     lambda / ((1 - lambda) (1 + degree)), as that object is one more neighbour.
-    Time and memory n k and a sparse eigenproblem.
+
+    References
+    ----------
+    .. [1] M. Belkin, P. Niyogi, "Laplacian eigenmaps for dimensionality reduction and data
+       representation", Neural Computation 15, 2003.
+    .. [2] Y. Bengio et al., "Out-of-sample extensions for LLE, Isomap, MDS, Eigenmaps, and spectral
+       clustering", NIPS, 2004.
+
+    Examples
+    --------
+    On a chain of unweighted edges the first coordinate is a half wave.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> X = np.arange(20.0)[:, None]
+    >>> maps = lowdim.LaplacianEigenmaps(1, radius=1.0, weights="binary", normalization="none")
+    >>> Y = maps.fit_transform(X)[:, 0]
+    >>> wave = np.cos(np.pi * (np.arange(20) + 0.5) / 20)
+    >>> np.allclose(abs(Y), abs(wave) * np.sqrt(2 / 20))
+    True
     """
 
     def __init__(
@@ -92,22 +160,14 @@ class LaplacianEigenmaps(GraphEmbedder):
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
         k = self._check_n_components(objects.n)
         edges = graph.adjacency(self.symmetry)
-        self.t_ = (
-            heat_scale(edges) if self.t is None else checks.real(self.t, "t", 0, open_low=True)
-        )
+        self.t_ = heat_width(self.t, edges)
         self.affinity_matrix_ = weighted(edges, self.weights, self.t_)
         self._embed(self.affinity_matrix_, k, rows_dtype=edges.dtype)
 
     def _embed(self, W: Any, k: int, rows_dtype: Any) -> None:
         """Bottom eigenvectors of the Laplacian of W under the chosen constraint."""
         checks.choice(self.normalization, "normalization", NORMALIZATIONS)
-        self.degrees_ = degrees(W).astype(np.float64)
-        if self.degrees_.min() <= 0:
-            lonely = int(self.degrees_.argmin())
-            raise ValueError(
-                f"The weights of object {lonely} to all its neighbours vanish (t={self.t_:g} is "
-                "too small for its distances). Raise t, or set weights='binary'."
-            )
+        self.degrees_ = positive_degrees(W, self.t_)
         L = laplacian(W.astype(np.float64))
         mass = None if self.normalization == "none" else self.degrees_
         found = bottom_eigenpairs(
@@ -131,19 +191,17 @@ class LaplacianEigenmaps(GraphEmbedder):
         return self._keep_known(Y, nearest, distances)
 
     def _extend(self, nearest: Array, w: Array) -> Array:
-        """The eigenvector equation solved for the new object, given its weights."""
+        """The eigenvector equation solved for new objects, given their weights."""
+        known = self.embedding_[nearest]
+        if self.normalization == "none":
+            Y = extend_eigenvectors(w, known, self.eigenvalues_)
+            return Y.astype(self.embedding_.dtype, copy=False)
         w = np.asarray(w, dtype=np.float64)
         degree = np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
-        known = self.embedding_[nearest].astype(np.float64)
-        if self.normalization == "none":  # (degree - lambda) y = sum_j w_j y_j
-            total = np.einsum("mk,mkd->md", w, known)
-            return self._as_embedded(total / np.maximum(degree - self.eigenvalues_, 1e-12 * degree))
         if self.normalization == "symmetric":
             w = w / np.sqrt(self.degrees_[nearest] * degree)
         else:
             w = w / degree
-        mean = np.einsum("mk,mkd->md", w, known)
-        return self._as_embedded(mean / np.maximum(1 - self.eigenvalues_, 1e-12))
-
-    def _as_embedded(self, Y: Array) -> Array:
+        mean = np.einsum("mk,mkd->md", w, known.astype(np.float64))
+        Y = np.asarray(mean / np.maximum(1 - self.eigenvalues_, 1e-12))
         return Y.astype(self.embedding_.dtype, copy=False)

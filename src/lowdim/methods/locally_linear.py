@@ -8,49 +8,104 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base import GraphEmbedder
-from lowdim.checks import Array, dense
+from lowdim.checks import Array
 from lowdim.extend.barycentric import barycentric_map
 from lowdim.matrices import reconstruction
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
-from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.spectral import bottom_eigenpairs
 
 METHODS = ("standard", "modified", "hessian", "ltsa")
 
 
 class LocallyLinearEmbedding(GraphEmbedder):
-    """Coordinates in which every point is made of its neighbours as in the input space.
+    """Locally linear embedding: objects are reconstructed from neighbours as in the input space.
 
     k-NN -> reconstruction / alignment matrix -> bottom eigenvectors
 
     Parameters
     ----------
-    n_neighbors : number of neighbours of a point.
-    n_components : dimension of the map.
-    reg : ridge of the local Gram matrices, as a share of their trace (standard).
-    eigen_solver : "auto", "dense", "arpack" (Lanczos, on the inverse where the matrix factors
-        cheaply) or "lobpcg".
-    tol, max_iter : of the iterative eigensolver.
-    method : "standard" (Roweis and Saul 2000), "modified" (Zhang and Wang 2007), "hessian"
-        (Donoho and Grimes 2003) or "ltsa" (Zhang and Zha 2004).
-    hessian_tol, modified_tol : below these a column sum or a reflection counts as zero.
-    neighbors_algorithm : kept for compatibility; the neighbours are always exact.
-    random_state : start of the iterative eigensolver.
-    n_jobs : threads; the result does not depend on it.
-    metric, metric_params : how neighbours are measured; "precomputed" for dissimilarities, from
-        which the local Gram matrices are taken as well.
-    disconnected : "join", "largest", "separate" or "raise"; see Isomap.
+    n_neighbors : int, default=5
+        Number of neighbours of an object.
+    n_components : int, default=2
+        Dimension of the map.
+    reg : float, default=1e-3
+        Ridge of the local Gram matrices, as a share of their trace; for method="standard".
+    eigen_solver : {"auto", "dense", "arpack", "lobpcg"}, default="auto"
+        Solver of the eigenproblem; "arpack" is Lanczos, on the inverse of a matrix that can be
+        factored cheaply.
+    tol : float, default=1e-6
+        Accuracy of the iterative eigensolver.
+    max_iter : int, default=100
+        Ignored; accepted for compatibility with scikit-learn. The solver iterates to convergence.
+    method : {"standard", "modified", "hessian", "ltsa"}, default="standard"
+        Locally linear embedding [1]_, modified LLE [2]_, Hessian LLE [3]_ or local tangent space
+        alignment [4]_.
+    hessian_tol : float, default=1e-4
+        Column sums below this count as zero; for method="hessian".
+    modified_tol : float, default=1e-12
+        Reflections shorter than this count as zero; for method="modified".
+    neighbors_algorithm : str, default="auto"
+        Ignored; accepted for compatibility with scikit-learn. The neighbours are always exact.
+    random_state : int, RandomState or None, default=None
+        Start of the iterative eigensolver.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    metric : str or callable, default="euclidean"
+        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+        "precomputed": X is a matrix of dissimilarities, which also give the local Gram matrices.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    disconnected : {"join", "largest", "separate", "raise"}, default="join"
+        What to do with a graph of several components: "join" them by their shortest bridges with a
+        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
+        error.
 
     Attributes
     ----------
-    embedding_, graph_
-    reconstruction_error_ : the sum of the eigenvalues that belong to the coordinates.
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    graph_ : NeighborGraph
+        The neighbour graph.
+    reconstruction_error_ : float
+        Sum of the eigenvalues that belong to the coordinates.
 
-    `transform` rebuilds a new point from its neighbours and applies the weights to their
-    coordinates (Saul and Roweis 2003); on training points it gives `embedding_` up to the ridge.
-    Time n k^3 and a sparse eigenproblem; memory n k^2.
+    See Also
+    --------
+    KernelPCA : with kernel="lle" the same map, up to scale.
+
+    Notes
+    -----
+    Time is n k^3 for k neighbours, and a sparse eigenproblem; memory n k^2.
+
+    `transform` computes the weights that reconstruct a new object from its neighbours and applies
+    them to their coordinates [5]_. ``transform(X_train)`` equals `embedding_` up to the ridge.
+
+    References
+    ----------
+    .. [1] S. T. Roweis, L. K. Saul, "Nonlinear dimensionality reduction by locally linear
+       embedding", Science 290, 2000.
+    .. [2] Z. Zhang, J. Wang, "MLLE: modified locally linear embedding using multiple weights",
+       NIPS, 2007.
+    .. [3] D. L. Donoho, C. Grimes, "Hessian eigenmaps: locally linear embedding techniques for
+       high-dimensional data", PNAS 100, 2003.
+    .. [4] Z. Zhang, H. Zha, "Principal manifolds and nonlinear dimensionality reduction via tangent
+       space alignment", SIAM Journal on Scientific Computing 26, 2004.
+    .. [5] L. K. Saul, S. T. Roweis, "Think globally, fit locally: unsupervised learning of low
+       dimensional manifolds", Journal of Machine Learning Research 4, 2003.
+
+    Examples
+    --------
+    The order of points on a spiral is recovered.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> t = np.linspace(1, 3, 60)
+    >>> X = np.column_stack([t * np.cos(3 * t), t * np.sin(3 * t)])
+    >>> Y = lowdim.LocallyLinearEmbedding(n_neighbors=4, n_components=1).fit_transform(X)
+    >>> bool(abs(np.sign(np.diff(Y[:, 0])).sum()) == 59)
+    True
     """
 
     radius = None
@@ -116,24 +171,10 @@ class LocallyLinearEmbedding(GraphEmbedder):
             )
         neighbors = graph.neighbor_lists()
         k = neighbors.shape[1]
-        rows = objects.vectors("locally linear embedding") if objects.has_vectors else None
-        D = objects.all_pairs() if rows is None else np.empty((0, 0))
-
-        def grams(members: Array) -> Array:
-            if rows is None:
-                return reconstruction.local_grams_from_distances(D, neighbors[members], members)
-            centers = dense(rows[members])
-            return reconstruction.local_grams(rows, neighbors[members], centers)
-
+        grams = reconstruction.gram_blocks(objects, neighbors, "locally linear embedding")
         if self.method == "standard":
             reg = checks.real(self.reg, "reg", 0)
-
-            def weights(part: slice) -> Array:
-                gram = grams(np.arange(part.start, part.stop)).astype(np.float64)
-                return reconstruction.barycentric_weights(gram, reg)
-
-            W = np.concatenate(run(weights, blocks(len(neighbors), 512)))
-            return reconstruction.reconstruction_matrix(W, neighbors)
+            return reconstruction.standard_matrix(grams, neighbors, reg)
         if self.method == "modified":
             if k < dim:
                 raise ValueError(

@@ -9,82 +9,144 @@ import numpy as np
 from lowdim import checks
 from lowdim.base import GraphEmbedder
 from lowdim.callbacks import Callback
-from lowdim.checks import Array, dense
+from lowdim.checks import Array
 from lowdim.extend.curvilinear import place_by_curvilinear_rule
-from lowdim.matrices.laplacian import laplacian, weighted
-from lowdim.matrices.reconstruction import (
-    local_grams,
-    local_grams_from_distances,
-    ragged_matrix,
-    rebuilt_from,
-)
-from lowdim.relations.graph import NeighborGraph, add_edges
+from lowdim.relations.common_neighbors import with_common_neighbors
+from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.landmarks import choose_landmarks
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
-from lowdim.solvers.edge_lengths import Lengths, compliance, lengths_of
-from lowdim.solvers.factorized import factorized, low_rank
-from lowdim.solvers.semidefinite import interior_point
-from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs
+from lowdim.solvers.edge_lengths import Lengths, lengths_of
+from lowdim.solvers.graph_functions import landmark_functions, smooth_functions
+from lowdim.solvers.unfolding import (
+    Programme,
+    Unfolding,
+    length_error,
+    principal_coordinates,
+    unfold_exactly,
+    unfold_in_span,
+    unfold_pair,
+)
 
 CONSTRAINTS = ("equality", "inequality")
 SOLVERS = ("auto", "interior-point", "factorized")
-EXACT_EDGES = 2000  # up to this many the interior-point method is used by itself
-LOOSE = 0.1  # slack of the small programme, whose few functions cannot keep every distance
-LEAST = 1e-8  # slack below which the factorised programme is treated as exact
-
-REG = 1e-3  # ridge of the locally linear weights, as a share of the local trace
-RIDGE = 1e-9  # share of the Laplacian in the reconstruction matrix
-DEPENDENT = 1e-5  # relative size of a direction below which it is not one of its own
+EXACT_EDGES = 2000  # edges up to which solver="auto" is the interior-point method
 
 
 class MaximumVarianceUnfolding(GraphEmbedder):
-    """Coordinates that pull all objects apart as far as the distances to neighbours allow.
+    """Maximum variance unfolding: the widest map that keeps the distances to neighbours.
 
     k-NN -> SDP(max trace, local isometry) -> top eigenvectors
 
+    The Gram matrix K of the map has the largest trace, that is the largest variance, among the
+    positive semidefinite matrices that keep the distances between neighbours.
+
     Parameters
     ----------
-    n_components : dimension of the map.
-    n_neighbors, radius : neighbours of a point: a number of them, or all within a distance. Few
-        neighbours leave freedom to unfold; with many the graph becomes rigid.
-    constraint : "equality" keeps the distances between neighbours, "inequality" lets them shrink.
-    slack : what the distances may give: the penalty on errors is such that squared distances are
-        off by this share on average. 0 keeps them exactly, which noise or dissimilarities that
-        are not Euclidean can make impossible, and a rigid graph useless.
-    common_neighbors : also keep the distances between neighbours of a common point (the angles).
-    solver : "interior-point" for all of K, n x n; "factorized" for K = Q L Q' in the span of the
-        smoothest functions Q on the graph (Weinberger, Sha, Zhu and Saul 2006), then refined in
-        the coordinates; "auto": the first for up to 2000 edges, without landmarks.
-    n_functions : number of these functions.
-    n_landmarks : take for Q the weights that rebuild every object from this many random ones,
-        along the locally linear weights of the neighbours (Weinberger, Packer and Saul 2005);
-        20 to 60 do, and time grows with the sixth power. Excludes "interior-point".
-    tol : relative accuracy of the trace at which the solvers stop.
-    max_iter : most iterations of the interior-point method or of the refinement.
-    metric, metric_params : how neighbours are measured; "precomputed" for dissimilarities, a
-        sparse graph of distances, or a `NeighborGraph`.
-    disconnected : "join", "largest", "separate" or "raise"; see Isomap. Pieces of a graph could
-        be pulled apart without end.
-    random_state : start of the iterative eigensolver of Q, or seed of the landmarks.
-    n_jobs : threads; the result does not depend on it.
-    callback : called after every iteration; a true answer stops.
-    verbose : show the progress.
+    n_components : int, default=2
+        Dimension of the map.
+    n_neighbors : int, default=5
+        Number of neighbours of an object; None if radius is given. With few neighbours the graph
+        can unfold, with many it becomes rigid.
+    radius : float, default=None
+        All objects within this distance are neighbours, instead of n_neighbors.
+    constraint : {"equality", "inequality"}, default="equality"
+        "equality" keeps the distances between neighbours; "inequality" permits them to shrink.
+    slack : float, default=1e-4
+        Mean relative error of the squared distances that is permitted. With 0 they are kept
+        exactly, which may be impossible for noisy or non-Euclidean dissimilarities and leaves no
+        freedom in a rigid graph.
+    common_neighbors : bool, default=False
+        Whether to keep the distances between neighbours of a common object, too (the angles).
+    solver : {"auto", "interior-point", "factorized"}, default="auto"
+        "interior-point" solves for all of K, n x n. "factorized" solves for K = Q L Q' in the span
+        of few functions Q on the graph [3]_, then refines the coordinates. "auto" is the first for
+        up to 2000 edges without landmarks.
+    n_functions : int, default=10
+        Number of functions Q, which are the smoothest ones on the graph.
+    n_landmarks : int, default=None
+        Take as Q the weights that reconstruct each object from this many random ones, through the
+        locally linear weights of the neighbours [2]_. 20 to 60 are enough; time grows with the
+        sixth power. Not for solver="interior-point".
+    tol : float, default=1e-7
+        Relative accuracy of the trace at which the solvers stop.
+    max_iter : int, default=200
+        Largest number of iterations of the interior-point method or of the refinement.
+    metric : str or callable, default="euclidean"
+        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
+        `NeighborGraph`.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    disconnected : {"join", "largest", "separate", "raise"}, default="join"
+        What to do with a graph of several components, which could be moved apart without limit:
+        "join" them by their shortest bridges with a warning, embed only the "largest", embed them
+        "separate" and side by side, or "raise" an error.
+    random_state : int, RandomState or None, default=None
+        Start of the iterative eigensolver that computes Q, or seed of the landmarks.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    callback : callable, default=None
+        Called after every iteration; a true return value stops.
+    verbose : int, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
-    embedding_, graph_, n_iter_
-    eigenvalues_ : of K, descending: all of them with solver "interior-point", one more than the
-        coordinates (at least three) with "factorized". How many stand out is the dimension.
-    kernel_ : K, with "interior-point".
-    landmarks_ : with n_landmarks, their rows, ascending.
-    length_error_ : the largest relative error in K of a distance that is to be kept.
-    duality_gap_ : relative, with "interior-point": no K does better by more than this share.
-    history_ : the duality gap, or the objective of the refinement, after each iteration.
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    graph_ : NeighborGraph
+        The neighbour graph.
+    eigenvalues_ : array
+        Eigenvalues of K, descending: all of them with solver "interior-point", one more than the
+        coordinates (at least three) with "factorized". The number of large ones is the dimension
+        of the data.
+    kernel_ : array of shape (n_samples, n_samples)
+        K; with solver "interior-point" only.
+    landmarks_ : array of int
+        Row numbers of the landmarks, ascending; with n_landmarks only.
+    length_error_ : float
+        Largest relative error in K of a distance that is to be kept.
+    duality_gap_ : float
+        Relative gap between the trace of K and an upper bound of it; with solver "interior-point"
+        only.
+    history_ : array of shape (n_iter_,)
+        The duality gap, or the objective of the refinement, after each iteration.
+    n_iter_ : int
+        Number of iterations.
 
-    `transform` places a new object where the distances to its neighbours are kept best, near ones
-    first, with the map as it is; a training object gets its own coordinates. Time m^3 for m edges
-    and memory m^2, or near n for the factorised version on data of low dimension.
+    See Also
+    --------
+    Isomap : keeps the lengths of paths through the graph instead.
+
+    Notes
+    -----
+    Time is m^3 for m edges and memory m^2. The factorised version takes time about proportional to
+    n for data of low dimension.
+
+    `transform` places a new object where it fits the distances to its neighbours best, near ones
+    first, with the map fixed. ``transform(X_train)`` equals `embedding_`.
+
+    References
+    ----------
+    .. [1] K. Q. Weinberger, L. K. Saul, "Unsupervised learning of image manifolds by semidefinite
+       programming", International Journal of Computer Vision 70, 2006.
+    .. [2] K. Q. Weinberger, B. D. Packer, L. K. Saul, "Nonlinear dimensionality reduction by
+       semidefinite programming and kernel matrix factorization", AISTATS, 2005.
+    .. [3] K. Q. Weinberger, F. Sha, Q. Zhu, L. K. Saul, "Graph Laplacian regularization for
+       large-scale semidefinite programming", NIPS, 2006.
+
+    Examples
+    --------
+    A bent chain of unit steps is pulled straight.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> X = np.array([[0.0, 0], [1, 0], [1, 1], [2, 1], [2, 2]])
+    >>> unfolding = lowdim.MaximumVarianceUnfolding(1, n_neighbors=None, radius=1.0, slack=0)
+    >>> Y = unfolding.fit_transform(X)
+    >>> bool(abs(np.ptp(Y) - 4) < 1e-3)
+    True
     """
 
     def __init__(
@@ -129,88 +191,38 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         self.verbose = verbose
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        checks.choice(self.constraint, "constraint", CONSTRAINTS)
-        checks.choice(self.solver, "solver", SOLVERS)
-        checks.choice(self.common_neighbors, "common_neighbors", (False, True))
-        slack = checks.real(self.slack, "slack", 0, 1)
-        checks.integer(self.max_iter, "max_iter", 1)
-        checks.integer(self.n_functions, "n_functions", 1)
-        checks.real(self.tol, "tol", 0, 1, open_low=True)
-        k = self._check_n_components(objects.n)
+        k = self._check_parameters(objects.n)
         if self.n_landmarks is not None:
-            self._choose_landmarks(objects, k)
+            self.landmarks_ = choose_landmarks(
+                objects.n, self.n_landmarks, k + 1, self.random_state
+            )
         edges = graph.adjacency()
         if self.common_neighbors:
-            edges = self._with_common_neighbors(objects, graph, edges)
+            edges = with_common_neighbors(objects, graph, edges)
         lengths, points = lengths_of(edges)
+        programme = Programme(lengths, self.constraint == "inequality", self.slack, self.tol)
+        monitor = self._monitor(self.max_iter)
+
+        def view(Y: Array) -> Array:
+            return np.asarray(principal_coordinates(Y[points], k)[1] * lengths.unit)
+
+        shown = None if self.callback is None else view
         if lengths.n < 3:
-            Y = self._pair(lengths)
-        elif self.solver == "interior-point" or (
-            self.solver == "auto"
-            and self.n_landmarks is None
-            and len(lengths.squares) <= EXACT_EDGES
-        ):
-            Y = self._exact(lengths, points, slack, k)
-        elif self.n_landmarks is None:
-            Y = self._factorized(lengths, self._smooth_functions(lengths, k), slack, k)
+            found = unfold_pair(lengths)
+        elif self._exact(lengths):
+            found = unfold_exactly(programme, monitor, shown)
         else:
-            Q = self._landmark_functions(objects, graph, edges, lengths, points, k)
-            Y = self._factorized(lengths, Q, slack, k)
-        self.length_error_ = _length_error(lengths, Y, self.constraint == "inequality")
-        values, coordinates = _principal(Y[points], k)
-        with np.errstate(over="ignore"):  # the coordinates may be representable where K is not
-            self.eigenvalues_ = values * lengths.unit**2
-        self.embedding_ = (coordinates * lengths.unit).astype(edges.dtype, copy=False)
+            Q = self._functions(objects, graph, edges, lengths, points, k)
+            found = unfold_in_span(programme, Q, k, monitor, shown)
+        self.length_error_ = length_error(programme, found.Y)
+        self._keep(found, lengths.unit, points, k, edges.dtype)
 
-    def _pair(self, lengths: Lengths) -> Array:
-        """One or two distinct points: nothing to optimise."""
-        self.history_, self.n_iter_ = np.zeros(0), 0
-        Y = np.zeros((lengths.n, 1))
-        if lengths.n == 2:
-            Y[1] = np.sqrt(lengths.squares[0])
-        return np.asarray(Y - lengths.mass @ Y / lengths.mass.sum())
+    def _exact(self, lengths: Lengths) -> bool:
+        """Whether to solve for all of K."""
+        small = self.n_landmarks is None and len(lengths.squares) <= EXACT_EDGES
+        return self.solver == "interior-point" or (self.solver == "auto" and small)
 
-    def _exact(self, lengths: Lengths, points: Array, slack: float, k: int) -> Array:
-        """All of K, as coordinates in as many dimensions as there are points."""
-
-        def view(gram: Array) -> Array:
-            return np.asarray(_principal(_root(gram)[points], k)[1] * lengths.unit)
-
-        found = interior_point(
-            lengths,
-            inequality=self.constraint == "inequality",
-            give=compliance(lengths, slack),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            monitor=self._monitor(self.max_iter),
-            view=None if self.callback is None else view,
-        )
-        with np.errstate(over="ignore"):
-            self.kernel_ = found.gram[np.ix_(points, points)] * lengths.unit**2
-        self.duality_gap_ = found.gap
-        self.history_, self.n_iter_ = found.history, len(found.history)
-        return _root(found.gram)
-
-    def _choose_landmarks(self, objects: Objects, k: int) -> None:
-        if self.solver == "interior-point":
-            raise ValueError(
-                "n_landmarks needs the factorised programme, but solver='interior-point' computes "
-                "all of K. Set solver='auto' or 'factorized', or n_landmarks=None."
-            )
-        self.landmarks_ = choose_landmarks(objects.n, self.n_landmarks, k + 1, self.random_state)
-
-    def _smooth_functions(self, lengths: Lengths, k: int) -> Array:
-        """The bottom eigenvectors of the Laplacian, in the coordinates of `Lengths.incidence`."""
-        found = bottom_eigenpairs(
-            laplacian(weighted(lengths.adjacency(), "binary", 1.0)),
-            min(max(self.n_functions, k + 1), lengths.n - 1),
-            B=lengths.mass,
-            null=np.ones(lengths.n),
-            seed=self.random_state,
-        )
-        return np.asarray(found.vectors * np.sqrt(lengths.mass)[:, None])
-
-    def _landmark_functions(
+    def _functions(
         self,
         objects: Objects,
         graph: NeighborGraph,
@@ -219,81 +231,43 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         points: Array,
         k: int,
     ) -> Array:
-        """An orthonormal basis of what is linear in the landmarks, in the same coordinates."""
-        scaled = None
-        if objects.euclidean:
-            scaled = objects.vectors("n_landmarks").astype(np.float64) / lengths.unit
-
-        def grams(members: Array, neighbors: Array) -> Array:
-            if scaled is not None:
-                centers = dense(scaled[members])
-                return local_grams(scaled, neighbors, centers)
-            own = np.arange(1, neighbors.shape[1] + 1)[None, :]
-            found = []
-            for together in np.column_stack([members, neighbors]):
-                D = objects.between(together, "n_landmarks") / lengths.unit
-                found.append(local_grams_from_distances(D, own, np.zeros(1, dtype=np.intp)))
-            return np.concatenate(found)
-
-        lists = graph.csr() if graph.bridges is None else edges
-        M = ragged_matrix(grams, lists, REG)
-        # Where no landmark determines a function through M, the smoothest one is taken.
-        ridge = RIDGE * float(M.diagonal().mean())
-        M = M + ridge * laplacian(weighted(edges, "binary", 1.0))
-        root = np.sqrt(lengths.mass)[:, None]
-        Q = rebuilt_from(M, self.landmarks_)[np.unique(points, return_index=True)[1]] * root
-        u = root / np.linalg.norm(root)
-        U, sizes, _ = np.linalg.svd(Q - u @ (u.T @ Q), full_matrices=False)
-        U = U[:, sizes > DEPENDENT * np.linalg.norm(Q, 2)]  # Q 1 = 1, so at least one is left out
-        if U.shape[1] < min(k, lengths.n - 1):
+        """An orthonormal basis Q of the functions on the graph that the map is made of."""
+        if self.n_landmarks is None:
+            return smooth_functions(lengths, max(self.n_functions, k + 1), self.random_state)
+        Q = landmark_functions(objects, graph, edges, lengths, points, self.landmarks_)
+        if Q.shape[1] < min(k, lengths.n - 1):
             raise ValueError(
                 f"n_landmarks={self.n_landmarks}: the landmarks are in too few different places "
                 f"for n_components={k}. Raise n_landmarks, or set another random_state."
             )
-        return np.asarray(U)
+        return Q
 
-    def _factorized(self, lengths: Lengths, Q: Array, slack: float, k: int) -> Array:
-        """K = Q L Q' for an orthonormal Q, refined in coordinates."""
-        inequality = self.constraint == "inequality"
-        loose = compliance(lengths, max(LOOSE, slack))
-        give = compliance(lengths, max(slack, LEAST))
-        L = factorized(lengths, Q, inequality=inequality, give=loose)
-        values, vectors = np.linalg.eigh(L)
-        rank = min(max(k + 1, 3), len(values))
-        top = fix_signs(vectors[:, ::-1][:, :rank]) * np.sqrt(values[::-1][:rank])
+    def _keep(self, found: Unfolding, unit: float, points: Array, k: int, dtype: Any) -> None:
+        values, coordinates = principal_coordinates(found.Y[points], k)
+        self.embedding_ = (coordinates * unit).astype(dtype, copy=False)
+        with np.errstate(over="ignore"):  # the coordinates may be representable where K is not
+            self.eigenvalues_ = values * unit**2
+            if found.gram is not None:
+                self.kernel_ = found.gram[np.ix_(points, points)] * unit**2
+        if found.gap is not None:
+            self.duality_gap_ = found.gap
+        self.history_, self.n_iter_ = found.history, len(found.history)
 
-        def view(Y: Array) -> Array:
-            return np.asarray(_principal(Y, k)[1] * lengths.unit)
-
-        Y, self.history_ = low_rank(
-            lengths,
-            Q @ top / np.sqrt(lengths.mass)[:, None],
-            self._monitor(self.max_iter),
-            inequality=inequality,
-            give=give,
-            loose=loose,
-            tol=self.tol,
-            view=None if self.callback is None else view,
-        )
-        self.n_iter_ = len(self.history_)
-        return Y
-
-    def _with_common_neighbors(self, objects: Objects, graph: NeighborGraph, edges: Any) -> Any:
-        """The graph with edges between any two neighbours of a point."""
-        lists = graph.csr()
-        found: list[tuple[Array, Array]] = []
-        for i in range(graph.n_objects):
-            own = lists.indices[lists.indptr[i] : lists.indptr[i + 1]]
-            a, b = np.triu_indices(len(own), 1)
-            found.append(
-                (
-                    np.stack([own[a], own[b]], axis=1),
-                    objects.between(own, "common_neighbors=True")[a, b],
-                )
+    def _check_parameters(self, n: int) -> int:
+        checks.choice(self.constraint, "constraint", CONSTRAINTS)
+        checks.choice(self.solver, "solver", SOLVERS)
+        checks.choice(self.common_neighbors, "common_neighbors", (False, True))
+        checks.real(self.slack, "slack", 0, 1)
+        checks.integer(self.max_iter, "max_iter", 1)
+        checks.integer(self.n_functions, "n_functions", 1)
+        checks.real(self.tol, "tol", 0, 1, open_low=True)
+        k = self._check_n_components(n)
+        if self.n_landmarks is not None and self.solver == "interior-point":
+            raise ValueError(
+                "n_landmarks needs the factorised programme, but solver='interior-point' computes "
+                "all of K. Set solver='auto' or 'factorized', or n_landmarks=None."
             )
-        pairs = np.concatenate([pair for pair, _ in found]).astype(np.int64)
-        distances = np.concatenate([d for _, d in found]).astype(edges.dtype)
-        return add_edges(edges, pairs, distances)
+        return k
 
     def _place(self, new: NewObjects) -> Array:
         nearest, distances = self._new_neighbors(new)
@@ -305,25 +279,3 @@ class MaximumVarianceUnfolding(GraphEmbedder):
                 self.embedding_, nearest[those, :count], distances[those, :count]
             )
         return out
-
-
-def _root(gram: Array) -> Array:
-    """Y with Y Y' = gram, the largest axes first."""
-    values, vectors = np.linalg.eigh(gram)
-    return np.asarray(vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0)))
-
-
-def _principal(Y: Array, k: int) -> tuple[Array, Array]:
-    """Eigenvalues of Y Y' and k coordinates along its principal axes (zero where it has fewer)."""
-    U, lengths, _ = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
-    coordinates = np.zeros((len(Y), k))
-    shown = min(k, len(lengths))
-    coordinates[:, :shown] = fix_signs(U[:, :shown]) * lengths[:shown]
-    return lengths**2, coordinates
-
-
-def _length_error(lengths: Lengths, Y: Array, inequality: bool) -> float:
-    gaps = Y[lengths.heads] - Y[lengths.tails]
-    ratio = np.sqrt(np.einsum("mp,mp->m", gaps, gaps) / lengths.squares)
-    error = ratio - 1 if inequality else np.abs(ratio - 1)
-    return float(np.maximum(error, 0).max(initial=0.0))

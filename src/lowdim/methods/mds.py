@@ -9,40 +9,38 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.backends import backend
 from lowdim.base import Embedder
-from lowdim.callbacks import Callback, Monitor
+from lowdim.callbacks import Callback
 from lowdim.checks import Array, is_sparse
 from lowdim.extend.stress import place_by_stress
 from lowdim.relations import pairs as known
-from lowdim.relations.new_objects import NewObjects, as_new
+from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.relations.pairs import Pairs
-from lowdim.runtime.scheduling import blocks, run
-from lowdim.solvers.disparities import DISPARITIES, TIES, apply_curve, curve, disparities, ordered
-from lowdim.solvers.majorize import Majorized, smacof, smacof_pairs
-from lowdim.solvers.sampled import FAR, LAST, NEAR, descend_sampled
-from lowdim.solvers.starts import (
-    classical_start,
-    given_start,
-    landmark_start,
-    random_start,
-    start_from_pairs,
+from lowdim.runtime.scheduling import blocks
+from lowdim.solvers.disparities import DISPARITIES, TIES, apply_curve
+from lowdim.solvers.starts import given_start
+from lowdim.solvers.stress_problems import (
+    FullStress,
+    PairStress,
+    Random,
+    SampledStress,
+    StressProblem,
+    check_not_all_zero,
+    check_range,
+    pair_distances,
 )
 from lowdim.solvers.svd import principal_axes, scores
 
 INITS = ("classical", "classical_mds", "random")
-NEW_ROWS = 256  # new objects placed at once
 METHODS = ("auto", "smacof", "sampled")
-SAMPLED_FROM = 10_000  # vectors from which on "auto" samples pairs
-PARTNERS = 160  # objects that each object is measured against, in a sample
-
-
-Random = np.random.RandomState
+LARGE = 10_000  # vectors above which method="auto" samples pairs
+PARTNERS = 160  # objects that each object is measured against, to estimate a sampled stress
+NEW_ROWS = 256  # new objects placed at once
 
 
 class Shepard(NamedTuple):
-    """One entry a known pair, by ascending dissimilarity: the data of a Shepard diagram."""
+    """Data of a Shepard diagram: one entry per known pair, by ascending dissimilarity."""
 
     dissimilarities: Array
     distances: Array
@@ -50,54 +48,119 @@ class Shepard(NamedTuple):
 
 
 class MDS(Embedder):
-    """Coordinates whose distances come closest to given dissimilarities, or to their order.
+    """Multidimensional scaling: distances on the map fit dissimilarities, or their order.
 
     D -> disparities (identity, linear, monotone) -> majorize
-    sum_{i<j} w_ij (disparity_ij - |x_i - x_j|)^2
+
+    The map minimises the stress sum_{i<j} w_ij (disparity_ij - |x_i - x_j|)^2, where disparities
+    are the dissimilarities themselves or an admissible transformation of them that fits best.
 
     Parameters
     ----------
-    n_components : dimension of the map.
-    metric_mds : True for disparities="ratio", False for "ordinal", unless disparities is given.
-    disparities : "ratio" (the dissimilarities themselves), "interval" (a + b d), "spline" (a
-        monotone quadratic I-spline with three knots) or "ordinal" (any that keep the order).
-        All but "ratio" are scaled to the mean square 1, and the map with them.
-    ties : "primary": equal dissimilarities may get different disparities; "secondary": not.
-    weights : w = d^-alpha by name, "d^-1" or "d^-2.5"; a matrix is given to fit.
-    method : "smacof": all known pairs; "sampled": vectors measured against others
-        drawn at random, anew in each of max_iter rounds, in memory proportional to n_samples
-        (disparities="ratio", no weights matrix); "auto": "sampled" for more than 10,000 vectors.
-    n_init : number of starts, run in parallel; the lowest stress is kept.
-    init : the first start: "classical" (classical scaling; missing pairs filled in by shortest
-        paths), "random", or an array. Further starts are random.
-    max_iter, eps : iterations end when stress falls by less than eps times the sum of squared
+    n_components : int, default=2
+        Dimension of the map.
+    metric_mds : bool, default=True
+        True stands for disparities="ratio", False for "ordinal"; ignored if disparities is given.
+    disparities : {"ratio", "interval", "spline", "ordinal"}, default=None
+        Admissible transformation of the dissimilarities d: "ratio", d itself; "interval", a + b d;
+        "spline", a monotone quadratic I-spline with three knots; "ordinal", any that keeps the
+        order. All but "ratio" are scaled to mean square 1, and the map with them.
+    ties : {"primary", "secondary"}, default="primary"
+        Whether equal dissimilarities may get different disparities ("primary") or not.
+    weights : str, default=None
+        Weights w = d^-alpha by name, such as "d^-1" or "d^-2.5". None stands for equal weights. A
+        matrix of weights is an argument of `fit`.
+    method : {"auto", "smacof", "sampled"}, default="auto"
+        "smacof" fits all known pairs. "sampled" measures random pairs of vectors, new ones in each
+        of max_iter rounds, in memory proportional to n_samples; it needs disparities="ratio" and
+        no weights matrix. "auto" is "sampled" for more than 10,000 vectors.
+    n_init : int, default=1
+        Number of starts, which run in parallel; the solution of lowest stress is kept.
+    init : str or array of shape (n_samples, n_components), default="classical"
+        The first start: "classical", classical scaling, with missing pairs filled in by shortest
+        paths; "random"; or given coordinates. Further starts are random.
+    max_iter : int, default=300
+        Largest number of iterations from a start.
+    verbose : int, default=0
+        Whether to show a progress bar.
+    eps : float, default=1e-6
+        Iterations end when the stress decreases by less than eps times the sum of squared
         disparities.
-    metric, metric_params : a SciPy metric name, "gower", "nan_euclidean", a callable, or
-        "precomputed": a matrix in which NaN off the diagonal means missing, or a sparse matrix
-        whose stored entries are the known pairs.
-    normalized_stress : whether `stress_` is Stress-1 instead of raw; "auto": for all disparities
-        but "ratio".
-    dissimilarity : the old name of metric.
-    random_state : seed of random starts and samples. n_jobs : threads; the result does not
-        depend on it.
-    callback : called after every iteration; a true answer stops. verbose : show progress.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of random starts and sampled pairs; None stands for 0.
+    dissimilarity : str, default="deprecated"
+        Old name of metric.
+    metric : str or callable, default="euclidean"
+        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+        "precomputed": X is a matrix in which NaN off the diagonal means missing, or a sparse
+        matrix whose stored entries are the known pairs.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    normalized_stress : bool or "auto", default="auto"
+        Whether `stress_` is Stress-1 instead of the raw stress; "auto": for all disparities but
+        "ratio".
+    callback : callable, default=None
+        Called after every iteration; a true return value stops.
 
     Attributes
     ----------
-    embedding_, n_iter_
-    stress_ : see normalized_stress. stresses_ : a dict of all: "raw", "stress-1" (Kruskal's
-        sqrt(raw / sum w d^2)), "normalized" (raw / sum w disparity^2).
-    history_ : raw stress of the start and after each iteration; it never increases.
-    dissimilarity_matrix_, disparities_ : dense, NaN where unknown; sparse for sparse input and
-        for method="sampled", where stresses are estimated from pairs that were not fitted.
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    stress_ : float
+        Stress of the map; see normalized_stress.
+    stresses_ : dict
+        Stress in all units: "raw"; "stress-1", Kruskal's sqrt(raw / sum w d^2); "normalized", raw
+        / sum w disparity^2.
+    history_ : array of shape (n_iter_ + 1,)
+        Raw stress of the start and after each iteration; it never increases.
+    n_iter_ : int
+        Number of iterations.
+    dissimilarity_matrix_ : array or sparse matrix of shape (n_samples, n_samples)
+        The dissimilarities: dense, NaN if missing; sparse for sparse X and method="sampled".
+    disparities_ : array or sparse matrix of shape (n_samples, n_samples)
+        The disparities, in the same form.
 
-    `transform` places each new object by majorization of its stress against the map, with the
-    disparities of the fit interpolated. Training objects come back to where they are as closely as
-    the fit has converged: within a tenth of the map for the default eps. Time n^2 per
-    iteration and memory n^2; weights and missing pairs cost n^3 once, or what is sparse.
+    See Also
+    --------
+    ClassicalMDS : fits inner products, in closed form.
+    Sammon : stress with weights 1/d.
+    lowdim.plot.shepard : draws the result of the method `shepard`.
 
-    Unlike scikit-learn, zero dissimilarities are not taken for missing ones.
-    Paper: de Leeuw and Heiser 1980; Borg and Groenen 2005, chapters 8 and 9.
+    Notes
+    -----
+    Time is n^2 per iteration and memory n^2; weights or missing pairs cost n^3 once, less if few
+    pairs are known. method="sampled" takes time and memory proportional to n, and estimates
+    stresses from pairs that were not fitted.
+
+    `transform` places each new object by majorization of its own stress against the map, with the
+    fitted disparities interpolated. The agreement of ``transform(X_train)`` with `embedding_` is
+    as good as the convergence of the fit: within a tenth of the extent of the map for the default
+    eps.
+
+    Unlike in scikit-learn, a zero dissimilarity is not a missing one.
+
+    Majorization is described in chapters 8 and 9 of [3]_; quasi-Newton steps accelerate it.
+
+    References
+    ----------
+    .. [1] J. B. Kruskal, "Nonmetric multidimensional scaling: a numerical method", Psychometrika
+       29, 1964.
+    .. [2] J. de Leeuw, W. J. Heiser, "Multidimensional scaling with restrictions on the
+       configuration", Multivariate Analysis V, 1980.
+    .. [3] I. Borg, P. J. F. Groenen, "Modern Multidimensional Scaling", 2nd edition, 2005.
+
+    Examples
+    --------
+    Distances between the corners of a square are fitted exactly.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> D = np.array([[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]]) ** 0.5
+    >>> scaling = lowdim.MDS(metric="precomputed").fit(D)
+    >>> bool(scaling.stress_ < 1e-6)
+    True
     """
 
     def __init__(
@@ -142,52 +205,77 @@ class MDS(Embedder):
         self.callback = callback
 
     def fit(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Self:
-        """Compute `embedding_` from vectors, dissimilarities or known pairs X.
+        """Compute `embedding_` from vectors, dissimilarities or known pairs.
 
         Parameters
         ----------
-        init : a start, (n_samples, n_components), in place of the parameter init.
-        weights : a symmetric matrix, dense or sparse, of weights that are not negative; 0 leaves
+        X : array, DataFrame or sparse matrix
+            One object per row, or dissimilarities if metric="precomputed".
+        y : None
+            Ignored.
+        init : array of shape (n_samples, n_components), default=None
+            A start, instead of the parameter init.
+        weights : array or sparse matrix of shape (n_samples, n_samples), default=None
+            Symmetric weights of the pairs, instead of the parameter weights; a weight of 0 leaves
             a pair out.
+
+        Returns
+        -------
+        self
         """
         return self._fit_to(X, init=init, weights=weights)
+
+    def fit_transform(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Array:
+        """Fit to X and return `embedding_`; the parameters are those of `fit`."""
+        return self.fit(X, y, init, weights).embedding_
 
     def _fit(self, objects: Objects, init: Any = None, weights: Any = None) -> None:
         self._check_n_components(objects.n)
         random = check_random_state(0 if self.random_state is None else self.random_state)
         init = self.init if init is None else init
         if self._sampled(objects):
-            self._fit_sample(objects, init, weights, random)
+            problem = self._sampled_stress(objects, init, weights, random)
         else:
-            problem = self._problem(objects, weights)
-            self._minimize(problem, self._starts(objects, problem, init, random))
-
-    def fit_transform(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Array:
-        """Fit to X and return `embedding_`."""
-        return self.fit(X, y, init, weights).embedding_
+            problem = self._known_stress(objects, weights)
+        starts = self._starts(objects, problem, init, random)
+        found = problem.minimize(starts, lambda: self._monitor(self.max_iter), self.eps)
+        best = min(found, key=lambda one: one.stress)
+        self.embedding_, self.history_ = best.embedding, best.history
+        self.n_iter_ = max(1, len(best.history) - 1)
+        solution = problem.solution(best)
+        self.disparities_ = solution.disparities
+        if solution.transformation is not None:
+            self.transformation_ = solution.transformation
+        self.stresses_ = solution.stresses()
+        wanted = self.normalized_stress
+        normalized = self._kind != "ratio" if isinstance(wanted, str) else wanted
+        self.stress_ = self.stresses_["stress-1" if normalized else "raw"]
 
     def shepard(self) -> Shepard:
-        """Dissimilarities, distances on the map and disparities of the known pairs."""
+        """Dissimilarities, distances on the map and disparities of the fitted pairs.
+
+        Returns
+        -------
+        Shepard
+            Three arrays, by ascending dissimilarity; `lowdim.plot.shepard` draws them.
+        """
         D, fitted = self.dissimilarity_matrix_, self.disparities_
-        if is_sparse(fitted):
-            pairs, fits = known.sparse_pairs(D), known.sparse_pairs(fitted).values
-        else:
-            pairs = known.dense_pairs(np.where(np.isnan(fitted), np.nan, D))
-            fits = fitted[pairs.first, pairs.second]
-        order = np.argsort(pairs.values, kind="stable")
+        pairs = known.sparse_pairs(fitted) if is_sparse(fitted) else known.dense_pairs(fitted)
+        given = np.asarray(D[pairs.first, pairs.second])
+        order = np.argsort(given, kind="stable")
         pairs = pairs.take(order)
-        return Shepard(pairs.values, self._distances(pairs), fits[order])
+        return Shepard(given[order], pair_distances(pairs, self.embedding_), pairs.values)
 
-    # --- the problem: which pairs, which weights ----------------------------------------------
+    # --- which pairs, which weights ---------------------------------------------------------
 
-    def _problem(self, objects: Objects, weights: Any) -> Array | Pairs:
-        """A full matrix to be fitted as it is, or a list of pairs."""
+    def _known_stress(self, objects: Objects, weights: Any) -> StressProblem:
+        """The stress of all known pairs."""
         if objects.complete:
             D = objects.all_pairs()
             self.dissimilarity_matrix_ = D
             plain = self._kind == "ratio" and self.weights is None and weights is None
             if plain and not np.isnan(D.sum()):
-                return _spread(D)
+                return FullStress(check_not_all_zero(D))
             pairs = known.dense_pairs(D)
         else:
             pairs = objects.pairs()
@@ -195,19 +283,37 @@ class MDS(Embedder):
         pairs = self._weighted(pairs, weights)
         known.require_connected(pairs)
         if self._kind == "ratio" and pairs.complete and pairs.weights is None:
-            return pairs.matrix(pairs.values)
-        return ordered(pairs, self._kind)
+            return FullStress(pairs.matrix(pairs.values))
+        return PairStress(pairs, self._kind, self.ties, sparse=not objects.complete)
+
+    def _sampled_stress(
+        self, objects: Objects, init: Any, weights: Any, random: Random
+    ) -> StressProblem:
+        """The stress of all pairs of vectors, estimated from pairs that are not fitted."""
+        if self._kind != "ratio" or weights is not None:
+            raise ValueError(
+                "method='sampled' fits disparities='ratio', with weights by name or none; got "
+                f"disparities={self._kind!r}{'' if weights is None else ' and a weights matrix'}. "
+                "Set method='smacof', or fit some of the vectors and transform the others."
+            )
+        assert isinstance(objects, MeasuredObjects)  # see _sampled
+        pairs = known.sampled_pairs(objects.rows, objects.metric, PARTNERS, random)
+        self.dissimilarity_matrix_ = pairs.graph(pairs.values)
+        pairs = self._weighted(pairs, None)
+        weigh = None if self.weights is None else self._weights_of
+        good_start = not (isinstance(init, str) and init == "random")
+        return SampledStress(objects, pairs, weigh, random, good_start=good_start)
 
     def _weighted(self, pairs: Pairs, weights: Any) -> Pairs:
-        _spread(pairs.values)
+        check_not_all_zero(pairs.values)
         if weights is not None:
             return pairs.weighted(known.given_weights(weights, pairs))
         if self.weights is None:
             return pairs
         self.smallest_ = float(pairs.values[pairs.values > 0].min())
-        return pairs.weighted(self._power(pairs.values))
+        return pairs.weighted(self._weights_of(pairs.values))
 
-    def _power(self, values: Array) -> Array:
+    def _weights_of(self, values: Array) -> Array:
         return known.power_weights(values, known.power_of(self.weights), self.smallest_)
 
     def _sampled(self, objects: Objects) -> bool:
@@ -216,122 +322,32 @@ class MDS(Embedder):
                 "method='sampled' measures pairs itself and needs vectors, but "
                 "metric='precomputed'. Give the known pairs as a sparse matrix instead."
             )
-        large = objects.measured and objects.n > SAMPLED_FROM
+        large = objects.measured and objects.n > LARGE
         return self.method == "sampled" or (self.method == "auto" and large)
 
-    # --- the solution ---------------------------------------------------------------------------
-
-    def _minimize(self, problem: Array | Pairs, starts: list[Array]) -> None:
-        if not isinstance(problem, Pairs):
-
-            def fit_matrix(X: Array) -> Majorized:
-                return smacof(problem, X, self._monitor(self.max_iter), eps=self.eps)
-
-            found = run(fit_matrix, starts)
-            self._keep(found)
-            self.disparities_ = problem
-            total = float(np.square(problem, dtype=np.float64).sum()) / 2
-            self._measure(
-                min(one.stress for one in found), _squared_distances(self.embedding_), total
-            )
-            return
-        fit = disparities(problem, self._kind, self.ties)
-
-        def fit_pairs(X: Array) -> Majorized:
-            return smacof_pairs(problem, fit, X, self._monitor(self.max_iter), eps=self.eps)
-
-        self._keep(run(fit_pairs, starts))
-        d = self._distances(problem)
-        fitted = fit(d)
-        sparse = is_sparse(self.dissimilarity_matrix_)
-        self.disparities_ = problem.graph(fitted) if sparse else problem.matrix(fitted)
-        self.transformation_ = curve(problem.values, fitted)
-        parts = (problem.sum_of_squares(part) for part in (fitted - d, d, fitted))
-        self._measure(*parts)
-
-    def _fit_sample(self, objects: Objects, init: Any, weights: Any, random: Random) -> None:
-        """Pairs met at random; those that are kept, to measure the stress, were not fitted."""
-        if self._kind != "ratio" or weights is not None:
-            raise ValueError(
-                "method='sampled' fits disparities='ratio', with weights by name or none; got "
-                f"disparities={self._kind!r}{'' if weights is None else ' and a weights matrix'}. "
-                "Set method='smacof', or fit some of the vectors and transform the others."
-            )
-        assert isinstance(objects, MeasuredObjects)  # see _sampled
-        rows, metric = objects.rows, objects.metric
-        pairs = known.sampled_pairs(rows, metric, PARTNERS, random)
-        self.dissimilarity_matrix_ = self.disparities_ = pairs.graph(pairs.values)
-        pairs = self._weighted(pairs, None)
-        weigh = None if self.weights is None else self._power
-        rate = FAR if isinstance(init, str) and init == "random" else NEAR
-        rates = rate / pairs.mean_weight, LAST / self.max_iter / pairs.mean_weight
-        starts = self._starts(objects, pairs, init, random)
-        self._keep(
-            [
-                descend_sampled(
-                    rows, metric, start, rates, weigh, random, self._monitor(self.max_iter)
-                )
-                for start in starts
-            ]
-        )
-        d = self._distances(pairs)
-        share = len(d) / (pairs.n * (pairs.n - 1) / 2)
-        parts = (pairs.sum_of_squares(part) / share for part in (pairs.values - d, d, pairs.values))
-        self._measure(*parts)
-
-    def _keep(self, found: list[Majorized]) -> None:
-        best = min(found, key=lambda one: one.stress)
-        self.embedding_, self.history_ = best.embedding, best.history
-        self.n_iter_ = max(1, len(best.history) - 1)
-
-    def _distances(self, pairs: Pairs) -> Array:
-        return backend().pair_distances(pairs.first, pairs.second, self.embedding_)
-
-    def _measure(self, raw: float, squares: float, total: float) -> None:
-        """Stress in all its units."""
-        one = float(np.sqrt(raw / squares)) if squares > 0 else np.inf
-        self.stresses_ = {"raw": raw, "stress-1": one, "normalized": raw / total}
-        wanted = self.normalized_stress
-        normalized = self._kind != "ratio" if isinstance(wanted, str) else wanted
-        self.stress_ = one if normalized else raw
+    # --- starts and new objects -------------------------------------------------------------
 
     def _starts(
-        self, objects: Objects, problem: Array | Pairs, init: Any, random: Random
+        self, objects: Objects, problem: StressProblem, init: Any, random: Random
     ) -> list[Array]:
-        n, k = objects.n, self.n_components
-        values = problem.values if isinstance(problem, Pairs) else problem
+        k = self.n_components
         if not isinstance(init, str):
-            starts = [given_start(init, (n, k), INITS).astype(values.dtype)]
+            starts = [given_start(init, (objects.n, k), INITS).astype(problem.values.dtype)]
         elif checks.choice(init, "init", INITS) == "random":
             starts = []
         else:
             starts = [self._classical(objects, problem, random)]
-        size = float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
-        for _ in range(self.n_init - len(starts)):
-            start = random_start(n, k, size, random, values.dtype)
-            if isinstance(problem, Pairs) and self._kind != "ratio":
-                # Metric steps first: of a random start, the order of distances tells little.
-                plain = disparities(problem, "ratio", self.ties)
-                start = smacof_pairs(problem, plain, start, Monitor(5))[0]
-            starts.append(start)
-        return starts
+        missing = self.n_init - len(starts)
+        return starts + [problem.random_start(k, random) for _ in range(missing)]
 
-    def _classical(self, objects: Objects, problem: Array | Pairs, random: Random) -> Array:
+    def _classical(self, objects: Objects, problem: StressProblem, random: Random) -> Array:
         k = self.n_components
         if objects.euclidean:
             rows = objects.vectors("init='classical'")
             if k <= min(rows.shape):
                 axes = principal_axes(rows, k)
                 return scores(rows, axes.mean, axes.components)
-        if not isinstance(problem, Pairs):
-            return classical_start(problem, k)
-        if not self._sampled(objects):
-            return start_from_pairs(problem, k, random)
-
-        def measured(chosen: Array) -> Array:
-            return as_new(objects).subset(chosen).distances()
-
-        return landmark_start(measured, objects.n, k, random)
+        return problem.classical_start(k, random)
 
     def _transform(self, new: NewObjects) -> Array:
         X = self.embedding_
@@ -339,15 +355,15 @@ class MDS(Embedder):
         for part in blocks(new.n, NEW_ROWS):
             D = np.asarray(new.subset(part).distances(), dtype=X.dtype)
             there = ~np.isnan(D)
-            D = _in_range(np.where(there, D, 0))
+            D = check_range(np.where(there, D, 0))
             weights = there.astype(X.dtype)
             if self.weights is not None:
-                weights *= self._power(D)
+                weights *= self._weights_of(D)
             targets = D if self._kind == "ratio" else apply_curve(self.transformation_, D)
             out[part] = place_by_stress(targets, weights, X)
         return out
 
-    # --- parameters -----------------------------------------------------------------------------
+    # --- parameters -------------------------------------------------------------------------
 
     @property
     def _kind(self) -> str:
@@ -369,9 +385,11 @@ class MDS(Embedder):
                 raise ValueError(
                     "You provided both `dissimilarity` and `metric`. Please use only `metric`."
                 )
-            _old("The `dissimilarity` parameter is the old name of metric. Use `metric` instead.")
+            _warn_of_old_name(
+                "The `dissimilarity` parameter is the old name of metric. Use `metric` instead."
+            )
         if isinstance(self.metric, bool):
-            _old(f"Use metric_mds={self.metric} instead of metric={self.metric}.")
+            _warn_of_old_name(f"Use metric_mds={self.metric} instead of metric={self.metric}.")
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
         metric = self.metric
@@ -393,31 +411,5 @@ class MDS(Embedder):
         return tags
 
 
-def _spread(values: Array) -> Array:
-    """Dissimilarities that are not all zero, nor too large to be squared and added up."""
-    if not (values.size and _in_range(values).max() > 0):
-        raise ValueError(
-            "X: all dissimilarities are zero, so all objects are in one place and there is no map "
-            "to make. Check the metric and the scale of X."
-        )
-    return values
-
-
-def _in_range(values: Array) -> Array:
-    largest = float(values.max(initial=0))
-    if not largest < np.sqrt(np.finfo(values.dtype).max) / 1e6:
-        raise ValueError(
-            f"X: squares of dissimilarities overflow {values.dtype}; the largest is {largest:g}. "
-            "Rescale X."
-        )
-    return values
-
-
-def _squared_distances(X: Array) -> float:
-    """The sum of squared distances of all pairs: n times that of distances to the mean."""
-    centered = X.astype(np.float64) - X.mean(axis=0, dtype=np.float64)
-    return float(len(X) * np.square(centered).sum())
-
-
-def _old(message: str) -> None:
+def _warn_of_old_name(message: str) -> None:
     warnings.warn(message, FutureWarning, stacklevel=3)

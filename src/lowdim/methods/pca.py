@@ -12,35 +12,92 @@ from lowdim.base import Embedder
 from lowdim.checks import Array, dense
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
+from lowdim.solvers.scaling import leading_count
 from lowdim.solvers.svd import principal_axes, scores
 
 
 class PCA(Embedder):
-    """The linear map that keeps the most variance.
+    """Principal component analysis: the linear map that keeps the most variance.
 
     centre -> singular vectors
 
     Parameters
     ----------
-    n_components : int; float in (0, 1): the fewest components that explain this share of the
-        variance; "parallel": as many as explain more than 95 % of column-permuted data would
-        (Horn's parallel analysis); None: all, min(n_samples, n_features).
-    copy : kept for compatibility; X is never changed.
-    whiten : scale the coordinates to unit variance.
-    svd_solver : "full" (SVD of X), "covariance_eigh", "gram_eigh", "randomized" (Halko et al.
-        2011), "arpack" (Lanczos, also for sparse X), or "auto": by the shape of X.
-    tol : kept for compatibility.
-    iterated_power, n_oversamples, power_iteration_normalizer : of the randomized solver.
-    random_state : seed of the randomized solver and of parallel analysis.
-    n_jobs : threads; the result does not depend on it.
+    n_components : int, float, "parallel" or None, default=None
+        Dimension of the map. A float in (0, 1): the fewest components that explain this share of
+        the variance. "parallel": as many as explain more variance than in 95 % of data sets with
+        permuted columns (Horn's parallel analysis). None: all, min(n_samples, n_features).
+    copy : bool, default=True
+        Ignored; accepted for compatibility with scikit-learn. X is never changed.
+    whiten : bool, default=False
+        Whether to scale the coordinates to unit variance.
+    svd_solver : str, default="auto"
+        "full" (SVD of X), "covariance_eigh", "gram_eigh", "randomized" [3]_, "arpack" (Lanczos,
+        also for sparse X), or "auto": by the shape of X.
+    tol : float, default=0.0
+        Ignored; accepted for compatibility with scikit-learn.
+    iterated_power : int or "auto", default="auto"
+        Number of power iterations of the randomized solver.
+    n_oversamples : int, default=10
+        Number of additional random vectors of the randomized solver.
+    power_iteration_normalizer : str, default="auto"
+        Ignored; accepted for compatibility with scikit-learn.
+    random_state : int, RandomState or None, default=None
+        Seed of the randomized solver and of parallel analysis.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
 
     Attributes
     ----------
-    embedding_, components_, explained_variance_, explained_variance_ratio_, singular_values_,
-    mean_, n_components_, noise_variance_, n_samples_
+    embedding_ : array of shape (n_samples, n_components_)
+        Coordinates of the objects.
+    components_ : array of shape (n_components_, n_features)
+        The principal axes, by descending variance.
+    explained_variance_ : array of shape (n_components_,)
+        Variance along each axis.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        Its share of the total variance.
+    singular_values_ : array of shape (n_components_,)
+        Singular values of the centred X.
+    mean_ : array of shape (n_features,)
+        Mean of X.
+    n_components_ : int
+        The number of components.
+    noise_variance_ : float
+        Mean variance of the components that were left out.
+    n_samples_ : int
+        The number of training objects.
 
-    `transform(X_train)` equals `embedding_` to rounding; `inverse_transform` is the best linear
-    decoder. Time n d min(n, d).
+    See Also
+    --------
+    KernelPCA : principal components in the feature space of a kernel.
+    ClassicalMDS : the same map from Euclidean distances.
+
+    Notes
+    -----
+    Time is n d min(n, d) for n objects and d features.
+
+    ``transform(X_train)`` equals `embedding_` to rounding, and `inverse_transform` is the best
+    linear reconstruction.
+
+    References
+    ----------
+    .. [1] K. Pearson, "On lines and planes of closest fit to systems of points in space",
+       Philosophical Magazine 2, 1901.
+    .. [2] H. Hotelling, "Analysis of a complex of statistical variables into principal components",
+       Journal of Educational Psychology 24, 1933.
+    .. [3] N. Halko, P. G. Martinsson, J. A. Tropp, "Finding structure with randomness", SIAM Review
+       53, 2011.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X = [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+    >>> pca = lowdim.PCA(1).fit(X)
+    >>> pca.explained_variance_ratio_.round(6)
+    array([1.])
+    >>> abs(pca.components_).round(3)
+    array([[0.707, 0.707]])
     """
 
     def __init__(
@@ -128,8 +185,7 @@ class PCA(Embedder):
         if asked == "parallel":
             return max(1, int((variances > self._chance_variances(X)).cumprod().sum()))
         if isinstance(asked, numbers.Real) and not isinstance(asked, numbers.Integral):
-            share = np.cumsum(variances) / total if total > 0 else np.ones(len(variances))
-            return min(len(variances), int(np.searchsorted(share, float(asked) * (1 - 1e-12))) + 1)
+            return leading_count(variances, float(asked), total)
         return len(variances)
 
     def _chance_variances(self, X: Any, trials: int = 20) -> Array:

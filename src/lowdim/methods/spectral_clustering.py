@@ -20,26 +20,96 @@ from lowdim.relations.similarities import Similarities, similarities_of
 
 
 class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
-    """Clusters that are weakly linked: k-means on Laplacian eigenmaps.
+    """Spectral clustering: groups of objects with weak links between them.
 
     Laplacian eigenmaps -> k-means
 
     Parameters
     ----------
-    n_clusters : number of clusters.
-    n_components : dimension of the map that is clustered; None: n_clusters - 1, at least 1
-        (the constant eigenvector tells nothing).
-    n_init : starts of k-means.
-    affinity : "nearest_neighbors", or "precomputed": X holds the weights themselves, symmetric.
-    n_neighbors, radius, symmetry, weights, t, normalization, eigen_solver, tol, metric,
-    metric_params, disconnected, random_state, n_jobs : see LaplacianEigenmaps.
+    n_clusters : int, default=8
+        Number of clusters.
+    n_components : int, default=None
+        Dimension of the map that is clustered; None: n_clusters - 1, at least 1, as the constant
+        eigenvector holds no information.
+    n_init : int, default=10
+        Number of starts of k-means.
+    affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
+        Weights from the neighbour graph, or X is a symmetric matrix of weights.
+    n_neighbors : int, default=None
+        Number of neighbours of an object; 10 if neither this nor radius is given.
+    radius : float, default=None
+        All objects within this distance are neighbours, instead of n_neighbors.
+    symmetry : {"union", "mutual", "mean"}, default="union"
+        See LaplacianEigenmaps.
+    weights : {"heat", "binary"}, default="heat"
+        See LaplacianEigenmaps.
+    t : float, default=None
+        See LaplacianEigenmaps.
+    normalization : {"random-walk", "symmetric", "none"}, default="random-walk"
+        See LaplacianEigenmaps.
+    eigen_solver : str, default="auto"
+        See LaplacianEigenmaps.
+    tol : float, default=1e-10
+        See LaplacianEigenmaps.
+    metric : str or callable, default="euclidean"
+        See LaplacianEigenmaps.
+    metric_params : dict, default=None
+        See LaplacianEigenmaps.
+    disconnected : {"join", "raise"}, default="join"
+        What to do with a graph of several components: "join" them by their shortest bridges with a
+        warning, or "raise" an error.
+    random_state : int, RandomState or None, default=None
+        Seed of k-means and start of the iterative eigensolver.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
 
     Attributes
     ----------
-    labels_ : the cluster of each object. cluster_centers_ : their centres in the map.
-    embedding_, eigenvalues_, graph_, affinity_matrix_ : of the map.
+    labels_ : array of shape (n_samples,)
+        The cluster of each object.
+    cluster_centers_ : array of shape (n_clusters, n_components)
+        Centres of the clusters on the map.
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    eigenvalues_ : array of shape (n_components,)
+        The smallest eigenvalues, ascending, without the trivial 0.
+    graph_ : NeighborGraph
+        The neighbour graph; not with affinity="precomputed".
+    affinity_matrix_ : CSR matrix of shape (n_samples, n_samples)
+        The symmetric edge weights.
 
-    `predict` places new objects by Nystroem's formula and takes the nearest centre.
+    See Also
+    --------
+    LaplacianEigenmaps : the map alone.
+
+    Notes
+    -----
+    Time and memory are n k for k neighbours, a sparse eigenproblem, and k-means.
+
+    `predict` and `transform` place new objects by Nystroem's formula as LaplacianEigenmaps does.
+    ``transform(X_train)`` equals `embedding_`, with affinity="precomputed" to the accuracy of the
+    eigensolver.
+
+    References
+    ----------
+    .. [1] J. Shi, J. Malik, "Normalized cuts and image segmentation", IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22, 2000.
+    .. [2] A. Y. Ng, M. I. Jordan, Y. Weiss, "On spectral clustering: analysis and an algorithm",
+       NIPS, 2002.
+
+    Examples
+    --------
+    Two rings, one inside of the other.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> X = np.vstack([ring, 3 * ring])
+    >>> clustering = lowdim.SpectralClustering(2, n_neighbors=30, t=0.1, random_state=0)
+    >>> labels = clustering.fit_predict(X)
+    >>> len(set(labels[:60])), len(set(labels[60:])), bool(labels[0] != labels[-1])
+    (1, 1, True)
     """
 
     def __init__(
@@ -84,7 +154,22 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         self.affinity = affinity
 
     def fit(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Self:
-        """Cluster the objects X; see LaplacianEigenmaps.fit."""
+        """Compute `labels_` and `embedding_` from the objects X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            One object per row; with metric="precomputed" dissimilarities, with
+            affinity="precomputed" weights.
+        y : None
+            Ignored.
+        graph : NeighborGraph, default=None
+            The neighbour graph of X from `lowdim.neighbors`, instead of computing it.
+
+        Returns
+        -------
+        self
+        """
         checks.integer(self.n_clusters, "n_clusters", 1)
         checks.choice(self.disconnected, "disconnected", ("join", "raise"))
         checks.choice(self.affinity, "affinity", ("nearest_neighbors", "precomputed"))
@@ -129,11 +214,21 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         self.cluster_centers_ = kmeans.cluster_centers_ / self._spread()
 
     def _spread(self) -> float:
-        """Eigenvectors have tiny entries; k-means' tolerance wants numbers about 1."""
+        """A factor that scales eigenvectors, whose entries are tiny, for k-means' tolerance."""
         return float(1 / max(float(self.embedding_.std()), 1e-300))
 
     def predict(self, X: Any) -> Array:
-        """The cluster of each new object."""
+        """The cluster of each new object, which is that of the nearest centre.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, as in `transform`.
+
+        Returns
+        -------
+        array of shape (n_new,)
+        """
         Y = self.transform(X)
         return backend().smallest(cdist(Y, self.cluster_centers_), 1)[0][:, 0]
 

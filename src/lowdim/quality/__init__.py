@@ -1,5 +1,8 @@
-"""Is the picture true? Measures of a map, and how far chance alone explains them."""
+"""Measures of how faithful a map is, and of how much of it chance explains."""
 
+from lowdim.quality.assess import assess
+from lowdim.quality.assessment import Assessment
+from lowdim.quality.compare import Comparison, compare
 from lowdim.quality.dimension import (
     IntrinsicDimension,
     correlation_dimension,
@@ -7,17 +10,12 @@ from lowdim.quality.dimension import (
     maximum_likelihood,
     two_nn,
 )
-from lowdim.quality.estimate import Estimate
-from lowdim.quality.labels import LabelQuality, knn_accuracy, silhouette
-from lowdim.quality.null import Structure
-from lowdim.quality.ranks import (
-    Curve,
-    PointErrors,
-    Ranks,
-    Split,
-    compare_ranks,
+from lowdim.quality.interval import IntervalEstimate
+from lowdim.quality.labels import LabelQuality, knn_accuracy, knn_r2, silhouette
+from lowdim.quality.measures import MEASURES, QualityMeasure, find_measure
+from lowdim.quality.rank_measures import (
     continuity,
-    coranking,
+    density_correlation,
     local_global,
     mean_relative_rank_errors,
     neighborhood_preservation,
@@ -27,49 +25,62 @@ from lowdim.quality.ranks import (
     rnx_curve,
     trustworthiness,
 )
-from lowdim.quality.report import Report, assess
+from lowdim.quality.ranks import Curve, PointErrors, Ranks, Split, compare_ranks, coranking
 from lowdim.quality.resampling import Jackknife, Permutations, jackknife, permutation_test
 from lowdim.quality.stability import Stability, stability
 from lowdim.quality.stress import (
     Distances,
-    Shepard,
+    ShepardDiagram,
     compare_distances,
     distance_correlation,
     residual_variance,
     sammon_stress,
     shepard,
     spearman,
+    spearman_far,
     stress_1,
 )
-from lowdim.quality.suggest import Suggestion, Trial, suggest
+from lowdim.quality.structure import Structure, StructureTest
+from lowdim.quality.suggest import suggest
+from lowdim.quality.suggestion import Candidate, Suggestion
+from lowdim.quality.suspects import Suspects, suspects
 
 __all__ = [
+    "MEASURES",
+    "Assessment",
+    "Candidate",
+    "Comparison",
     "Curve",
     "Distances",
-    "Estimate",
+    "IntervalEstimate",
     "IntrinsicDimension",
     "Jackknife",
     "LabelQuality",
     "Permutations",
     "PointErrors",
+    "QualityMeasure",
     "Ranks",
-    "Report",
-    "Shepard",
+    "ShepardDiagram",
     "Split",
     "Stability",
     "Structure",
+    "StructureTest",
     "Suggestion",
-    "Trial",
+    "Suspects",
     "assess",
+    "compare",
     "compare_distances",
     "compare_ranks",
     "continuity",
     "coranking",
     "correlation_dimension",
+    "density_correlation",
     "distance_correlation",
+    "find_measure",
     "intrinsic_dimension",
     "jackknife",
     "knn_accuracy",
+    "knn_r2",
     "local_global",
     "maximum_likelihood",
     "mean_relative_rank_errors",
@@ -84,9 +95,11 @@ __all__ = [
     "shepard",
     "silhouette",
     "spearman",
+    "spearman_far",
     "stability",
     "stress_1",
     "suggest",
+    "suspects",
     "trustworthiness",
     "two_nn",
 ]

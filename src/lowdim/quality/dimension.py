@@ -1,10 +1,9 @@
-"""How many dimensions do the data have, seen from close by?
+"""Estimates of the intrinsic dimension of the data.
 
-Four estimates that look at different things: how fast a ball around an object fills with
-neighbours (maximum likelihood), how the second neighbour's distance compares with the first's
-(two nearest neighbours), how the number of close pairs grows with the distance (correlation
-dimension), and how many coordinates Isomap needs for the geodesics. Where they differ much, the
-data have no one dimension: noise, different scales, or too few objects.
+Four estimators: from the number of neighbours within a distance (maximum likelihood), from the
+ratio of the distances to the second and first neighbour (two nearest neighbours), from the number
+of close pairs (correlation dimension), and from the residual variance of Isomap. Where they differ
+much, the dimension depends on the scale, the data are noisy, or the objects are too few.
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.quality.rows import Rows, blocks_of, chosen_rows, data_rows
 from lowdim.quality.stress import between, some_objects
 from lowdim.relations.precomputed import check_k
-from lowdim.relations.search import smallest
+from lowdim.runtime.scheduling import uses_threads
 
 ISOMAP_OBJECTS = 1000
 MOST_DIMENSIONS = 10  # that Isomap's residual variance is looked at for
@@ -27,9 +27,17 @@ MOST_DIMENSIONS = 10  # that Isomap's residual variance is looked at for
 
 @dataclass(frozen=True)
 class IntrinsicDimension:
-    """Estimates of the dimension; `consensus` is their median.
+    """Estimates of the intrinsic dimension.
 
-    `isomap` is None where it was not asked for, or where no dimension up to 10 explains half.
+    Attributes
+    ----------
+    maximum_likelihood, two_nn, correlation : float
+        The estimates; NaN where the objects are too few.
+    isomap : int or None
+        Number of dimensions at which Isomap's residual variance levels off; None if it was not
+        computed, or if 10 dimensions explain less than half of the variance.
+    consensus : float
+        The median of the estimates.
     """
 
     maximum_likelihood: float
@@ -49,6 +57,7 @@ class IntrinsicDimension:
         return f"about {self.consensus:.1f} ({', '.join(parts)})"
 
 
+@uses_threads
 def intrinsic_dimension(
     X: Any,
     *,
@@ -59,18 +68,39 @@ def intrinsic_dimension(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> IntrinsicDimension:
-    """Estimate the dimension of the data in several ways.
+    """Estimate the intrinsic dimension of the data in several ways.
 
     Parameters
     ----------
-    X, metric, metric_params : the data, as in `compare_ranks`.
-    n_neighbors : of the maximum likelihood estimate.
-    isomap : whether to fit Isomap to up to 1,000 objects for its residual variance.
+    X : array-like
+        The data, or all dissimilarities with `metric="precomputed"`.
+    n_neighbors : int, default=20
+        Number of neighbours of the maximum likelihood estimate.
+    metric : str or callable, default="euclidean"
+        How distances are measured.
+    metric_params : dict, optional
+        Further arguments of the metric.
+    isomap : bool, default=True
+        Whether to fit Isomap to up to 1,000 objects for its residual variance.
+    random_state : int, RandomState instance or None, optional
+        Seed of the samples of many objects.
+    n_jobs : int, optional
+        Number of threads.
 
-    Of many objects, the neighbours of a sample among all are used.
+    Returns
+    -------
+    IntrinsicDimension
+        The estimates and their median.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, t = lowdim.data.swiss_roll(1000, random_state=0)
+    >>> lowdim.quality.intrinsic_dimension(X).isomap
+    2
     """
-    data = data_rows(X, metric, metric_params, n_jobs)
-    return dimension_of(data, n_neighbors, isomap, random_state, n_jobs)
+    data = data_rows(X, metric, metric_params)
+    return dimension_of(data, n_neighbors, isomap, random_state)
 
 
 def dimension_of(
@@ -78,7 +108,6 @@ def dimension_of(
     n_neighbors: int = 20,
     isomap: bool = True,
     random_state: Any = None,
-    n_jobs: int | None = None,
 ) -> IntrinsicDimension:
     """The estimates for prepared rows."""
     k = min(n_neighbors, data.n - 1)
@@ -93,7 +122,7 @@ def dimension_of(
     steps = None
     if isomap and data.n >= 20:
         part = objects[:: -(-len(objects) // ISOMAP_OBJECTS)]
-        steps = elbow(isomap_residuals(between(data, part), n_jobs))
+        steps = elbow(isomap_residuals(between(data, part)))
         values += [] if steps is None else [float(steps)]
     known = [value for value in values if np.isfinite(value)]
     return IntrinsicDimension(
@@ -108,14 +137,27 @@ def nearest_distances(data: Rows, k: int, random_state: Any = None) -> Array:
     for rows in blocks_of(chosen_rows(data.n, None, random_state), data.n):
         keys = data.keys(rows)
         keys[np.arange(len(rows)), rows] = np.inf
-        found.append(data.lengths(smallest(keys, k)[1]).astype(np.float64))
+        found.append(data.lengths(backend().smallest(keys, k)[1]).astype(np.float64))
     return np.concatenate(found)
 
 
 def maximum_likelihood(X: Any, n_neighbors: int = 20, **options: Any) -> float:
-    """Levina and Bickel's (2004) estimate, averaged as MacKay and Ghahramani (2005) correct it.
+    """Estimate the dimension by maximum likelihood.
 
-    `options` of these functions are those of `intrinsic_dimension`.
+    Further arguments are those of `intrinsic_dimension`.
+
+    References
+    ----------
+    Levina and Bickel, "Maximum likelihood estimation of intrinsic dimension", NIPS 2004; averaged
+    as MacKay and Ghahramani proposed in 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).uniform(size=(1000, 2))
+    >>> round(quality.maximum_likelihood(X))
+    2
     """
     return intrinsic_dimension(
         X, n_neighbors=n_neighbors, isomap=False, **options
@@ -123,12 +165,43 @@ def maximum_likelihood(X: Any, n_neighbors: int = 20, **options: Any) -> float:
 
 
 def two_nn(X: Any, **options: Any) -> float:
-    """The estimate of Facco, d'Errico, Rodriguez and Laio (2017) from two nearest neighbours."""
+    """Estimate the dimension from the two nearest neighbours of each object.
+
+    Arguments are those of `intrinsic_dimension`.
+
+    References
+    ----------
+    Facco, d'Errico, Rodriguez and Laio, "Estimating the intrinsic dimension of datasets by a
+    minimal neighborhood information", Scientific Reports 7, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).uniform(size=(1000, 2))
+    >>> round(quality.two_nn(X))
+    2
+    """
     return intrinsic_dimension(X, isomap=False, **options).two_nn
 
 
 def correlation_dimension(X: Any, **options: Any) -> float:
-    """Grassberger and Procaccia's (1983) correlation dimension."""
+    """Estimate the correlation dimension.
+
+    Arguments are those of `intrinsic_dimension`.
+
+    References
+    ----------
+    Grassberger and Procaccia, "Measuring the strangeness of strange attractors", Physica D 9, 1983.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).uniform(size=(1000, 2))
+    >>> round(quality.correlation_dimension(X))
+    2
+    """
     return intrinsic_dimension(X, isomap=False, **options).correlation
 
 
@@ -137,7 +210,7 @@ def from_neighbors(near: Array) -> float:
 
     The inverse estimates of the objects are averaged: 1 / d = mean of ln(T_k / T_j) over j < k.
     """
-    inside = near[near[:, 0] > 0]  # duplicates tell nothing about the dimension
+    inside = near[near[:, 0] > 0]  # duplicates carry no information on the dimension
     if len(inside) == 0 or inside.shape[1] < 3:
         return float("nan")
     logs = np.log(inside[:, -1:] / inside[:, :-1])
@@ -173,15 +246,15 @@ def from_pairs(distances: Array, low: float = 0.002, high: float = 0.05) -> floa
     return float(x @ (y - y.mean())) / square if square > 0 else float("inf")
 
 
-def isomap_residuals(D: Array, n_jobs: int | None = None) -> Array:
+def isomap_residuals(D: Array) -> Array:
     """Isomap's residual variance in 1, 2, ... dimensions, from dissimilarities."""
     import warnings
 
     from lowdim.methods.isomap import Isomap
 
-    model = Isomap(n_neighbors=min(10, len(D) - 1), metric="precomputed", n_jobs=n_jobs)
+    model = Isomap(n_neighbors=min(10, len(D) - 1), metric="precomputed")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pieces are joined; negative eigenvalues do not matter
+        warnings.simplefilter("ignore")  # joined components, negative eigenvalues
         return model.fit(D).residual_variance(min(MOST_DIMENSIONS, len(D) - 2))
 
 

@@ -1,4 +1,4 @@
-"""Does the map keep what is known of the objects?"""
+"""Measures that compare the map with labels of the objects."""
 
 from __future__ import annotations
 
@@ -8,91 +8,195 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.quality.estimate import Estimate, mean_of
+from lowdim.quality.interval import IntervalEstimate, mean_of
 from lowdim.quality.ranks import Ranks, compare_ranks
 from lowdim.quality.stress import Distances, compare_distances
-
-MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True)
 class LabelQuality:
-    """Labels predicted from the nearest neighbours, each object left out in its turn.
+    """Labels predicted from the nearest neighbours, and how far classes are apart.
 
-    kind : "accuracy" for classes, "R2" for numbers on a scale.
-    map, data : the same on the map and in the data.
-    silhouette_map, silhouette_data : Rousseeuw's (1987) mean silhouette of the classes, -1 to 1;
-        None for numbers on a scale.
+    Attributes
+    ----------
+    kind : {"classes", "scale"}
+        Whether the labels are classes or numbers on a scale.
+    knn_map, knn_data : IntervalEstimate
+        Accuracy of the k nearest neighbours on the map and in the data for classes; R² for numbers.
+    silhouette_map, silhouette_data : float or None
+        Rousseeuw's mean silhouette of the classes; None for numbers on a scale, for a single class
+        and if no two objects are of the same class.
     """
 
     kind: str
-    map: Estimate
-    data: Estimate
+    knn_map: IntervalEstimate
+    knn_data: IntervalEstimate
     silhouette_map: float | None
     silhouette_data: float | None
 
 
 def label_quality(labels: Any, ranks: Ranks, distances: Distances) -> LabelQuality:
-    """How well the labels agree with neighbourhoods on the map and in the data."""
-    values = np.asarray(labels).ravel()
-    if len(values) != ranks.n:
-        raise ValueError(f"labels has {len(values)} entries for {ranks.n} objects.")
-    if values.dtype.kind == "f" and (values != np.round(values)).any():
-        return _scale(values.astype(np.float64), ranks)
-    kinds, codes = np.unique(values.astype(str) if values.dtype == object else values, False, True)
-    if len(kinds) > MOST_CLASSES:
-        raise ValueError(f"labels has {len(kinds)} classes; at most {MOST_CLASSES} are compared.")
+    """Compare labels with neighbourhoods on the map and in the data."""
+    values = check_labels(labels, ranks.n)
+    if is_scale(values):
+        numbers = values.astype(np.float64)
+        on_map, in_data = (_explained(numbers, ranks, i) for i in (ranks.map_ids, ranks.data_ids))
+        return LabelQuality("scale", on_map, in_data, None, None)
+    codes = class_codes(values)[1]
     some = codes[distances.objects]
     return LabelQuality(
-        "accuracy",
-        mean_of(_hits(codes, ranks.rows, ranks.map_ids, len(kinds)), ranks.n),
-        mean_of(_hits(codes, ranks.rows, ranks.data_ids, len(kinds)), ranks.n),
+        "classes",
+        _accuracy(codes, ranks, ranks.map_ids),
+        _accuracy(codes, ranks, ranks.data_ids),
         _silhouette(distances.map, some),
         _silhouette(distances.data, some),
     )
 
 
-def knn_accuracy(Y: Any, labels: Any, n_neighbors: int = 10, **options: Any) -> Estimate:
-    """Share of objects whose class is the commonest of their k nearest on the map.
+def check_labels(labels: Any, n: int) -> Array:
+    """Check that there is one label for each object."""
+    values = np.asarray(labels).ravel()
+    if len(values) != n:
+        raise ValueError(f"labels has {len(values)} entries for {n} objects: give one for each.")
+    return values
 
-    Each object is left out in its turn. `options` are those of `compare_ranks`.
+
+def is_scale(values: Array) -> bool:
+    """Whether labels are numbers on a scale: floats that are not all whole numbers."""
+    return values.dtype.kind == "f" and bool((values != np.round(values)).any())
+
+
+def class_codes(values: Array) -> tuple[Array, Array]:
+    """The classes, ascending, and the number of each object's class."""
+    comparable = values.astype(str) if values.dtype == object else values
+    classes, codes = np.unique(comparable, return_inverse=True)
+    return classes, codes
+
+
+def commonest(codes: Array) -> tuple[Array, Array]:
+    """The commonest entry of each row and how often it occurs; of several, the smallest."""
+    n = len(codes)
+    kinds = int(codes.max(initial=0)) + 1
+    pairs, counts = np.unique(codes + kinds * np.arange(n)[:, None], return_counts=True)
+    rows = pairs // kinds
+    order = np.lexsort((pairs, -counts, rows))
+    first = order[np.searchsorted(rows[order], np.arange(n))]
+    return pairs[first] % kinds, counts[first]
+
+
+def knn_accuracy(Y: Any, labels: Any, n_neighbors: int = 10, **options: Any) -> IntervalEstimate:
+    """Compute the share of objects whose class is the commonest of their k nearest on the map.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, p)
+        The map, or any other vectors.
+    labels : array-like of shape (n,)
+        The class of each object.
+    n_neighbors : int, default=10
+        Number of neighbours; the object itself is not one of them.
+    **options
+        Further arguments of `compare_ranks`.
+
+    Returns
+    -------
+    IntervalEstimate
+        Between 0 and 1, higher is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> y = np.repeat([0, 1], 20)
+    >>> Y = np.random.default_rng(0).normal(10 * y[:, None], size=(40, 2))
+    >>> print(quality.knn_accuracy(Y, y))
+    1.000
     """
     ranks = compare_ranks(Y, Y, n_neighbors, **options)
-    kinds, codes = np.unique(np.asarray(labels).ravel(), return_inverse=True)
-    if len(codes) != ranks.n:
-        raise ValueError(f"labels has {len(codes)} entries for {ranks.n} objects.")
-    return mean_of(_hits(codes, ranks.rows, ranks.map_ids, len(kinds)), ranks.n)
+    codes = class_codes(check_labels(labels, ranks.n))[1]
+    return _accuracy(codes, ranks, ranks.map_ids)
+
+
+def knn_r2(Y: Any, values: Any, n_neighbors: int = 10, **options: Any) -> IntervalEstimate:
+    """Compute the share of the values' variance that the mean of the k nearest explains.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, p)
+        The map, or any other vectors.
+    values : array-like of shape (n,)
+        A number of each object.
+    n_neighbors : int, default=10
+        Number of neighbours; the object itself is not one of them.
+    **options
+        Further arguments of `compare_ranks`.
+
+    Returns
+    -------
+    IntervalEstimate
+        At most 1, higher is better; 0 or less if neighbours say nothing of the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> line = np.linspace(0, 1, 100)
+    >>> print(quality.knn_r2(line[:, None], line, 2))
+    1.000
+    """
+    ranks = compare_ranks(Y, Y, n_neighbors, **options)
+    return _explained(check_labels(values, ranks.n).astype(np.float64), ranks, ranks.map_ids)
 
 
 def silhouette(Y: Any, labels: Any, **options: Any) -> float:
-    """Rousseeuw's (1987) mean silhouette of the classes on the map, -1 to 1.
+    """Compute the mean silhouette of the classes on the map.
 
-    `options` are those of `compare_distances`.
+    Parameters
+    ----------
+    Y : array-like of shape (n, p)
+        The map, or any other vectors.
+    labels : array-like of shape (n,)
+        The class of each object.
+    **options
+        Further arguments of `compare_distances`.
+
+    Returns
+    -------
+    float
+        Between -1 and 1, higher is better.
+
+    References
+    ----------
+    Rousseeuw, "Silhouettes: a graphical aid to the interpretation and validation of cluster
+    analysis", Journal of Computational and Applied Mathematics 20, 1987.
+
+    Examples
+    --------
+    >>> from lowdim import quality
+    >>> round(quality.silhouette([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]), 2)
+    0.9
     """
     distances = compare_distances(Y, Y, **options)
-    codes = np.unique(np.asarray(labels).ravel(), return_inverse=True)[1]
+    codes = class_codes(check_labels(labels, np.shape(Y)[0]))[1]
     found = _silhouette(distances.map, codes[distances.objects])
     if found is None:
-        raise ValueError("labels: a silhouette needs at least two classes, and not one an object.")
+        raise ValueError(
+            "labels: a silhouette needs at least two classes, and two objects of one class."
+        )
     return found
 
 
-def _hits(codes: Array, rows: Array, ids: Array, kinds: int) -> Array:
-    """Whether the commonest class of the neighbours is the own; ties to the first class."""
-    votes = np.zeros((len(rows), kinds), dtype=np.int32)
-    np.add.at(votes, (np.arange(len(rows))[:, None], codes[ids]), 1)
-    return np.asarray((votes.argmax(axis=1) == codes[rows]).astype(np.float64))
+def _accuracy(codes: Array, ranks: Ranks, ids: Array) -> IntervalEstimate:
+    """Whether the commonest class of the neighbours is the object's own."""
+    hits = commonest(codes[ids])[0] == codes[ranks.rows]
+    return mean_of(hits.astype(np.float64), ranks.n)
 
 
-def _scale(values: Array, ranks: Ranks) -> LabelQuality:
-    """The share of the labels' variance that the neighbours' mean explains."""
+def _explained(values: Array, ranks: Ranks, ids: Array) -> IntervalEstimate:
+    """The share of the values' variance that the neighbours' mean explains."""
     own = values[ranks.rows]
     spread = float(own.var()) or 1.0
-
-    def explained(ids: Array) -> Estimate:
-        return mean_of(1 - (values[ids].mean(axis=1) - own) ** 2 / spread, ranks.n)
-
-    return LabelQuality("R2", explained(ranks.map_ids), explained(ranks.data_ids), None, None)
+    return mean_of(1 - (values[ids].mean(axis=1) - own) ** 2 / spread, ranks.n)
 
 
 def _silhouette(D: Array, codes: Array) -> float | None:

@@ -3,7 +3,7 @@
 Seen from object i, rho_ij is the rank of j by distance in the data and r_ij its rank on the map,
 both from 1, ties in the order of the objects. One pass over the rows of both distance matrices
 gives every measure here. Up to 5,000 objects all rows are compared; of more, a random sample of
-rows, each with all objects, and every number carries its 95 % interval (see `Estimate`).
+rows, each with all objects, and every number carries its 95 % interval (see `IntervalEstimate`).
 
 Lee and Verleysen, "Quality assessment of dimensionality reduction: rank-based criteria",
 Neurocomputing 72, 2009; Venna and Kaski 2001 (trustworthiness, continuity); Lee, Renard, Bernard,
@@ -19,13 +19,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.backends import memory, native
+from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.quality.estimate import Estimate, margins, mean_of
-from lowdim.quality.rows import EXACT, Rows, blocks_of, chosen_rows, data_rows, map_rows
+from lowdim.quality.interval import IntervalEstimate, margins, mean_of
+from lowdim.quality.rows import MAX_OBJECTS_EXACT, Rows, blocks_of, chosen_rows, data_rows, map_rows
+from lowdim.quality.stress import rank_correlation
 from lowdim.relations.precomputed import check_k
+from lowdim.runtime import memory
+from lowdim.runtime.scheduling import uses_threads
 
-PER_OCTAVE = 8  # sizes of neighbourhoods between K and 2 K, for more than EXACT objects
+PER_OCTAVE = 8  # sizes of neighbourhoods between K and 2 K, for more than MAX_OBJECTS_EXACT objects
+LOCAL_NEIGHBORS = 30  # the largest neighbourhood of `Ranks.rnx_auc_local`
 
 
 class Curve(NamedTuple):
@@ -40,22 +44,26 @@ class Split(NamedTuple):
     """Q_NX averaged over neighbourhoods up to and from the size where it gains most on chance."""
 
     K_max: int
-    local: Estimate
-    global_: Estimate
+    local: IntervalEstimate
+    global_: IntervalEstimate
 
 
 class PointErrors(NamedTuple):
-    """What went wrong around each object, its k nearest neighbours considered.
+    """Lost and false neighbours of each object, among its k nearest.
 
-    rows : the objects that were looked at, all of them unless the data are many.
-    torn : how far its neighbours in the data were torn away on the map, 0 (not at all) to 1.
-    false : how far its neighbours on the map are from it in the data, 0 to 1.
-    torn_neighbors : (rows, k): its nearest in the data that are not its k nearest on the map; -1
-        where a neighbour was kept.
-    false_neighbors : (rows, k): its nearest on the map that are not its k nearest in the data.
-
-    `torn` is 1 - the object's continuity and `false` 1 - its trustworthiness: the numbers of torn
-    and false neighbours are always equal, so what differs is by how many ranks they are wrong.
+    Attributes
+    ----------
+    rows : ndarray of shape (m,)
+        The objects; a sample if there are many.
+    torn : ndarray of shape (m,)
+        1 - continuity of the object: how far its neighbours in the data are from it on the map.
+    false : ndarray of shape (m,)
+        1 - trustworthiness of the object: how far its neighbours on the map are from it in the
+        data. Torn and false neighbours are equally many; their ranks differ.
+    torn_neighbors : ndarray of shape (m, k)
+        Its nearest in the data that are not among the k nearest on the map; -1 for the others.
+    false_neighbors : ndarray of shape (m, k)
+        Its nearest on the map that are not among the k nearest in the data; -1 for the others.
     """
 
     rows: Array
@@ -67,14 +75,26 @@ class PointErrors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """What one pass over the ranks found; the measures are its properties.
+    """Ranks of neighbours in the data and on the map; the measures are properties.
 
-    n : number of objects. rows : those whose neighbours were ranked.
-    K : sizes of neighbourhoods, ascending. overlap : (K,) sum over the rows of the number of
-        objects among the K nearest in both spaces; overlaps : (rows, K) of a sample, else None.
-    data_ids, map_ids : (rows, k) nearest in the data and on the map.
-    map_ranks, data_ranks : their ranks in the other space.
-    data_distances, map_distances : their distances in their own space.
+    Attributes
+    ----------
+    n : int
+        Number of objects.
+    rows : ndarray of shape (m,)
+        The objects whose neighbours were ranked.
+    K : ndarray
+        Sizes of neighbourhoods, ascending.
+    overlap : ndarray of the shape of K
+        Sum over the rows of the number of objects among the K nearest in both spaces.
+    overlaps : ndarray of shape (m, len(K)) or None
+        The same of each row of a sample; None if all rows were compared.
+    data_ids, map_ids : ndarray of shape (m, k)
+        The nearest in the data and on the map.
+    map_ranks, data_ranks : ndarray of shape (m, k)
+        The ranks of `data_ids` on the map and of `map_ids` in the data.
+    data_distances, map_distances : ndarray of shape (m, k)
+        The distances to `data_ids` in the data and to `map_ids` on the map.
     """
 
     n: int
@@ -112,28 +132,37 @@ class Ranks:
         return np.asarray(beyond * 2 / (k * (2.0 * self.n - 3 * k - 1)))
 
     @property
-    def trustworthiness(self) -> Estimate:
+    def trustworthiness(self) -> IntervalEstimate:
         return mean_of(1 - self._penalty(self.data_ranks), self.n)
 
     @property
-    def continuity(self) -> Estimate:
+    def continuity(self) -> IntervalEstimate:
         return mean_of(1 - self._penalty(self.map_ranks), self.n)
 
     @property
-    def preservation(self) -> Estimate:
+    def neighborhood_preservation(self) -> IntervalEstimate:
         """Share of the k nearest in the data that are among the k nearest on the map."""
         return mean_of((self.map_ranks <= self.n_neighbors).mean(axis=1), self.n)
 
-    @property
-    def mean_relative_rank_errors(self) -> tuple[Estimate, Estimate]:
-        """Of the neighbours on the map, and of those in the data; 0 at best."""
+    def _relative_error(self, ranks: Array) -> IntervalEstimate:
         own = np.arange(1, self.n_neighbors + 1)
         worst = float((np.abs(self.n - 2 * own + 1) / own).sum())
+        return mean_of((np.abs(ranks - own) / own).sum(axis=1) / worst, self.n)
 
-        def errors(ranks: Array) -> Estimate:
-            return mean_of((np.abs(ranks - own) / own).sum(axis=1) / worst, self.n)
+    @property
+    def mrre_map(self) -> IntervalEstimate:
+        """Mean relative rank error of the neighbours on the map."""
+        return self._relative_error(self.data_ranks)
 
-        return errors(self.data_ranks), errors(self.map_ranks)
+    @property
+    def mrre_data(self) -> IntervalEstimate:
+        """Mean relative rank error of the neighbours in the data."""
+        return self._relative_error(self.map_ranks)
+
+    @property
+    def density_correlation(self) -> float:
+        """Rank correlation of the distances to the k-th neighbour in the data and on the map."""
+        return rank_correlation(self.data_distances[:, -1], self.map_distances[:, -1])
 
     @property
     def point_errors(self) -> PointErrors:
@@ -163,16 +192,31 @@ class Ranks:
         return Curve(K, _rescaled(Q, K, self.n), margin * (self.n - 1) / (self.n - 1 - K))
 
     @property
-    def auc(self) -> Estimate:
+    def rnx_auc(self) -> IntervalEstimate:
         """The area under R_NX in log K: sum R_NX(K) / K over sum 1 / K."""
+        return self._rnx_area(1, self.n)
+
+    @property
+    def rnx_auc_local(self) -> IntervalEstimate:
+        """The same for neighbourhoods of up to `LOCAL_NEIGHBORS` objects."""
+        return self._rnx_area(1, LOCAL_NEIGHBORS)
+
+    @property
+    def rnx_auc_global(self) -> IntervalEstimate:
+        """The same for larger neighbourhoods, or the largest one where the objects are few."""
+        return self._rnx_area(min(LOCAL_NEIGHBORS + 1, self.n - 2), self.n)
+
+    def _rnx_area(self, least: int, most: int) -> IntervalEstimate:
+        """The area under R_NX in log K for least <= K <= most."""
         K = self.rnx.K
-        weights = _weights(K, 1 / np.arange(1, self.n - 1))
+        every = np.arange(1, self.n - 1)
+        weights = _weights(K, np.where((every >= least) & (every <= most), 1 / every, 0.0))
         if self.overlaps is None:
-            return Estimate(float(weights @ self.rnx.values))
+            return IntervalEstimate(float(weights @ self.rnx.values))
         Q = self.overlaps[:, : len(K)] / K
         return mean_of(_rescaled(Q, K, self.n) @ weights, self.n)
 
-    @property
+    @cached_property
     def split(self) -> Split:
         """The local and the global part of Q_NX (Lee and Verleysen 2010)."""
         gain = self.qnx.values - self.K / (self.n - 1)
@@ -180,11 +224,21 @@ class Ranks:
         every = np.arange(1, self.n)
         return Split(most, *(self._average(part) for part in (every <= most, every >= most)))
 
-    def _average(self, counted: Array) -> Estimate:
+    @property
+    def q_local(self) -> IntervalEstimate:
+        """The local part of Q_NX, see `split`."""
+        return self.split.local
+
+    @property
+    def q_global(self) -> IntervalEstimate:
+        """The global part of Q_NX, see `split`."""
+        return self.split.global_
+
+    def _average(self, counted: Array) -> IntervalEstimate:
         """Q_NX averaged over some sizes of neighbourhoods."""
         weights = _weights(self.K, counted.astype(np.float64))
         if self.overlaps is None:
-            return Estimate(float(weights @ self.qnx.values))
+            return IntervalEstimate(float(weights @ self.qnx.values))
         return mean_of((self.overlaps / self.K) @ weights, self.n)
 
 
@@ -209,7 +263,7 @@ def _weights(K: Array, measure: Array) -> Array:
 
 def rank_grid(n: int, k: int) -> Array:
     """Sizes of neighbourhoods to look at: all, or evenly spread over log K for many objects."""
-    if n - 1 <= EXACT:
+    if n - 1 <= MAX_OBJECTS_EXACT:
         return np.arange(1, n, dtype=np.int32)
     steps = int(np.ceil(PER_OCTAVE * np.log2(n - 1)))
     spread = np.geomspace(1, n - 2, steps).round()
@@ -227,15 +281,13 @@ class _Block(NamedTuple):
     map_distances: Array
 
 
-def _passes(
-    data: Rows, placed: Rows, chosen: Array, k: int, grid: Array, n_jobs: int | None
-) -> Iterator[_Block]:
+def _passes(data: Rows, placed: Rows, chosen: Array, k: int, grid: Array) -> Iterator[_Block]:
     """Compare the ranks seen from the chosen objects, some of them at a time."""
     for rows in blocks_of(chosen, data.n):
         first, second = data.keys(rows), placed.keys(rows)
         dtype = np.result_type(first, second)
         first, second = (np.ascontiguousarray(keys, dtype) for keys in (first, second))
-        found = native.compare_orders(first, second, rows, k, grid, n_jobs)
+        found = backend().compare_orders(first, second, rows, k, grid)
         lengths = (
             np.take_along_axis(first, found[0], axis=1),
             np.take_along_axis(second, found[2], axis=1),
@@ -243,9 +295,7 @@ def _passes(
         yield _Block(rows, *found, data.lengths(lengths[0]), placed.lengths(lengths[1]))
 
 
-def ranks_between(
-    data: Rows, placed: Rows, chosen: Array, k: int, n_jobs: int | None = None
-) -> Ranks:
+def ranks_between(data: Rows, placed: Rows, chosen: Array, k: int) -> Ranks:
     """One pass over the chosen rows of two spaces."""
     if data.n < 3:
         raise ValueError(f"X: n_samples = {data.n}, but ranks need at least 3 objects.")
@@ -254,7 +304,7 @@ def ranks_between(
     exact = len(chosen) == data.n
     overlap = np.zeros(len(grid), dtype=np.int64)
     parts: list[tuple[Array, ...]] = []
-    for block in _passes(data, placed, chosen, k, grid, n_jobs):
+    for block in _passes(data, placed, chosen, k, grid):
         overlap += block.shared.sum(axis=0, dtype=np.int64)
         near = (block.data_ids, block.map_ranks, block.map_ids, block.data_ranks)
         kept = (block.data_distances, block.map_distances, *(() if exact else (block.shared,)))
@@ -264,6 +314,7 @@ def ranks_between(
     return Ranks(data.n, chosen, grid, overlap, overlaps, *found[:6])
 
 
+@uses_threads
 def compare_ranks(
     X: Any,
     Y: Any,
@@ -275,80 +326,53 @@ def compare_ranks(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Ranks:
-    """All measures by ranks from one pass.
+    """Compute all measures by ranks in one pass.
 
     Parameters
     ----------
-    X : the data as every estimator takes it, or with metric="precomputed" all dissimilarities.
-    Y : array (n, p): the map.
-    n_neighbors : size of the neighbourhoods that are looked at object by object.
-    metric, metric_params : how distances in the data are measured.
-    n_rows : objects from which the others are ranked, drawn at random; None: all of up to 5,000
-        objects, 1,000 of more (fewer above 300,000). Time grows with n_rows * n, memory with n.
-    random_state : seed of the sample. n_jobs : threads; the result does not depend on it.
+    X : array-like
+        The data, or all dissimilarities with `metric="precomputed"`.
+    Y : array-like of shape (n, p)
+        The map.
+    n_neighbors : int, default=15
+        Size of the neighbourhoods of the measures that have one.
+    metric : str or callable, default="euclidean"
+        How distances in the data are measured.
+    metric_params : dict, optional
+        Further arguments of the metric.
+    n_rows : int, optional
+        Number of objects from which the others are ranked, drawn at random; by default all of up to
+        5,000 objects and 1,000 of more (fewer above 300,000).
+    random_state : int, RandomState instance or None, optional
+        Seed of the sample.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    Ranks
+        The ranks of neighbours, with the measures as properties.
+
+    Notes
+    -----
+    The time grows with n_rows * n, the memory with n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> ranks = quality.compare_ranks(X, X[:, :2], 5)
+    >>> print(ranks.trustworthiness, ranks.continuity)
+    0.871 0.955
     """
-    data = data_rows(X, metric, metric_params, n_jobs)
-    placed = map_rows(Y, data.n, n_jobs)
+    data = data_rows(X, metric, metric_params)
+    placed = map_rows(Y, data.n)
     chosen = chosen_rows(data.n, n_rows, random_state)
-    return ranks_between(data, placed, chosen, n_neighbors, n_jobs)
+    return ranks_between(data, placed, chosen, n_neighbors)
 
 
-def trustworthiness(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Estimate:
-    """How far the neighbours on the map are neighbours in the data, 0 to 1 (Venna and Kaski 2001).
-
-    Equal to scikit-learn's where all rows are compared. `options` are those of `compare_ranks`.
-    """
-    return compare_ranks(X, Y, n_neighbors, **options).trustworthiness
-
-
-def continuity(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Estimate:
-    """How far neighbours in the data stay neighbours on the map, 0 to 1 (Venna and Kaski 2001)."""
-    return compare_ranks(X, Y, n_neighbors, **options).continuity
-
-
-def mean_relative_rank_errors(
-    X: Any, Y: Any, n_neighbors: int = 5, **options: Any
-) -> tuple[Estimate, Estimate]:
-    """|rho - r| over the rank in the own space, 0 at best (Lee and Verleysen 2007).
-
-    First for the neighbours on the map (as trustworthiness), then for those in the data.
-    """
-    return compare_ranks(X, Y, n_neighbors, **options).mean_relative_rank_errors
-
-
-def neighborhood_preservation(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Estimate:
-    """Share of the k nearest in the data that are among the k nearest on the map."""
-    return compare_ranks(X, Y, n_neighbors, **options).preservation
-
-
-def qnx(X: Any, Y: Any, **options: Any) -> Curve:
-    """Q_NX(K), the share of the K nearest that both spaces agree on.
-
-    For every K up to 5,000 objects; evenly spread over log K beyond.
-    """
-    return compare_ranks(X, Y, 1, **options).qnx
-
-
-def rnx_curve(X: Any, Y: Any, **options: Any) -> Curve:
-    """R_NX(K): Q_NX rescaled so that 0 is a random map and 1 a perfect one."""
-    return compare_ranks(X, Y, 1, **options).rnx
-
-
-def rnx_auc(X: Any, Y: Any, **options: Any) -> Estimate:
-    """The area under R_NX in log K: one number for all scales, the small ones first."""
-    return compare_ranks(X, Y, 1, **options).auc
-
-
-def local_global(X: Any, Y: Any, **options: Any) -> Split:
-    """K_max, Q_local and Q_global: how well small and large neighbourhoods are kept."""
-    return compare_ranks(X, Y, 1, **options).split
-
-
-def point_errors(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -> PointErrors:
-    """Which neighbours of each object were torn away, and which are false."""
-    return compare_ranks(X, Y, n_neighbors, **options).point_errors
-
-
+@uses_threads
 def coranking(
     X: Any,
     Y: Any,
@@ -357,12 +381,28 @@ def coranking(
     metric_params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
 ) -> Array:
-    """The co-ranking matrix: entry (k - 1, l - 1) counts pairs with rho = k and r = l.
+    """Compute the co-ranking matrix.
 
-    (n - 1) x (n - 1) whole numbers; a perfect map has n on the diagonal and nothing else.
+    Parameters are those of `compare_ranks`.
+
+    Returns
+    -------
+    ndarray of shape (n - 1, n - 1)
+        Entry (k - 1, l - 1) is the number of pairs with rank k in the data and l on the map. A
+        perfect map has n on the diagonal and zeros elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(4, 2))
+    >>> quality.coranking(X, 2 * X)
+    array([[4, 0, 0],
+           [0, 4, 0],
+           [0, 0, 4]])
     """
-    data = data_rows(X, metric, metric_params, n_jobs)
-    placed = map_rows(Y, data.n, n_jobs)
+    data = data_rows(X, metric, metric_params)
+    placed = map_rows(Y, data.n)
     n, m = data.n, data.n - 1
     memory.claim(
         8 * m * m,
@@ -372,7 +412,7 @@ def coranking(
     counts = np.zeros((m, m), dtype=np.int64)
     rank = np.arange(m)
     none = np.empty(0, dtype=np.int32)
-    for block in _passes(data, placed, np.arange(n, dtype=np.int32), m, none, n_jobs):
+    for block in _passes(data, placed, np.arange(n, dtype=np.int32), m, none):
         for ranks in block.map_ranks:  # each row holds every rank once
             counts[rank, ranks - 1] += 1
     return counts

@@ -1,4 +1,4 @@
-"""How far to trust a map made by stress: is it stable, and is it better than chance?"""
+"""Jackknife and permutation test of maps that minimise stress."""
 
 from __future__ import annotations
 
@@ -9,29 +9,45 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.backends import native
 from lowdim.checks import Array
 from lowdim.relations.pairs import check_known, dense_pairs
+from lowdim.runtime.scheduling import run
 from lowdim.solvers.procrustes import procrustes
+
+MAX_ROUNDS = 200
+TOLERANCE = 1e-9  # movement of the mean in a round, as a share of its size
 
 
 class Jackknife(NamedTuple):
-    """How near the maps are to their average (`stability`) and that to the full map
-    (`cross_validity`), both 1 at best; `dispersion` is 2 minus the two, 0 at best.
+    """Stability of a map when single objects are left out.
 
-    `replications` holds the map without object i in row i, NaN in the place of i, turned and
-    scaled to the average map `mean`.
+    Attributes
+    ----------
+    stability : float
+        1 - squared distances of the replications from their mean, as a share of their sum of
+        squares: 1 at best.
+    cross_validity : float
+        1 - squared distance of the full map from the mean, weighted alike: 1 at best.
+    dispersion : float
+        2 - (stability + cross_validity): 0 at best.
+    mean : ndarray of shape (n, p)
+        The mean of the replications.
+    base : ndarray of shape (n, p)
+        The map of all objects, rotated to the mean.
+    replications : ndarray of shape (n, n, p)
+        The map without object i in row i, rotated to the mean, with NaN in the place of i.
     """
 
     stability: float
     cross_validity: float
     dispersion: float
     mean: Array
+    base: Array
     replications: Array
 
 
 class Permutations(NamedTuple):
-    """Stress of the map, stresses of maps of shuffled dissimilarities, and the p-value."""
+    """Stress of a map, stresses of maps of permuted dissimilarities, and the p-value."""
 
     stress: float
     null: Array
@@ -39,16 +55,41 @@ class Permutations(NamedTuple):
 
 
 def jackknife(estimator: Any, D: Any) -> Jackknife:
-    """Leave out each object in turn and see how the map of the others changes.
-
-    De Leeuw and Meulman (1986): stability = 1 - (sum of squared distances of the maps without an
-    object from their average) / (sum of squares of the maps), after the maps are turned and
-    scaled to the average (without the object that is missing in each).
+    """Leave out each object in turn and compare the maps of the other objects.
 
     Parameters
     ----------
-    estimator : an estimator of the stress family with metric="precomputed"; it is cloned.
-    D : the dissimilarities, n x n. The estimator is fitted n times.
+    estimator : estimator with `metric="precomputed"`
+        A method of the stress family. It is cloned, and fitted n + 1 times.
+    D : array-like of shape (n, n)
+        The dissimilarities.
+
+    Returns
+    -------
+    Jackknife
+        Stability, cross-validity and dispersion, and the aligned maps.
+
+    Notes
+    -----
+    The replications X_i and their mean Y minimise the sum over i of the squared distances between
+    Y and X_i, without object i, over rotations (with reflections) and translations of every X_i,
+    by turns: Procrustes rotations of all X_i to Y, then Y as the mean over the replications that
+    hold an object. Replications are not scaled: sizes carry information, and scaling each to the
+    mean would shrink the mean in every round. In the sums of squares the missing object of a
+    replication is at its place in Y.
+
+    References
+    ----------
+    de Leeuw and Meulman, "A special jackknife for multidimensional scaling", Journal of
+    Classification 3, 1986.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> D, names = lowdim.data.cities()
+    >>> found = lowdim.quality.jackknife(lowdim.MDS(metric="precomputed", random_state=0), D)
+    >>> print(f"{found.stability:.2f} {found.cross_validity:.2f}")
+    0.96 1.00
     """
     D = check_known(D, "D")
     n = len(D)
@@ -62,30 +103,70 @@ def jackknife(estimator: Any, D: Any) -> Jackknife:
         start = {"init": base[others]} if hasattr(estimator, "init") else {}
         fitted = clone(estimator).set_params(**start).fit(D[np.ix_(others, others)])
         maps[i, others] = fitted.embedding_
-    mean = base
-    for _ in range(20):  # turn all to the average, average anew
+    mean, maps = _rotated_to_mean(maps, base)
+    base = procrustes(mean, base, scaling=False).aligned
+    missing = float(np.sum(mean**2))  # of all replications together
+    total = float(np.nansum(maps**2)) + missing
+    if total == 0:
+        return Jackknife(1.0, 1.0, 0.0, mean, base, maps)
+    stability = 1 - float(np.nansum((maps - mean) ** 2)) / total
+    validity = 1 - n * float(np.sum((mean - base) ** 2)) / total
+    return Jackknife(stability, validity, 2 - (stability + validity), mean, base, maps)
+
+
+def _rotated_to_mean(maps: Array, start: Array) -> tuple[Array, Array]:
+    """Rotate and move maps with one missing object each to their mean, until it stands still."""
+    n = len(maps)
+    mean, maps = start, maps.copy()
+    size = float(np.sqrt(np.sum(start**2)))
+    for _ in range(MAX_ROUNDS):
         for i in range(n):
             others = np.delete(np.arange(n), i)
-            maps[i, others] = procrustes(mean[others], maps[i, others]).aligned
-        mean = np.nanmean(maps, axis=0)
-    size = float(np.nansum(maps**2))
-    stability = 1 - float(np.nansum((maps - mean) ** 2)) / size
-    validity = 1 - float(n * np.sum((mean - base) ** 2)) / size
-    return Jackknife(stability, validity, 2 - (stability + validity), mean, maps)
+            maps[i, others] = procrustes(mean[others], maps[i, others], scaling=False).aligned
+        new = np.nanmean(maps, axis=0)
+        new -= new.mean(axis=0)
+        moved = float(np.sqrt(np.sum((new - mean) ** 2)))
+        mean = new
+        if moved <= TOLERANCE * size:
+            break
+    return mean, maps
 
 
 def permutation_test(
     estimator: Any, D: Any, *, n_permutations: int = 100, random_state: Any = None
 ) -> Permutations:
-    """Fit dissimilarities dealt to the pairs at random: is the map of D better than those?
-
-    The p-value is the share of maps, that of D included, with a stress as low as that of D
-    (Mair, Borg and Rusch 2016). The null hypothesis is that the pairs could be exchanged.
+    """Test whether a map of the dissimilarities has less stress than maps of permuted ones.
 
     Parameters
     ----------
-    estimator : an estimator of the stress family with metric="precomputed"; it is cloned.
-    D : the dissimilarities, n x n.
+    estimator : estimator with `metric="precomputed"`
+        A method of the stress family; it is cloned.
+    D : array-like of shape (n, n)
+        The dissimilarities.
+    n_permutations : int, default=100
+        Number of permutations of the pairs.
+    random_state : int, RandomState instance or None, optional
+        Seed of the permutations.
+
+    Returns
+    -------
+    Permutations
+        The stress, the stresses under the null hypothesis, and the p-value: the share of maps,
+        that of D included, whose stress is at most that of D.
+
+    References
+    ----------
+    Mair, Borg and Rusch, "Goodness-of-fit assessment in multidimensional scaling and unfolding",
+    Multivariate Behavioral Research 51, 2016.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> D, names = lowdim.data.cities()
+    >>> mds = lowdim.MDS(metric="precomputed", random_state=0)
+    >>> found = lowdim.quality.permutation_test(mds, D, n_permutations=19, random_state=0)
+    >>> round(found.p_value, 2)
+    0.05
     """
     D = check_known(D, "D")
     count = checks.integer(n_permutations, "n_permutations", 1)
@@ -97,5 +178,5 @@ def permutation_test(
         return float(clone(estimator).fit(values).stress_)
 
     own = stress(D)
-    null = np.array(native.run(stress, shuffled, getattr(estimator, "n_jobs", None)))
+    null = np.array(run(stress, shuffled))
     return Permutations(own, null, float((1 + np.sum(null <= own)) / (1 + count)))

@@ -4,37 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.backends import native
+from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.relations.distances import Metric, check_dissimilarities, measured, resolve_metric
-from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.distances import defined
+from lowdim.relations.objects import Dissimilarities, MeasuredObjects, Objects, objects_of
+from lowdim.runtime.scheduling import blocks, run
 
-EXACT = 5000  # objects up to which all rows are compared
-MOST_ROWS = 1000
-MOST_PAIRS = 3e8  # of objects that a sample compares
-BLOCK = 2**24  # distances held at once
+MAX_OBJECTS_EXACT = 5000  # objects up to which all rows are compared
+MAX_SAMPLED_ROWS = 1000
+MAX_COMPARED_PAIRS = 3e8  # of objects, that a sample of rows compares
+MAX_BLOCK_DISTANCES = 2**24  # held at once: 128 MB
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The objects of one space: how many, and the distances from some of them to all.
+    """The objects of one space, and the distances from some of them to all.
 
     `keys` have the order of the distances, ties included, which `lengths` makes of them: they are
     squared distances where that is cheaper, of vectors divided by 2^unit.
     """
 
-    n: int
+    objects: Objects
     keys: Callable[[Array], Array]
-    squared: bool
-    vectors: Any = None
-    metric: Metric | None = None
+    squared: bool = False
     unit: int = 0
+
+    @property
+    def n(self) -> int:
+        return self.objects.n
 
     def lengths(self, keys: Array) -> Array:
         if not self.squared:
@@ -47,81 +51,69 @@ class Rows:
 
 
 def data_rows(
-    X: Any,
-    metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
-    n_jobs: int | None = None,
+    X: Any, metric: Any = "euclidean", metric_params: dict[str, Any] | None = None
 ) -> Rows:
     """The objects X, as every estimator takes them."""
-    if isinstance(X, NeighborGraph):
+    return rows_of(objects_of(X, metric, metric_params))
+
+
+def rows_of(objects: Objects) -> Rows:
+    """Objects all of whose distances can be had."""
+    if isinstance(objects, Dissimilarities):
+        D = objects.matrix
+        return Rows(objects, lambda chosen: D[chosen])
+    if not isinstance(objects, MeasuredObjects):
         raise TypeError(
-            "X is a NeighborGraph, but measures of quality compare the distances between all "
-            "objects: give the vectors, or all dissimilarities with metric='precomputed'."
+            "X holds a graph, but measures of quality compare the distances between all objects: "
+            "give the vectors, or all dissimilarities with metric='precomputed'."
         )
-    if isinstance(metric, str) and metric == "precomputed":
-        if hasattr(X, "tocsr"):
-            raise TypeError(
-                "X is a sparse graph of distances, but measures of quality compare the distances "
-                "between all objects: give a dense matrix of them, or the vectors."
-            )
-        D = check_dissimilarities(X)
-        return Rows(len(D), lambda chosen: D[chosen], squared=False)
-    found, rows = resolve_metric(metric, metric_params, X)
-    return metric_rows(rows, found, n_jobs)
+    if objects.euclidean and isinstance(objects.rows, np.ndarray):
+        return _euclidean(objects, objects.rows)
+    return Rows(objects, partial(_measured_from, objects))
 
 
-def metric_rows(rows: Any, metric: Metric, n_jobs: int | None = None) -> Rows:
-    """Prepared rows under a metric."""
-    if metric.euclidean and isinstance(rows, np.ndarray):
-        return _euclidean(rows, metric, n_jobs)
-    n = rows.shape[0]
-    dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
+def _measured_from(objects: MeasuredObjects, chosen: Array) -> Array:
+    """The distances from the chosen objects to all, by blocks."""
+    rows, metric = objects.rows, objects.metric
+    out = np.empty((len(chosen), objects.n), dtype=objects.dtype)
+    asked = rows[chosen]
 
-    def keys(chosen: Array) -> Array:
-        out = np.empty((len(chosen), n), dtype=dtype)
-        asked = rows[chosen]
+    def fill(part: slice) -> None:
+        out[:, part] = metric.block(asked, rows[part])
 
-        def fill(part: slice) -> None:
-            out[:, part] = metric.block(asked, rows[part])
-
-        native.run(fill, native.blocks(n, 512), n_jobs)
-        out[np.arange(len(chosen)), chosen] = 0
-        if np.isnan(out).any():
-            i, j = np.argwhere(np.isnan(out))[0]
-            i = int(chosen[i])
-            measured(rows, metric, slice(i, i + 1), slice(int(j), int(j) + 1))
-        return out
-
-    return Rows(n, keys, False, rows, metric)
+    run(fill, blocks(objects.n, 512))
+    out[np.arange(len(chosen)), chosen] = 0
+    defined(out, metric, chosen, np.arange(objects.n))
+    return out
 
 
-def _euclidean(rows: Array, metric: Metric, n_jobs: int | None) -> Rows:
+def _euclidean(objects: Objects, rows: Array) -> Rows:
     """Squares by differences, of vectors brought to a size at which squares keep their digits."""
     exponent = int(np.frexp(np.abs(rows).max(initial=0.0))[1])
     unit = 0 if abs(exponent) < 32 else exponent
     scaled = np.ascontiguousarray(np.ldexp(rows, -unit) if unit else rows)
 
     def keys(chosen: Array) -> Array:
-        return native.squared_distances(scaled[chosen], scaled, n_jobs)
+        return backend().squared_distances(scaled[chosen], scaled)
 
-    return Rows(len(rows), keys, True, rows, metric, unit)
+    return Rows(objects, keys, True, unit)
 
 
-def map_rows(Y: Any, n: int, n_jobs: int | None = None) -> Rows:
+def map_rows(Y: Any, n: int) -> Rows:
     """The objects on the map."""
     Y = checks.vectors(np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y, name="Y")
     if len(Y) != n:
         raise ValueError(
             f"Y places {len(Y)} objects, but X has {n}: row i of both must be the same object."
         )
-    return data_rows(Y, n_jobs=n_jobs)
+    return data_rows(Y)
 
 
 def chosen_rows(n: int, n_rows: int | None, random_state: Any = None) -> Array:
     """Rows to compare with all objects, ascending: all of few objects, a sample of many."""
     if n_rows is None:
-        most = min(MOST_ROWS, max(int(MOST_PAIRS / n), 256))
-        n_rows = n if n <= EXACT else most
+        most = min(MAX_SAMPLED_ROWS, max(int(MAX_COMPARED_PAIRS / n), 256))
+        n_rows = n if n <= MAX_OBJECTS_EXACT else most
     count = min(n, checks.integer(n_rows, "n_rows", 2))
     if count == n:
         return np.arange(n, dtype=np.int32)
@@ -131,5 +123,5 @@ def chosen_rows(n: int, n_rows: int | None, random_state: Any = None) -> Array:
 
 def blocks_of(chosen: Array, n: int) -> list[Array]:
     """The chosen rows in blocks whose distances to n objects fit in little memory."""
-    size = int(min(max(BLOCK // max(n, 1), 16), 512))
-    return [chosen[part] for part in native.blocks(len(chosen), size)]
+    size = int(min(max(MAX_BLOCK_DISTANCES // max(n, 1), 16), 512))
+    return [chosen[part] for part in blocks(len(chosen), size)]

@@ -1,8 +1,7 @@
-"""Does the method draw the same map again?
+"""Stability of a method's maps over seeds or bootstrap samples.
 
-Maps made with other seeds, or of other samples of the objects, are turned and scaled onto each
-other; what still differs is not in the data. Column-shuffled data, which have no structure, show
-how stable the method is without any.
+The maps are aligned by Procrustes analysis; what still differs is not determined by the data. Data
+with shuffled columns, which have no relations between columns, serve as the reference.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
 from lowdim.solvers.procrustes import procrustes
 
 ROUNDS = 10
@@ -24,15 +23,24 @@ ROUNDS = 10
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """How alike several maps of the same data are.
+    """Agreement of several maps of the same data.
 
-    score : 1 - squared distances of the maps from their average, as a share of the maps' squares:
-        1 if all are the same, near 0 if they have nothing in common.
-    spread : (n,) how far each object moves between maps (root of the mean square), as a share of
-        the map's own root mean square; NaN for an object in fewer than two maps.
-    mean : (n, p) the average map. maps : (runs, n, p) the aligned maps, NaN where an object is not.
-    null_score : the score on column-shuffled data; None where there was no null.
-    how : "seeds" or "bootstrap".
+    Attributes
+    ----------
+    score : float
+        1 - squared distances of the maps from their mean, as a share of their sum of squares: 1 if
+        all maps are the same, near 0 if they have nothing in common.
+    spread : ndarray of shape (n,)
+        Root mean square distance of each object from its mean place, as a share of the root mean
+        square of the map; NaN for an object in fewer than two maps.
+    mean : ndarray of shape (n, p)
+        The mean map.
+    maps : ndarray of shape (n_runs, n, p)
+        The aligned maps, NaN for objects that a map does not place.
+    null_score : float or None
+        The score on data with shuffled columns; None if that was not computed.
+    how : {"seeds", "bootstrap"}
+        What differs between the maps.
     """
 
     score: float
@@ -47,21 +55,21 @@ class Stability:
         text = f"Stability over {len(self.maps)} {what}: {self.score:.3f} (1 is the same map)."
         if self.how == "seeds" and self.score > 1 - 1e-9:
             return text + (
-                " The seed changes nothing here: how='bootstrap' asks whether other objects would."
+                " The seed changes nothing here: use how='bootstrap' to vary the objects."
             )
         if self.null_score is not None:
-            text += f" On column-shuffled data: {self.null_score:.3f}."
+            text += f" On data with shuffled columns: {self.null_score:.3f}."
             text += (
-                " The map is steadier than structureless data allow: what it shows is in the data."
+                " The map is more stable than that: what it shows is in the data."
                 if 1 - self.score < 0.5 * (1 - self.null_score)
-                else " Data without structure give maps that are as steady, so that the maps agree "
-                "is no evidence of structure."
+                else " Data without structure give maps that are as stable, so stability is no "
+                "evidence of structure."
             )
         if self.score < 0.5:
-            text += " The maps differ more than they agree: read nothing from a single one."
+            text += " The maps differ more than they agree: do not interpret a single one."
         moving = int(np.sum(self.spread > 0.5))
         if moving:
-            text += f" {moving:,} objects have no settled place (spread above half the map's size)."
+            text += f" {moving:,} objects have no stable place (spread above half the map's size)."
         return text
 
 
@@ -78,14 +86,38 @@ def stability(
 
     Parameters
     ----------
-    estimator : any estimator with `fit` and `embedding_`; it is cloned.
-    X : the data: vectors, or with an estimator of metric="precomputed" all dissimilarities.
-    n_runs : number of maps.
-    how : "seeds": all objects with different `random_state`; "bootstrap": the objects that a
-        bootstrap draw holds (about 63 % of them, each once), with one seed.
-    null : whether to do the same with every column of X shuffled on its own, to compare with;
-        left out for dissimilarities.
-    random_state : seed of the seeds, samples and shuffles.
+    estimator : estimator
+        Any estimator with `fit` and `embedding_`; it is cloned.
+    X : array-like
+        Vectors, or all dissimilarities for an estimator with `metric="precomputed"`.
+    n_runs : int, default=5
+        Number of maps.
+    how : {"seeds", "bootstrap"}, default="seeds"
+        "seeds": all objects, with different `random_state`; "bootstrap": the objects of a bootstrap
+        sample (about 63 % of them, each once), with one seed.
+    null : bool, default=True
+        Whether to compare with data in which every column is shuffled on its own; not available
+        for dissimilarities.
+    random_state : int, RandomState instance or None, optional
+        Seed of the seeds, samples and shuffles.
+
+    Returns
+    -------
+    Stability
+        The score, the spread of each object and the aligned maps.
+
+    Raises
+    ------
+    ValueError
+        If `how="seeds"` and the estimator has no `random_state`.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, t = lowdim.data.swiss_roll(200, random_state=0)
+    >>> found = lowdim.quality.stability(lowdim.PCA(2), X, how="bootstrap", random_state=0)
+    >>> found.score > 0.9
+    True
     """
     checks.choice(how, "how", ("seeds", "bootstrap"))
     count = checks.integer(n_runs, "n_runs", 2)
@@ -97,12 +129,12 @@ def stability(
     random = check_random_state(0 if random_state is None else random_state)
     metric = getattr(estimator, "metric", None)
     square = isinstance(metric, str) and metric == "precomputed"
-    data = X if hasattr(X, "tocsr") else checks.vectors(X)
+    data = X if is_sparse(X) else checks.vectors(X)
     n = data.shape[0]
-    everyone = np.arange(n)
+    all_objects = np.arange(n)
     seeds = random.randint(2**31 - 1, size=count)
     if how == "seeds":
-        groups = [everyone] * count
+        groups = [all_objects] * count
     else:
         groups = [np.unique(random.choice(n, n)) for _ in range(count)]
         seeds[:] = seeds[0]
@@ -132,7 +164,7 @@ def _fitted(estimator: Any, X: Any, groups: Sequence[Array], seeds: Array, squar
 
 
 def _aligned(maps: Array) -> tuple[float, Array, Array]:
-    """Turn and scale all maps onto their average: the score, the average and the maps."""
+    """Rotate and scale all maps to their mean: the score, the mean and the maps."""
     maps = maps.copy()
     placed = np.asarray(np.isfinite(maps).all(axis=2))
     target = int(placed.sum(axis=1).argmax())

@@ -1,7 +1,4 @@
-"""How the distances on the map follow those in the data.
-
-All pairs of up to 1,000 objects; of more, all pairs of 1,000 drawn at random.
-"""
+"""Measures by distances: all pairs of up to 1,000 objects, or of 1,000 drawn at random."""
 
 from __future__ import annotations
 
@@ -13,15 +10,24 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.backends import native
+from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.quality.rows import Rows, data_rows, map_rows, metric_rows
+from lowdim.quality.rows import Rows, data_rows, map_rows, rows_of
+from lowdim.runtime.scheduling import uses_threads
 
-MOST = 1000
+MAX_OBJECTS_PAIRED = 1000  # objects all of whose pairs are compared: half a million pairs
 
 
-class Shepard(NamedTuple):
-    """Pairs by ascending dissimilarity, as `lowdim.plot.shepard` takes them."""
+class ShepardDiagram(NamedTuple):
+    """Pairs by ascending dissimilarity, as `lowdim.plot.shepard` takes them.
+
+    Attributes
+    ----------
+    dissimilarities, distances : ndarray of shape (n_pairs,)
+        In the data and on the map.
+    disparities : ndarray of shape (n_pairs,)
+        The monotone function of the dissimilarities that is closest to the distances.
+    """
 
     dissimilarities: Array
     distances: Array
@@ -30,9 +36,16 @@ class Shepard(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Distances between the same objects in the data and on the map; measures as properties.
+    """Distances between the same objects in the data and on the map.
 
-    objects : those that were compared. data, map : their distances, both square matrices.
+    The measures are properties.
+
+    Attributes
+    ----------
+    objects : ndarray of shape (m,)
+        Row numbers of the objects that were compared.
+    data, map : ndarray of shape (m, m)
+        Their distances.
     """
 
     objects: Array
@@ -95,12 +108,12 @@ class Distances:
         size = float(np.sqrt((a**2).mean() * (b**2).mean()))
         return float(np.sqrt(max(float((a * b).mean()) / size, 0.0))) if size else 0.0
 
-    def shepard(self) -> Shepard:
+    def shepard(self) -> ShepardDiagram:
         """The Shepard diagram, with the best monotone relation as disparities."""
         given, found = self.pairs
         order = np.lexsort((found, given))
-        return Shepard(
-            given[order], found[order], native.isotonic(found[order], None, None, False, 1)
+        return ShepardDiagram(
+            given[order], found[order], backend().isotonic(found[order], None, None, False)
         )
 
 
@@ -124,9 +137,9 @@ def some_objects(n: int, most: int, random_state: Any = None) -> Array:
 
 def between(rows: Rows, chosen: Array) -> Array:
     """The distances between the chosen objects, in double precision."""
-    if rows.metric is None:
+    if not rows.objects.measured:
         return np.asarray(rows.distances(chosen)[:, chosen], dtype=np.float64)
-    part = metric_rows(rows.vectors[chosen], rows.metric, 1)
+    part = rows_of(rows.objects.subset(chosen))
     return np.asarray(part.distances(np.arange(len(chosen))), dtype=np.float64)
 
 
@@ -142,57 +155,218 @@ def distances_of(data: Rows, placed: Rows, objects: Array) -> Distances:
     return Distances(objects, between(data, objects), between(placed, objects))
 
 
+@uses_threads
 def compare_distances(
     X: Any,
     Y: Any,
     *,
     metric: Any = "euclidean",
     metric_params: dict[str, Any] | None = None,
-    n_objects: int = MOST,
+    n_objects: int = MAX_OBJECTS_PAIRED,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Distances:
-    """All measures by distances at once.
+    """Compute all measures by distances at once.
 
     Parameters
     ----------
-    X, Y, metric, metric_params : the data and the map, as in `compare_ranks`.
-    n_objects : all pairs among this many objects, drawn at random if there are more.
+    X : array-like
+        The data, or all dissimilarities with `metric="precomputed"`.
+    Y : array-like of shape (n, p)
+        The map.
+    metric : str or callable, default="euclidean"
+        How distances in the data are measured.
+    metric_params : dict, optional
+        Further arguments of the metric.
+    n_objects : int, default=1000
+        All pairs of this many objects are compared, drawn at random if there are more.
+    random_state : int, RandomState instance or None, optional
+        Seed of the sample.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    Distances
+        The distances, with the measures as properties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> found = quality.compare_distances(X, X[:, :2])
+    >>> round(found.stress_1, 3), round(found.spearman, 3)
+    (0.231, 0.846)
     """
-    data = data_rows(X, metric, metric_params, n_jobs)
-    placed = map_rows(Y, data.n, n_jobs)
+    data = data_rows(X, metric, metric_params)
+    placed = map_rows(Y, data.n)
     count = checks.integer(n_objects, "n_objects", 3)
     return distances_of(data, placed, some_objects(data.n, count, random_state))
 
 
 def stress_1(X: Any, Y: Any, **options: Any) -> float:
-    """Kruskal's (1964) stress-1, the map scaled to fit best: 0 at best, 1 at worst.
+    """Compute Kruskal's stress-1 of the map at its best scale.
 
-    `options` are those of `compare_distances`.
+    Parameters are those of `compare_distances`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, lower is better.
+
+    References
+    ----------
+    Kruskal, "Multidimensional scaling by optimizing goodness of fit to a nonmetric hypothesis",
+    Psychometrika 29, 1964.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> round(quality.stress_1(X, 2 * X), 3)
+    0.0
     """
     return compare_distances(X, Y, **options).stress_1
 
 
 def sammon_stress(X: Any, Y: Any, **options: Any) -> float:
-    """Sammon's (1969) stress, the map scaled to fit best: 0 at best, 1 at worst."""
+    """Compute Sammon's stress of the map at its best scale.
+
+    Parameters are those of `compare_distances`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, lower is better.
+
+    References
+    ----------
+    Sammon, "A nonlinear mapping for data structure analysis", IEEE Transactions on Computers 18,
+    1969.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> round(quality.sammon_stress(X, 2 * X), 3)
+    0.0
+    """
     return compare_distances(X, Y, **options).sammon_stress
 
 
 def spearman(X: Any, Y: Any, **options: Any) -> float:
-    """Rank correlation of the distances in the data and on the map."""
+    """Compute the rank correlation of the distances in the data and on the map.
+
+    Parameters are those of `compare_distances`.
+
+    Returns
+    -------
+    float
+        Between -1 and 1, higher is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> round(quality.spearman(X, 2 * X), 3)
+    1.0
+    """
     return compare_distances(X, Y, **options).spearman
 
 
+def spearman_far(X: Any, Y: Any, **options: Any) -> float:
+    """Compute the rank correlation of the half of the pairs that are farther apart in the data.
+
+    Parameters are those of `compare_distances`.
+
+    Returns
+    -------
+    float
+        Between -1 and 1, higher is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> round(quality.spearman_far(X, 2 * X), 3)
+    1.0
+    """
+    return compare_distances(X, Y, **options).spearman_far
+
+
 def distance_correlation(X: Any, Y: Any, **options: Any) -> float:
-    """Distance correlation of data and map (Székely, Rizzo and Bakirov 2007), 0 to 1."""
+    """Compute the distance correlation of data and map.
+
+    Parameters are those of `compare_distances`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, higher is better.
+
+    References
+    ----------
+    Székely, Rizzo and Bakirov, "Measuring and testing dependence by correlation of distances",
+    Annals of Statistics 35, 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> round(quality.distance_correlation(X, 2 * X), 3)
+    1.0
+    """
     return compare_distances(X, Y, **options).distance_correlation
 
 
 def residual_variance(X: Any, Y: Any, **options: Any) -> float:
-    """1 - R^2 between the distances in the data and on the map; 0 at best."""
+    """Compute 1 - R² of the distances in the data and on the map.
+
+    Parameters are those of `compare_distances`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, lower is better.
+
+    References
+    ----------
+    Tenenbaum, de Silva and Langford, "A global geometric framework for nonlinear dimensionality
+    reduction", Science 290, 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> round(quality.residual_variance(X, 2 * X), 3)
+    0.0
+    """
     return compare_distances(X, Y, **options).residual_variance
 
 
-def shepard(X: Any, Y: Any, **options: Any) -> Shepard:
-    """Dissimilarities, distances and disparities of pairs, for `lowdim.plot.shepard`."""
+def shepard(X: Any, Y: Any, **options: Any) -> ShepardDiagram:
+    """Compute the pairs of a Shepard diagram, for `lowdim.plot.shepard`.
+
+    Parameters are those of `compare_distances`.
+
+    Returns
+    -------
+    ShepardDiagram
+        Dissimilarities, distances and disparities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> len(quality.shepard(X, X[:, :2]).distances)
+    1225
+    """
     return compare_distances(X, Y, **options).shepard()

@@ -30,19 +30,17 @@ def measured(rows: Any, metric: Metric, left: slice, right: slice) -> Array:
 
 
 def defined(
-    block: Array, metric: Metric, first: Array | None, second: Array, offset: int = 0
+    block: Array, metric: Metric, first: Array, second: Array, *, new: bool = False
 ) -> None:
     """Raise where a block of distances holds NaN.
 
-    `first` and `second` number the objects of its rows and columns; without `first`, the rows are
-    new objects, numbered from `offset`.
+    `first` and `second` are the numbers of the objects of its rows and columns; `new` says that
+    those of the rows are new objects, numbered by their rows in the user's X.
     """
     unknown = np.isnan(block)
     if unknown.any():
         i, j = np.argwhere(unknown)[0]
-        one = f"row {i + offset} of X and training object"
-        if first is not None:
-            one = f"objects {first[i]} and"
+        one = f"row {first[i]} of X and training object" if new else f"objects {first[i]} and"
         raise ValueError(
             f"metric={metric.name!r} gives NaN for {one} {second[j]}. Remove such objects, or "
             "choose a metric that is defined for them."

@@ -11,11 +11,12 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.runtime import memory
-from lowdim.runtime.scheduling import blocks, run, running
+from lowdim.runtime.scheduling import blocks, run, uses_threads
 
 PATH_METHODS = ("auto", "FW", "D")
 
 
+@uses_threads
 def geodesics(
     graph: Any,
     sources: Array | None = None,
@@ -52,8 +53,7 @@ def geodesics(
     >>> lowdim.geodesics(graph.adjacency(), sources=[0])
     array([[0., 1., 3., 6.]])
     """
-    with running(n_jobs):
-        return shortest_path_lengths(graph, sources, path_method)
+    return shortest_path_lengths(graph, sources, path_method)
 
 
 def shortest_path_lengths(

@@ -12,7 +12,7 @@ from lowdim.relations.graph import NeighborGraph, fingerprint
 from lowdim.relations.metrics import Metric, resolve_metric
 from lowdim.relations.precomputed import check_k, precomputed_graph
 from lowdim.relations.search import nearest, query, tree_fits, within
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.scheduling import uses_threads
 
 METHODS = ("auto", "exact", "approximate")
 SEED = 0  # of the sample and the cells, unless told otherwise
@@ -20,6 +20,7 @@ EXACT_UP_TO = 10_000  # objects that "auto" compares all with all
 BLOCKS_UP_TO = 30_000  # the same for metrics measured in blocks: fast, while their cells are not
 
 
+@uses_threads
 def neighbors(
     X: Any,
     k: int | None = None,
@@ -89,12 +90,10 @@ def neighbors(
     if k is None and radius is None:
         k = 15
     if isinstance(metric, str) and metric == "precomputed":
-        with running(n_jobs):
-            return precomputed_graph(X, k, radius)
-    with running(n_jobs):
-        found, rows = resolve_metric(metric, metric_params, X)
-        seed = index_seed(random_state)
-        return neighbor_graph(rows, found, k, radius, method=method, recall=recall, seed=seed)
+        return precomputed_graph(X, k, radius)
+    found, rows = resolve_metric(metric, metric_params, X)
+    seed = index_seed(random_state)
+    return neighbor_graph(rows, found, k, radius, method=method, recall=recall, seed=seed)
 
 
 def index_seed(random_state: Any) -> int:

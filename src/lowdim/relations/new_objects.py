@@ -47,22 +47,38 @@ class NewObjects(Protocol):
 
 
 class MeasuredNewObjects:
-    """Rows that are measured against those of the training objects."""
+    """Rows that are measured against those of the training objects.
 
-    def __init__(self, rows: Any, known: MeasuredObjects) -> None:
+    `numbers` are the rows' numbers in the user's X and `known_numbers` those of the training
+    objects, for error messages; the first n unless given.
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        known: MeasuredObjects,
+        numbers: Array | None = None,
+        known_numbers: Array | None = None,
+    ) -> None:
         if rows.dtype.kind == "f" and known.rows.dtype.kind == "f":
             rows = rows.astype(known.rows.dtype, copy=False)
         self.rows, self.known, self.n = rows, known, rows.shape[0]
+        self.numbers = np.arange(self.n) if numbers is None else numbers
+        self.known_numbers = np.arange(known.n) if known_numbers is None else known_numbers
 
     def subset(self, rows: Any) -> MeasuredNewObjects:
-        return MeasuredNewObjects(self.rows[rows], self.known)
+        return MeasuredNewObjects(
+            self.rows[rows], self.known, self.numbers[rows], self.known_numbers
+        )
 
     def among(self, known: Array) -> MeasuredNewObjects:
-        return MeasuredNewObjects(self.rows, self.known.subset(known))
+        return MeasuredNewObjects(
+            self.rows, self.known.subset(known), self.numbers, self.known_numbers[known]
+        )
 
     def distances(self) -> Array:
         D = cross_distances(self.rows, self.known.rows, self.known.metric)
-        defined(D, self.known.metric, None, np.arange(self.known.n))
+        defined(D, self.known.metric, self.numbers, self.known_numbers, new=True)
         return D
 
     def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:

@@ -68,10 +68,13 @@ class PivotIndex:
             D[np.isnan(D)] = np.inf  # the comparison with the members reports it
             heaps = backend().heaps(len(own), k, distances.dtype)
             p = self.probes
+            new = bool((own < 0).all())
+            numbers = np.arange(part.start, part.stop) if new else self.order[own]
             short = np.arange(len(own))
             while len(short):  # cells may hold too few objects: then four times as many are visited
                 heaps.clear(short)
-                self._visit(asked, own, backend().smallest(D[short], p)[0], short, heaps)
+                cells = backend().smallest(D[short], p)[0]
+                self._visit(asked, own, numbers, cells, short, heaps, new)
                 full = p == len(self.pivots)
                 p = min(4 * p, len(self.pivots))
                 short = short[:0] if full else heaps.incomplete()
@@ -85,9 +88,19 @@ class PivotIndex:
         return indices, distances
 
     def _visit(
-        self, queries: Any, selves: Array, cells: Array, asking: Array, heaps: Heaps
+        self,
+        queries: Any,
+        selves: Array,
+        numbers: Array,
+        cells: Array,
+        asking: Array,
+        heaps: Heaps,
+        new: bool,
     ) -> None:
-        """Offer the objects of the asking queries' cells to their heaps."""
+        """Offer the objects of the asking queries' cells to their heaps.
+
+        `numbers` are the queries' numbers, and `new` says that they are new objects, for errors.
+        """
         order = np.argsort(cells, axis=None, kind="stable")
         visitors = asking[order // cells.shape[1]]
         visited, first = np.unique(cells.ravel()[order], return_index=True)
@@ -99,7 +112,7 @@ class PivotIndex:
             inside = np.flatnonzero((selves[mine] >= begin) & (selves[mine] < end))
             itself = (inside, selves[mine][inside] - begin)
             tile[itself] = 0  # whatever the metric says
-            defined(tile, self.metric, None, members)
+            defined(tile, self.metric, numbers[mine], members, new=new)
             tile[itself] = np.nan  # is never nearer
             heaps.offer(tile, (None, int(begin)), rows=mine)
 

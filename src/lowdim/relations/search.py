@@ -48,7 +48,8 @@ def query(points: Any, queries: Any, k: int, metric: Metric) -> tuple[Array, Arr
         heaps = backend().heaps(rows.stop - rows.start, k, out_d.dtype)
         for part in blocks(points.shape[0], BLOCK):
             block = np.ascontiguousarray(metric.block(queries[rows], points[part]), out_d.dtype)
-            defined(block, metric, None, np.arange(part.start, part.stop), rows.start)
+            asked, known = (np.arange(side.start, side.stop) for side in (rows, part))
+            defined(block, metric, asked, known, new=True)
             heaps.offer(block, (None, part.start))
         out_i[rows], out_d[rows] = heaps.sorted()
 

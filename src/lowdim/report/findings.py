@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.quality.measures import MEASURES
 
 
 @dataclass(frozen=True)
@@ -86,54 +87,34 @@ class Findings:
     no_structure: bool = False
 
 
-def findings_of(report: Any, placed: Array) -> Findings:
+def findings_of(assessment: Any, placed: Array) -> Findings:
     """The findings of `lowdim.quality.assess`; `placed` tells which objects the map places."""
     torn, false = np.full((2, len(placed)), np.nan)
-    rows = np.flatnonzero(placed)[report.errors.rows]
-    torn[rows], false[rows] = report.errors.torn, report.errors.false
+    rows = np.flatnonzero(placed)[assessment.errors.rows]
+    torn[rows], false[rows] = assessment.errors.torn, assessment.errors.false
     return Findings(
-        verdict=report.verdict,
-        warnings=report.warnings,
-        measures=_measures(report),
-        rnx=(report.rnx.K, report.rnx.values),
-        shepard=report.shepard,
+        verdict=assessment.verdict,
+        warnings=assessment.warnings,
+        measures=_measures(assessment),
+        rnx=(assessment.rnx.K, assessment.rnx.values),
+        shepard=assessment.shepard,
         torn=torn,
         false=false,
-        no_structure=report.structure is not None and report.structure.kind == "none",
-        data=(f"Intrinsic dimension of the data: {report.dimension}.",),
+        no_structure=assessment.structure is not None and assessment.structure.kind == "none",
+        data=(f"Intrinsic dimension of the data: {assessment.dimension}.",),
     )
 
 
-def _measures(report: Any) -> dict[str, Measure]:
-    k = report.n_neighbors
-    up, down = "higher", "lower"
-    rows: list[tuple[str, float, str, str, str]] = [
-        ("area under R_NX", report.auc, up, "0 by chance, 1 at best", "neighbours at all scales"),
-        ("trustworthiness", report.trustworthiness, up, f"are the {k} nearest real?", ""),
-        ("continuity", report.continuity, up, f"do the {k} nearest stay together?", ""),
-        ("kept", report.preservation, up, f"share of the {k} nearest kept", "close neighbours"),
-        ("local Q", report.q_local, up, f"neighbourhoods up to {report.K_max:,}", ""),
-        ("global Q", report.q_global, up, f"neighbourhoods from {report.K_max:,} on", ""),
-        (
-            "rank correlation",
-            report.spearman,
-            up,
-            "of the distances (Spearman)",
-            "straight-line distances",
-        ),
-        ("stress-1", report.stress_1, down, "distances at the best scale; 0 at best", ""),
-    ]
-    if report.geodesic is not None:
-        meaning = "of the distances with those along the data's neighbour graph (Spearman)"
-        rows.insert(7, ("along the data", report.geodesic, up, meaning, "distances along the data"))
-    if report.labels is not None:
-        name = f"{k}-NN {'accuracy' if report.labels.kind == 'accuracy' else 'R²'}"
-        meaning = f"labels from neighbours on the map; in the data {float(report.labels.data):.3f}"
-        rows.append((name, report.labels.map, up, meaning, "the labels"))
-        if report.labels.silhouette_map is not None:
-            meaning = f"of the labels; in the data {report.labels.silhouette_data:.3f}"
-            rows.append(("silhouette", report.labels.silhouette_map, up, meaning, ""))
+def _measures(assessment: Any) -> dict[str, Measure]:
+    """The measures that comparisons show, by label."""
     return {
-        name: Measure(float(value), getattr(value, "margin", 0.0), better, meaning, headline)
-        for name, value, better, meaning, headline in rows
+        measure.label: Measure(
+            float(value),
+            getattr(value, "margin", 0.0),
+            measure.better,
+            assessment.meaning(measure),
+            measure.good_for,
+        )
+        for measure in MEASURES
+        if measure.compared and (value := assessment.measures.get(measure.name)) is not None
     }

@@ -6,6 +6,8 @@ import logging
 import os
 import sys
 
+from lowdim.runtime.context import current
+
 logger = logging.getLogger("lowdim")
 
 _WORTH_SAYING = 256 * 1024**2
@@ -30,7 +32,17 @@ def readable(n_bytes: float) -> str:
 
 
 def claim(n_bytes: int, what: str, instead: str) -> None:
-    """Say what a large array will take, or raise MemoryError when there is not that much."""
+    """Log what a large array will take, or raise MemoryError when there is not that much.
+
+    There is as much as the computation was given (see `lowdim.compute`), and what the machine has
+    free.
+    """
+    allowed = current().memory
+    if allowed is not None and n_bytes > allowed:
+        raise MemoryError(
+            f"{what} needs {readable(n_bytes)}, but the computation may take {readable(allowed)} "
+            f"of memory (set by lowdim.compute or LOWDIM_MEMORY). {instead}"
+        )
     if n_bytes < _WORTH_SAYING:
         return
     available = available_bytes()

@@ -11,12 +11,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from lowdim.runtime.context import current, n_threads, using, with_threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 BLOCK_ROWS = 256  # rows of a dense matrix handled at once
 
@@ -25,7 +27,7 @@ class _BlasHold:
     """Holds BLAS to one thread while any caller is inside; nested and concurrent use is allowed."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.depth = 0
         self.libraries: list[Any] = []
         self.before: list[int] = []
@@ -57,7 +59,6 @@ class _BlasHold:
 
     def forget_other_threads(self, inside: int) -> None:
         """After a fork, in the child: only the forking thread goes on, `inside` contexts deep."""
-        self.lock = threading.Lock()
         if self.depth > 0 and inside == 0:
             self._set(self.before)
         self.depth = inside
@@ -78,10 +79,18 @@ def blas_on_one_thread() -> Iterator[None]:
             _inside.depth -= 1
 
 
+def _after_fork_in_child() -> None:
+    _hold.lock = threading.RLock()  # the one from before belongs to the parent's thread
+    _hold.forget_other_threads(getattr(_inside, "depth", 0))
+
+
 if hasattr(os, "register_at_fork"):
-    # The lock may be held by a thread that does not exist in the child.
+    # A fork waits until no other thread is changing the hold: a child that inherited half a change
+    # could not tell what there is to restore.
     os.register_at_fork(
-        after_in_child=lambda: _hold.forget_other_threads(getattr(_inside, "depth", 0))
+        before=lambda: _hold.lock.acquire(),
+        after_in_parent=lambda: _hold.lock.release(),
+        after_in_child=_after_fork_in_child,
     )
 
 
@@ -90,6 +99,17 @@ def running(n_jobs: int | None) -> Iterator[None]:
     """The computation of one public call: `n_jobs` threads, and BLAS held to one."""
     with using(with_threads(n_threads(n_jobs))), blas_on_one_thread():
         yield
+
+
+def uses_threads(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Make a public function run on the threads that its keyword argument `n_jobs` asks for."""
+
+    @wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        with running(kwargs.get("n_jobs")):  # type: ignore[arg-type]  # checked there
+            return function(*args, **kwargs)
+
+    return call
 
 
 def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

@@ -63,6 +63,7 @@ class Layout:
         self.rank[self.order] = np.arange(n, dtype=np.int32)
         weights = graph.astype(start.dtype, copy=False)
         self.arcs = backend().layout_arcs(weights, self.rank)
+        self.n_arcs = int(weights.nnz)
         self.total = float(weights.data.sum(dtype=np.float64))
         self.Y = np.ascontiguousarray(start[self.order])
         self.velocity = np.zeros_like(self.Y)
@@ -134,7 +135,7 @@ class Layout:
 
 def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
     """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
-    size = max(len(layout.arcs.weights), 1)
+    size = max(layout.n_arcs, 1)
     at_once = 1 if monitor.wants_loss else int(np.clip(AT_ONCE / size, 1, 50))
     with monitor:
         while layout.epoch < layout.n_epochs:

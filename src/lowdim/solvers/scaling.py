@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.matrices.gram import negative_share, squared_means
+from lowdim.matrices.gram import gram_operator, negative_share, squared_means
 from lowdim.matrices.operators import Operator
 from lowdim.solvers.spectral import fix_signs, spectrum_size, top_eigenpairs
 
@@ -44,6 +44,22 @@ def classical_scaling(
         share = float(np.clip((size - trace) / 2 / size, 0, 1)) if size > 0 else 0.0
         share = 0.0 if share < 1e-9 else share
     return Scaling(np.maximum(found.values, 0), found.vectors, share)
+
+
+def scale_distances(
+    D: Array, k: int, *, solver: str = "auto", tol: float = 0.0, max_iter: int | None = None
+) -> Scaling:
+    """Classical scaling of a matrix of distances to k dimensions."""
+    trace = float(squared_means(D).mean()) / 2 * len(D)
+    return classical_scaling(
+        gram_operator(D), k, trace=trace, solver=solver, tol=tol, max_iter=max_iter
+    )
+
+
+def leading_count(values: Array, share: float, total: float) -> int:
+    """The fewest leading values, none of them negative, that hold a share of a total."""
+    part = np.cumsum(values) / total if total > 0 else np.ones(len(values))
+    return min(len(values), int(np.searchsorted(part, share * (1 - 1e-12))) + 1)
 
 
 def pivoted_cholesky_scaling(D: Array, k: int) -> Scaling:

@@ -1,0 +1,40 @@
+// Convolution of a field on a grid.
+#include "lowdim/convolution.hpp"
+
+#include "checks.hpp"
+
+namespace lowdim {
+namespace {
+
+template <class T>
+void bind(nb::module_& m, const char* name) {
+    nb::class_<Convolution<T>>(m, name)
+        .def(
+            "__init__",
+            [](Convolution<T>* self, In2<T> transform, int64_t columns) {
+                expect(int64_t(transform.shape(1)) == columns / 2 + 1 && columns % 2 == 0,
+                       "transform must be (rows, columns / 2 + 1), columns even");
+                new (self) Convolution<T>(int64_t(transform.shape(0)), columns, transform.data());
+            },
+            "transform"_array, "columns"_a)
+        .def(
+            "apply",
+            [](Convolution<T>& self, Out2<T> field, int n_threads) {
+                expect(2 * int64_t(field.shape(0)) <= self.rows() &&
+                           2 * int64_t(field.shape(1)) <= self.columns(),
+                       "the field may fill half of the padded lengths");
+                nb::gil_scoped_release released;
+                self.apply(field.data(), int64_t(field.shape(0)), int64_t(field.shape(1)),
+                           n_threads);
+            },
+            "field"_array, "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_convolution(nb::module_& m) {
+    bind<float>(m, "Convolution32");
+    bind<double>(m, "Convolution64");
+}
+
+}  // namespace lowdim

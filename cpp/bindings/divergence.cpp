@@ -1,0 +1,71 @@
+// Divergences between the neighbourhoods of the data and of a map.
+#include "lowdim/divergence.hpp"
+
+#include <nanobind/stl/pair.h>
+
+#include "checks.hpp"
+
+namespace lowdim {
+namespace {
+
+Mixture mixture_of(const In2<double>& precisions, double trade_off) {
+    const size_t scales = precisions.shape(1);
+    expect(scales >= 1 && scales <= size_t(kMaxScales), "there must be one to 48 scales");
+    for (size_t k = 0; k < precisions.size(); ++k) {
+        const double value = precisions.data()[k];
+        const double before = k % scales > 0 ? precisions.data()[k - 1] : 0.0;
+        expect(value >= before, "precisions must be positive and ascend");
+    }
+    return {int(scales), trade_off};
+}
+
+template <class T>
+void bind(nb::module_& m) {
+    m.def(
+        "divergence_gradient",
+        [](In2<T> costs, In2<double> precisions, double trade_off, In2<double> transposed,
+           Out2<double> gradient, int n_threads) {
+            const size_t n = gradient.shape(0), dim = gradient.shape(1);
+            expect(n >= 2 && has_shape(costs, n, n - 1) && precisions.shape(0) == n &&
+                       has_shape(transposed, dim, n),
+                   "costs must be (n, n - 1), precisions (n, scales), transposed (dim, n) and "
+                   "gradient (n, dim)");
+            const Mixture mixture = mixture_of(precisions, trade_off);
+            return unlocked([&] {
+                double sums[2];
+                divergence_gradient<T>(costs.data(), precisions.data(), transposed.data(),
+                                       int64_t(n), int(dim), mixture, n_threads, gradient.data(),
+                                       sums);
+                return std::pair(sums[0], sums[1]);
+            });
+        },
+        "costs"_array, "precisions"_array, "trade_off"_a, "transposed"_array, "gradient"_array,
+        "n_threads"_a);
+    m.def(
+        "place_by_divergence",
+        [](In2<T> costs, In2<double> precisions, double trade_off, In2<double> transposed,
+           In3<double> starts, Out2<double> y, int max_iter, double tol, int n_threads) {
+            const size_t n_new = y.shape(0), dim = y.shape(1), n = transposed.shape(1);
+            expect(n >= 1 && has_shape(costs, n_new, n) && precisions.shape(0) == n_new &&
+                       transposed.shape(0) == dim && starts.shape(1) >= 1 &&
+                       has_shape(starts, n_new, starts.shape(1), dim),
+                   "costs must be (new, n), precisions (new, scales), transposed (dim, n), starts "
+                   "(new, starts, dim) and y (new, dim)");
+            const Mixture mixture = mixture_of(precisions, trade_off);
+            nb::gil_scoped_release released;
+            place_by_divergence<T>(costs.data(), precisions.data(), int64_t(n_new),
+                                   transposed.data(), int64_t(n), int(dim), mixture, starts.data(),
+                                   int64_t(starts.shape(1)), max_iter, tol, n_threads, y.data());
+        },
+        "costs"_array, "precisions"_array, "trade_off"_a, "transposed"_array, "starts"_array,
+        "y"_array, "max_iter"_a, "tol"_a, "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_divergence(nb::module_& m) {
+    bind<float>(m);
+    bind<double>(m);
+}
+
+}  // namespace lowdim

@@ -1,0 +1,52 @@
+// Undirected graphs from directed ones, and the breadth of a graph.
+#include "lowdim/graph.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "checks.hpp"
+
+namespace lowdim {
+namespace {
+
+Symmetry symmetry_of(const std::string& how) {
+    if (how == "union") return Symmetry::kUnion;
+    if (how == "mutual") return Symmetry::kMutual;
+    if (how == "mean") return Symmetry::kMean;
+    expect(how == "half-sum", "how must be union, mutual, mean or half-sum");
+    return Symmetry::kHalfSum;
+}
+
+template <class T>
+void bind_symmetrize(nb::module_& m) {
+    m.def(
+        "symmetrize",
+        [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, const std::string& how,
+           int n_threads) {
+            const Graph<T> g = checked_graph<T>(indptr, indices, data);
+            const Symmetry symmetry = symmetry_of(how);
+            return to_numpy(unlocked([&] {
+                return symmetrize<T>(g.n, g.indptr, g.indices, g.weights, symmetry, n_threads);
+            }));
+        },
+        "indptr"_array, "indices"_array, "data"_array, "how"_a, "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& m) {
+    bind_symmetrize<float>(m);
+    bind_symmetrize<double>(m);
+    m.def(
+        "level_structure",
+        [](In1<int64_t> indptr, In1<int32_t> indices) {
+            const int64_t n = check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1);
+            nb::gil_scoped_release released;
+            return level_structure(n, indptr.data(), indices.data());
+        },
+        "indptr"_array, "indices"_array);
+}
+
+}  // namespace lowdim

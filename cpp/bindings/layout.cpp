@@ -1,0 +1,106 @@
+// Layouts of weighted graphs.
+#include "lowdim/layout.hpp"
+
+#include "checks.hpp"
+
+namespace lowdim {
+namespace {
+
+template <class T>
+VertexGroups<T> checked_groups(const In1<int32_t>& members, const In1<int64_t>& starts,
+                               const In1<int32_t>& targets, const In1<T>& weights, int64_t n,
+                               int64_t n_targets) {
+    const auto n_groups = int64_t(starts.shape(0)) - 1;
+    expect(n_groups >= 0 && has_shape(members, n_groups * kGroupSize),
+           "members must have as many groups as starts");
+    expect(starts.data()[0] == 0, "starts must begin at 0");
+    expect(std::is_sorted(starts.data(), starts.data() + n_groups + 1), "starts must not decrease");
+    const int64_t size = starts.data()[n_groups] * kGroupSize;
+    expect(has_shape(targets, size) && has_shape(weights, size),
+           "targets and weights must have one entry per arc");
+    expect_range(members, -1, n, "members and targets must lie in [0, n)");
+    expect_range(targets, 0, n_targets, "members and targets must lie in [0, n)");
+    return {n_groups, members.data(), starts.data(), targets.data(), weights.data()};
+}
+
+template <class T>
+void bind(nb::module_& m) {
+    m.def(
+        "layout_arcs",
+        [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In1<int32_t> rank,
+           int64_t n_targets) {
+            const auto n = int64_t(rank.shape(0));
+            const bool among = n_targets < 0;
+            expect(has_shape(indptr, n + 1), "rank must have one entry per vertex");
+            check_csr(indptr, indices, data, among ? n : n_targets);
+            expect_permutation(rank, n, "rank must be a permutation");
+            OwnedVertexGroups<T> out = unlocked([&] {
+                return group_vertices<T>(n, indptr.data(), indices.data(), data.data(), rank.data(),
+                                         among);
+            });
+            return nb::make_tuple(to_numpy(std::move(out.members)), to_numpy(std::move(out.starts)),
+                                  to_numpy(std::move(out.targets)),
+                                  to_numpy(std::move(out.weights)));
+        },
+        "indptr"_array, "indices"_array, "data"_array, "rank"_array, "n_targets"_a);
+    m.def(
+        "layout_epochs",
+        [](In1<int32_t> members, In1<int64_t> starts, In1<int32_t> targets, In1<T> weights,
+           Out2<T> y, Out2<T> velocity, In2<T> fixed, nb::tuple curve, nb::tuple rates, int draws,
+           nb::tuple epochs, uint32_t seed, In1<T> by_radius, In1<T> by_mass, bool loss,
+           int n_threads) {
+            const auto n = int64_t(y.shape(0)), dim = int64_t(y.shape(1));
+            const bool among = fixed.shape(0) == 0, dense = by_radius.shape(0) > 0;
+            const int64_t n_fixed = among ? n : int64_t(fixed.shape(0));
+            const VertexGroups<T> graph =
+                checked_groups<T>(members, starts, targets, weights, n, n_fixed);
+            expect(same_shape(velocity, y), "velocity must have the shape of y");
+            expect(among || int64_t(fixed.shape(1)) == dim, "fixed must have the columns of y");
+            expect(!dense || (among && has_shape(by_radius, n) && has_shape(by_mass, n)),
+                   "by_radius and by_mass must have one entry per vertex");
+            expect(draws >= 0 && dim >= 1, "draws must not be negative");
+            expect(n_fixed * dim <= INT32_MAX, "the map must have fewer than 2^31 coordinates");
+            const UmapCurve law{nb::cast<double>(curve[0]), nb::cast<double>(curve[1])};
+            LayoutStep<T> step{};
+            step.repulsion = nb::cast<double>(rates[2]);
+            step.fixed = among ? nullptr : fixed.data();
+            step.n_fixed = n_fixed;
+            step.draws = draws;
+            step.stride = among ? kVertexStride : 0u;
+            step.by_radius = dense ? by_radius.data() : nullptr;
+            step.by_mass = dense ? by_mass.data() : nullptr;
+            const LayoutRun run{nb::cast<int64_t>(epochs[0]), nb::cast<int64_t>(epochs[1]),
+                                nb::cast<int64_t>(epochs[2]), nb::cast<double>(rates[0]),
+                                nb::cast<double>(rates[1]),   seed};
+            nb::gil_scoped_release released;
+            return layout_epochs(graph, law, step, run, y.data(), velocity.data(), n, int(dim),
+                                 loss, n_threads);
+        },
+        "members"_array, "starts"_array, "targets"_array, "weights"_array, "y"_array,
+        "velocity"_array, "fixed"_array, "curve"_a, "rates"_a, "draws"_a, "epochs"_a, "seed"_a,
+        "by_radius"_array, "by_mass"_array, "loss"_a, "n_threads"_a);
+    m.def(
+        "layout_radii",
+        [](In1<int32_t> members, In1<int64_t> starts, In1<int32_t> targets, In1<T> weights,
+           In2<T> y, double a, double b, Out1<T> mass, Out1<T> spread, int n_threads) {
+            const auto n = int64_t(y.shape(0));
+            const VertexGroups<T> graph =
+                checked_groups<T>(members, starts, targets, weights, n, n);
+            expect(has_shape(mass, n) && has_shape(spread, n),
+                   "mass and spread must have one entry per vertex");
+            nb::gil_scoped_release released;
+            layout_radii(graph, UmapCurve{a, b}, y.data(), int(y.shape(1)), n_threads, mass.data(),
+                         spread.data());
+        },
+        "members"_array, "starts"_array, "targets"_array, "weights"_array, "y"_array, "a"_a, "b"_a,
+        "mass"_array, "spread"_array, "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_layout(nb::module_& m) {
+    bind<float>(m);
+    bind<double>(m);
+}
+
+}  // namespace lowdim

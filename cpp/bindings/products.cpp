@@ -1,0 +1,47 @@
+// Products of a matrix with a few columns.
+#include "checks.hpp"
+#include "lowdim/kernels.hpp"
+#include "lowdim/parallel.hpp"
+
+namespace lowdim {
+namespace {
+
+template <class T>
+void bind(nb::module_& m) {
+    m.def(
+        "spmm",
+        [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In2<T> x, Out2<T> y,
+           int n_threads) {
+            const int64_t n = check_csr(indptr, indices, data, int64_t(x.shape(0)));
+            expect(has_shape(y, n, x.shape(1)), "x and y must match");
+            nb::gil_scoped_release released;
+            parallel_ranges(n, 2048, n_threads, [&](int64_t begin, int64_t end, int) {
+                kernels<T>().spmm(indptr.data(), indices.data(), data.data(), x.data(), y.data(),
+                                  begin, end, int(x.shape(1)));
+            });
+        },
+        "indptr"_array, "indices"_array, "data"_array, "x"_array, "y"_array, "n_threads"_a);
+    m.def(
+        "narrow_matmul",
+        [](In2<T> a, In2<T> x, Out2<T> y, bool squared, int n_threads) {
+            expect(a.shape(1) == x.shape(1) && has_shape(y, a.shape(0), x.shape(0)),
+                   "a must be (n, m), x (width, m) and y (n, width)");
+            const auto kernel = squared ? kernels<T>().squared_matmul : kernels<T>().matmul;
+            nb::gil_scoped_release released;
+            parallel_ranges(int64_t(a.shape(0)), 64, n_threads,
+                            [&](int64_t begin, int64_t end, int) {
+                                kernel(a.data(), int64_t(a.shape(1)), x.data(), y.data(), begin,
+                                       end, int(x.shape(0)));
+                            });
+        },
+        "a"_array, "x"_array, "y"_array, "squared"_a, "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_products(nb::module_& m) {
+    bind<float>(m);
+    bind<double>(m);
+}
+
+}  // namespace lowdim

@@ -1,0 +1,123 @@
+#include "lowdim/graph.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "graphs.hpp"
+#include "testing.hpp"
+
+using namespace lowdim;
+using namespace testing;
+
+namespace {
+
+TEST_FLOATS(transpose_and_symmetrize) {
+    for (int n : {0, 1, 2, 30}) {
+        Random random(uint32_t(n) + 5);
+        std::vector<Arc<T>> arcs;
+        const size_t cells = size_t(n) * size_t(n);
+        std::vector<char> known(cells, 0);
+        std::vector<T> value(cells, T(0));
+        for (int trial = 0; trial < 5 * n; ++trial) {  // no arc twice, loops and zeros among them
+            const int i = random.whole(0, n - 1), j = random.whole(0, n - 1);
+            if (known[size_t(i * n + j)]) continue;
+            known[size_t(i * n + j)] = 1;
+            value[size_t(i * n + j)] = T(random.whole(0, 3));
+            arcs.push_back({i, j, value[size_t(i * n + j)]});
+        }
+        const Csr<T> csr = from_arcs(n, arcs);
+        const Csr<T> flipped =
+            transpose<T>(n, csr.indptr.data(), csr.indices.data(), csr.data.data());
+        CHECK_EQUAL(flipped.indices.size(), arcs.size());
+        for (int i = 0; i < n; ++i) {
+            size_t place = size_t(flipped.indptr[size_t(i)]);
+            for (int j = 0; j < n; ++j)
+                if (known[size_t(j * n + i)]) {
+                    CHECK_EQUAL(flipped.indices[place], j);
+                    CHECK_EQUAL(flipped.data[place], value[size_t(j * n + i)]);
+                    ++place;
+                }
+            CHECK_EQUAL(place, size_t(flipped.indptr[size_t(i) + 1]));
+        }
+
+        for (Symmetry how :
+             {Symmetry::kUnion, Symmetry::kMutual, Symmetry::kMean, Symmetry::kHalfSum}) {
+            const Csr<T> out =
+                symmetrize<T>(n, csr.indptr.data(), csr.indices.data(), csr.data.data(), how, 2);
+            Csr<T> naive;
+            naive.indptr.push_back(0);
+            for (int i = 0; i < n; ++i) {
+                for (int j = 0; j < n; ++j) {
+                    const bool there = known[size_t(i * n + j)], back = known[size_t(j * n + i)];
+                    if (how == Symmetry::kMutual ? !(there && back) : !(there || back)) continue;
+                    const T a = value[size_t(i * n + j)], b = value[size_t(j * n + i)];
+                    const T one = there ? a : b;
+                    T result = one;
+                    if (there && back)
+                        result = how == Symmetry::kUnion || how == Symmetry::kMutual
+                                     ? std::min(a, b)
+                                     : (a + b) / 2;
+                    else if (how == Symmetry::kHalfSum)
+                        result = one / 2;
+                    naive.indices.push_back(j);
+                    naive.data.push_back(result);
+                }
+                naive.indptr.push_back(int64_t(naive.indices.size()));
+            }
+            CHECK_EQUAL(out.indptr, naive.indptr);
+            CHECK_EQUAL(out.indices, naive.indices);
+            CHECK_SAME_BITS(out.data, naive.data);
+        }
+    }
+    Csr<T> ring;  // more rows than a chunk holds
+    const int32_t n = 9000;
+    Random random(6);
+    for (int32_t i = 0; i < n; ++i) {
+        ring.indptr.push_back(2 * i);
+        ring.indices.insert(ring.indices.end(), {(i + 17) % n, (i + 1) % n});
+        ring.data.insert(ring.data.end(), {T(random.real()), T(random.real())});
+    }
+    ring.indptr.push_back(2 * n);
+    const Graph<T> g = view(ring);
+    const Csr<T> one = symmetrize<T>(n, g.indptr, g.indices, g.weights, Symmetry::kMean, 1);
+    const Csr<T> three = symmetrize<T>(n, g.indptr, g.indices, g.weights, Symmetry::kMean, 3);
+    CHECK_EQUAL(one.indices.size(), size_t(4 * n));
+    CHECK_EQUAL(one.indptr, three.indptr);
+    CHECK_EQUAL(one.indices, three.indices);
+    CHECK_SAME_BITS(one.data, three.data);
+}
+
+using Levels = std::pair<int64_t, int64_t>;
+
+Levels levels(int64_t n, const std::vector<std::pair<int32_t, int32_t>>& edges) {
+    std::vector<Arc<float>> arcs;
+    for (auto [a, b] : edges) {
+        arcs.push_back({a, b, 1});
+        arcs.push_back({b, a, 1});
+    }
+    const Csr<float> csr = from_arcs(n, arcs);
+    return level_structure(n, csr.indptr.data(), csr.indices.data());
+}
+
+TEST(level_structures) {
+    std::vector<std::pair<int32_t, int32_t>> path, star, grid, complete;
+    for (int32_t i = 0; i < 9; ++i) path.emplace_back(i, i + 1);
+    for (int32_t i = 1; i < 10; ++i) star.emplace_back(0, i);
+    for (int32_t i = 0; i < 4; ++i)
+        for (int32_t j = 0; j < 7; ++j) {
+            if (i < 3) grid.emplace_back(i * 7 + j, i * 7 + j + 7);
+            if (j < 6) grid.emplace_back(i * 7 + j, i * 7 + j + 1);
+        }
+    for (int32_t i = 0; i < 6; ++i)
+        for (int32_t j = 0; j < i; ++j) complete.emplace_back(i, j);
+    CHECK_EQUAL(levels(0, {}), Levels(0, 0));
+    CHECK_EQUAL(levels(1, {}), Levels(1, 1));
+    CHECK_EQUAL(levels(10, path), Levels(10, 1));
+    CHECK_EQUAL(levels(10, {{5, 4}, {4, 0}, {0, 1}, {1, 2}}), Levels(5, 1));
+    CHECK_EQUAL(levels(10, star), Levels(3, 8));
+    CHECK_EQUAL(levels(28, grid), Levels(10, 4));
+    CHECK_EQUAL(levels(6, complete), Levels(2, 5));
+}
+
+}  // namespace

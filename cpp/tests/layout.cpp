@@ -1,0 +1,202 @@
+#include "lowdim/layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "lowdim/graph.hpp"
+#include "testing.hpp"
+
+using namespace lowdim;
+using namespace testing;
+
+namespace {
+
+// Some arcs from n vertices to n_targets ones.
+template <class T>
+Csr<T> random_arcs(Random& random, int n, int n_targets, int most) {
+    Csr<T> graph;
+    graph.indptr.push_back(0);
+    for (int i = 0; i < n; ++i) {
+        for (int count = random.whole(0, most); count > 0; --count) {
+            graph.indices.push_back(random.whole(0, n_targets - 1));
+            graph.data.push_back(T(random.whole(1, 8)) / 8);
+        }
+        graph.indptr.push_back(int64_t(graph.indices.size()));
+    }
+    return graph;
+}
+
+uint32_t naive_draw(uint32_t vertex, const LayoutStep<double>& step, int draw, uint32_t n) {
+    uint32_t h = vertex * step.stride + step.key + uint32_t(draw) * 0x85ebca77u;
+    h = (h ^ (h >> 16)) * 0x7feb352du;
+    h = (h ^ (h >> 15)) * 0x846ca68bu;
+    h ^= h >> 16;
+    return uint32_t((uint64_t(h) * n) >> 32);
+}
+
+// One epoch by the formulas, in double precision, of vertices among themselves (fixed null) or
+// against a map that stands still; returns the cross-entropy.
+double naive_epoch(const Csr<double>& graph, const UmapCurve& law, const LayoutStep<double>& step,
+                   int n, int dim, const std::vector<double>& at, std::vector<double>& velocity,
+                   std::vector<double>& moved) {
+    double loss = 0;
+    for (int i = 0; i < n; ++i) {
+        std::vector<double> force(size_t(dim), 0.0);
+        double stiffness = 0, degree = 0;
+        const auto gap_to = [&](int64_t j, int c) {
+            return step.fixed[j * dim + c] - at[size_t(i * dim + c)];
+        };
+        const auto square_to = [&](int64_t j) {
+            double s = 0;
+            for (int c = 0; c < dim; ++c) s += gap_to(j, c) * gap_to(j, c);
+            return s;
+        };
+        for (int64_t e = graph.indptr[size_t(i)]; e < graph.indptr[size_t(i) + 1]; ++e) {
+            const int64_t j = graph.indices[size_t(e)];
+            const double s = std::max(square_to(j), 1e-6), p = std::pow(s, law.b);
+            const double w = graph.data[size_t(e)];
+            double factor = 4 * w * law.a * law.b * p / (s * (1 + law.a * p));
+            stiffness += factor;
+            degree += w;
+            loss += w * std::log(1 + law.a * p);
+            if (step.by_radius) {
+                const double near = 1 / (1 + law.a * p), bend = law.a * law.b * p * near / s;
+                const double gain =
+                    near * ((1 - law.b * (1 - near)) * (step.by_radius[i] + step.by_radius[j]) +
+                            bend * (step.by_mass[i] + step.by_mass[j]));
+                factor -= gain;
+                stiffness += std::abs(gain);
+            }
+            for (int c = 0; c < dim; ++c) force[size_t(c)] += factor * gap_to(j, c);
+        }
+        const auto met = int(step.draws > 0 ? step.draws : step.n_fixed);
+        const double share = step.repulsion * degree / met;
+        for (int draw = 0; draw < met; ++draw) {
+            const int64_t j =
+                step.draws > 0
+                    ? int64_t(naive_draw(uint32_t(i), step, draw, uint32_t(step.n_fixed)))
+                    : draw;
+            const double square = square_to(j), s = std::max(square, 1e-6);
+            const double p = std::pow(s, law.b);
+            const double push = 2 * law.b / ((square + 1e-3) * (1 + law.a * p));
+            loss += share * std::log(1 + 1 / (law.a * p));
+            for (int c = 0; c < dim; ++c)
+                force[size_t(c)] -= share * std::clamp(push * gap_to(j, c), -4.0, 4.0);
+        }
+        for (int c = 0; c < dim; ++c) {
+            double& v = velocity[size_t(i * dim + c)];
+            v = std::clamp(step.momentum * v + step.rate / (1 + stiffness) * force[size_t(c)], -4.0,
+                           4.0);
+            moved[size_t(i * dim + c)] = at[size_t(i * dim + c)] + v;
+        }
+    }
+    return loss;
+}
+
+template <class T>
+void check_layout(int n, int n_fixed, int dim, int draws, bool dense) {
+    const Case here("n", n, "n_fixed", n_fixed, "dim", dim, "draws", draws, "dense", dense);
+    Random random(uint32_t(23 + n + dim));
+    const bool among = n_fixed == 0;
+    const int n_targets = among ? n : n_fixed;
+    const Csr<T> graph = random_arcs<T>(random, n, n_targets, 9);
+    Csr<double> exact{graph.indptr, graph.indices, {graph.data.begin(), graph.data.end()}};
+    std::vector<int32_t> rank(static_cast<size_t>(n));
+    std::iota(rank.begin(), rank.end(), 0);
+    const OwnedVertexGroups<T> arcs = group_vertices(n, graph.indptr.data(), graph.indices.data(),
+                                                     graph.data.data(), rank.data(), among);
+    std::vector<T> y = random.reals<T>(n * dim), fixed = random.reals<T>(n_targets * dim);
+    const std::vector<T> speed = random.reals<T>(n * dim);
+    const std::vector<T> by_radius = random.reals<T>(n), by_mass = random.reals<T>(n);
+    for (T& v : y) v *= 3;
+    for (T& v : fixed) v *= 3;
+    const UmapCurve law{1.6, 0.9};
+    LayoutStep<T> step{};
+    step.rate = 0.7;
+    step.momentum = 0.4;
+    step.repulsion = 5;
+    step.fixed = among ? y.data() : fixed.data();
+    step.n_fixed = n_targets;
+    step.draws = draws;
+    step.key = 12345;
+    step.stride = among ? kVertexStride : 0u;
+    step.by_radius = dense ? by_radius.data() : nullptr;
+    step.by_mass = dense ? by_mass.data() : nullptr;
+    std::vector<T> one(y.size()), three(y.size()), v1 = speed, v3 = speed;
+    const double loss =
+        layout_epoch(arcs.view(), law, step, y.data(), v1.data(), one.data(), dim, true, 1);
+    const std::vector<double> at(y.begin(), y.end()), map(step.fixed, step.fixed + n_targets * dim);
+    const std::vector<double> r64(by_radius.begin(), by_radius.end());
+    const std::vector<double> m64(by_mass.begin(), by_mass.end());
+    LayoutStep<double> plain{};
+    plain.rate = step.rate;
+    plain.momentum = step.momentum;
+    plain.repulsion = step.repulsion;
+    plain.fixed = map.data();
+    plain.n_fixed = n_targets;
+    plain.draws = draws;
+    plain.key = step.key;
+    plain.stride = step.stride;
+    plain.by_radius = dense ? r64.data() : nullptr;
+    plain.by_mass = dense ? m64.data() : nullptr;
+    std::vector<double> velocity(speed.begin(), speed.end()), moved(at.size());
+    const double wanted = naive_epoch(exact, law, plain, n, dim, at, velocity, moved);
+    const double slack = sizeof(T) == 4 ? 2e-4 : 2e-6;
+    CHECK_CLOSE(loss, wanted, slack * (1 + std::abs(wanted)));
+    for (size_t i = 0; i < moved.size(); ++i) {
+        CHECK_CLOSE(double(one[i]), moved[i], slack);
+        CHECK_CLOSE(double(v1[i]), velocity[i], slack);
+    }
+    layout_epoch(arcs.view(), law, step, y.data(), v3.data(), three.data(), dim, false, 3);
+    // sums without the loss may be rounded otherwise
+    for (size_t i = 0; i < one.size(); ++i) CHECK_CLOSE(double(one[i]), double(three[i]), slack);
+    std::vector<T> again(y.size()), v = speed;
+    layout_epoch(arcs.view(), law, step, y.data(), v.data(), again.data(), dim, false, 1);
+    CHECK_SAME_BITS(again, three);
+    CHECK_SAME_BITS(v, v3);
+}
+
+TEST_FLOATS(radii) {
+    Random random(24);
+    const int n = 77, dim = 3;
+    const Csr<T> graph = random_arcs<T>(random, n, n, 6);
+    std::vector<int32_t> rank(n);
+    for (int i = 0; i < n; ++i) rank[size_t(i)] = n - 1 - i;
+    const OwnedVertexGroups<T> arcs = group_vertices(n, graph.indptr.data(), graph.indices.data(),
+                                                     graph.data.data(), rank.data(), true);
+    const std::vector<T> y = random.reals<T>(n * dim);  // by rank
+    std::vector<T> mass(n), spread(n);
+    layout_radii(arcs.view(), UmapCurve{1.6, 0.9}, y.data(), dim, 3, mass.data(), spread.data());
+    for (int i = 0; i < n; ++i) {
+        double near = 0, weighted = 0;
+        for (int64_t e = graph.indptr[size_t(i)]; e < graph.indptr[size_t(i) + 1]; ++e) {
+            const int j = graph.indices[size_t(e)];
+            double s = 0;
+            for (int c = 0; c < dim; ++c) {
+                const double gap = double(y[size_t(rank[size_t(i)] * dim + c)]) -
+                                   double(y[size_t(rank[size_t(j)] * dim + c)]);
+                s += gap * gap;
+            }
+            const double q = 1 / (1 + 1.6 * std::pow(std::max(s, 1e-6), 0.9));
+            near += q;
+            weighted += q * s;
+        }
+        CHECK_CLOSE(double(mass[size_t(rank[size_t(i)])]), near, 1e-4);
+        CHECK_CLOSE(double(spread[size_t(rank[size_t(i)])]), weighted, 1e-4);
+    }
+}
+
+TEST_FLOATS(vertices_move_by_the_formulas) {
+    for (int n : {1, 15, 16, 17, 1100})
+        for (int dim : {1, 2, 3, 5})
+            for (bool dense : {false, true})
+                for (int draws : {0, 6}) check_layout<T>(n, 0, dim, draws, dense);
+    for (int dim : {1, 2, 3, 5}) {
+        check_layout<T>(20, 50, dim, 0, false);
+        check_layout<T>(1100, 50, dim, 6, false);
+    }
+}
+
+}  // namespace

@@ -1,0 +1,261 @@
+"""The measures by ranks, one function each; `compare_ranks` gives them all from one pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowdim.quality.interval import IntervalEstimate
+from lowdim.quality.ranks import Curve, PointErrors, Split, compare_ranks
+
+
+def trustworthiness(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> IntervalEstimate:
+    """Measure how far the neighbours on the map are neighbours in the data.
+
+    Parameters
+    ----------
+    X : array-like
+        The data, or all dissimilarities with `metric="precomputed"`.
+    Y : array-like of shape (n, p)
+        The map.
+    n_neighbors : int, default=5
+        Size of the neighbourhoods, less than n / 2.
+    **options
+        Further arguments of `compare_ranks`.
+
+    Returns
+    -------
+    IntervalEstimate
+        Between 0 and 1, higher is better. Equal to scikit-learn's where all rows are compared.
+
+    References
+    ----------
+    Venna and Kaski, "Neighborhood preservation in nonlinear projection methods", ICANN 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> print(quality.trustworthiness(X, X[:, :2]))
+    0.871
+    """
+    return compare_ranks(X, Y, n_neighbors, **options).trustworthiness
+
+
+def continuity(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> IntervalEstimate:
+    """Measure how far neighbours in the data stay neighbours on the map.
+
+    Trustworthiness with the data and the map exchanged. Parameters and references are those of
+    `trustworthiness`.
+
+    Returns
+    -------
+    IntervalEstimate
+        Between 0 and 1, higher is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> print(quality.continuity(X, X[:, :2]))
+    0.955
+    """
+    return compare_ranks(X, Y, n_neighbors, **options).continuity
+
+
+def mean_relative_rank_errors(
+    X: Any, Y: Any, n_neighbors: int = 5, **options: Any
+) -> tuple[IntervalEstimate, IntervalEstimate]:
+    """Measure by how much ranks of neighbours change, relative to the ranks.
+
+    Parameters are those of `trustworthiness`.
+
+    Returns
+    -------
+    mrre_map : IntervalEstimate
+        Error of the neighbours on the map, between 0 and 1, lower is better.
+    mrre_data : IntervalEstimate
+        Error of the neighbours in the data.
+
+    References
+    ----------
+    Lee and Verleysen, "Nonlinear Dimensionality Reduction", Springer 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> mrre_map, mrre_data = quality.mean_relative_rank_errors(X, 2 * X)
+    >>> print(mrre_map, mrre_data)
+    0.000 0.000
+    """
+    ranks = compare_ranks(X, Y, n_neighbors, **options)
+    return ranks.mrre_map, ranks.mrre_data
+
+
+def neighborhood_preservation(
+    X: Any, Y: Any, n_neighbors: int = 5, **options: Any
+) -> IntervalEstimate:
+    """Compute the share of the k nearest in the data that are among the k nearest on the map.
+
+    This is Q_NX(k). Parameters are those of `trustworthiness`.
+
+    Returns
+    -------
+    IntervalEstimate
+        Between 0 and 1, higher is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> print(quality.neighborhood_preservation(X, 2 * X))
+    1.000
+    """
+    return compare_ranks(X, Y, n_neighbors, **options).neighborhood_preservation
+
+
+def density_correlation(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -> float:
+    """Compute the rank correlation of local scale in the data and on the map.
+
+    The local scale of an object is the distance to its k-th nearest neighbour. Parameters are
+    those of `trustworthiness`.
+
+    Returns
+    -------
+    float
+        Between -1 and 1, higher is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> round(quality.density_correlation(X, 2 * X), 3)
+    1.0
+    """
+    return compare_ranks(X, Y, n_neighbors, **options).density_correlation
+
+
+def qnx(X: Any, Y: Any, **options: Any) -> Curve:
+    """Compute Q_NX(K), the share of the K nearest that are the same in the data and on the map.
+
+    Parameters are those of `trustworthiness`, without `n_neighbors`.
+
+    Returns
+    -------
+    Curve
+        For every K with up to 5,000 objects; for sizes K evenly spaced in log K with more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> float(quality.qnx(X, 2 * X).values.min())
+    1.0
+    """
+    return compare_ranks(X, Y, 1, **options).qnx
+
+
+def rnx_curve(X: Any, Y: Any, **options: Any) -> Curve:
+    """Compute R_NX(K): Q_NX rescaled so that a random map has 0 and a perfect one 1.
+
+    Parameters are those of `trustworthiness`, without `n_neighbors`.
+
+    Returns
+    -------
+    Curve
+        See `qnx`.
+
+    References
+    ----------
+    Lee, Renard, Bernard, Dupont and Verleysen, "Type 1 and 2 mixtures of Kullback-Leibler
+    divergences as cost functions in dimensionality reduction", Neurocomputing 112, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> float(quality.rnx_curve(X, 2 * X).values.min())
+    1.0
+    """
+    return compare_ranks(X, Y, 1, **options).rnx
+
+
+def rnx_auc(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
+    """Compute the area under R_NX over log K, in which small neighbourhoods count most.
+
+    Parameters are those of `trustworthiness`, without `n_neighbors`.
+
+    Returns
+    -------
+    IntervalEstimate
+        0 for a random map and 1 for a perfect one.
+
+    References
+    ----------
+    Lee, Peluffo-Ordóñez and Verleysen, "Multi-scale similarities in stochastic neighbour
+    embedding", Neurocomputing 169, 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> print(quality.rnx_auc(X, X[:, :2]))
+    0.514
+    """
+    return compare_ranks(X, Y, 1, **options).rnx_auc
+
+
+def local_global(X: Any, Y: Any, **options: Any) -> Split:
+    """Average Q_NX over small and over large neighbourhoods.
+
+    Parameters are those of `trustworthiness`, without `n_neighbors`.
+
+    Returns
+    -------
+    Split
+        `K_max`, the size at which Q_NX exceeds that of a random map most; the mean of Q_NX up to
+        that size (`local`) and from it on (`global_`).
+
+    References
+    ----------
+    Lee and Verleysen, "Scale-independent quality criteria for dimensionality reduction", Pattern
+    Recognition Letters 31, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> quality.local_global(X, X[:, :2]).K_max
+    13
+    """
+    return compare_ranks(X, Y, 1, **options).split
+
+
+def point_errors(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -> PointErrors:
+    """Find which neighbours of each object the map lost, and which it shows falsely.
+
+    Parameters are those of `trustworthiness`.
+
+    Returns
+    -------
+    PointErrors
+        Errors and neighbours of each object.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> float(quality.point_errors(X, 2 * X).torn.max())
+    0.0
+    """
+    return compare_ranks(X, Y, n_neighbors, **options).point_errors

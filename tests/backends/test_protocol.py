@@ -1,0 +1,776 @@
+"""Every operation of the native backend against the reference, on one thread and on three.
+
+Tolerances are relative to the largest entry of the expected array: 2e-5 in float32 and 1e-10 in
+float64 unless a test says why it needs another. Between numbers of threads all bits are equal.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, issparse, random_array
+
+import lowdim
+from lowdim.backends import native
+from lowdim.backends.protocol import Backend
+from lowdim.backends.similarity import Similarity
+
+TOLERANCE = {np.dtype("float32"): 2e-5, np.dtype("float64"): 1e-10}
+SIMILARITIES = [Similarity("gaussian"), Similarity(), Similarity("student", 3.0)]
+OPERATIONS = [name for name in vars(Backend) if not name.startswith("_")]
+
+
+def arrays_of(value):
+    """All arrays of a result, in order; a CSR matrix as its three parts."""
+    if issparse(value):
+        value.sort_indices()
+        return [value.indptr, value.indices, value.data]
+    if isinstance(value, tuple | list):
+        return [array for part in value for array in arrays_of(part)]
+    return [] if value is None else [np.asarray(value)]
+
+
+def outcome(operation, args, kwargs):
+    """What an operation returns, and its arguments as it leaves them."""
+    args, kwargs = copy.deepcopy((args, kwargs))
+    found = operation(*args, **kwargs)
+    return arrays_of(found), [a for a in args if isinstance(a, np.ndarray)]
+
+
+def same_bits(first, second):
+    return all(
+        a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def close(found, expected, tolerance):
+    """Integers are equal, floats near, relative to the largest of them; infinities are equal."""
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        assert a.shape == b.shape
+        if a.dtype.kind != "f":
+            np.testing.assert_array_equal(a, b)
+            continue
+        finite = np.isfinite(b)
+        np.testing.assert_array_equal(a[~finite], b[~finite])
+        size = np.abs(b[finite]).max(initial=0)
+        np.testing.assert_allclose(a[finite], b[finite], rtol=0, atol=tolerance * (size or 1))
+        assert a.ndim == 0 or a.dtype == b.dtype
+
+
+def agree(reference, name, *args, tolerance=None, **kwargs):
+    """The operation agrees with the reference, and with itself on three threads."""
+    with lowdim.compute(n_jobs=1):
+        one = outcome(getattr(native, name), args, kwargs)
+    with lowdim.compute(n_jobs=3):
+        three = outcome(getattr(native, name), args, kwargs)
+    assert same_bits(one[0] + one[1], three[0] + three[1])
+    expected = outcome(getattr(reference, name), args, kwargs)
+    if tolerance is None:
+        kinds = [a.dtype for a in args if hasattr(a, "dtype") and a.dtype.kind == "f"]
+        tolerance = max(TOLERANCE[kind] for kind in kinds)
+    close(one[0], expected[0], tolerance)
+    close(one[1], expected[1], tolerance)
+    return one[0]
+
+
+def random_graph(n, dtype, seed=0, density=0.1, least=0.05):
+    """A directed graph with weights in [least, 1] and some empty rows."""
+    random = np.random.default_rng(seed)
+    graph = random_array((n, n), density=density, rng=random, format="csr")
+    graph.setdiag(0)
+    graph.eliminate_zeros()
+    graph.data = least + (1 - least) * graph.data
+    return csr_array(graph.astype(dtype))
+
+
+def points(n, d, dtype, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d)).astype(dtype)
+
+
+def lattice(n, d, dtype, seed=0):
+    """Points with small integer coordinates: many ties and duplicates, all distances exact."""
+    return np.random.default_rng(seed).integers(0, 4, size=(n, d)).astype(dtype)
+
+
+# --- the protocol ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_both_backends_have_the_protocols_signature(reference, name):
+    _, *wanted = inspect.signature(getattr(Backend, name)).parameters.values()
+    for engine in (native, reference):
+        found = inspect.signature(getattr(engine, name)).parameters.values()
+        assert [(p.name, p.kind, p.default) for p in found] == [
+            (p.name, p.kind, p.default) for p in wanted
+        ]
+
+
+def test_description_is_an_instruction_set():
+    assert native.description() in ("portable", "avx2", "avx512")
+
+
+# --- products -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("columns", [1, 2, 16, 17])
+@pytest.mark.parametrize("rows", [1, 3, 1100])
+def test_matmul(reference, dtype, rows, columns, squared):
+    A, V = points(rows, 70, dtype), points(70, columns, dtype, 1)
+    agree(reference, "matmul", A, V, squared=squared)
+    agree(reference, "matmul", np.asfortranarray(A), V)
+    agree(reference, "matmul", A.T.copy().T, V)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 11, 40])
+@pytest.mark.parametrize("n", [1, 2, 3, 700])
+def test_spmm(reference, dtype, n, columns):
+    A = random_graph(n, dtype)[: max(1, n - 1)]
+    assert n < 700 or (np.diff(A.indptr) == 0).any() or A.nnz
+    agree(reference, "spmm", A, points(n, columns, dtype))
+
+
+def test_spmm_of_empty_rows_is_zero(reference, dtype):
+    A = csr_array(([2.0], ([3], [1])), shape=(6, 4)).astype(dtype)
+    (found,) = agree(reference, "spmm", A, points(4, 3, dtype))
+    assert not found[[0, 1, 2, 4, 5]].any()
+
+
+@pytest.mark.parametrize(("m", "n", "d"), [(1, 1, 1), (2, 3, 5), (7, 70, 33), (9, 1100, 100)])
+def test_squared_distances(reference, dtype, m, n, d):
+    P = points(n, d, dtype)
+    agree(reference, "squared_distances", points(m, d, dtype, 1), P)
+    (own,) = agree(reference, "squared_distances", P[:m], P)
+    assert not np.diagonal(own).any()
+    far = P + P.dtype.type(1000)  # differences do not cancel
+    agree(reference, "squared_distances", far[:m], far)
+
+
+# --- nearest neighbours ---------------------------------------------------------------------------
+
+
+def neighbors_agree(reference, name, rows, queries, args, cosine):
+    """The k nearest by distance; where distances tie up to rounding, either neighbour will do."""
+    with lowdim.compute(n_jobs=1):
+        ids, distances = getattr(native, name)(*args)
+    with lowdim.compute(n_jobs=3):
+        assert same_bits(getattr(native, name)(*args), (ids, distances))
+    expected = getattr(reference, name)(*args)
+    tolerance = TOLERANCE[distances.dtype]
+    close([distances], [expected[1]], tolerance)
+    assert ids.dtype == np.int32
+    in_order = np.lexsort((ids, distances), axis=1)
+    np.testing.assert_array_equal(in_order, np.tile(np.arange(ids.shape[1]), (len(ids), 1)))
+    assert all(len(set(row)) == len(row) for row in ids.tolist())
+    true = reference._distances(queries, rows, cosine, distances.dtype)
+    close([np.take_along_axis(true, ids, axis=1)], [expected[1]], tolerance)
+    return ids, distances
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("n", "d", "k"), [(2, 3, 1), (3, 1, 2), (20, 5, 19), (300, 20, 7)])
+def test_nearest(reference, dtype, n, d, k, sparse, cosine):
+    X = points(n, d, dtype)
+    if sparse:
+        X[np.random.default_rng(1).random(X.shape) < 0.6] = 0
+    args = (csr_array(X) if sparse else X, k, cosine)
+    ids, _ = neighbors_agree(reference, "nearest", X, X, args, cosine)
+    assert not (ids == np.arange(n)[:, None]).any()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_nearest_among_ties_and_duplicates(reference, dtype, sparse):
+    """Which of many tied objects are found is open, but they are ordered by (distance, index)."""
+    X = lattice(300, 3, dtype)
+    assert len(np.unique(X, axis=0)) < 70
+    args = (csr_array(X) if sparse else X, 20, False)
+    neighbors_agree(reference, "nearest", X, X, args, False)
+
+
+def test_nearest_of_fewer_ties_than_are_looked_at_is_ordered_by_index(reference, dtype):
+    X = np.repeat(lattice(10, 30, dtype), 4, axis=0)
+    agree(reference, "nearest", X, 3, False)
+    agree(reference, "nearest_to", X, X, 4, False)
+
+
+def test_nearest_of_points_far_from_the_mean(reference, dtype):
+    """Inner products lose the digits that tell near points apart; the search must notice."""
+    X = points(300, 4, dtype) * np.asarray(1e-3, dtype)
+    X[150:] += np.asarray(100, dtype)
+    neighbors_agree(reference, "nearest", X, X, (X, 5, False), False)
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+@pytest.mark.parametrize(("n", "m", "k"), [(1, 1, 1), (2, 3, 2), (3, 1, 1), (300, 700, 9)])
+def test_nearest_to(reference, dtype, n, m, k, cosine):
+    P, Q = points(n, 6, dtype), points(m, 6, dtype, 1)
+    Q[0] = P[0]
+    neighbors_agree(reference, "nearest_to", P, Q, (P, Q, k, cosine), cosine)
+
+
+def test_nearest_to_among_ties_counts_equal_points(reference, dtype):
+    P, Q = lattice(300, 3, dtype), lattice(40, 3, dtype, 1)
+    _, distances = neighbors_agree(reference, "nearest_to", P, Q, (P, Q, 11, False), False)
+    assert (distances[:, 0] == 0).any()
+
+
+def test_cosine_counts_a_zero_vector_as_at_right_angles(reference, dtype):
+    X = np.array([[1, 0], [0, 0], [2, 0], [0, 0], [0, 3]], dtype)
+    agree(reference, "nearest", X, 4, True)
+    agree(reference, "nearest", csr_array(X), 4, True)
+    agree(reference, "nearest_to", X, X, 5, True)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 3), (300, 300)])
+def test_pairs_within(reference, dtype, n, m):
+    P, Q = lattice(n, 3, dtype), lattice(m, 3, dtype, 1)
+    reach = np.random.default_rng(2).integers(0, 3, size=n).astype(dtype)
+    agree(reference, "pairs_within", P, Q, reach)
+    agree(reference, "pairs_within", P, Q, np.full(n, -1, dtype))
+    agree(reference, "pairs_within", P, P, np.zeros(n, dtype))
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+def test_an_index_finds_the_recall_that_it_promises(reference, dtype, cosine):
+    """Nothing is promised of single neighbours, so recall is what is compared."""
+    centers = points(60, 8, dtype)
+    X = (np.repeat(centers, 100, axis=0) + 0.05 * points(6000, 8, dtype, 1)).astype(dtype)
+    built = []
+    for n_jobs in (1, 3):
+        with lowdim.compute(n_jobs=n_jobs):
+            index = native.build_index(X, 10, cosine, 0.95, np.random.default_rng(0))
+            assert index is not None
+            built.append((*index.neighbors(), *index.query(X[:50], 10), index.recall))
+    assert same_bits(arrays_of(built[0]), arrays_of(built[1]))
+    ids, distances, asked, _, recall = built[0]
+    some = np.arange(0, 6000, 20)
+    true = reference._distances(X[some], X, cosine, X.dtype)
+    true[np.arange(len(some)), some] = np.inf
+    bound = np.sort(true, axis=1)[:, 9:10] * (1 + 1e-5)
+    found = (np.take_along_axis(true, ids[some], axis=1) <= bound).mean()
+    assert recall >= 0.95
+    assert found >= 0.94
+    true = np.take_along_axis(true, ids[some], axis=1)
+    np.testing.assert_allclose(distances[some], true, rtol=1e-5, atol=5e-7)  # 1 - cos rounds so
+    assert (asked[:, 0] == np.arange(50)).mean() > 0.9
+
+
+def test_no_index_where_the_data_has_no_structure():
+    X = points(2500, 300, "float32")
+    assert native.build_index(X, 10, False, 0.99, np.random.default_rng(0)) is None
+
+
+def test_exact_search_seconds_grow_with_the_work():
+    small, large = (native.exact_search_seconds(np.empty((n, 50))) for n in (1000, 10_000))
+    assert 0 < small < large
+    with lowdim.compute(n_jobs=1):
+        one = native.exact_search_seconds(np.empty((1000, 50)))
+    with lowdim.compute(n_jobs=3):
+        assert native.exact_search_seconds(np.empty((1000, 50))) == one / 3
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize(("n", "m", "k"), [(1, 3, 2), (2, 2, 1), (3, 3, 2), (50, 70, 9), (4, 3, 5)])
+def test_smallest(reference, dtype, n, m, k, own):
+    values = lattice(n, m, dtype)
+    agree(reference, "smallest", values, k, own=own)
+    agree(reference, "smallest", points(n, m, dtype), k, own=own)
+
+
+def test_smallest_with_infinities_and_unknown_entries(reference, dtype):
+    values = lattice(20, 9, dtype)
+    values[::3, 2], values[::4, 5] = np.inf, np.nan
+    agree(reference, "smallest", values, 4)
+    agree(reference, "smallest", values, 9)
+
+
+def test_heaps(reference, dtype):
+    tile, other = lattice(5, 7, dtype), lattice(3, 8, dtype, 1)
+    for engine in (native, reference):
+        assert engine.heaps(4, 2, dtype).incomplete().tolist() == [0, 1, 2, 3]
+
+    def filled(engine):
+        heaps = engine.heaps(8, 4, dtype)
+        heaps.offer(tile, (0, 0), rows=slice(0, 5))
+        heaps.offer(other, (5, 0), rows=slice(5, 8))
+        heaps.offer(other, (None, 100), rows=np.array([6, 0, 3]))
+        heaps.offer(tile, (1, 0), rows=slice(0, 7), columns=True)
+        yield heaps
+        heaps.clear(np.array([1, 4]))
+        yield heaps
+        heaps.offer(tile[:1], (None, 30), rows=np.array([4]))
+        yield heaps
+
+    for found, expected in zip(filled(native), filled(reference), strict=True):
+        close(found.sorted(), expected.sorted(), 0)
+        np.testing.assert_array_equal(found.incomplete(), expected.incomplete())
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "grid"), [(2, 1, [1]), (3, 2, [1, 2]), (60, 5, [1, 3, 10, 59]), (900, 30, [7, 500])]
+)
+@pytest.mark.parametrize("kind", [points, lattice])
+def test_compare_orders(reference, dtype, n, k, grid, kind):
+    own = np.random.default_rng(0).permutation(n)[:40].astype(np.int32)
+    X, Y = np.abs(kind(n, 3, dtype)), np.abs(kind(n, 2, dtype, 1))
+    first, second = (reference.squared_distances(Z[own], Z) for Z in (X, Y))
+    agree(reference, "compare_orders", first, second, own, k, np.array(grid, np.int32))
+
+
+# --- graphs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["union", "mutual", "mean", "half-sum"])
+@pytest.mark.parametrize("n", [1, 2, 3, 60])
+def test_symmetrize(reference, dtype, n, how):
+    graph = random_graph(n, dtype, density=0.5 if n < 5 else 0.05)
+    agree(reference, "symmetrize", graph, how, tolerance=0)
+
+
+@pytest.mark.parametrize("how", ["union", "mutual", "mean", "half-sum"])
+def test_symmetrize_keeps_stored_zeros_and_takes_rows_in_any_order(reference, dtype, how):
+    parts = (np.array([0, 3, 0, 1]), np.array([2, 1, 1, 0]), np.array([0, 2, 2, 4]))
+    graph = csr_array((parts[0].astype(dtype), parts[1], parts[2]), shape=(3, 3))
+    assert graph.nnz == 4
+    agree(reference, "symmetrize", graph, how, tolerance=0)
+
+
+@pytest.mark.parametrize("mix", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("n", [1, 2, 3, 60])
+def test_fuzzy_union(reference, dtype, n, mix):
+    graph = random_graph(n, dtype, density=0.5 if n < 5 else 0.1)
+    agree(reference, "fuzzy_union", graph, mix)
+    graph.data[::5] = 0  # no edge
+    agree(reference, "fuzzy_union", graph, mix)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 120])
+def test_shortest_paths(reference, dtype, n):
+    """Bit for bit: both find the least of the sums that are rounded along the path."""
+    graph = random_graph(n, dtype, density=0.04 if n > 3 else 0.5)
+    sources = np.random.default_rng(0).permutation(n)[: max(1, n // 2)]
+    (found,) = agree(reference, "shortest_paths", graph, sources, tolerance=0)
+    assert n < 100 or np.isinf(found).any()
+    agree(reference, "shortest_paths", graph, np.repeat(sources, 2), tolerance=0)
+
+
+def test_shortest_paths_with_arcs_of_length_zero_and_parallel_arcs(reference, dtype):
+    graph = random_graph(60, dtype, density=0.05)
+    graph.data[::3] = 0
+    agree(reference, "shortest_paths", graph, np.arange(60), tolerance=0)
+    parallel = csr_array((np.array([3, 1, 2], dtype), [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+    (found,) = agree(reference, "shortest_paths", parallel, np.arange(2), tolerance=0)
+    np.testing.assert_array_equal(found, [[0, 1], [2, 0]])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 300])
+def test_floyd_warshall(reference, dtype, n):
+    graph = random_graph(n, dtype, density=0.5 if n < 5 else 0.02)
+    lengths = np.full((n, n), np.inf, dtype)
+    stored = graph.tocoo()
+    lengths[stored.coords] = stored.data
+    np.fill_diagonal(lengths, 0)
+    agree(reference, "floyd_warshall", lengths, tolerance=0)
+
+
+def test_level_structure(reference):
+    n = 30
+    path = csr_array(np.eye(n, k=1) + np.eye(n, k=-1))
+    star = np.zeros((n, n))
+    star[0, 1:] = star[1:, 0] = 1
+    assert native.level_structure(path) == (n, 1)
+    assert native.level_structure(csr_array(star)) == (3, n - 2)
+    assert native.level_structure(csr_array((0, 0))) == (0, 0)
+    for seed, size in enumerate((1, 2, 3, 80, 200)):
+        graph = reference.symmetrize(random_graph(size, "float64", seed, 0.03), "union")
+        agree(reference, "level_structure", graph, tolerance=0)
+
+
+# --- rows of neighbours ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "k", "d"), [(1, 1, 3), (2, 3, 2), (3, 5, 9), (700, 8, 3)])
+def test_barycentric_weights(reference, dtype, n, k, d):
+    gaps = np.random.default_rng(0).normal(size=(n, k, d))
+    grams = np.einsum("nkd,nld->nkl", gaps, gaps).astype(dtype)
+    grams[0] = 0  # a point on all of its neighbours
+    agree(reference, "barycentric_weights", grams, 1e-3)
+
+
+def ragged(lengths, dtype, seed=0):
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    values = np.random.default_rng(seed).gamma(2.0, size=indptr[-1])
+    for begin, end in itertools.pairwise(indptr):
+        values[begin:end].sort()
+    return indptr, values.astype(dtype)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 600])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_perplexity_affinities(reference, dtype, n, scale):
+    """The entropy is met to 1e-5 in float32 and 1e-10 in float64, the probabilities to as much."""
+    lengths = np.random.default_rng(1).integers(0, 40, size=n)
+    indptr, squared = ragged(lengths, dtype)
+    tolerance = 2e-4 if dtype == "float32" else 1e-8
+    squared *= np.asarray(scale, dtype)
+    agree(reference, "perplexity_affinities", indptr, squared, 9.5, tolerance=tolerance)
+
+
+def test_perplexity_affinities_of_rows_without_an_answer(reference, dtype):
+    """Too few distances, equal distances, too many that are least, and none at all."""
+    rows = [[1, 2], [3, 3, 3, 3, 3], [], [1, 1, 1, 1, 5], [7], [2, 2, 9, 9, 9, 9]]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    squared = np.array([value for row in rows for value in row], dtype)
+    with lowdim.compute(n_jobs=3):
+        p, beta = native.perplexity_affinities(indptr, squared, 3.0)
+    expected, expected_beta = reference.perplexity_affinities(indptr, squared, 3.0)
+    close([p], [expected], 1e-4)
+    np.testing.assert_allclose(p[indptr[3] : indptr[4]], [0.25] * 4 + [0], atol=1e-6)
+    np.testing.assert_array_equal(beta == 0, expected_beta == 0)
+
+
+@pytest.mark.parametrize("connectivity", [0.0, 0.5, 1.0, 1.7, 3.0])
+@pytest.mark.parametrize("n", [1, 2, 3, 1200])
+def test_memberships(reference, dtype, n, connectivity):
+    lengths = np.random.default_rng(1).integers(0, 25, size=n)
+    indptr, distances = ragged(lengths, dtype)
+    if n > 100:
+        for i in range(0, n, 7):  # duplicates, and infinities at the end
+            first, last = indptr[i], indptr[i + 1]
+            distances[first : first + 3] = 0
+            distances[max(first, last - 2) : last] = np.inf
+    tolerance = 2e-5 if dtype == "float32" else 1e-7  # the width is found to 1e-9 of its target
+    with np.errstate(over="ignore"):
+        found = agree(
+            reference, "memberships", indptr, distances, 3.0, connectivity, tolerance=tolerance
+        )
+    assert n < 100 or (found[0] == 0).any()
+
+
+# --- forces and layouts ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES, ids=str)
+@pytest.mark.parametrize(("n", "dim"), [(1, 2), (2, 1), (3, 2), (600, 2), (600, 3), (60, 5)])
+def test_attraction(reference, dtype, n, dim, similarity):
+    P, Y = random_graph(n, dtype, density=0.5 if n < 5 else 0.1), points(n, dim, dtype)
+    order = np.random.default_rng(0).permutation(n).astype(np.int32)
+    forces = [engine.attraction(P, similarity) for engine in (native, reference)]
+    for _ in range(2):
+        for loss in (False, True):
+            found, expected = (arrays_of(force(Y, loss=loss)) for force in forces)
+            close(found, expected, TOLERANCE[Y.dtype])
+        for force in forces:
+            force.renumber(order)
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES, ids=str)
+@pytest.mark.parametrize("masses", [False, True])
+@pytest.mark.parametrize(("n", "dim"), [(1, 2), (2, 1), (3, 2), (400, 2), (400, 3), (60, 5)])
+def test_exact_repulsion(reference, dtype, n, dim, masses, similarity):
+    Y = points(n, dim, dtype)
+    Y[-1] = Y[0]  # in one place
+    mass = np.random.default_rng(1).random(n).astype(dtype) if masses else None
+    expected = reference.repulsion("exact", similarity, n, dim, 0.5)(Y, mass)
+    found = []
+    for n_jobs in (1, 3):
+        with lowdim.compute(n_jobs=n_jobs):
+            found.append(native.repulsion("exact", similarity, n, dim, 0.5)(Y, mass))
+    assert same_bits(*found)
+    close(found[0], expected, TOLERANCE[Y.dtype])
+    close(native.repulsion("auto", similarity, n, dim, 0.5)(Y, mass), found[0], 0)
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES, ids=str)
+@pytest.mark.parametrize(
+    ("method", "dim"),
+    [("barnes_hut", 1), ("barnes_hut", 2), ("barnes_hut", 3), ("fft", 1), ("fft", 2)],
+)
+@pytest.mark.parametrize("n", [2, 3, 1500])
+def test_approximate_repulsion(reference, dtype, n, method, dim, similarity):
+    """Forces within 1e-3 in the norm, which is what an angle of 0.5 and the grid promise."""
+    Y = 3 * points(n, dim, dtype)
+    mass = np.random.default_rng(1).random(n).astype(dtype)
+    expected = reference.repulsion(method, similarity, n, dim, 0.5)(Y, mass)
+    found = []
+    for n_jobs in (1, 3):
+        with lowdim.compute(n_jobs=n_jobs):
+            found.append(native.repulsion(method, similarity, n, dim, 0.5)(Y, mass))
+    assert same_bits(*found)
+    for a, b in zip(found[0], expected, strict=True):
+        assert np.linalg.norm(a - b) <= 1e-3 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES, ids=str)
+@pytest.mark.parametrize(("n", "tolerance"), [(1, None), (3, None), (300, None), (4500, 1e-3)])
+def test_frozen_field(reference, dtype, n, tolerance, similarity):
+    """A field on a grid takes over for large maps, within 1e-3 of the largest force."""
+    X = 3 * points(n, 2, dtype)
+    Y = np.concatenate([X[:1], 3 * points(100, 2, dtype, 1)])
+    Y = np.clip(Y, X.min(axis=0) - 1, X.max(axis=0) + 1)
+    found = []
+    for n_jobs in (1, 3):
+        with lowdim.compute(n_jobs=n_jobs):
+            found.append(native.frozen_field(X, similarity, 1.0)(Y))
+    assert same_bits(*found)
+    expected = reference.frozen_field(X, similarity, 1.0)(Y)
+    close(found[0], expected, tolerance or TOLERANCE[X.dtype])
+
+
+@pytest.mark.parametrize(("n", "dim"), [(1, 2), (2, 1), (3, 3), (20_000, 2)])
+def test_momentum_step(reference, dtype, n, dim):
+    gradient, Y, velocity = (points(n, dim, dtype, seed) for seed in range(3))
+    gains = np.random.default_rng(4).uniform(0.01, 2, size=(n, dim)).astype(dtype)
+    settings = {"rate": 2.0, "momentum": 0.8, "least_gain": 0.01, "longest": 3.0}
+    agree(reference, "momentum_step", gradient, Y, velocity, gains, **settings)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, 3, 500])
+def test_curve_order(reference, dtype, n, dim):
+    agree(reference, "curve_order", points(n, dim, dtype), tolerance=0)
+    agree(reference, "curve_order", lattice(n, dim, dtype), tolerance=0)
+
+
+CURVE = (1.6, 0.9)
+
+
+def layout_agrees(reference, graph, rank, Y, tolerance, **settings):
+    """Both backends move Y alike; on three threads, the same bits."""
+    results = []
+    for engine, n_jobs in ((native, 1), (native, 3), (reference, 1)):
+        with lowdim.compute(n_jobs=n_jobs):
+            arcs = engine.layout_arcs(graph, rank)
+            at, velocity = Y.copy(), 0.1 * np.ones_like(Y)
+            loss = engine.layout_epochs(arcs, at, velocity, **settings)
+        results.append([np.asarray(loss), at, velocity])
+    assert same_bits(results[0], results[1])
+    close(results[0], results[2], tolerance)
+    assert not np.array_equal(results[0][1], Y) or not graph.nnz
+
+
+# Powers are good to 1e-7 in both types (see layout.inc), and steps add up.
+LAYOUT_TOLERANCE = {"float32": 5e-5, "float64": 2e-6}
+
+
+@pytest.mark.parametrize("loss", [False, True])
+@pytest.mark.parametrize("draws", [0, 5])
+@pytest.mark.parametrize(("n", "dim"), [(1, 2), (2, 2), (3, 1), (30, 4), (700, 2)])
+def test_layout_epochs(reference, dtype, n, dim, draws, loss):
+    graph = reference.symmetrize(random_graph(n, dtype, density=0.5 if n < 5 else 0.02), "union")
+    rank = np.random.default_rng(3).permutation(n).astype(np.int32)
+    settings = {
+        "curve": CURVE,
+        "rate": 1.0,
+        "momentum": 0.8,
+        "repulsion": 5.0,
+        "draws": draws,
+        "epochs": (3, 6, 20),
+        "seed": 4_000_000_000,
+        "loss": loss,
+    }
+    Y = 3 * points(n, dim, dtype)
+    layout_agrees(reference, graph, rank, Y, LAYOUT_TOLERANCE[dtype], **settings)
+
+
+def test_layout_epochs_from_one_place(reference, dtype):
+    graph = reference.symmetrize(random_graph(40, dtype), "union")
+    Y = np.zeros((40, 2), dtype)
+    Y[20:] = 1e-4
+    settings = {"curve": CURVE, "rate": 1.0, "momentum": 0.0, "repulsion": 1.0, "draws": 0}
+    layout_agrees(
+        reference, graph, np.arange(40, dtype=np.int32), Y, LAYOUT_TOLERANCE[dtype],
+        epochs=(0, 1, 4), seed=0, loss=True, **settings,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("draws", [0, 5])
+def test_layout_epochs_among_fixed_points(reference, dtype, draws):
+    fixed = points(80, 2, dtype)
+    graph = csr_array(random_graph(80, dtype, density=0.05)[:50])
+    settings = {"curve": CURVE, "rate": 0.7, "momentum": 0.0, "repulsion": 2.0, "draws": draws}
+    layout_agrees(
+        reference, graph, None, points(50, 2, dtype, 1), LAYOUT_TOLERANCE[dtype],
+        epochs=(0, 3, 30), seed=7, fixed=fixed, **settings,
+    )  # fmt: skip
+
+
+def test_layout_epochs_with_density(reference, dtype):
+    n = 600
+    graph = reference.symmetrize(random_graph(n, dtype, density=0.02), "union")
+    random = np.random.default_rng(0)
+    density = tuple(random.normal(size=n).astype(dtype) for _ in range(2))
+    settings = {"curve": CURVE, "rate": 1.0, "momentum": 0.5, "repulsion": 5.0, "draws": 3}
+    layout_agrees(
+        reference, graph, random.permutation(n).astype(np.int32), points(n, 2, dtype),
+        LAYOUT_TOLERANCE[dtype], epochs=(0, 2, 9), seed=1, density=density, loss=True, **settings,
+    )  # fmt: skip
+
+
+def test_targets_are_drawn_evenly(reference):
+    """The random numbers that both backends share are worth the name."""
+    vertices = np.arange(2000)
+    targets = np.concatenate(
+        [reference.drawn_targets(vertices, 10, draw, 123, True) for draw in range(20)]
+    )
+    counts = np.bincount(targets, minlength=10)
+    assert ((counts - 4000) ** 2 / 4000).sum() < 27.9  # chi-squared, 9 degrees, p = 0.001
+    together = reference.drawn_targets(vertices, 10, 0, 123, False)
+    assert len(set(together.tolist())) == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 700])
+def test_layout_radii(reference, dtype, n):
+    graph = reference.symmetrize(random_graph(n, dtype, density=0.5 if n < 5 else 0.03), "union")
+    rank = np.random.default_rng(3).permutation(n).astype(np.int32)
+    Y = points(n, 2, dtype)
+    found = []
+    for n_jobs in (1, 3):
+        with lowdim.compute(n_jobs=n_jobs):
+            found.append(native.layout_radii(native.layout_arcs(graph, rank), Y, CURVE))
+    assert same_bits(*found)
+    expected = reference.layout_radii(reference.layout_arcs(graph, rank), Y, CURVE)
+    close(found[0], expected, 2e-5 if dtype == "float32" else 1e-6)
+
+
+# --- stress and divergence ------------------------------------------------------------------------
+
+
+def dissimilarities(reference, n, dtype):
+    """Distances with noise, two of the objects identical."""
+    X = points(n, 5, "float64", 9)
+    X[-1] = X[0]
+    D = np.sqrt(reference.squared_distances(X, X))
+    noise = np.random.default_rng(8).uniform(0.8, 1.2, size=D.shape)
+    return (D * (noise + noise.T) / 2).astype(dtype)
+
+
+@pytest.mark.parametrize(("n", "dim"), [(1, 2), (2, 1), (3, 2), (300, 2), (300, 3), (70, 5)])
+def test_stress_gradient(reference, dtype, n, dim):
+    D, X = dissimilarities(reference, n, dtype), points(n, dim, dtype)
+    agree(reference, "stress_gradient", D, X)
+    X[-1] = X[0]  # in one place, at a distance of zero or not
+    agree(reference, "stress_gradient", D, X)
+    tiny = np.asarray(1e-18, dtype)  # whose square underflows float32
+    value, gradient = native.stress_gradient(tiny * D, tiny * X)
+    expected = reference.stress_gradient(tiny * D, tiny * X)
+    close([np.asarray(value), gradient], [np.asarray(expected[0]), expected[1]], TOLERANCE[D.dtype])
+
+
+@pytest.mark.parametrize(("floor", "epsilon"), [(0.0, 0.0), (0.5, 0.0), (0.0, 0.3), (0.2, 0.3)])
+@pytest.mark.parametrize(("n", "dim"), [(1, 2), (2, 1), (3, 2), (300, 3)])
+def test_sammon_gradient(reference, dtype, n, dim, floor, epsilon):
+    """Coordinates are float64 whatever the dissimilarities are."""
+    D, X = dissimilarities(reference, n, dtype), points(n, dim, "float64")
+    mass = np.random.default_rng(1).uniform(1, 3, size=n)
+    agree(reference, "sammon_gradient", D, X, mass, floor=floor, epsilon=epsilon, tolerance=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("n", "dim", "m"), [(1, 2, 0), (2, 1, 1), (3, 2, 3), (50, 2, 20_000), (50, 4, 20_000)]
+)
+def test_pairs(reference, dtype, n, dim, m, weighted):
+    random = np.random.default_rng(0)
+    X = points(n, dim, dtype)
+    X[-1] = X[0]
+    first, second = (random.integers(0, n, size=m).astype(np.int32) for _ in range(2))
+    (d,) = agree(reference, "pair_distances", first, second, X)
+    targets = random.random(m).astype(dtype)
+    weights = random.random(m).astype(dtype) if weighted else None
+    agree(reference, "pair_gradient", first, second, d, targets, weights, X)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("tiles", "side"), [(1, 1), (2, 3), (8, 16)])
+def test_meet_in_tiles(reference, dtype, tiles, side, weighted):
+    random = np.random.default_rng(0)
+    X = points(2 * tiles * side + 3, 2, dtype)
+    X[1] = X[0]
+    order = random.permutation(len(X)).astype(np.int32)[: 2 * tiles * side]
+    targets = random.random((tiles, side, side)).astype(dtype)
+    weights = random.uniform(0, 3, targets.shape).astype(dtype) if weighted else None
+    agree(reference, "meet_in_tiles", order, targets, weights, 0.7, X)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ties", [None, "primary", "secondary"])
+@pytest.mark.parametrize("n", [1, 2, 3, 200, 70_000])
+def test_isotonic(reference, dtype, n, ties, weighted):
+    random = np.random.default_rng(n)
+    values = (np.linspace(0, 3, n) + random.normal(size=n)).astype(dtype)
+    values[random.random(n) < 0.2] = 1.5
+    weights = random.uniform(0.1, 2, size=n).astype(dtype) if weighted else None
+    cuts = np.flatnonzero(random.random(n) < 0.3)
+    starts = np.unique(np.concatenate([[0], cuts, [n]])).astype(np.int64) if ties else None
+    agree(reference, "isotonic", values, weights, starts, ties == "primary")
+
+
+def test_isotonic_is_sklearns(dtype):
+    from sklearn.isotonic import isotonic_regression
+
+    random = np.random.default_rng(0)
+    values, weights = random.normal(size=500), random.uniform(0.1, 2, size=500)
+    found = native.isotonic(values.astype(dtype), weights.astype(dtype), None, False)
+    expected = isotonic_regression(values, sample_weight=weights)
+    np.testing.assert_allclose(found, expected, atol=1e-5 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize(("n", "dim", "pins"), [(1, 2, 1), (3, 1, 3), (70, 2, 70), (9000, 3, 40)])
+def test_curvilinear_sweep(reference, dtype, n, dim, pins, step):
+    random = np.random.default_rng(0)
+    Y = random.normal(size=(dim, n))
+    who = random.permutation(n)[:pins].astype(np.int32)
+    rows = random.permutation(pins).astype(np.int32)
+    distances = random.gamma(2.0, size=(pins, n)).astype(dtype)
+    distances[rows, who] = 0
+    settings = {"unit": 0.5, "alpha": 0.4, "reach": 1.1, "step": step}
+    tolerance = 1e-9  # powers are good to 1e-10, and the moves follow each other
+    agree(reference, "curvilinear_sweep", distances, rows, who, Y, tolerance=tolerance, **settings)
+
+
+def divergence_problem(n, m, scales, dtype, seed=0):
+    """-log p of m others, precisions that ascend."""
+    random = np.random.default_rng(seed)
+    costs = random.gamma(2.0, size=(n, m))
+    costs += np.log(np.exp(-costs).sum(axis=1, keepdims=True))
+    precisions = np.sort(random.uniform(0.1, 4, size=(n, scales)), axis=1)
+    return costs.astype(dtype), precisions
+
+
+@pytest.mark.parametrize("trade_off", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(("n", "dim", "scales"), [(2, 1, 1), (3, 2, 2), (100, 2, 1), (100, 3, 4)])
+def test_divergence_gradient(reference, dtype, n, dim, scales, trade_off):
+    costs, precisions = divergence_problem(n, n - 1, scales, dtype)
+    Y = np.random.default_rng(1).normal(size=(n, dim))
+    agree(
+        reference, "divergence_gradient", costs, precisions, trade_off, Y, tolerance=1e-8
+    )  # exponentials are good to 1e-9
+    far = 30 * Y  # some q underflow
+    agree(reference, "divergence_gradient", costs, precisions, trade_off, far, tolerance=1e-8)
+
+
+@pytest.mark.parametrize("trade_off", [0.2, 1.0])
+@pytest.mark.parametrize("scales", [1, 3])
+def test_place_by_divergence(reference, dtype, trade_off, scales):
+    """Both come to the same minimum from the same start, by different steps."""
+    embedding = np.random.default_rng(1).normal(size=(60, 2))
+    costs, precisions = divergence_problem(12, 60, scales, dtype)
+    near = embedding[:12] + 0.1
+    gaps = ((near[:, None] - embedding) ** 2).sum(axis=2)
+    costs = gaps + np.log(np.exp(-gaps).sum(axis=1, keepdims=True))
+    costs = costs.astype(dtype)
+    precisions = np.sort(np.random.default_rng(2).uniform(0.8, 1.3, size=(12, scales)), axis=1)
+    starts = np.stack([near + 0.3, near - 2.0], axis=1)
+    problem = (costs, precisions, trade_off, embedding, starts)
+    agree(reference, "place_by_divergence", *problem, 0, 1e-9, tolerance=0)
+    found = agree(reference, "place_by_divergence", *problem, 1000, 1e-9, tolerance=1e-4)
+    assert np.abs(found[0] - near).max() < 0.5

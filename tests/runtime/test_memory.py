@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+import lowdim
+from lowdim.runtime import memory
+
+GB = 10**9
+
+
+def test_claim_refuses_what_does_not_fit_and_names_the_alternative(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2 * GB)
+    with pytest.raises(MemoryError) as error:
+        memory.claim(3 * GB, "The matrix of distances", "Use n_landmarks=.")
+    assert str(error.value) == (
+        "The matrix of distances needs 3.0 GB, but only 2.0 GB of memory is free. Use n_landmarks=."
+    )
+
+
+def test_claim_announces_what_is_large_and_fits(monkeypatch, caplog):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 4 * GB)
+    with caplog.at_level(logging.INFO, logger="lowdim"):
+        memory.claim(3 * GB, "The matrix of distances", "")
+    assert caplog.messages == ["The matrix of distances takes 3.0 GB"]
+
+
+def test_claim_is_silent_about_small_arrays(monkeypatch, caplog):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 0)
+    with caplog.at_level(logging.INFO, logger="lowdim"):
+        memory.claim(10**6, "A row", "")
+    assert not caplog.messages
+
+
+def test_claim_trusts_the_caller_where_the_system_says_nothing(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: None)
+    memory.claim(10**15, "Everything", "")
+
+
+def test_claim_keeps_to_the_memory_that_a_computation_was_given(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 100 * GB)
+    with lowdim.compute(memory="2GB"), pytest.raises(MemoryError) as error:
+        memory.claim(3 * GB, "The matrix of distances", "Use n_landmarks=.")
+    assert str(error.value) == (
+        "The matrix of distances needs 3.0 GB, but the computation may take 2.0 GB of memory (set "
+        "by lowdim.compute or LOWDIM_MEMORY). Use n_landmarks=."
+    )
+    memory.claim(3 * GB, "The matrix of distances", "")
+    with lowdim.compute(memory="4GB"):
+        memory.claim(3 * GB, "The matrix of distances", "")
+
+
+def test_the_machine_may_have_less_than_a_computation_was_given(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2 * GB)
+    with lowdim.compute(memory="4GB"), pytest.raises(MemoryError, match=r"only 2\.0 GB .* is free"):
+        memory.claim(3 * GB, "The matrix of distances", "")
+
+
+@pytest.mark.parametrize("by", ["block", "environment"])
+def test_a_fit_is_refused_what_it_may_not_take(monkeypatch, by):
+    """Small arrays count too."""
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    message = "distances between 300 objects needs 0.7 MB, but the computation may take 0.1 MB"
+    if by == "environment":
+        monkeypatch.setenv("LOWDIM_MEMORY", "100kB")
+        with pytest.raises(MemoryError, match=message):
+            lowdim.ClassicalMDS(metric="cityblock").fit(X)
+    else:
+        with lowdim.compute(memory="100 kB"), pytest.raises(MemoryError, match=message):
+            lowdim.ClassicalMDS(metric="cityblock").fit(X)
+
+
+def test_available_bytes_is_a_positive_number_or_unknown():
+    found = memory.available_bytes()
+    assert found is None or found > 0
+
+
+@pytest.mark.parametrize(("size", "text"), [(5e9, "5.0 GB"), (1.5e8, "0.1 GB"), (2e6, "2.0 MB")])
+def test_readable(size, text):
+    assert memory.readable(size) == text
