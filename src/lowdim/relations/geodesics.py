@@ -1,4 +1,4 @@
-"""Geodesic distances: shortest paths through a neighbour graph."""
+"""Geodesic distances: shortest paths in a neighbour graph (Tenenbaum, de Silva, Langford 2000)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.relations.lists import row_of_entries
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run, running
 
@@ -23,21 +24,27 @@ def geodesics(
     path_method: str = "auto",
     n_jobs: int | None = None,
 ) -> Array:
-    """Lengths of the shortest paths from the sources (default: all nodes) to all nodes.
+    """Lengths of the shortest paths from some nodes of a graph to all nodes.
 
     Parameters
     ----------
-    graph : CSR matrix of arc lengths, for instance `NeighborGraph.adjacency()`; stored zeros
-        are arcs of length zero.
-    sources : the nodes to start from.
-    path_method : "D" searches from each source, with cost n_sources * n log n on a sparse graph;
-        "FW" is Floyd and Warshall's dense n^3 algorithm, for small dense graphs; "auto" chooses.
-    n_jobs : threads. The result does not depend on it.
+    graph : CSR matrix of shape (n, n)
+        Lengths of the arcs, for instance `NeighborGraph.adjacency()`. Stored zeros are arcs of
+        length zero.
+    sources : array of int, default=None
+        The nodes to start from; all nodes by default.
+    path_method : {"auto", "FW", "D"}, default="auto"
+        "D" is Dijkstra's algorithm from each source, with cost n_sources * n log n on a sparse
+        graph. "FW" is Floyd and Warshall's algorithm, with cost n^3, for small dense graphs.
+        "auto" chooses the faster one.
+    n_jobs : int, default=None
+        Number of threads. The result does not depend on it.
 
     Returns
     -------
-    An (n_sources, n) array, infinite where there is no path, symmetric for all sources of an
-    undirected graph.
+    array of shape (n_sources, n)
+        Infinite where there is no path; symmetric if the graph is undirected and all nodes are
+        sources.
     """
     with running(n_jobs):
         return shortest_path_lengths(graph, sources, path_method)
@@ -46,7 +53,7 @@ def geodesics(
 def shortest_path_lengths(
     graph: Any, sources: Array | None = None, path_method: str = "auto"
 ) -> Array:
-    """As `geodesics`, with the resources of the running computation."""
+    """As `geodesics`, for callers inside a computation."""
     checks.choice(path_method, "path_method", PATH_METHODS)
     if graph.nnz and not (graph.data.min() >= 0 and np.isfinite(graph.data.max())):
         raise ValueError("graph: arc lengths must be finite and not negative.")
@@ -71,19 +78,22 @@ def shortest_path_lengths(
 
 
 def symmetrize_in_place(D: Array) -> None:
-    """Give both entries of each pair the smaller value: a path sums differently from its ends."""
+    """Set D[i, j] and D[j, i] to the smaller of the two.
 
-    def least(pair: tuple[slice, slice]) -> None:
+    The lengths of a path differ by rounding if they are summed from its two ends.
+    """
+
+    def take_smaller(pair: tuple[slice, slice]) -> None:
         left, right = pair
         both = np.minimum(D[left, right], D[right, left].T)
         D[left, right] = both
         D[right, left] = both.T
 
-    run(least, combinations_with_replacement(blocks(len(D)), 2))
+    run(take_smaller, combinations_with_replacement(blocks(len(D)), 2))
 
 
 def _undirected(graph: Any) -> bool:
-    """Whether every arc has its mirror image; stored zeros count."""
+    """Whether the matrix is symmetric, stored zeros included."""
     mirror = graph.T.tocsr()
     rows = graph if graph.has_sorted_indices else graph.sorted_indices()
     mirror.sort_indices()
@@ -94,8 +104,8 @@ def _undirected(graph: Any) -> bool:
 
 
 def _dense_lengths(graph: Any) -> Array:
+    """The arc lengths as a dense matrix: infinite without an arc, zero on the diagonal."""
     lengths = np.full(graph.shape, np.inf, dtype=graph.dtype)
-    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    np.minimum.at(lengths, (rows, graph.indices), graph.data)
+    np.minimum.at(lengths, (row_of_entries(graph.indptr), graph.indices), graph.data)
     np.fill_diagonal(lengths, 0)
     return lengths

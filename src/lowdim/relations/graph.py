@@ -1,4 +1,4 @@
-"""Neighbour graphs as values: who is near whom, from which data, in how many pieces."""
+"""Neighbour graphs: neighbours and distances, connected components, saving and loading."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from lowdim import checks
 from lowdim.atomic import replacing
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
+from lowdim.relations.lists import row_of_entries
 
 SYMMETRIES = ("union", "mutual", "mean")
 
 
 def fingerprint(rows: Any) -> str:
-    """A short digest of a data set: shape, type and up to a thousand rows spread over it."""
+    """A short digest of a data set: its shape, dtype and about a thousand evenly spaced rows."""
     digest = hashlib.blake2b(digest_size=8)
     digest.update(repr((rows.shape, str(rows.dtype))).encode())
     sample = rows[:: max(1, rows.shape[0] // 1000)]
@@ -37,12 +38,25 @@ def fingerprint(rows: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NeighborGraph:
-    """Each object's neighbours, nearest first, itself excluded.
+    """Each object's neighbours, nearest first; an object is not its own neighbour.
 
-    A k-nearest-neighbour graph holds `indices` and `distances` of shape (n, k). A radius graph
-    holds flat arrays and `indptr`: the neighbours of i are `indices[indptr[i]:indptr[i + 1]]`.
-    `bridges` are the extra pairs that `join` added between components. `recall` is the share of
-    the true neighbours that an approximate graph holds, as measured on a sample; None: all.
+    Parameters
+    ----------
+    indices, distances : arrays
+        Of shape (n, k) in a graph of k nearest neighbours. In a graph with lists of different
+        lengths, such as a radius graph, they are flat, and the neighbours of object i are
+        `indices[indptr[i]:indptr[i + 1]]`.
+    metric : str
+        Name of the metric.
+    fingerprint : str
+        Digest of the data from which the graph was computed; empty if it is not known.
+    indptr : array of shape (n + 1,) or None
+        None for a graph of k nearest neighbours.
+    bridges, bridge_lengths : arrays of shape (m, 2) and (m,) or None
+        The edges that `join` added between components.
+    recall : float or None
+        Share of the true neighbours that an approximate graph holds, measured on a sample; None
+        for an exact graph.
     """
 
     indices: Array
@@ -60,7 +74,7 @@ class NeighborGraph:
 
     @property
     def n_neighbors(self) -> int | None:
-        """k, or None for a radius graph."""
+        """k, or None if the lists have different lengths."""
         return int(self.indices.shape[1]) if self.indptr is None else None
 
     def __repr__(self) -> str:
@@ -73,12 +87,11 @@ class NeighborGraph:
         if self.indptr is None:
             return np.asarray(self.distances[:, -1])
         reach = np.zeros(self.n_objects, dtype=self.distances.dtype)
-        owners = np.repeat(np.arange(self.n_objects), np.diff(self.indptr))
-        np.maximum.at(reach, owners, self.distances)
+        np.maximum.at(reach, row_of_entries(self.indptr), self.distances)
         return reach
 
     def csr(self) -> Any:
-        """The directed graph as a SciPy CSR matrix of distances; stored zeros are edges too."""
+        """The directed graph as a SciPy CSR matrix of distances, in which stored zeros are arcs."""
         from scipy.sparse import csr_array
 
         n = self.n_objects
@@ -91,8 +104,8 @@ class NeighborGraph:
     def adjacency(self, symmetry: str = "union") -> Any:
         """The undirected graph as a CSR matrix of distances, bridges included.
 
-        "union" keeps a pair if either is a neighbour of the other, "mutual" if both are; "mean"
-        keeps what "union" keeps and averages the two distances where both are known.
+        "union" keeps a pair if either object is a neighbour of the other, "mutual" if both are.
+        "mean" keeps the same pairs as "union" and averages the two distances if both are known.
         """
         checks.choice(symmetry, "symmetry", SYMMETRIES)
         undirected = backend().symmetrize(self.csr(), symmetry)
@@ -105,18 +118,18 @@ class NeighborGraph:
         return components(self.adjacency(symmetry))
 
     def take(self, k: int) -> NeighborGraph:
-        """The graph of the k nearest neighbours among those known."""
+        """The graph of the k nearest neighbours, for k up to that of this graph."""
         if self.indptr is not None:
             raise ValueError("take(k): a radius graph has no fixed number of neighbours.")
         known = self.indices.shape[1]
-        checks.integer(k, "n_neighbors", 1, known, " (the neighbours that the given graph knows)")
+        checks.integer(k, "n_neighbors", 1, known, " (the number of neighbours in the given graph)")
         if k == known:
             return self
         cut = np.ascontiguousarray
         return replace(self, indices=cut(self.indices[:, :k]), distances=cut(self.distances[:, :k]))
 
     def join(self, nearest_outside: NearestOutside, symmetry: str = "union") -> NeighborGraph:
-        """Add the shortest bridges that make the graph connected (see `bridge`)."""
+        """The graph with the shortest edges added that connect its components (see `bridge`)."""
         count, labels = self.components(symmetry)
         if count == 1:
             return self
@@ -124,7 +137,7 @@ class NeighborGraph:
         return replace(self, bridges=bridges, bridge_lengths=lengths.astype(self.distances.dtype))
 
     def neighbor_lists(self) -> Array:
-        """(n, k) neighbours with a bridge in the place of its end points' farthest neighbour."""
+        """The (n, k) neighbours, with bridges in place of the farthest neighbours of their ends."""
         if self.indptr is not None:
             raise ValueError("neighbor_lists: a radius graph has lists of different lengths.")
         if self.bridges is None:
@@ -137,7 +150,7 @@ class NeighborGraph:
         return lists
 
     def subset(self, rows: Array) -> NeighborGraph:
-        """The graph among some objects, without what leads out of them."""
+        """The graph of some of the objects, without arcs to the others."""
         from scipy.sparse import csr_array
 
         if self.indptr is None:
@@ -170,7 +183,7 @@ class NeighborGraph:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> NeighborGraph:
-        """Read a graph written by `save`."""
+        """Read a graph that `save` has written."""
         if not zipfile.is_zipfile(path):
             raise ValueError(f"{path} is not a neighbour graph written by NeighborGraph.save.")
         with np.load(path, allow_pickle=False) as file:
@@ -179,18 +192,20 @@ class NeighborGraph:
             raise ValueError(f"{path} is not a neighbour graph written by NeighborGraph.save.")
         header = json.loads(str(arrays.pop("header")))
         if header.get("lowdim_graph") != 1:
-            raise ValueError(f"{path} has graph format {header.get('lowdim_graph')}, known is 1.")
+            raise ValueError(
+                f"{path} has graph format {header.get('lowdim_graph')}; this version reads 1."
+            )
         about = {"fingerprint": header["data"], "recall": header.get("recall")}
         return cls(metric=header["metric"], **about, **arrays)
 
 
 NearestOutside = Callable[[Array, Array], tuple[Array, Array, Array]]
-"""(rows, labels) -> for each given row, the row itself, its nearest object with another label,
-and their distance."""
+"""From objects and the component labels of all objects to (objects, nearest object with another
+label, distance)."""
 
 
 def add_edges(graph: Any, pairs: Array, lengths: Array) -> Any:
-    """An undirected graph with more undirected edges."""
+    """An undirected CSR graph with undirected edges added."""
     from scipy.sparse import csr_array
 
     counts = np.diff(graph.indptr) + np.bincount(pairs[:, 0], minlength=graph.shape[0])
@@ -212,7 +227,9 @@ def components(graph: Any) -> tuple[int, Array]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    links = np.ones(len(graph.data), dtype=np.int8)  # a distance of zero is a link as well
+    links = np.ones(
+        len(graph.data), dtype=np.int8
+    )  # SciPy ignores stored zeros, which are edges here
     pattern = csr_array((links, graph.indices, graph.indptr), shape=graph.shape)
     count, labels = connected_components(pattern, directed=False)
     return int(count), labels
@@ -222,6 +239,18 @@ def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array
     """The shortest edges that connect all components (Boruvka's minimum spanning tree).
 
     In each round every component but the largest is joined to its nearest other component.
+
+    Parameters
+    ----------
+    labels : array of int
+        Component of each object.
+    nearest_outside : callable
+        See `NearestOutside`.
+
+    Returns
+    -------
+    pairs : array of shape (m, 2)
+    lengths : array of shape (m,)
     """
     labels = labels.copy()
     pairs: list[Array] = []
@@ -229,7 +258,9 @@ def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array
     while (count := labels.max() + 1) > 1:
         largest = np.bincount(labels).argmax()
         rows, others, distances = nearest_outside(np.flatnonzero(labels != largest), labels)
-        ends = np.sort(np.stack([rows, others], axis=1), axis=1)  # both sides break ties alike
+        ends = np.sort(
+            np.stack([rows, others], axis=1), axis=1
+        )  # so that both ends break ties in the same way
         order = np.lexsort((ends[:, 1], ends[:, 0], distances, labels[rows]))
         first = np.unique(labels[rows][order], return_index=True)[1]
         best = order[first]
@@ -241,6 +272,7 @@ def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array
 
 
 def _merge(labels: Array, count: int, ends: Array) -> Array:
+    """Component labels after adding the edges `ends`."""
     from scipy.sparse import coo_array
 
     links = coo_array(

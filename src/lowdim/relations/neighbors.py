@@ -1,4 +1,4 @@
-"""The neighbour graph of a data set, exact or approximate."""
+"""Nearest neighbours of a data set, exact or approximate: graphs, and searches for new rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lowdim.relations.search import nearest, query, tree_fits, within
 from lowdim.runtime.scheduling import running
 
 METHODS = ("auto", "exact", "approximate")
-SEED = 0  # of the sample and the cells, unless told otherwise
-EXACT_UP_TO = 10_000  # objects that "auto" compares all with all
-BLOCKS_UP_TO = 30_000  # the same for metrics measured in blocks: fast, while their cells are not
+SEED = 0  # default seed of an approximate search
+EXACT_UP_TO = 10_000  # objects up to which "auto" is an exact search
+BLOCKS_UP_TO = 30_000  # the same for SciPy metrics: cdist is fast, and their index is slow
 
 
 def neighbors(
@@ -36,26 +36,44 @@ def neighbors(
 
     Parameters
     ----------
-    X : array, DataFrame or sparse matrix (n, d); any sequence with a callable metric; or, with
-        metric="precomputed", a dense matrix of dissimilarities or a sparse graph of them.
-    k : number of neighbours, the object itself not counted; 15 if no radius is given either.
-    radius : largest distance of a neighbour, in place of k.
-    metric : a SciPy name, "gower", "nan_euclidean", "haversine", "precomputed" or a callable.
-    metric_params : further arguments of the metric.
-    method : "exact" compares all pairs (or uses a k-d tree in up to 8 dimensions).
-        "approximate" looks for each object's neighbours among the objects of a few cells, as far
-        as it takes to find the asked share of them on a sample of the objects; where that is no
-        faster than comparing all pairs, as on small data and on data without structure in many
-        dimensions, the graph is exact. "auto" is "exact" up to 10,000 objects (30,000 under named
-        metrics other than "euclidean" and "cosine") and wherever the k-d tree serves, and
-        "approximate" beyond. A graph with a radius is always exact.
-    recall : share of the true neighbours that an approximate graph must hold; the share measured
-        on the sample is the graph's `recall`, which is None for an exact graph.
-    random_state : seed of the sample and the cells; None takes a fixed one.
-    n_jobs : threads; None takes all cores. The result does not depend on it.
+    X : array, DataFrame or sparse matrix of shape (n, d)
+        One object per row; any sequence of objects if `metric` is a callable; with
+        metric="precomputed" a dense matrix of dissimilarities or a sparse graph of them.
+    k : int, default=None
+        Number of neighbours; an object is not its own neighbour. 15 if neither `k` nor `radius` is
+        given.
+    radius : float, default=None
+        Largest distance of a neighbour, in place of `k`.
+    metric : str or callable, default="euclidean"
+        A SciPy name, "gower", "nan_euclidean", "haversine", "precomputed" or a callable.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    method : {"auto", "exact", "approximate"}, default="auto"
+        "exact" compares all pairs (or uses a k-d tree in up to 8 dimensions).
+        "approximate" divides the objects into cells and searches each object's neighbours in a
+        few cells near it. It visits as many cells as it needs to reach `recall` on a sample of the
+        objects. If this is not faster than the exact search, as for small data and for
+        high-dimensional data without structure, the exact search is used.
+        "auto" is "exact" up to 10,000 objects (30,000 under named metrics other than "euclidean"
+        and "cosine") and if the k-d tree can be used, else "approximate". A graph with a radius is
+        always exact.
+    recall : float, default=0.95
+        Share of the true neighbours that an approximate graph must hold. The share measured on
+        the sample is the graph's `recall`, which is None for an exact graph.
+    random_state : int, RandomState or None, default=None
+        Seed of an approximate search; None is a fixed seed.
+    n_jobs : int, default=None
+        Number of threads; None uses all cores. The result does not depend on it.
 
-    Time grows with n^2 if exact (n log n in up to 8 dimensions), with about n^1.5 if not; memory
-    with n k, and for an approximate graph with n times the dimension, at most 257.
+    Returns
+    -------
+    NeighborGraph
+
+    Notes
+    -----
+    Time grows with n^2 if the search is exact (n log n in up to 8 dimensions), else with about
+    n^1.5. Memory grows with n k, and for an approximate search also with n times the number of
+    dimensions, at most 257.
     """
     checks.choice(method, "method", METHODS)
     recall = checks.real(recall, "recall", 0, 1, open_low=True)
@@ -71,7 +89,7 @@ def neighbors(
 
 
 def index_seed(random_state: Any) -> int:
-    """The number that seeds an index: fixed for None, for the sample is no part of the answer."""
+    """The seed of an approximate search as an integer; fixed for None, for reproducible graphs."""
     from sklearn.utils import check_random_state
 
     if random_state is None:
@@ -89,7 +107,7 @@ def neighbor_graph(
     recall: float = 0.95,
     seed: int = SEED,
 ) -> NeighborGraph:
-    """The neighbour graph of prepared rows."""
+    """The neighbour graph of rows that a metric has prepared; the parameters are `neighbors`'."""
     if (k is None) == (radius is None):
         raise ValueError(
             "Both n_neighbors and radius are provided: set one of them to None."
@@ -101,16 +119,14 @@ def neighbor_graph(
         indptr, indices, distances = within(rows, metric, radius)
         return NeighborGraph(indices, distances, metric.name, fingerprint(rows), indptr)
     k = check_k(k, rows.shape[0])
-    if method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric)):
+    index = None
+    if _wants_index(rows, metric, method):
         index = build_index(rows, metric, k, recall, seed)
-        if index is not None:
-            indices, distances = index.neighbors()
-            return NeighborGraph(
-                indices, distances, metric.name, fingerprint(rows), recall=index.recall
-            )
-        report_exact_search(rows, metric, recall)
-    indices, distances = nearest(rows, k, metric)
-    return NeighborGraph(indices, distances, metric.name, fingerprint(rows))
+        if index is None:
+            report_exact_search(rows, metric, recall)
+    indices, distances = nearest(rows, k, metric) if index is None else index.neighbors()
+    found = None if index is None else index.recall
+    return NeighborGraph(indices, distances, metric.name, fingerprint(rows), recall=found)
 
 
 def neighbor_query(
@@ -122,21 +138,27 @@ def neighbor_query(
     recall: float = 0.95,
     seed: int = SEED,
 ) -> Callable[[Any], tuple[Array, Array]]:
-    """A function that finds indices and distances of the k rows nearest to each of new rows.
+    """A function from new rows to the indices and distances of the k nearest of `rows`.
 
-    Each new row's answer depends on that row alone. With the arguments that made an approximate
-    graph of the rows, the index is the same one; it is worth keeping for the next call.
+    The neighbours of a new row do not depend on the other new rows. Building the function may
+    take long, because it may build an index; keep it for the next call.
     """
     k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
-    if method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric)):
+    index = None
+    if _wants_index(rows, metric, method):
         index = build_index(rows, metric, k, recall, seed)
-        if index is not None:
-            return lambda new: index.query(new, k)
-    return lambda new: query(rows, new, k, metric)
+    if index is None:
+        return lambda new: query(rows, new, k, metric)
+    return lambda new: index.query(new, k)
+
+
+def _wants_index(rows: Any, metric: Metric, method: str) -> bool:
+    """Whether a method of search asks for an index."""
+    return method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric))
 
 
 def exact_is_fast(rows: Any, metric: Metric) -> bool:
-    """Whether "auto" searches exactly."""
+    """Whether method="auto" is the exact search."""
     in_blocks = not metric.by_products and metric.name != "callable"
     up_to = BLOCKS_UP_TO if in_blocks else EXACT_UP_TO
     return rows.shape[0] <= up_to or tree_fits(rows, metric)

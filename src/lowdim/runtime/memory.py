@@ -1,4 +1,4 @@
-"""Large allocations are announced, and refused with an alternative rather than attempted."""
+"""Checks before large allocations: log their size, or raise an error that names an alternative."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sys
 
 logger = logging.getLogger("lowdim")
 
-_WORTH_SAYING = 256 * 1024**2
+_LOGGED_FROM = 256 * 1024**2  # bytes; smaller allocations are not checked
 
 
 def available_bytes() -> int | None:
-    """Memory that a process can still take, or None where the system does not say."""
+    """Bytes of memory that a process can still allocate; None if the system does not report it."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:
@@ -26,12 +26,28 @@ def available_bytes() -> int | None:
 
 
 def readable(n_bytes: float) -> str:
+    """A number of bytes in GB or MB, for messages."""
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:.1f} MB"
 
 
 def claim(n_bytes: int, what: str, instead: str) -> None:
-    """Say what a large array will take, or raise MemoryError when there is not that much."""
-    if n_bytes < _WORTH_SAYING:
+    """Check that a large array fits into memory before it is allocated.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Size of the array. Arrays below 256 MB are not checked.
+    what : str
+        Name of the array, the subject of the message.
+    instead : str
+        Sentence that tells the user what to do if there is not enough memory.
+
+    Raises
+    ------
+    MemoryError
+        If the array is larger than the free memory.
+    """
+    if n_bytes < _LOGGED_FROM:
         return
     available = available_bytes()
     if available is not None and n_bytes > available:
