@@ -70,7 +70,7 @@ class NeighborEmbedder(Embedder):
         return graph if graph.n_neighbors is None else graph.take(self._n_wanted(graph.n_objects))
 
     def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
-        """Set Y, in place, to the training coordinates for new objects equal to a training object."""
+        """Set the rows of Y whose object equals a training object to its coordinates, in place."""
         same = distances[:, 0] == 0
         Y[same] = self.embedding_[nearest[same, 0]]
         return Y
