@@ -179,7 +179,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         found = interior_point(
             lengths,
             inequality=self.constraint == "inequality",
-            give=compliance(lengths, slack),
+            compliance=compliance(lengths, slack),
             tol=self.tol,
             max_iter=self.max_iter,
             monitor=self._monitor(self.max_iter),
@@ -257,7 +257,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         inequality = self.constraint == "inequality"
         loose = compliance(lengths, max(LOOSE, slack))
         give = compliance(lengths, max(slack, LEAST))
-        L = factorized(lengths, Q, inequality=inequality, give=loose)
+        L = factorized(lengths, Q, inequality=inequality, compliance=loose)
         values, vectors = np.linalg.eigh(L)
         rank = min(max(k + 1, 3), len(values))
         top = fix_signs(vectors[:, ::-1][:, :rank]) * np.sqrt(values[::-1][:rank])
@@ -270,8 +270,8 @@ class MaximumVarianceUnfolding(GraphEmbedder):
             Q @ top / np.sqrt(lengths.mass)[:, None],
             self._monitor(self.max_iter),
             inequality=inequality,
-            give=give,
-            loose=loose,
+            compliance=give,
+            first_compliance=loose,
             tol=self.tol,
             view=None if self.callback is None else view,
         )

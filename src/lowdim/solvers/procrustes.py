@@ -1,4 +1,4 @@
-"""Procrustes alignment: one configuration moved, turned and scaled onto another.
+"""Procrustes alignment of two configurations by translation, rotation and scaling.
 
 The rotation is Schönemann's (1966), the scale that of Schönemann and Carroll (1970), and
 rotations without reflection are Kabsch's (1976) and Umeyama's (1991).
@@ -17,15 +17,22 @@ from lowdim.checks import Array
 
 @dataclass(frozen=True)
 class Procrustes:
-    """The answer of `procrustes`.
+    """The result of `procrustes`.
 
-    aligned : Y moved onto the target, `scale * Y @ rotation + shift`.
-    rotation : orthogonal, (p, p); with determinant 1 where reflections are not allowed.
-    scale, shift : a number and a vector of length p.
-    correlation : the Procrustes correlation of the two configurations, 0 to 1; it does not depend
-        on which of them is the target, nor on `scaling`.
-    disparity : the sum of squared distances between target and aligned points as a share of the
-        target's sum of squares about its centroid; with scaling it is 1 - correlation^2.
+    Attributes
+    ----------
+    aligned : array of shape (n, p)
+        Y aligned to the target: `scale * Y @ rotation + shift`.
+    rotation : array of shape (p, p)
+        Orthogonal; its determinant is 1 if reflections are not allowed.
+    scale : float
+    shift : array of shape (p,)
+    correlation : float
+        The Procrustes correlation of the two configurations, from 0 to 1. It does not depend on
+        which of them is the target, nor on `scaling`.
+    disparity : float
+        The sum of squared distances between target and aligned points, as a share of the target's
+        sum of squares about its centroid; with scaling it is 1 - correlation^2.
     """
 
     aligned: Array
@@ -36,7 +43,7 @@ class Procrustes:
     disparity: float
 
     def apply(self, new: Any) -> Array:
-        """Other points of Y's space, moved in the same way."""
+        """Apply the alignment to other points of the space of Y."""
         new = checks.vectors(new, name="new")
         if new.shape[1] != len(self.shift):
             raise ValueError(
@@ -54,21 +61,33 @@ def procrustes(
     reflection: bool = True,
     weights: Any = None,
 ) -> Procrustes:
-    """Move, turn and scale Y to lie as closely as possible on the target.
+    """Translate, rotate and scale Y to match the target as closely as possible.
 
-    Minimises sum_i w_i |target_i - (scale * Y_i rotation + shift)|^2. Maps that depend on
-    distances alone are known only up to such motions: align them before comparing coordinates.
+    Minimises sum_i w_i |target_i - (scale * Y_i rotation + shift)|^2. Embeddings that depend on
+    distances alone are determined only up to such transformations: align them before comparing
+    coordinates.
 
     Parameters
     ----------
-    target, Y : arrays (n, p): the same objects in the same order. Columns of zeros may be added to
-        compare configurations of different dimension.
-    scaling : whether Y may be scaled.
-    reflection : whether Y may be mirrored.
-    weights : n numbers, not negative: how much each object counts. Equal by default.
+    target, Y : arrays of shape (n, p)
+        The same objects in the same order. Add columns of zeros to compare configurations of
+        different dimension.
+    scaling : bool, default=True
+        Whether Y may be scaled.
+    reflection : bool, default=True
+        Whether Y may be reflected.
+    weights : array of shape (n,), default=None
+        Weights of the objects, not negative; equal by default.
 
-    Where the answer is not unique, because a configuration lies in a point or on a line, one of
-    the answers is given; a configuration in a single point has correlation 0 with any other.
+    Returns
+    -------
+    Procrustes
+
+    Notes
+    -----
+    If the solution is not unique, because all points of a configuration lie in a point or on a
+    line, one of the solutions is returned. A configuration in a single point has correlation 0 with
+    any other.
     """
     target, Y = checks.vectors(target, name="target"), checks.vectors(Y, name="Y")
     if target.shape != Y.shape:
@@ -91,7 +110,7 @@ def procrustes(
     moved = (scale * size_b) * (B @ rotation)
     aligned = moved + a
     gap = _norm(size_a * A - moved, w)
-    with np.errstate(over="ignore"):  # a huge Y on a tiny target, not to be scaled
+    with np.errstate(over="ignore"):  # possible for a large Y, a small target and scaling=False
         share = np.float64(gap) / size_a if size_a > 0 else np.float64(np.inf if gap else 0.0)
         disparity = float(share**2)
     return Procrustes(
@@ -105,7 +124,7 @@ def procrustes(
 
 
 def _weights(weights: Any, n: int) -> Array:
-    """Weights with sum one."""
+    """Check the weights and scale them to sum 1."""
     if weights is None:
         return np.full(n, 1.0 / n)
     given = checks.vectors(np.reshape(np.asarray(weights), (-1, 1)), name="weights")[:, 0]
@@ -116,15 +135,15 @@ def _weights(weights: Any, n: int) -> Array:
         raise ValueError(f"weights must not be negative, but weights[{i}] is {given[i]:g}.")
     largest = float(given.max())
     if largest == 0:
-        raise ValueError("weights are all zero: at least one object must count.")
+        raise ValueError("weights are all zero: at least one must be positive.")
     given = given.astype(np.float64) / largest
     return np.asarray(given / given.sum())
 
 
 def _standardized(X: Array, w: Array) -> tuple[Array, Array, float]:
-    """X about its weighted centroid with sum of squares one, the centroid, and its size.
+    """X centred and scaled to weighted sum of squares 1, its centroid, and the scale.
 
-    A spread that is no more than the rounding of the coordinates counts as none.
+    A scale below the rounding error of the coordinates counts as 0.
     """
     X = X.astype(np.float64) if X.dtype != np.float64 else X
     center = w @ X
@@ -136,7 +155,7 @@ def _standardized(X: Array, w: Array) -> tuple[Array, Array, float]:
 
 
 def _norm(X: Array, w: Array) -> float:
-    """The weighted root of the sum of squares, without overflow or underflow on the way."""
+    """The square root of the weighted sum of squares, without overflow or underflow."""
     largest = float(np.abs(X).max(initial=0.0))
     if largest == 0:
         return 0.0
