@@ -100,7 +100,7 @@ def top_eigenpairs(
             try:
                 found = lanczos(operator, k, tol, max_iter, seed)
             except ArpackNoConvergence:
-                logger.warning("Lanczos iterations did not converge; continuing with block Krylov iterations")
+                logger.warning("Lanczos iterations did not converge; going on in blocks")
                 found = krylov(operator, k, tol, max_iter, seed)
     return _finish(operator, found, np.argsort(-found.values, kind="stable"), None)
 
@@ -240,12 +240,12 @@ def _bottom(
         try:
             return shift_invert(A, operator, k, basis, tol, max_iter, seed)
         except (RuntimeError, TypeError, ArpackNoConvergence) as error:
-            logger.warning("shift-invert failed (%s); continuing with LOBPCG", error)
+            logger.warning("shift-invert failed (%s); going on with LOBPCG", error)
     elif solver == "arpack":
         try:
             return lanczos(lift(operator, basis), k, tol, max_iter or 100, seed, sign=-1.0)
         except ArpackNoConvergence:
-            logger.warning("Lanczos iterations did not converge; continuing with LOBPCG")
+            logger.warning("Lanczos iterations did not converge; going on with LOBPCG")
     return lobpcg(A, operator, k, basis, tol, max_iter, preconditioner, seed)
 
 
