@@ -1,4 +1,4 @@
-"""One protocol for every iterative solver: progress, stop, snapshots, and a clean Ctrl-C."""
+"""Progress bar, user callback and handling of Ctrl-C, the same for all iterative solvers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from types import TracebackType
 from lowdim import checks
 from lowdim.checks import Array
 
-SECONDS_BETWEEN_DRAWINGS = 0.1  # of the progress bar
+SECONDS_BETWEEN_DRAWINGS = 0.1  # of the progress bar, so that drawing costs no time
 
 
 @dataclass(frozen=True)
 class State:
-    """What a callback sees after an iteration.
+    """The argument of a callback: the state of a solver after an iteration.
 
     Attributes
     ----------
     iteration : int
         Number of finished iterations.
     max_iter : int
-        Number of iterations after which the solver ends in any case.
+        Largest number of iterations.
     loss : float
         The value of the objective.
     embedding : array of shape (n_samples, n_components)
-        A snapshot of the coordinates, read-only.
+        A read-only copy of the coordinates.
     """
 
     iteration: int
@@ -37,26 +37,30 @@ class State:
 
 
 Callback = Callable[[State], object]
-"""Called after every iteration; a true answer stops the fit."""
+"""Called after every iteration; the fit stops if it returns a true value."""
 
 
 class Monitor:
-    """Reports the iterations of a solver to the user, and says whether it should stop.
+    """Reports the iterations of a solver to the user and decides whether the solver should stop.
 
-    Used as a context: Ctrl-C inside it ends the loop with a warning instead of an exception, so
-    that the caller goes on with the best coordinates it has. `stopped` says that the callback or
-    Ctrl-C ended it.
+    Use it as a context manager around the loop: Ctrl-C inside the loop then issues a warning
+    instead of raising KeyboardInterrupt, so that the solver can return its best coordinates.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether the callback or Ctrl-C stopped the solver.
 
     Parameters
     ----------
     max_iter : int
-        Number of iterations after which the solver ends.
+        Largest number of iterations.
     label : str
-        What is running, for the progress bar and the warning.
+        Name of the method, for the progress bar and the warning.
     callback : callable, default=None
         Called with a `State` after every iteration.
     verbose : int, default=0
-        Whether to draw a progress bar.
+        Whether to draw a progress bar, on stderr.
     """
 
     def __init__(
@@ -69,16 +73,16 @@ class Monitor:
 
     @property
     def wants_loss(self) -> bool:
-        """Whether the value of the objective is shown to anyone."""
+        """Whether the solver should compute the loss of every iteration."""
         return self.callback is not None or bool(self.verbose)
 
     @property
     def wants_embedding(self) -> bool:
-        """Whether the coordinates are shown to anyone."""
+        """Whether the solver should pass the coordinates in the order of the user's rows."""
         return self.callback is not None
 
     def __call__(self, iteration: int, loss: float, embedding: Array) -> bool:
-        """Report one finished iteration; true if the solver should stop."""
+        """Report a finished iteration; returns True if the solver should stop."""
         if self.verbose and time.monotonic() - self.drawn > SECONDS_BETWEEN_DRAWINGS:
             self._draw(iteration, loss)
         if self.callback is None:

@@ -1,4 +1,4 @@
-"""Checks of what comes in. Every message names the argument, what was found and what to do."""
+"""Checks of arguments. Error messages name the argument, the value found and what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-_EXACT_IN_FLOAT32 = ("b1", "i1", "u1", "i2", "u2", "f2")
+_EXACT_IN_FLOAT32 = ("b1", "i1", "u1", "i2", "u2", "f2")  # NumPy type codes
 
 
 def is_sparse(X: Any) -> bool:
@@ -28,14 +28,14 @@ def dense(X: Any) -> Array:
 
 
 def float_dtype(dtype: Any) -> np.dtype[Any]:
-    """float32 for float32 and for the small types it holds exactly, float64 for all others."""
+    """float32 for float32 and for smaller types that it represents exactly, else float64."""
     dtype = np.dtype(dtype)
     small = dtype == np.float32 or dtype.str[1:] in _EXACT_IN_FLOAT32
     return np.dtype(np.float32 if small else np.float64)
 
 
 def float_kind(rows: Any) -> np.dtype[Any]:
-    """The type of distances between rows: theirs if they are floats, else float64."""
+    """The dtype of distances between rows: that of the rows if they are floats, else float64."""
     return rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
 
 
@@ -48,7 +48,26 @@ def vectors(
     min_samples: int = 1,
     copy: bool = False,
 ) -> Any:
-    """One object a row: a C-contiguous float array (or CSR matrix), finite unless allowed."""
+    """Check a table of numbers with one object per row.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or sparse matrix
+    name : str
+        Name of the argument, for messages.
+    sparse : bool
+        Whether a sparse matrix is accepted.
+    allow_nan : bool
+        Whether NaN, as a missing value, is accepted; infinity never is.
+    min_samples : int
+        Smallest number of rows.
+    copy : bool
+        Whether the result must not share memory with X.
+
+    Returns
+    -------
+    C-contiguous array or CSR matrix, of float32 or float64.
+    """
     from sklearn.utils.validation import check_array
 
     given = getattr(X, "dtype", None)
@@ -77,7 +96,7 @@ def vectors(
 
 
 def finite(values: Any, name: str) -> None:
-    """Raise unless all entries are finite, naming the first that is not."""
+    """Raise ValueError unless all entries are finite; the message names the first that is not."""
     entries = values.data if is_sparse(values) else values
     with np.errstate(over="ignore", invalid="ignore"):
         total = entries.sum()  # finite unless an entry is not, or the sum overflows
@@ -97,7 +116,7 @@ def finite(values: Any, name: str) -> None:
 
 
 def integer(value: Any, name: str, low: int, high: int | None = None, why_high: str = "") -> int:
-    """An integer in [low, high]."""
+    """Check an integer in [low, high]; `why_high` explains the upper limit in the message."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}.")
     number = int(value)
@@ -111,7 +130,7 @@ def integer(value: Any, name: str, low: int, high: int | None = None, why_high: 
 def real(
     value: Any, name: str, low: float = -np.inf, high: float = np.inf, *, open_low: bool = False
 ) -> float:
-    """A number in [low, high], or in (low, high]."""
+    """Check a real number in [low, high], or in (low, high] if `open_low`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}.")
     number = float(value)
@@ -122,7 +141,7 @@ def real(
 
 
 def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
-    """One of the options."""
+    """Check that a value is one of the options."""
     options = list(options)
     if not any(value is option or value == option for option in options):
         listed = ", ".join(map(repr, options))
@@ -131,7 +150,7 @@ def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
 
 
 def warn(message: str) -> None:
-    """Warn at the line of the user's own code that led here."""
+    """Issue a UserWarning whose location is the line of user code that called lowdim."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _ours(frame.f_code.co_filename):
         frame, level = frame.f_back, level + 1
@@ -139,14 +158,15 @@ def warn(message: str) -> None:
 
 
 def _ours(filename: str) -> bool:
+    """Whether a source file belongs to lowdim or to scikit-learn, which may call lowdim."""
     folders = (os.path.dirname(__file__), os.path.join("site-packages", "sklearn", ""))
     return filename.startswith(folders[0]) or folders[1] in filename
 
 
 def distances_in_range(distances: Array, X: Any) -> None:
-    """Raise where distances between the rows of X overflowed."""
+    """Raise ValueError if a distance between rows of X overflowed."""
     if not np.isfinite(distances).all():
         raise ValueError(
-            f"X: distances overflow {distances.dtype}; its largest entry is {abs(X).max():g}. "
+            f"X: distances overflow {distances.dtype}; the largest entry of X is {abs(X).max():g}. "
             "Rescale the columns."
         )

@@ -1,4 +1,4 @@
-"""The engines that compute the primitives; `backend()` is that of the running computation."""
+"""Implementations of the coarse operations on which all methods are built, one per device."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from lowdim.runtime.context import current
 
 
 def backend() -> Backend:
-    """The engine of the device that the running computation was given."""
+    """The backend of the device of the running computation."""
     return current().backend

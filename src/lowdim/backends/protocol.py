@@ -1,8 +1,8 @@
-"""What an engine must offer: the coarse operations on which every method is built.
+"""The protocol of a backend: the coarse operations on which every method is built.
 
 Arrays are NumPy arrays (float32 or float64, C-contiguous), sparse matrices are SciPy CSR. Results
-must not depend on the number of threads. The reference implementation in plain NumPy, against which
-engines are tested, is `tests/backends/reference.py`.
+must not depend on the number of threads. Backends are tested against `tests/backends/reference.py`,
+an implementation in plain NumPy.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ Neighbors = tuple[Array, Array]
 
 
 class Index(Protocol):
-    """Rows prepared for searches of up to k neighbours, nearly all of which are found."""
+    """A data structure that finds nearly all of the k nearest rows without comparing all pairs."""
 
     @property
     def recall(self) -> float:
-        """The share of true neighbours found, as measured on a sample of the rows."""
+        """The share of the true neighbours that is found, measured on a sample of the rows."""
 
     def neighbors(self) -> Neighbors:
         """Each row's k nearest other rows."""
 
     def query(self, queries: Any, k: int) -> Neighbors:
-        """The k rows nearest to each query, which depend on that query alone."""
+        """The k rows nearest to each query; they do not depend on the other queries."""
 
 
 class Heaps(Protocol):
-    """The k smallest scores offered to each of n rows, with the columns they came from."""
+    """For each of n rows, the k smallest of the scores offered so far, and their columns."""
 
     def offer(
         self,
@@ -43,17 +43,25 @@ class Heaps(Protocol):
         rows: slice | Array | None = None,
         columns: bool = False,
     ) -> None:
-        """Offer a tile's entries to the heaps of its rows, or of its columns.
+        """Offer the entries of a tile of a larger matrix of scores.
 
-        `first` numbers the objects of the tile's first row and column; an object is not offered to
-        itself, and None says that the rows are no objects of the columns' set.
+        Parameters
+        ----------
+        tile : array of shape (a, b)
+        first : (int or None, int)
+            Object numbers of the tile's first row and first column. An object is not offered to
+            itself. None: the objects of the rows are not among those of the columns.
+        rows : slice or array of int, default=None
+            The heaps that get the entries; default: all.
+        columns : bool, default=False
+            Offer each column of the tile to a heap, in place of each row.
         """
 
     def clear(self, rows: Array) -> None:
         """Empty the heaps of some rows."""
 
     def incomplete(self) -> Array:
-        """The rows that were offered fewer than k scores."""
+        """The rows with fewer than k scores."""
 
     def sorted(self) -> Neighbors:
         """Columns and scores of each row, ordered by (score, column)."""
@@ -63,42 +71,45 @@ class Attraction(Protocol):
     """The attraction of points along the weighted edges of a graph."""
 
     def __call__(self, Y: Array, *, loss: bool) -> tuple[float, Array]:
-        """sum_ij p_ij log w_ij (0 unless `loss`), and the forces sum_j p_ij u_ij (y_i - y_j)."""
+        """sum_ij p_ij log w_ij (0 unless `loss`) and the forces sum_j p_ij u_ij (y_i - y_j).
+
+        w and u are those of `Similarity`.
+        """
 
     def renumber(self, order: Array) -> None:
-        """Call vertex order[i] by the number i."""
+        """Reorder the vertices: vertex i is from now on the former vertex order[i]."""
 
 
 class Repulsion(Protocol):
-    """The repulsion between all points of a map."""
+    """The repulsion between all points of an embedding."""
 
     def __call__(self, Y: Array, mass: Array | None = None) -> tuple[Array, Array]:
-        """sum_j m_j w_ij u_ij (y_i - y_j) and sum_j m_j w_ij over all j != i."""
+        """sum_j m_j w_ij u_ij (y_i - y_j) and sum_j m_j w_ij over all j != i; m = 1 by default."""
 
 
 class FrozenField(Protocol):
-    """The repulsion of a map that does not move."""
+    """The repulsion of the fixed points of an embedding on new points."""
 
     def __call__(self, Y: Array) -> tuple[Array, Array]:
-        """sum_j w u (y - x_j) and sum_j w over all points x of the map, for each point y."""
+        """sum_j w u (y - x_j) and sum_j w over all fixed points x_j, for each new point y."""
 
 
 class Backend(Protocol):
-    """An engine. A module with these functions is one."""
+    """A module that defines these functions is a backend."""
 
     def description(self) -> str:
-        """What the engine runs on, for `lowdim.show_versions`."""
+        """The hardware features in use, for `lowdim.show_versions`."""
 
     # --- products -----------------------------------------------------------------------------
 
     def matmul(self, A: Array, V: Array, *, squared: bool = False) -> Array:
-        """A @ V, or (A * A) @ V without the matrix of squares."""
+        """A @ V, or (A * A) @ V without storing A * A."""
 
     def spmm(self, A: Any, V: Array) -> Array:
         """A @ V for a CSR matrix and a few dense columns."""
 
     def squared_distances(self, queries: Array, points: Array) -> Array:
-        """|q - p|^2 of all queries and points, by differences: equal pairs get equal values."""
+        """|q - p|^2 of all queries and points, from differences: equal pairs tie exactly."""
 
     # --- nearest neighbours -------------------------------------------------------------------
 
@@ -106,32 +117,50 @@ class Backend(Protocol):
         """Each row's k nearest other rows, by the Euclidean or the cosine distance."""
 
     def nearest_to(self, points: Any, queries: Any, k: int, cosine: bool) -> Neighbors:
-        """The k points nearest to each query; dense vectors."""
+        """The k points nearest to each query, for dense vectors."""
 
     def pairs_within(
         self, points: Array, queries: Array, reach: Array
     ) -> tuple[Array, Array, Array]:
-        """Query, point and distance of every pair with |query - point| <= the point's reach."""
+        """Query, point and distance of every pair with |query - point| <= reach[point]."""
 
     def build_index(
         self, rows: Any, k: int, cosine: bool, recall: float, random: np.random.Generator
     ) -> Index | None:
-        """An index with at least this recall, or None where comparing all rows is cheaper."""
+        """An index of at least this recall, or None if the exact search is cheaper."""
 
     def exact_search_seconds(self, rows: Any) -> float:
-        """How long `nearest` will take, roughly."""
+        """A rough estimate of the time that `nearest` takes."""
 
     def heaps(self, n: int, k: int, dtype: Any) -> Heaps:
         """Empty heaps for the k smallest scores of n rows."""
 
     def smallest(self, values: Array, k: int, *, own: bool = False) -> Neighbors:
-        """The k smallest entries of each row; without entry i of row i if `own`."""
+        """The k smallest entries of each row; entry i of row i is left out if `own`."""
 
     def compare_orders(
         self, first: Array, second: Array, own: Array, k: int, grid: Array
     ) -> tuple[Array, Array, Array, Array, Array]:
-        """The k nearest by either of two distances with their ranks (from 1) by the other, and how
-        many objects are among the grid[g] nearest by both. Row r is seen from object own[r]."""
+        """Compare the rankings of all objects by two distances.
+
+        Parameters
+        ----------
+        first, second : arrays of shape (m, n)
+            Row r holds the distances from object own[r] to all objects. Ties are ordered by index.
+        own : array of shape (m,)
+        k : int
+        grid : array of int
+            Sizes of neighbourhoods.
+
+        Returns
+        -------
+        nearest_first, ranks_second : arrays of shape (m, k)
+            The k nearest objects by `first`, and their ranks (from 1) by `second`.
+        nearest_second, ranks_first : arrays of shape (m, k)
+            The k nearest objects by `second`, and their ranks by `first`.
+        shared : array of shape (m, len(grid))
+            Number of objects among the grid[g] nearest by both distances.
+        """
 
     # --- graphs -------------------------------------------------------------------------------
 
@@ -139,31 +168,39 @@ class Backend(Protocol):
         """A CSR graph combined with its transpose: "union", "mutual", "mean" or "half-sum"."""
 
     def fuzzy_union(self, graph: Any, mix: float) -> Any:
-        """`mix` of the fuzzy union a + b - a b with the transpose, the rest intersection a b."""
+        """mix (a + b - a b) + (1 - mix) a b of a CSR graph and its transpose."""
 
     def shortest_paths(self, graph: Any, sources: Array) -> Array:
         """Lengths of the shortest paths from each source to every node."""
 
     def floyd_warshall(self, lengths: Array) -> None:
-        """All shortest paths of a dense matrix of arc lengths, in place."""
+        """Replace a dense matrix of arc lengths by the lengths of the shortest paths."""
 
     def level_structure(self, graph: Any) -> tuple[int, int]:
-        """Number of breadth-first levels from a peripheral node, and the width of the widest."""
+        """Number of breadth-first levels from a peripheral node, and size of the largest level."""
 
     # --- rows of neighbours -------------------------------------------------------------------
 
     def barycentric_weights(self, grams: Array, reg: float) -> Array:
-        """Affine weights w with (G + reg tr(G) I) w proportional to 1, for each Gram matrix."""
+        """Weights w of sum 1 with (G + reg tr(G) I) w proportional to 1, for each Gram matrix G."""
 
     def perplexity_affinities(
         self, indptr: Array, squared: Array, perplexity: float
     ) -> tuple[Array, Array]:
-        """Rows p ~ exp(-beta d^2) of sum one and entropy log(perplexity), and their betas."""
+        """p proportional to exp(-beta d^2), with sum 1 and entropy log(perplexity) in each row.
+
+        Rows are those of a CSR matrix. Returns p and the beta of each row.
+        """
 
     def memberships(
         self, indptr: Array, distances: Array, target: float, connectivity: float
     ) -> tuple[Array, Array, Array]:
-        """Fuzzy memberships of rows of neighbours, nearest first; their rho and sigma."""
+        """Fuzzy memberships exp(-max(d - rho, 0) / sigma) that sum to `target` in each row.
+
+        Rows are those of a CSR matrix, ascending. rho is the distance to the
+        `connectivity`-th nearest neighbour, interpolated for fractions. Returns the memberships,
+        rho and sigma.
+        """
 
     # --- forces and layouts -------------------------------------------------------------------
 
@@ -176,7 +213,7 @@ class Backend(Protocol):
         """Repulsion among n points by "exact", "barnes_hut", "fft", or "auto"."""
 
     def frozen_field(self, embedding: Array, similarity: Similarity, room: float) -> FrozenField:
-        """The repulsion of a map that does not move, for points up to `room` outside of it."""
+        """The repulsion of a fixed embedding, for points up to `room` outside its bounding box."""
 
     def momentum_step(
         self,
@@ -190,14 +227,21 @@ class Backend(Protocol):
         least_gain: float,
         longest: float,
     ) -> float:
-        """One step of descent, in place of Y, velocity and gains; returns the gradient's norm."""
+        """One step of gradient descent with momentum and gains (Jacobs 1988).
+
+        Updates Y, velocity and gains in place. A point moves at most by `longest`. Returns the
+        norm of the gradient.
+        """
 
     def curve_order(self, Y: Array) -> Array:
-        """The points in the order of a space-filling curve."""
+        """The indices of the points in the order of a space-filling curve."""
 
     def layout_arcs(self, graph: Any, rank: Array | None = None) -> Any:
-        """The arcs of a CSR graph, for `layout_epochs`; vertices numbered by `rank`, or, without
-        it, rows as vertices and columns as fixed points."""
+        """The arcs of a CSR graph in the form that `layout_epochs` takes.
+
+        Vertex i becomes vertex rank[i]. Without `rank`, rows are vertices and columns are fixed
+        points.
+        """
 
     def layout_epochs(
         self,
@@ -216,25 +260,54 @@ class Backend(Protocol):
         density: tuple[Array, Array] | None = None,
         loss: bool = False,
     ) -> float:
-        """Epochs [first, last) of a layout that ends at the third number; Y, velocity in place.
-        Returns the cross-entropy before the last epoch if `loss`."""
+        """Run epochs of a cross-entropy layout (see `lowdim.solvers.layout`).
+
+        Parameters
+        ----------
+        arcs : from `layout_arcs`
+        Y, velocity : arrays of shape (n, dim)
+            Coordinates and velocities, updated in place.
+        curve : (a, b)
+            Points at distance d have the membership 1 / (1 + a d^2b).
+        rate, momentum : float
+            Learning rate and momentum of the first epoch; both decrease linearly to 0.
+        repulsion : float
+            Weight of the repulsion.
+        draws : int
+            Number of random points that repel a vertex in an epoch; 0: all points do.
+        epochs : (first, last, total)
+            Run the epochs first <= e < last of a layout of `total` epochs.
+        seed : int
+            Key of the random numbers, with the epoch and the vertex.
+        fixed : array of shape (n_fixed, dim), default=None
+            The targets of the arcs, if these are not the vertices themselves.
+        density : pair of arrays of shape (n,), default=None
+            densMAP's force on each vertex (see `Layout`).
+        loss : bool
+            Whether to compute the cross-entropy before the last epoch.
+
+        Returns
+        -------
+        float
+            The cross-entropy, 0 unless `loss`.
+        """
 
     def layout_radii(self, arcs: Any, Y: Array, curve: tuple[float, float]) -> tuple[Array, Array]:
-        """Each vertex's sum of nearness to its targets, and of nearness times squared distance."""
+        """For each vertex, the sums of w and of w d^2 over its arcs, w = 1 / (1 + a d^2b)."""
 
     # --- stress and divergence ----------------------------------------------------------------
 
     def stress_gradient(self, dissimilarities: Array, X: Array) -> tuple[float, Array]:
-        """The raw stress at X and V X - B(X) X."""
+        """The raw stress at X, and V X - B(X) X, half of its gradient."""
 
     def sammon_gradient(
         self, dissimilarities: Array, X: Array, mass: Array, *, floor: float, epsilon: float
     ) -> tuple[float, Array]:
         """sum_{i<j} w_ij (delta_ij - d_ij)^2, w_ij = mass_i mass_j / max(delta_ij, epsilon), and
-        half of its gradient; pairs up to `floor` are left out unless epsilon > 0."""
+        half of its gradient; pairs with delta_ij <= floor are left out unless epsilon > 0."""
 
     def pair_distances(self, first: Array, second: Array, X: Array) -> Array:
-        """|x_i - x_j| of the listed pairs."""
+        """|x_i - x_j| for i = first[k], j = second[k]."""
 
     def pair_gradient(
         self,
@@ -245,17 +318,36 @@ class Backend(Protocol):
         weights: Array | None,
         X: Array,
     ) -> tuple[float, Array]:
-        """The weighted raw stress of listed pairs at given distances, and V X - B(X) X."""
+        """The weighted raw stress of listed pairs, whose distances at X are given, and
+        V X - B(X) X, half of its gradient."""
 
     def meet_in_tiles(
         self, order: Array, targets: Array, weights: Array | None, rate: float, X: Array
     ) -> float:
-        """Move the points X, in place, pair by pair in tiles of `order`; returns their stress."""
+        """One round of stochastic stress descent (see `lowdim.solvers.sampled`).
+
+        Tile t consists of the 2 s objects order[2 s t : 2 s (t + 1)]; its first s objects meet its
+        last s, with the dissimilarities targets[t] of shape (s, s). Both points of a pair move by
+        min(1, weight * rate) / 2 of the error of their distance. X is updated in place. Returns
+        the stress of these pairs before they moved.
+        """
 
     def isotonic(
         self, values: Array, weights: Array | None, ties: Array | None, primary: bool
     ) -> Array:
-        """The non-decreasing sequence nearest to the values, in weighted least squares."""
+        """Weighted isotonic regression.
+
+        Parameters
+        ----------
+        values : array
+        weights : array or None
+            None: all equal.
+        ties : array of int or None
+            Starts of the runs of tied items, with the number of items as the last entry.
+        primary : bool
+            Whether tied items may get different values, in the order of `values`; otherwise they
+            get equal ones.
+        """
 
     def curvilinear_sweep(
         self,
@@ -269,14 +361,51 @@ class Backend(Protocol):
         reach: float,
         step: bool,
     ) -> float:
-        """One sweep of curvilinear component analysis: each pin moves all other points, in place
-        of Y (dimensions in rows); returns the error."""
+        """One sweep of curvilinear component analysis (see `lowdim.solvers.curvilinear`).
+
+        The points `pins` are fixed one after the other, and each moves all other points.
+
+        Parameters
+        ----------
+        distances : array of shape (m, n)
+        rows : array of int
+            Row of `distances`, in units of 1 / `unit`, that belongs to each pin.
+        pins : array of int
+        Y : array of shape (dim, n)
+            Coordinates, updated in place.
+        unit, alpha, reach : float
+            Factor of the distances, learning rate, and lambda of the weighting F.
+        step : bool
+            Whether F is a step function; otherwise it is exponential.
+
+        Returns
+        -------
+        float
+            The sum of F (X - Y)^2 over all pins and points, before they moved.
+        """
 
     def divergence_gradient(
         self, costs: Array, precisions: Array, trade_off: float, Y: Array
     ) -> tuple[float, float, Array]:
-        """sum_i KL(p_i || q_i), sum_i KL(q_i || p_i), and the gradient of their sum weighted by
-        trade_off and 1 - trade_off. Row i of `costs` holds -log p of all other objects."""
+        """Divergences between neighbour probabilities of all pairs, and their gradient.
+
+        Parameters
+        ----------
+        costs : array of shape (n, n - 1)
+            -log p of all other objects, in ascending order of their index.
+        precisions : array of shape (n, n_scales)
+            Ascending; q_i is the mean over the scales of softmax(-precision |y_i - y_j|^2).
+        trade_off : float
+            Weight t of the first divergence.
+        Y : float64 array of shape (n, dim)
+
+        Returns
+        -------
+        forward, backward : float
+            sum_i KL(p_i || q_i) and sum_i KL(q_i || p_i).
+        gradient : array of shape (n, dim)
+            Of t * forward + (1 - t) * backward.
+        """
 
     def place_by_divergence(
         self,
@@ -288,4 +417,10 @@ class Backend(Protocol):
         max_iter: int,
         tol: float,
     ) -> Array:
-        """Points whose own row has the least divergence from a map that does not move."""
+        """New points that minimise the same divergences against a fixed embedding.
+
+        `costs` has one row per new point and one column per fixed point. `starts`, of shape
+        (n_new, n_starts, dim), are tried and the best one is followed for at most `max_iter` steps,
+        until a step is shorter than `tol` in units of the narrowest Gaussian. Each point is
+        computed independently.
+        """

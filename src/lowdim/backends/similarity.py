@@ -1,4 +1,4 @@
-"""How similar two points of a map are, as a function of their distance."""
+"""Similarity of two points of an embedding as a function of their distance."""
 
 from __future__ import annotations
 
@@ -13,8 +13,17 @@ from lowdim.checks import Array
 class Similarity:
     """The similarity w of two points at squared distance s.
 
-    "gaussian" is exp(-s), "student" is (1 + s / dof)^(-(dof + 1) / 2). The force between the points
-    is -w' / w = u / `width`, with u = 1 for the Gaussian and 1 / (1 + s / dof) for Student's.
+    Parameters
+    ----------
+    name : {"gaussian", "student"}
+        w = exp(-s), or w = (1 + s / dof)^(-(dof + 1) / 2).
+    dof : float
+        Degrees of freedom of Student's t.
+
+    Notes
+    -----
+    Gradients contain -w' / w, the derivative being with respect to s. It equals u / `width` with
+    u = 1 for the Gaussian and u = 1 / (1 + s / dof) for Student's t.
     """
 
     name: str = "student"
@@ -22,10 +31,11 @@ class Similarity:
 
     @property
     def width(self) -> float:
-        """The scale of the force; see the class."""
+        """The constant by which u is divided in the gradient; see the class."""
         return 1.0 if self.name == "gaussian" else 2 * self.dof / (self.dof + 1)
 
     def __call__(self, s: Array) -> Array:
+        """w at the squared distances s."""
         if self.name == "gaussian":
             return np.exp(-s)
         return np.asarray((1 + s / self.dof) ** (-(self.dof + 1) / 2))

@@ -1,7 +1,7 @@
-"""The contract of every estimator: checks, fit, transform, names, tags, saving.
+"""The contract of every estimator: checks, fit, transform, feature names, tags, saving.
 
-A method implements `_fit(objects)`, which sets `embedding_`, and `_transform(new)`; where it has an
-inverse of its own, also `_inverse(Y)`. Everything else that a user may expect is here.
+A method implements `_fit(objects)`, which sets `embedding_`, and `_transform(new)`. A method with
+an inverse of its own also implements `_inverse(Y)`. Everything else is done here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from lowdim.runtime.scheduling import running
 
 
 class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Places objects in a low-dimensional Euclidean space."""
+    """Base class of all estimators.
+
+    Fitted attributes end in `_`. Further fitted state is named `_fitted...`, and state that can be
+    computed again from the fitted attributes is named `_cached...` and is not pickled. `_clear`
+    deletes all three before each fit.
+    """
 
     embedding_: Array
     X_fit_: Any
@@ -39,8 +44,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            One object a row; dissimilarities (or kernel values) where the estimator is told that
-            they are precomputed.
+            One object per row, or a matrix of dissimilarities or kernel values if the estimator's
+            `metric`, `kernel` or `affinity` is "precomputed".
         y : None
             Ignored.
 
@@ -55,12 +60,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> Array:
-        """Coordinates of new objects; a row's answer does not depend on the other rows.
+        """Coordinates of new objects; those of a row do not depend on the other rows of X.
 
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_new, n_features)
-            New objects of the kind that `fit` was given; for precomputed input their
+            New objects, of the same kind as those of `fit`; for precomputed input their
             dissimilarities to the training objects, of shape (n_new, n_samples).
 
         Returns
@@ -72,7 +77,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             return self._transform(self._new_objects(X))
 
     def inverse_transform(self, Y: Any) -> Array:
-        """Objects of the input space for given coordinates.
+        """Vectors of the input space for given coordinates.
 
         Parameters
         ----------
@@ -99,7 +104,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Draw the map, coloured by `labels`; returns matplotlib axes.
 
         The options are those of `lowdim.plot.scatter`: `names`, `images`, `density`, `title`, `ax`
-        and so on. Of a map with more than three dimensions the first two are drawn.
+        and so on. If the embedding has more than three dimensions, the first two are drawn.
         """
         from lowdim.plot import scatter
 
@@ -109,13 +114,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         options.setdefault("title", type(self).__name__)
         return scatter(shown, labels, **options)
 
-    # --- what a method provides ------------------------------------------------------------
+    # --- to be implemented by a method ------------------------------------------------------------
 
     def _fit(self, objects: Objects) -> None:
-        """Set `embedding_`; further arguments are those that the method's own `fit` passes on."""
+        """Set `embedding_`; a method whose `fit` has more arguments gets them as keywords."""
         raise NotImplementedError
 
     def _transform(self, new: NewObjects) -> Array:
+        """Coordinates of new objects, each row computed independently."""
         raise NotImplementedError
 
     def _inverse(self, Y: Array) -> Array:
@@ -124,7 +130,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         placed = np.isfinite(self.embedding_).all(axis=1)
         return decode(self.embedding_[placed], vectors[placed], Y)
 
-    # --- from what the user gives to objects -------------------------------------------------
+    # --- from user input to `Objects` and `NewObjects` ------------------------------------
 
     def _fit_to(self, X: Any, **arguments: Any) -> Self:
         """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
@@ -138,7 +144,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return self
 
     def _fit_objects(self, objects: Objects, **arguments: Any) -> None:
-        """Fit to objects that were checked."""
+        """Fit to objects that have been checked."""
         if objects.n < 2:
             raise ValueError(f"X: n_samples = {objects.n}, but a map needs at least 2 objects.")
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
@@ -146,14 +152,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self._fit(objects, **arguments)
 
     def _clear(self) -> None:
-        """Forget everything that a fit has set; the names of fitted state follow this rule."""
+        """Delete everything that a fit has set; see the class for the names of fitted state."""
         for name in list(vars(self)):
             if name.endswith("_") or name.startswith(("_fitted", "_cached")):
                 delattr(self, name)
 
     def _objects(self, X: Any) -> Objects:
-        """The objects to fit to."""
-        if not hasattr(self, "metric"):  # a method of vectors, such as PCA
+        """Check the argument of `fit`."""
+        if not hasattr(self, "metric"):  # a method of vectors alone, such as PCA
             rows = checks.vectors(X, sparse=True)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
             return MeasuredObjects(rows, euclidean())
@@ -166,7 +172,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return objects
 
     def _new_objects(self, X: Any) -> NewObjects:
-        """The objects to place."""
+        """Check the argument of `transform`."""
         if not hasattr(self, "metric"):
             rows = checks.vectors(X, sparse=True)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
@@ -180,7 +186,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return MeasuredNewObjects(known.metric.prepare(X), known)
 
     def _remember(self, objects: MeasuredObjects) -> None:
-        """Keep what `transform` needs of the training objects."""
+        """Store the training objects, which `transform` needs."""
         self.X_fit_ = objects.rows
         if objects.metric.name == "gower":
             self.gower_kinds_ = objects.metric.params["kinds"]
@@ -188,7 +194,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     @property
     def _training(self) -> MeasuredObjects:
-        """The training objects, where they were measured; made anew after loading."""
+        """The training objects under their metric; computed again after loading or unpickling."""
         if not hasattr(self, "_cached_training"):
             metric, params = self._metric_choice()
             if hasattr(self, "gower_kinds_"):
@@ -198,6 +204,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return self._cached_training
 
     def _training_vectors(self, purpose: str) -> Any:
+        """The training vectors; `purpose` names in the error message what needs them."""
         rows = getattr(self, "X_fit_", None)
         if rows is None or rows.ndim != 2:
             raise ValueError(
@@ -208,17 +215,17 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return rows
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
-        """The metric and its parameters, under whatever names the method has for them."""
+        """The metric and its parameters; methods with other parameter names override this."""
         params = dict(getattr(self, "metric_params", None) or {})
         metric = getattr(self, "metric", "euclidean")
         if isinstance(metric, str) and metric == "minkowski" and hasattr(self, "p"):
             params.setdefault("p", self.p)
         return metric, params
 
-    _unknown_pairs = False  # whether NaN in precomputed input stands for an unknown pair
+    _unknown_pairs = False  # whether NaN in precomputed input marks an unknown pair
 
     def _check_features(self, X: Any, metric: Any, *, fitting: bool) -> None:
-        """Record or compare the number and names of the features."""
+        """Record the number and names of the features (`fitting`), or compare them with `fit`."""
         if callable(metric) or metric == "callable":
             if not (hasattr(X, "shape") and len(X.shape) == 2):
                 return
@@ -232,7 +239,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return getattr(self, "n_jobs", None)
 
     def _monitor(self, max_iter: int) -> Monitor:
-        """What reports the iterations of a solver to the user."""
+        """A monitor with the estimator's `callback` and `verbose`, for a solver."""
         return Monitor(max_iter, type(self).__name__, self.callback, self.verbose)
 
     def _check_n_components(self, n: int) -> int:

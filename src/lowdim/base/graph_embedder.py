@@ -1,4 +1,7 @@
-"""The contract of the methods that see their data as a neighbour graph."""
+"""The contract of methods on a connected, undirected neighbour graph, such as Isomap.
+
+One policy for disconnected graphs, and the neighbours of new objects in `transform`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lowdim import checks
-from lowdim.base.neighbor_embedder import NeighborEmbedder, graph_of
+from lowdim.base.neighbor_embedder import NeighborEmbedder, check_given_graph
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import merged
@@ -19,15 +22,15 @@ DISCONNECTED = ("join", "largest", "separate", "raise")
 
 
 class GraphEmbedder(NeighborEmbedder):
-    """An embedder that sees its data as a neighbour graph.
+    """Base class of methods on a connected neighbour graph.
 
-    The parameters `n_neighbors`, `radius` and `disconnected` mean the same in every such method,
-    and a ready `NeighborGraph` saves computing one: `fit(X, graph=graph)`.
+    The parameters `n_neighbors`, `radius` and `disconnected` have the same meaning in all of them.
+    A method implements `_fit_graph(objects, graph)` and `_place(new)`.
     """
 
     graph_: NeighborGraph
-    _search = "exact"  # spectra and shortest paths are sensitive to single edges
-    _default_neighbors = 10  # where neither n_neighbors nor radius is given
+    _search = "exact"  # eigenvectors and shortest paths change with single edges
+    _default_neighbors = 10  # if neither n_neighbors nor radius is given
 
     def _neighbor_graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
         checks.choice(self.disconnected, "disconnected", DISCONNECTED)
@@ -38,21 +41,22 @@ class GraphEmbedder(NeighborEmbedder):
         if isinstance(objects, GivenGraph):
             return objects.graph
         if given is not None:
-            return graph_of(objects, given)
+            return check_given_graph(objects, given)
         return objects.neighbor_graph(None, self.radius)
 
     def _n_wanted(self, n: int) -> int:
         if self.n_neighbors is None:
             return min(self._default_neighbors, n - 1)
-        return self.n_neighbors  # type: ignore[no-any-return]  # checked where it is used
+        return self.n_neighbors  # type: ignore[no-any-return]  # `check_k` checks it
 
     def _cut(self, graph: NeighborGraph) -> NeighborGraph:
         return graph if self.n_neighbors is None else super()._cut(graph)
 
-    # --- the one policy for disconnected graphs ---------------------------------------------
+    # --- disconnected graphs ---------------------------------------------
 
     @property
     def _symmetry(self) -> str:
+        """How the directed graph of neighbours is made undirected; see `NeighborGraph`."""
         return str(getattr(self, "symmetry", "union"))
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
@@ -79,6 +83,7 @@ class GraphEmbedder(NeighborEmbedder):
         self._fit_parts(objects, found, members, problem)
 
     def _joined(self, objects: Objects, graph: NeighborGraph, problem: str) -> NeighborGraph:
+        """The graph with the shortest edges added that connect its components."""
         if not objects.complete:
             raise RuntimeError(
                 f"X: {problem}, and a precomputed sparse graph holds no distances to join them by. "
@@ -94,7 +99,7 @@ class GraphEmbedder(NeighborEmbedder):
     def _fit_parts(
         self, objects: Objects, graph: NeighborGraph, members: list[Array], problem: str
     ) -> None:
-        """Embed components on their own, side by side; objects left out get NaN."""
+        """Embed each component separately, side by side; objects left out get NaN."""
         least = self.n_components + 2
         fitted = [own for own in members if len(own) >= least]
         left_out = graph.n_objects - sum(map(len, fitted))
@@ -121,11 +126,11 @@ class GraphEmbedder(NeighborEmbedder):
         return self._transform_parts(new) if hasattr(self, "parts_") else self._place(new)
 
     def _place(self, new: NewObjects) -> Array:
-        """Coordinates of new objects on the map of one connected graph."""
+        """Coordinates of new objects in the embedding of one connected graph."""
         raise NotImplementedError
 
     def _transform_parts(self, new: NewObjects) -> Array:
-        """Each new object goes to the component of its nearest training object."""
+        """Place each new object in the component of its nearest training object."""
         members = np.concatenate(self.part_rows_)
         owner = np.repeat(np.arange(len(self.parts_)), [len(own) for own in self.part_rows_])
         nearest = new.among(members).nearest(1)[0][:, 0]
@@ -137,14 +142,16 @@ class GraphEmbedder(NeighborEmbedder):
                 out[asked] = part._place(new.subset(asked).among(own)) + shift
         return out
 
-    # --- what graph methods use for new objects -----------------------------------------------
+    # --- neighbours of new objects -----------------------------------------------
 
     def _new_neighbors(self, new: NewObjects) -> tuple[Array, Array]:
         """Indices and distances of each new object's neighbours among the training objects.
 
-        On a radius graph those within the radius, or else the nearest one; the lists are filled
-        up with infinite distances. Where the graph was given and its rule is not known, those
-        that have the new object in the reach of their own neighbours.
+        In a k-neighbour graph these are the k nearest; in a radius graph those within the radius,
+        or the nearest one if there is none. If the rule of a given graph is not known, they are
+        the nearest training object and all training objects that are closer to the new object
+        than to the farthest of their own neighbours. Shorter lists are padded with infinite
+        distances.
         """
         k = self.graph_.n_neighbors
         if k is None and self.radius is None:
@@ -155,21 +162,27 @@ class GraphEmbedder(NeighborEmbedder):
         """Neighbours of new objects by the rule that linked the training objects.
 
         With "union" a training object is linked if it is among the k nearest, or if the new
-        object is nearer to it than its own k-th neighbour; with "mutual" if both hold. The lists
-        are filled up with infinite distances. Where an object is its own neighbour (`itself`),
-        the nearest stands for that and k more follow.
+        object is nearer to it than its own k-th neighbour; with "mutual" if both hold. Shorter
+        lists are padded with infinite distances. With `itself`, for methods in which an object is
+        its own neighbour, the k + 1 nearest are taken in place of k.
         """
         k = self.graph_.n_neighbors
         if k is None and self.radius is None and self._symmetry == "mutual":
-            k = self.n_neighbors or self._default_neighbors  # of the graph this is a piece of
+            k = (
+                self.n_neighbors or self._default_neighbors
+            )  # of the graph that this component belongs to
         if k is None:
             return self._new_neighbors(new)
         return self._linked(new, min(k + itself, self.graph_.n_objects))
 
     def _linked(self, new: NewObjects, k: int) -> tuple[Array, Array]:
-        """The k nearest training objects and (or, if mutual) those with the new one in reach."""
+        """The k nearest training objects, united with those that have the new object in reach.
+
+        An object's reach is the distance to the farthest of its own neighbours. With symmetry
+        "mutual" the result is the intersection instead, and the nearest object in any case.
+        """
         reach = self.graph_.reach()
-        # A little more, so that rounding does not separate an object from its own neighbours.
+        # Slightly enlarged, so that rounding does not separate an object from its neighbours.
         reach = reach * (1 + max(1e-8, 16 * float(np.finfo(reach.dtype).eps)))
         nearest, distances = new.nearest(k, self._search)
         if self._symmetry == "mutual":
@@ -180,7 +193,7 @@ class GraphEmbedder(NeighborEmbedder):
 
 
 def _side_by_side(pieces: list[Array]) -> list[Array]:
-    """Maps moved along the first axis so that they do not overlap."""
+    """Embeddings shifted along the first axis so that they do not overlap."""
     moved, edge = [], 0.0
     for piece in pieces:
         low, high = piece[:, 0].min(), piece[:, 0].max()

@@ -1,4 +1,4 @@
-"""The contract of the methods that begin with each object's neighbours."""
+"""The contract of methods that start from each object's nearest neighbours, such as t-SNE."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lowdim.relations.precomputed import check_k
 
 
 class NeighborEmbedder(Embedder):
-    """An embedder that begins with each object's neighbours.
+    """Base class of methods that start from each object's nearest neighbours.
 
-    A method says in `_n_wanted(n)` how many neighbours it needs of n objects, and takes them in
-    `_fit_graph(objects, graph)`. A ready `NeighborGraph` saves computing one:
+    A method implements `_n_wanted(n)`, the number of neighbours that it needs of n objects, and
+    `_fit_graph(objects, graph)`. Users can pass a `NeighborGraph` that they have computed already:
     `fit(X, graph=graph)`.
     """
 
-    _search = "auto"  # or "exact": whether a few neighbours of many objects may be missed
+    _search = "auto"  # "auto": an approximate search for many objects; or "exact"
 
     def fit(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Self:
         """Compute `embedding_` from the objects X.
@@ -27,13 +27,13 @@ class NeighborEmbedder(Embedder):
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            One object a row; with metric="precomputed" a matrix of dissimilarities, a sparse graph
-            of them, or a `NeighborGraph`.
+            One object per row; with metric="precomputed" a matrix of dissimilarities, a sparse
+            graph of them, or a `NeighborGraph`.
         y : None
             Ignored.
         graph : NeighborGraph, default=None
             The neighbour graph of X from `lowdim.neighbors`, with at least as many neighbours as
-            the method asks for, to be used instead of computing it.
+            the method needs. Computed if not given.
 
         Returns
         -------
@@ -53,30 +53,31 @@ class NeighborEmbedder(Embedder):
         raise NotImplementedError
 
     def _n_wanted(self, n: int) -> int:
-        """The number of neighbours that the method needs of n objects."""
+        """The number of neighbours per object that the method needs, for n objects."""
         raise NotImplementedError
 
     def _neighbor_graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
+        """The graph to fit to: given as X, given as `graph`, or computed."""
         if isinstance(objects, GivenGraph):
             return self._cut(objects.graph)
         if given is not None:
-            return self._cut(graph_of(objects, given))
+            return self._cut(check_given_graph(objects, given))
         k = check_k(self._n_wanted(objects.n), objects.n)
         return objects.neighbor_graph(k, method=self._search)
 
     def _cut(self, graph: NeighborGraph) -> NeighborGraph:
-        """The graph with no more neighbours than needed."""
+        """The graph without neighbours that the method does not need."""
         return graph if graph.n_neighbors is None else graph.take(self._n_wanted(graph.n_objects))
 
     def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
-        """Coordinates of new objects; those at distance zero from a training object get its own."""
+        """Set the rows of Y whose object equals a training object to its coordinates, in place."""
         same = distances[:, 0] == 0
         Y[same] = self.embedding_[nearest[same, 0]]
         return Y
 
 
-def graph_of(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
-    """A given graph, if it is one of these objects under their metric."""
+def check_given_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
+    """Check that a graph given by the user is a graph of these objects under their metric."""
     if not isinstance(graph, NeighborGraph):
         raise TypeError(
             f"graph must be a NeighborGraph from lowdim.neighbors, got {type(graph).__name__}."
@@ -93,6 +94,6 @@ def graph_of(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
     ):
         raise ValueError(
             f"graph was measured by metric={graph.metric!r}, but this estimator's metric is "
-            f"{objects.metric_name!r}. Give both the same."
+            f"{objects.metric_name!r}. Use the same metric for both."
         )
     return graph

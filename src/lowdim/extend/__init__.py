@@ -1,1 +1,1 @@
-"""New points in, coordinates back: extensions shared by the methods."""
+"""Out-of-sample extensions: coordinates of new objects, and pre-images of coordinates."""

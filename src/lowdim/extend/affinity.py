@@ -1,4 +1,4 @@
-"""New points by affinity: each where the probabilities of its nearest neighbours are best kept."""
+"""Out-of-sample extension of t-SNE and SNE: gradient descent against a fixed embedding."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 
 ITERATIONS = 250
-RATE, MOMENTUM = 0.5, 0.8
-LONGEST = 0.25  # step, in units of the similarity's width
-ROOM = 5.0  # around the map that new points may use
+RATE, MOMENTUM, LEAST_GAIN = 0.5, 0.8, 0.01
+LONGEST_STEP = 0.25  # of a point in an iteration, in units of the width of the similarity
+ROOM = 5.0  # distance from the embedding up to which the repulsive field is computed
 
 
 def place_by_affinity(
@@ -22,10 +22,26 @@ def place_by_affinity(
     *,
     iterations: int = ITERATIONS,
 ) -> Array:
-    """Places y that minimise KL(p || q), q_j = w(y, y_j) / sum_k w(y, y_k), against the map.
+    """Coordinates y of new objects that minimise KL(p || q), q_j = w(y, y_j) / sum_k w(y, y_k).
 
-    `p` (m, k) are the probabilities of the objects `nearest` (m, k). Starts from the mean of these
-    objects' places weighted by p, and descends; the rows do not depend on each other.
+    Gradient descent from the mean of the neighbours' coordinates, weighted by p. The rows do not
+    depend on each other.
+
+    Parameters
+    ----------
+    p : array of shape (m, k)
+        Probabilities of the neighbours of each new object.
+    nearest : array of shape (m, k)
+        Indices of the neighbours.
+    embedding : array of shape (n, dim)
+        Coordinates y_j of the training objects, which stay fixed.
+    similarity : Similarity
+        w.
+    iterations : int
+
+    Returns
+    -------
+    array of shape (m, dim)
     """
     fixed = np.ascontiguousarray(embedding)
     Y: Array = np.einsum("mk,mkd->md", p, fixed[nearest])
@@ -46,7 +62,7 @@ def place_by_affinity(
             gains,
             rate=RATE,
             momentum=MOMENTUM,
-            least_gain=0.01,
-            longest=LONGEST,
+            least_gain=LEAST_GAIN,
+            longest=LONGEST_STEP,
         )
     return Y

@@ -1,4 +1,4 @@
-"""New points as affine combinations of their neighbours (Saul and Roweis 2003)."""
+"""Barycentric interpolation: affine combinations of neighbours (Saul and Roweis 2003)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from lowdim.relations.metrics import Metric, euclidean
 from lowdim.relations.search import query
 from lowdim.runtime.scheduling import blocks
 
-REG = 1e-3
+REG = 1e-3  # default regularisation, as a share of the trace of the local Gram matrix
+BLOCK_ROWS = 1024  # new points handled at once
 
 
 def barycentric_map(
@@ -25,16 +26,35 @@ def barycentric_map(
     reg: float = REG,
     near: float = 0.0,
 ) -> Array:
-    """Images of new points under a map known on some: the weights that rebuild a new point from
-    its k nearest known points, applied to those points' images.
+    """Extend a map from known points to new ones.
 
-    `near` adds near * sum_j w_j^2 d_j^2 to what the weights minimise, so that of all the weights
-    which rebuild a point alike the nearest known points get most; a known point gets itself.
+    The weights that best reconstruct a new point from its k nearest known points are applied to
+    the images of these points.
+
+    Parameters
+    ----------
+    known : array or CSR matrix of shape (n, d)
+    images : array of shape (n, p)
+        Images of the known points.
+    new : array or CSR matrix of shape (m, d)
+    k : int
+        Number of neighbours.
+    metric : Metric, default=None
+        For the search of neighbours; Euclidean by default.
+    reg : float
+        Regularisation; see `barycentric_weights`.
+    near : float
+        Adds near * sum_j w_j^2 d_j^2 to the objective, so that of all weights with the same
+        reconstruction those that prefer near points are chosen.
+
+    Returns
+    -------
+    array of shape (m, p)
     """
     metric = metric or euclidean()
     k = min(k, known.shape[0])
     out = np.empty((new.shape[0], images.shape[1]), dtype=images.dtype)
-    for rows in blocks(new.shape[0], 1024):
+    for rows in blocks(new.shape[0], BLOCK_ROWS):
         part = dense(new[rows])
         nearest, _ = query(known, new[rows], k, metric)
         grams = local_grams(known, nearest, part).astype(np.float64)
@@ -45,12 +65,11 @@ def barycentric_map(
 
 
 def decode(embedding: Array, X: Any, Y: Array) -> Array:
-    """Coordinates back to the input space: each point of the map as an affine combination of
-    the vectors whose own coordinates are nearest to it.
+    """The inverse map of methods that have none of their own.
 
-    The general inverse where a method has none of its own. It returns the training vectors for
-    the training coordinates (where those differ) and never leaves the affine hull of a few
-    training vectors.
+    Each point Y is mapped to the affine combination of the training vectors X whose coordinates
+    (`embedding`) are nearest to it. Training coordinates, if they differ from each other, are
+    mapped to their training vectors.
     """
     vectors = dense(X)
     k = embedding.shape[1] + 3

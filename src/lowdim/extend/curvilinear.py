@@ -1,4 +1,4 @@
-"""New objects by the rule of curvilinear component analysis, against a map that stands still."""
+"""Out-of-sample extension of curvilinear component analysis (Demartines and Herault 1997)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,33 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.runtime.scheduling import blocks, run
 
-NEIGHBORS = 15
+NEIGHBORS = 15  # number of nearest training objects that place a new one
 MAX_ITER = 200
-TOLERANCE = 1e-9
+TOLERANCE = 1e-9  # smallest step, in units of the distance of the farthest neighbour
+BLOCK_ROWS = 512  # new objects handled at once
 
 
 def place_by_curvilinear_rule(images: Array, nearest: Array, distances: Array) -> Array:
-    """Coordinates of new objects from their nearest known objects and the distances to them.
+    """Coordinates of new objects from the distances to their nearest training objects.
 
-    A new object moves by the rule of the map, with all its neighbours as pins at once instead of
-    one after the other: y <- sum_i w_i (y_i + X_i (y - y_i) / Y_i) / sum_i w_i. The weight is
-    w_i = F(Y_i) / X_i: neighbours from which the map is torn away count little, and what
-    comes near a known object lands near its image, as interpolation should. F is exponential
-    with the distance of the farthest neighbour for its lambda, and the start the weighted mean
-    of the images. Each row stops on its own.
+    The training objects stay fixed, and a new object moves by the rule of the method, applied to
+    all of its neighbours at once: y <- sum_i w_i (y_i + X_i (y - y_i) / Y_i) / sum_i w_i, where X_i
+    is the given distance to neighbour i and Y_i that in the embedding. The weights are
+    w_i = F(Y_i) / X_i with F(Y) = exp(-Y / lambda), lambda the distance of the farthest neighbour.
+    So neighbours that are far away in the embedding have little influence, and an object near a
+    training object is placed near it. The start is the weighted mean of the neighbours.
+
+    Parameters
+    ----------
+    images : array of shape (n, dim)
+        Coordinates of the training objects.
+    nearest, distances : arrays of shape (m, k)
+        Nearest training objects of each new object, ascending.
+
+    Returns
+    -------
+    array of shape (m, dim)
+        Each row is computed independently.
     """
     out = np.empty((len(nearest), images.shape[1]), dtype=images.dtype)
 
@@ -29,12 +42,12 @@ def place_by_curvilinear_rule(images: Array, nearest: Array, distances: Array) -
             images[nearest[part]].astype(np.float64), distances[part].astype(np.float64)
         )
 
-    run(place, blocks(len(nearest), 512))
+    run(place, blocks(len(nearest), BLOCK_ROWS))
     return out
 
 
 def _placed(images: Array, X: Array) -> Array:
-    """(m, k, dim) images and (m, k) distances, ascending, to (m, dim) coordinates."""
+    """(m, dim) coordinates from (m, k, dim) images and (m, k) ascending distances."""
     known = X[:, 0] == 0
     X = np.where(known[:, None], 1.0, X)
     reach = X[:, -1]
@@ -57,11 +70,12 @@ def _placed(images: Array, X: Array) -> Array:
 
 
 def _lengths(gap: Array) -> Array:
+    """Norms of vectors."""
     return np.asarray(np.sqrt(np.einsum("mkd,mkd->mk", gap, gap)))
 
 
 def _mean(log_weights: Array, points: Array) -> Array:
-    """Means of points by weights known by their logarithms, the greatest of which counts 1."""
+    """Weighted means of points; weights are given by their logarithms, to avoid underflow."""
     weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
     total = weights.sum(axis=1)
     return np.asarray(np.einsum("mk,mkd->md", weights, points) / total[:, None])

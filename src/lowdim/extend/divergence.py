@@ -1,4 +1,4 @@
-"""New points by divergence: each where the probabilities of all neighbours are best kept."""
+"""Out-of-sample extension of NeRV and multi-scale SNE: least divergence from a fixed embedding."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.checks import Array
 
-STARTS = 3  # nearest objects whose places are tried
-ITERATIONS = 100  # of a row's own descent
-CLOSE = 1e-7  # step at which it ends, in units of the narrowest similarity's width
+STARTS = 3  # number of nearest objects whose coordinates are tried as a start
+MAX_ITER = 100
+TOLERANCE = 1e-7  # smallest step, in units of the width of the narrowest Gaussian
 
 
 def place_by_divergence(
@@ -19,16 +19,32 @@ def place_by_divergence(
     trade_off: float,
     embedding: Array,
 ) -> Array:
-    """Places y that minimise trade_off KL(p || q) + (1 - trade_off) KL(q || p) against the map,
-    with p = exp(-costs) over all of its points and q the mean over scales of Gaussians.
+    """Coordinates y that minimise trade_off KL(p || q) + (1 - trade_off) KL(q || p).
 
-    Starts from the mean of the map weighted by p or from the place of one of the nearest objects by
-    the distances D (m, n), whichever is best; the rows do not depend on each other.
+    q is the mean over scales of Gaussian probabilities of all training objects around y. The start
+    is the best of the mean of the embedding weighted by p and the coordinates of the nearest
+    objects. The rows do not depend on each other.
+
+    Parameters
+    ----------
+    D : array of shape (m, n)
+        Distances of the new objects to the training objects.
+    costs : array of shape (m, n)
+        -log p.
+    precisions : array of shape (m, n_scales)
+        Of the Gaussians, ascending.
+    trade_off : float
+    embedding : array of shape (n, dim)
+        Coordinates of the training objects, which stay fixed.
+
+    Returns
+    -------
+    array of shape (m, dim)
     """
     nearest = np.argsort(D, axis=1, kind="stable")[:, :STARTS]
     mean = np.einsum("mn,nd->md", np.exp(-costs), embedding)
     starts = np.concatenate([mean[:, None, :], embedding[nearest]], axis=1)
     precisions = np.ascontiguousarray(precisions)
     return backend().place_by_divergence(
-        costs, precisions, trade_off, embedding, starts, ITERATIONS, CLOSE
+        costs, precisions, trade_off, embedding, starts, MAX_ITER, TOLERANCE
     )

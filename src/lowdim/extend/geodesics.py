@@ -1,4 +1,4 @@
-"""Geodesics of new points: through the best of their neighbours to the mapped objects."""
+"""Out-of-sample extension by geodesic distances, each through the best of the neighbours."""
 
 from __future__ import annotations
 
@@ -9,23 +9,28 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.runtime.scheduling import blocks, run
 
-ROWS = 64  # new points whose geodesics are held at once
+BLOCK_ROWS = 64  # new objects whose geodesic distances are in memory at once
 
 
 def place_by_geodesics(
     nearest: Array, steps: Array, lengths: Array, place: Callable[[Array], Array], out: Array
 ) -> Array:
-    """Fill `out` with the places of new points, from their geodesics to the mapped objects.
+    """Place new objects by their geodesic distances to the training objects or landmarks.
 
     Parameters
     ----------
-    nearest, steps : arrays (m, k)
-        Each new point's neighbours and the distances to them; infinite where there are fewer.
-    lengths : array (n, mapped)
-        Geodesics from the training objects to the mapped ones.
+    nearest, steps : arrays of shape (m, k)
+        The neighbours of each new object and the distances to them; padded with infinity.
+    lengths : array of shape (n, n_targets)
+        Geodesic distances from the training objects to the targets: all objects or landmarks.
     place : callable
-        From geodesics (rows, mapped) to coordinates (rows, dim).
-    out : array (m, dim)
+        From geodesic distances (rows, n_targets) to coordinates (rows, dim).
+    out : array of shape (m, dim)
+        Is filled with the coordinates.
+
+    Returns
+    -------
+    out
     """
 
     def fill(part: slice) -> None:
@@ -35,5 +40,5 @@ def place_by_geodesics(
             np.minimum(through, lengths[nearest[part, j]] + step, out=through)
         out[part] = place(through)
 
-    run(fill, blocks(len(nearest), ROWS))
+    run(fill, blocks(len(nearest), BLOCK_ROWS))
     return out

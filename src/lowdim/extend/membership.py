@@ -1,4 +1,4 @@
-"""New points by membership: each where the cross-entropy of its edges to the map is least."""
+"""Out-of-sample extension of UMAP: a layout of new objects against a fixed embedding."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.solvers.layout import drawn
+from lowdim.solvers.layout import draws_per_epoch
 
 
 def place_by_membership(
@@ -22,9 +22,24 @@ def place_by_membership(
     negative_sample_rate: float = 5,
     seed: int = 0,
 ) -> Array:
-    """New points on a map that stands still, by their memberships to some of its points.
+    """Coordinates of new objects of least cross-entropy, from their edges to training objects.
 
-    Each row on its own: all meet the same points of the map, drawn by (seed, epoch).
+    The start is the mean of the neighbours' coordinates, weighted by membership. In each epoch all
+    new objects are repelled by the same random training objects, drawn by (seed, epoch), so that
+    the rows do not depend on each other.
+
+    Parameters
+    ----------
+    nearest, weights : arrays of shape (m, k)
+        Nearest training objects of each new object, and the memberships of the edges to them.
+    embedding : array of shape (n, dim)
+        Coordinates of the training objects, which stay fixed.
+    curve, n_epochs, learning_rate, repulsion, negative_sample_rate, seed
+        As in `lowdim.solvers.layout.Layout`.
+
+    Returns
+    -------
+    array of shape (m, dim)
     """
     m, k = nearest.shape
     share = weights.astype(np.float64)
@@ -44,7 +59,7 @@ def place_by_membership(
         rate=learning_rate,
         momentum=0.0,
         repulsion=repulsion * negative_sample_rate,
-        draws=drawn(len(embedding), negative_sample_rate),
+        draws=draws_per_epoch(len(embedding), negative_sample_rate),
         epochs=(0, n_epochs, max(n_epochs, 1)),
         seed=seed,
         fixed=np.ascontiguousarray(embedding),

@@ -13,6 +13,7 @@ from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.linear import solve_positive
 
 MAX_ITER = 200
+BLOCK_ROWS = 64  # points handled at once
 
 
 def fixed_point_preimages(
@@ -26,10 +27,28 @@ def fixed_point_preimages(
 ) -> Array:
     """Pre-images under a Gaussian kernel by the iteration of Mika et al. (1999).
 
-    The feature-space point of coordinates y is sum_i c_i phi(x_i), and its pre-image solves
-    z = sum_i c_i k(z, x_i) x_i / sum_i c_i k(z, x_i). `gammas` maps y to the c_i (n columns).
-    The iteration starts from the training vector nearest in the map, and a point whose
-    denominator vanishes stays there.
+    The feature-space point with coordinates y is sum_i c_i phi(x_i). Its pre-image solves
+    z = sum_i c_i k(z, x_i) x_i / sum_i c_i k(z, x_i). The iteration starts from the training
+    vector whose coordinates are nearest to y; a point whose denominator vanishes stays there.
+
+    Parameters
+    ----------
+    Y : array of shape (m, dim)
+        Coordinates.
+    X : array of shape (n, d)
+        Training vectors.
+    embedding : array of shape (n, dim)
+        Their coordinates.
+    gammas : array of shape (dim, n)
+        From coordinates to the coefficients c_i, up to centring.
+    gamma : float
+        Of the Gaussian kernel exp(-gamma |x - z|^2).
+    tol : float
+        Smallest step, in units of the largest centred coordinate of X.
+
+    Returns
+    -------
+    array of shape (m, d)
     """
     center = X.mean(axis=0)
     shifted = X - center
@@ -54,13 +73,16 @@ def fixed_point_preimages(
                 break
         return np.asarray(z)
 
-    parts = run(one, blocks(len(Y), 64))
+    parts = run(one, blocks(len(Y), BLOCK_ROWS))
     return np.concatenate(parts) + center if parts else np.empty((0, X.shape[1]), X.dtype)
 
 
 def learn_preimages(embedding: Array, X: Any, kernel: Kernel, alpha: float) -> Array:
-    """Dual coefficients of the kernel ridge regression from coordinates to vectors (Bakir,
-    Weston and Schoelkopf 2004): solve (K + alpha I) C = X with K the kernel on the map."""
+    """Dual coefficients C of kernel ridge regression from coordinates to vectors.
+
+    They solve (K + alpha I) C = X, with K the kernel matrix of the coordinates (Bakir, Weston and
+    Schoelkopf 2004).
+    """
     K = kernel_matrix(np.ascontiguousarray(embedding), kernel)
     K.flat[:: len(K) + 1] += alpha
     try:

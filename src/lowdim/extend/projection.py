@@ -1,4 +1,4 @@
-"""New points by projection on the axes of a Gram matrix (Gower 1968; Bengio et al. 2004)."""
+"""Out-of-sample extension of spectral methods by projection (Gower 1968; Bengio et al. 2004)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ def gower_projection(squares: Array, mean_squares: Array, values: Array, vectors
     """Coordinates of new objects from their squared distances to the training objects.
 
     y = 1/2 Lambda^(-1/2) V' (mean_squares - squares), with Lambda and V the eigenpairs of the
-    training objects' B; on a training object this is its row of V Lambda^(1/2).
+    Gram matrix B of the training objects. For a training object this is its row of
+    V Lambda^(1/2). `mean_squares` are the mean squared distances of the training objects.
     """
     return kernel_projection(0.5 * (mean_squares - squares), values, vectors)
 
 
 def kernel_projection(K: Array, values: Array, vectors: Array) -> Array:
-    """y = Lambda^(-1/2) V' k~ with k~ the centred kernels to the training objects."""
+    """y = Lambda^(-1/2) V' k, with the centred kernel values k of the new and training objects."""
     size = np.abs(values).max(initial=0.0)
     used = values > 1e-12 * size
     scale = np.where(used, 1 / np.sqrt(np.where(used, values, 1)), 0)

@@ -1,4 +1,4 @@
-"""New points by stress: each where its own weighted stress against the map is least."""
+"""Out-of-sample extension of stress methods: least stress against a fixed embedding."""
 
 from __future__ import annotations
 
@@ -7,18 +7,31 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.runtime.scheduling import blocks, run
 
-ROWS = 32  # rows placed at once
-STARTS = 8  # nearest objects tried as a start
+BLOCK_ROWS = 32  # new objects handled at once
+STARTS = 8  # number of nearest objects whose coordinates are tried as a start
 MAX_ITER = 200
-TOL = 1e-12
+TOLERANCE = 1e-12  # relative decrease of the stress at which a row stops
 
 
 def place_by_stress(D: Array, W: Array, Y: Array) -> Array:
-    """Points x that minimise sum_j W_ij (D_ij - |x_i - y_j|)^2 over frozen y_j, row by row.
+    """Points x_i that minimise sum_j W_ij (D_ij - |x_i - y_j|)^2 for fixed points y_j.
 
-    Starts from the best of the nearest objects' places and their centroid, and takes Newton steps
-    where they lower the stress, else the step of majorization, which never raises it. Rows do not
-    depend on each other. A weight of zero marks an unknown distance.
+    The start is the best of the nearest objects' coordinates and their mean. A Newton step is
+    taken if it lowers the stress, else a step of majorization, which never raises it. The rows do
+    not depend on each other.
+
+    Parameters
+    ----------
+    D : array of shape (m, n)
+        Dissimilarities to the training objects.
+    W : array of shape (m, n)
+        Weights; 0 marks an unknown dissimilarity.
+    Y : array of shape (n, dim)
+        Coordinates of the training objects.
+
+    Returns
+    -------
+    float64 array of shape (m, dim)
     """
     unknown = ~(W > 0).any(axis=1)
     if unknown.any():
@@ -33,18 +46,19 @@ def place_by_stress(D: Array, W: Array, Y: Array) -> Array:
         part = _Rows(np.asarray(D[rows], dtype=np.float64), np.asarray(W[rows], np.float64), Y)
         out[rows] = part.descend(part.start())
 
-    run(place, blocks(D.shape[0], ROWS))
+    run(place, blocks(D.shape[0], BLOCK_ROWS))
     return out
 
 
 class _Rows:
-    """The stresses of several new points, as functions of their coordinates."""
+    """The stresses of several new points as functions of their coordinates x."""
 
     def __init__(self, D: Array, W: Array, Y: Array) -> None:
         self.D, self.W, self.Y = D, W, Y
         self.total = W.sum(axis=1)
 
     def start(self) -> Array:
+        """The best of the nearest objects' coordinates and their mean."""
         k = min(STARTS, self.D.shape[1])
         known = np.where(self.W > 0, self.D, np.inf)
         nearest = np.argsort(known, axis=1, kind="stable")[:, :k]
@@ -54,9 +68,11 @@ class _Rows:
         return np.asarray(tried[np.arange(len(tried)), losses.argmin(axis=1)])
 
     def stress(self, x: Array) -> Array:
+        """The stress of each point."""
         return np.asarray((self.W * (self.D - self._distances(x)[1]) ** 2).sum(axis=1))
 
     def descend(self, x: Array) -> Array:
+        """Minimise the stress of each point from x, which is overwritten."""
         left = np.arange(len(x))
         now = self
         value = now.stress(x)
@@ -71,7 +87,7 @@ class _Rows:
                 after = np.where(worse, now.stress(moved), after)
             lower = after < value[left]
             moved[~lower] = at[~lower]
-            going = lower & (value[left] - after > TOL * value[left])
+            going = lower & (value[left] - after > TOLERANCE * value[left])
             x[left], value[left] = moved, np.minimum(after, value[left])
             if not going.any():
                 break
@@ -79,6 +95,7 @@ class _Rows:
         return x
 
     def _distances(self, x: Array) -> tuple[list[Array], Array]:
+        """Differences to all fixed points, one array per coordinate, and distances."""
         gaps = [x[:, c, None] - self.Y[None, :, c] for c in range(self.Y.shape[1])]
         squares = gaps[0] ** 2
         for gap in gaps[1:]:
@@ -86,7 +103,7 @@ class _Rows:
         return gaps, np.sqrt(squares)
 
     def _steps(self, x: Array) -> tuple[Array, Array]:
-        """The steps of Newton's method, made a descent, and of majorization.
+        """The step of Newton's method, with absolute eigenvalues, and that of majorization.
 
         With r = D/d and u the unit vector from y_j to x, half of the gradient is
         sum_j w (1 - r) (x - y_j) and half of the Hessian sum_j w ((1 - r) I + r u u').

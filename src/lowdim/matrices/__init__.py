@@ -1,1 +1,1 @@
-"""What we keep of the relations: Gram and kernel matrices, Laplacians, reconstruction weights."""
+"""Matrices of relations: Gram, kernel, Laplacian, reconstruction, affinities, fuzzy graphs."""

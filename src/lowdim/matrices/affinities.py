@@ -1,4 +1,8 @@
-"""Affinities of neighbours: distances turned into probabilities, row by row or for pairs."""
+"""Affinities of stochastic neighbour embedding: probabilities from distances to neighbours.
+
+Hinton and Roweis (2002) for conditional probabilities, van der Maaten and Hinton (2008) for joint
+ones.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,12 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.lists import row_of_entries
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
+
+LARGEST_PRECISION = 1e8  # of a row of `log_conditional`, times the mean squared distance of the row
+BLOCK_ROWS = 64  # rows of an n x n matrix that are handled at once
 
 
 def conditional(
@@ -21,12 +29,25 @@ def conditional(
     *,
     sigma: float | None = None,
 ) -> Array:
-    """p_{j|i} of every listed neighbour j of i, each row of sum one.
+    """Conditional probabilities p_{j|i} of the neighbours j of each object i, with sum 1.
 
-    With a perplexity p is proportional to exp(-beta_i d^2), beta_i such that the row's entropy is
-    log(perplexity) (Hinton and Roweis 2002); several perplexities are averaged (Lee, Peluffo and
-    Verleysen 2015). With `sigma` it is proportional to exp(-d^2 / (2 sigma^2)); with neither,
-    uniform. Neighbours at infinite distance get nothing.
+    Parameters
+    ----------
+    indptr : array of shape (n + 1,)
+        The neighbours of object i are the entries indptr[i] to indptr[i + 1] - 1.
+    distances : array
+        Distances to the neighbours. A neighbour at infinite distance gets probability 0.
+    perplexity : float or sequence of float, default=None
+        p_{j|i} is proportional to exp(-beta_i d^2), with beta_i such that the entropy of the row
+        is log(perplexity) (Hinton and Roweis 2002). The probabilities of several perplexities are
+        averaged (Lee, Peluffo and Verleysen 2015).
+    sigma : float, default=None
+        p_{j|i} is proportional to exp(-d^2 / (2 sigma^2)).
+
+    Returns
+    -------
+    array of the shape of `distances`
+        Uniform in each row if neither `perplexity` nor `sigma` is given.
     """
     counts = np.diff(indptr)
     if perplexity is None and sigma is None:
@@ -42,7 +63,8 @@ def conditional(
 
 
 def _fixed(indptr: Array, squared: Array, beta: float) -> Array:
-    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    """Probabilities proportional to exp(-beta d^2) in each row, with one beta for all rows."""
+    rows = row_of_entries(indptr)
     least = np.full(len(indptr) - 1, np.inf)
     np.minimum.at(least, rows, squared)
     p = np.exp(-beta * (squared - least[rows]))
@@ -56,7 +78,7 @@ def conditional_matrix(
     *,
     sigma: float | None = None,
 ) -> Any:
-    """The affinities p_{j|i} of a neighbour graph as a CSR matrix, row i those of object i."""
+    """The probabilities p_{j|i} of a neighbour graph as a CSR matrix; see `conditional`."""
     from scipy.sparse import csr_array
 
     csr = graph.csr()
@@ -65,14 +87,11 @@ def conditional_matrix(
     return csr_array((p, csr.indices, indptr), shape=csr.shape)
 
 
-NARROWEST = 1e8  # precision of a row, in units of its own mean square distance
-ROWS = 64  # of all pairs, handled at once
-
-
 def log_conditional(distances: Array, perplexity: float) -> tuple[Array, Array]:
-    """-log p_{j|i} of all columns j of each row, for which nothing underflows, and beta_i.
+    """-log p_{j|i} of all columns j of each row i, and beta_i.
 
-    Where more distances than the perplexity are least, beta would be infinite; it is bounded.
+    Unlike the probabilities, their logarithms do not underflow. beta_i, which would be infinite if
+    the smallest distance of a row occurs more often than the perplexity, is bounded.
     """
     squared = np.square(distances)
     m, k = squared.shape
@@ -80,8 +99,8 @@ def log_conditional(distances: Array, perplexity: float) -> tuple[Array, Array]:
     indptr = np.arange(0, (m + 1) * k, k, dtype=np.int64)
     beta = backend().perplexity_affinities(indptr, squared.ravel(), perplexity)[1]
     spread = squared.mean(axis=1, dtype=np.float64)
-    spread[beta == 0] = 1.0  # where all distances are the same
-    beta = np.minimum(beta, NARROWEST / spread)
+    spread[beta == 0] = 1.0  # all distances of the row are equal
+    beta = np.minimum(beta, LARGEST_PRECISION / spread)
     squared *= beta[:, None].astype(squared.dtype)
     total = np.exp(-squared).sum(axis=1, dtype=np.float64)
     squared += np.log(total)[:, None].astype(squared.dtype)
@@ -89,7 +108,7 @@ def log_conditional(distances: Array, perplexity: float) -> tuple[Array, Array]:
 
 
 def log_conditional_of_pairs(D: Array, perplexity: float) -> tuple[Array, Array]:
-    """-log p_{j|i} of all others in order, (n, n - 1), from all distances (n, n), and beta_i."""
+    """-log p_{j|i} of all j != i, as an (n, n - 1) array, and beta_i, from an (n, n) array D."""
     n = len(D)
     memory.claim(
         n * n * D.dtype.itemsize,
@@ -105,22 +124,25 @@ def log_conditional_of_pairs(D: Array, perplexity: float) -> tuple[Array, Array]
         rows = np.take_along_axis(D[part], others, axis=1)
         costs[part], beta[part] = log_conditional(rows, perplexity)
 
-    run(fill, blocks(n, ROWS))
+    run(fill, blocks(n, BLOCK_ROWS))
     return costs, beta
 
 
 def mix_logs(costs: Array, count: int, more: Array) -> None:
-    """Costs -log p of a mean of `count` affinities, in place those of the mean with one more."""
+    """Add one more distribution to a mean of `count` distributions, in place.
+
+    `costs` and `more` are the negative logarithms of the mean and of the new distribution.
+    """
 
     def mix(part: slice) -> None:
         both = np.logaddexp(np.log(count) - costs[part], -more[part])
         costs[part] = np.log(count + 1) - both
 
-    run(mix, blocks(len(costs), ROWS))
+    run(mix, blocks(len(costs), BLOCK_ROWS))
 
 
 def joint(P: Any) -> Any:
-    """p_ij = (p_{j|i} + p_{i|j}) / 2 n: symmetric, of sum one."""
+    """Joint probabilities p_ij = (p_{j|i} + p_{i|j}) / 2 n: symmetric, with sum 1."""
     both = backend().symmetrize(P, "half-sum")
     both.data /= both.dtype.type(both.data.sum(dtype=np.float64))
     return both
@@ -132,8 +154,10 @@ def conditional_to_new(
     *,
     sigma: float | None = None,
 ) -> Array:
-    """p_{j|i} of new objects i over their nearest training objects, from an (m, k) array of
-    distances; infinite ones are no neighbours."""
+    """p_{j|i} of new objects i, from (m, k) distances to their nearest training objects.
+
+    Entries of infinite distance are padding and get probability 0. See `conditional`.
+    """
     known = np.isfinite(distances)
     indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int64)
     p = np.zeros_like(distances)

@@ -1,8 +1,9 @@
-"""Fuzzy graphs of neighbours (McInnes, Healy and Melville 2018), and what targets make of them.
+"""UMAP's fuzzy graphs of neighbours (McInnes, Healy and Melville 2018), also supervised.
 
-An object's neighbours belong to it by exp(-max(d - rho, 0) / sigma): fully within rho, the distance
-to the nearest, and beyond it so that the memberships sum to log2(k). The two opinions on an edge
-are joined by the fuzzy union a + b - a b.
+The membership of object i's neighbour at distance d is exp(-max(d - rho_i, 0) / sigma_i). rho_i is
+the distance to the nearest neighbour, and sigma_i is such that the memberships of i's neighbours
+sum to log2(k). The memberships a and b of the two arcs of an edge are combined by the fuzzy union
+a + b - a b.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.lists import row_of_entries
 from lowdim.relations.objects import objects_of
 
-UNKNOWN = 1.0  # distance between labels of which one is unknown
-ABSENT = 1e-8  # least membership of an edge that is not there, in an intersection
+UNKNOWN_LABEL_DISTANCE = 1.0  # between two labels of which at least one is unknown
+LEAST_MEMBERSHIP = 1e-8  # of a missing edge, in an intersection
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,15 @@ def fuzzy_graph(
 
     Parameters
     ----------
-    n_neighbors : k, the object itself counted: its memberships sum to log2(k).
-    local_connectivity : number of nearest neighbours that belong fully; may be fractional.
-    mix : 1 keeps an edge by the fuzzy union of both opinions, 0 by their intersection.
-    disconnection : distance from which on neighbours are none.
+    graph : NeighborGraph
+    n_neighbors : int
+        k, which counts the object itself: the memberships of its neighbours sum to log2(k).
+    local_connectivity : float
+        Number of nearest neighbours with membership 1; may be fractional.
+    mix : float
+        1 combines the two arcs of an edge by the fuzzy union, 0 by the intersection.
+    disconnection : float
+        Neighbours at this distance or farther get membership 0.
     """
     arcs = graph.csr()
     distances = arcs.data
@@ -61,7 +68,7 @@ def fuzzy_graph(
 
 
 def directed(graph: NeighborGraph, n_neighbors: int) -> Any:
-    """Each object's own opinion alone, not joined with its neighbours': a CSR matrix."""
+    """The directed fuzzy graph, without the union with its transpose: a CSR matrix."""
     arcs = graph.csr()
     values, _, _ = backend().memberships(arcs.indptr, arcs.data, np.log2(n_neighbors), 1.0)
     matrix = _like(arcs, values)
@@ -71,9 +78,12 @@ def directed(graph: NeighborGraph, n_neighbors: int) -> Any:
 
 
 def log_radii(matrix: Any, distances: Any) -> Array:
-    """Logarithms of the mean squared distances of objects to their neighbours, by membership."""
+    """densMAP's log radii: log of the mean squared distance to neighbours, by membership.
+
+    `distances` is a CSR matrix with sorted indices (Narayan, Berger and Cho 2021).
+    """
     squares = _on(matrix, distances.astype(np.float64)) ** 2
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    rows = row_of_entries(matrix.indptr)
     total = np.bincount(rows, matrix.data, minlength=matrix.shape[0])
     spread = np.bincount(rows, matrix.data * squares, minlength=matrix.shape[0])
     return np.asarray(np.log(1e-8 + spread / np.where(total > 0, total, 1)), dtype=matrix.dtype)
@@ -89,10 +99,25 @@ def new_memberships(
     local_connectivity: float = 1.0,
     mix: float = 1.0,
 ) -> Array:
-    """Memberships of new objects' neighbours, as if the new ones had been there all along.
+    """Memberships of the edges between new objects and their nearest training objects.
 
-    A training object has the opinion on a new one that its own rho and sigma give, provided that
-    the new one is within its reach.
+    Both arcs of an edge are combined, as in training. The arc from a training object to a new one
+    has the membership that the training object's rho and sigma give, or 0 if the new object is
+    farther away than its `reach`, the distance to its farthest neighbour.
+
+    Parameters
+    ----------
+    nearest, distances : arrays of shape (m, k)
+    n_neighbors, local_connectivity, mix
+        As in `fuzzy_graph`.
+    known : FuzzyGraph
+        Of the training objects.
+    reach : array
+        Distance of each training object to its farthest neighbour.
+
+    Returns
+    -------
+    array of shape (m, k)
     """
     m, k = distances.shape
     indptr = np.arange(m + 1, dtype=np.int64) * k
@@ -155,22 +180,26 @@ def _of_length(targets: Array, n: int) -> Array:
 
 
 def intersect_labels(matrix: Any, labels: Array, far: float) -> Any:
-    """A fuzzy graph intersected with that of labels, -1 standing for an unknown one.
+    """A fuzzy graph intersected with labels, of which -1 is unknown.
 
-    Memberships count exp(-far) as much between different labels, exp(-1) where one is unknown.
+    Memberships are multiplied by exp(-far) between different labels, and by exp(-1) if one of the
+    labels is unknown.
     """
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    rows = row_of_entries(matrix.indptr)
     one, other = labels[rows], labels[matrix.indices]
     unknown = (one == -1) | (other == -1)
-    factor = np.where(unknown, np.exp(-UNKNOWN), np.where(one != other, np.exp(-far), 1.0))
+    factor = np.where(
+        unknown, np.exp(-UNKNOWN_LABEL_DISTANCE), np.where(one != other, np.exp(-far), 1.0)
+    )
     data = matrix.data * factor.astype(matrix.dtype)
     return connect_locally(_like(matrix, data))
 
 
 def intersect(left: Any, right: Any, weight: float) -> Any:
-    """Two fuzzy graphs intersected: left^(1 - w) right^w, to the power that gives one of them 1.
+    """The weighted intersection of two fuzzy graphs: left right^(w / (1 - w)) for weights w < 1/2,
+    else left^((1 - w) / w) right.
 
-    An edge that only one of them has counts in the other as half of its least membership.
+    An edge that is missing in one of the graphs gets half of the smallest membership there.
     """
     from scipy.sparse import csr_array
 
@@ -188,8 +217,11 @@ def intersect(left: Any, right: Any, weight: float) -> Any:
 
 
 def connect_locally(matrix: Any) -> Any:
-    """Each object made sure of its nearest again: rows divided by their largest, then united."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    """Divide each row by its largest membership, and take the fuzzy union with the transpose.
+
+    Afterwards each object again has a neighbour of membership 1.
+    """
+    rows = row_of_entries(matrix.indptr)
     largest = np.zeros(matrix.shape[0], dtype=matrix.dtype)
     np.maximum.at(largest, rows, matrix.data)
     data = matrix.data / np.where(largest > 0, largest, 1)[rows]
@@ -197,6 +229,7 @@ def connect_locally(matrix: Any) -> Any:
 
 
 def _like(matrix: Any, data: Array) -> Any:
+    """A CSR matrix with the same stored entries and other values."""
     from scipy.sparse import csr_array
 
     return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
@@ -207,11 +240,13 @@ def _ones(matrix: Any) -> Any:
 
 
 def _on(pattern: Any, matrix: Any) -> Array:
-    """The values of a matrix at the places of a pattern, 0 where it has none; rows sorted."""
+    """The values of a CSR matrix at the stored entries of another; 0 where it has none.
+
+    Both must have sorted indices.
+    """
 
     def places(csr: Any) -> Array:
-        rows = np.repeat(np.arange(csr.shape[0], dtype=np.int64), np.diff(csr.indptr))
-        return np.asarray(rows * csr.shape[1] + csr.indices)
+        return np.asarray(row_of_entries(csr.indptr) * csr.shape[1] + csr.indices)
 
     wanted, known = places(pattern), places(matrix)
     at = np.minimum(np.searchsorted(known, wanted), max(len(known) - 1, 0))
@@ -221,5 +256,5 @@ def _on(pattern: Any, matrix: Any) -> Array:
 
 
 def _least(matrix: Any) -> float:
-    """What stands for the membership of an edge that is not there."""
-    return max(float(matrix.data.min(initial=1.0)) / 2, ABSENT)
+    """The membership of a missing edge in an intersection: half of the smallest one."""
+    return max(float(matrix.data.min(initial=1.0)) / 2, LEAST_MEMBERSHIP)

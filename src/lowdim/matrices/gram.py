@@ -1,4 +1,4 @@
-"""Gram matrices of distances, and the theorem that tells which distances are Euclidean.
+"""Gram matrices of dissimilarities, tests and corrections of Euclidean distances.
 
 Theorem (Schoenberg 1935; Young and Householder 1938; Gower 1966): a matrix of dissimilarities D
 is the distance matrix of points in a Euclidean space if and only if B = -1/2 J (D o D) J is
@@ -31,7 +31,7 @@ def double_center(A: Array) -> Array:
 
 
 def gram_operator(D: Array) -> Operator:
-    """B = -1/2 J (D o D) J without storing it: products read D and square as they go."""
+    """B = -1/2 J (D o D) J as an operator: products read D, and neither B nor D o D is stored."""
 
     def product(V: Array) -> Array:
         return np.asarray(-0.5 * backend().matmul(D, V, squared=True), dtype=D.dtype)
@@ -121,21 +121,21 @@ def gram_eigenvalues(D: Array) -> Array:
 
 
 def negative_share(values: Array) -> float:
-    """The share of the negative eigenvalues in the sum of absolute eigenvalues."""
+    """The sum of the absolute values of the negative eigenvalues, as a share of that of all."""
     total = np.abs(values).sum()
     return float(-values[values < 0].sum() / total) if total > 0 else 0.0
 
 
 def lingoes_constant(D: Array) -> float:
-    """The least c for which sqrt(d_ij^2 + 2 c), i != j, is Euclidean (Lingoes 1971)."""
+    """The smallest c for which sqrt(d_ij^2 + 2 c), i != j, is Euclidean (Lingoes 1971)."""
     return max(0.0, -float(gram_eigenvalues(D)[-1]))
 
 
 def cailliez_constant(D: Array) -> float:
-    """The least c for which d_ij + c, i != j, is Euclidean (Cailliez 1983).
+    """The smallest c for which d_ij + c, i != j, is Euclidean (Cailliez 1983).
 
     It is the largest real eigenvalue of the 2n x 2n matrix [[0, 2 B], [-I, -4 B_1]], with B and
-    B_1 = -1/2 J D J the doubly centred squared and plain dissimilarities.
+    B_1 = -1/2 J D J the double-centred squared and plain dissimilarities.
     """
     from scipy.linalg import eigvals
 

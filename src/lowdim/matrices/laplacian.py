@@ -13,7 +13,7 @@ WEIGHTS = ("heat", "binary")
 
 
 def heat_scale(adjacency: Any) -> float:
-    """A default for t: the mean squared length of an edge."""
+    """The default of t in `edge_weights`: the mean squared length of an edge."""
     mean = float(np.mean(np.square(adjacency.data, dtype=np.float64))) if adjacency.nnz else 0.0
     return mean if mean > 0 else 1.0
 
@@ -24,7 +24,7 @@ def heat_width(t: float | None, adjacency: Any) -> float:
 
 
 def edge_weights(distances: Array, weights: str, t: float) -> Array:
-    """w = exp(-d^2 / t) ("heat") or 1 ("binary") for edges of the given lengths; infinite: 0."""
+    """Weights exp(-d^2 / t) ("heat") or 1 ("binary") of edges of length d; 0 if d is infinite."""
     checks.choice(weights, "weights", WEIGHTS)
     if weights == "binary":
         return np.isfinite(distances).astype(distances.dtype)
@@ -32,7 +32,7 @@ def edge_weights(distances: Array, weights: str, t: float) -> Array:
 
 
 def weighted(adjacency: Any, weights: str, t: float) -> Any:
-    """The graph of weights on the edges of a graph of distances."""
+    """The CSR matrix of edge weights for a CSR matrix of edge lengths."""
     from scipy.sparse import csr_array
 
     data = edge_weights(adjacency.data, weights, t)
@@ -56,7 +56,7 @@ def positive_degrees(W: Any, t: float) -> Array:
 
 
 def laplacian(W: Any) -> Any:
-    """L = D - W of a symmetric weight matrix, in its form (CSR or dense)."""
+    """L = D - W of a symmetric weight matrix; CSR or dense, as W is."""
     if not is_sparse(W):
         return np.diag(degrees(W)) - W
     from scipy.sparse import dia_array

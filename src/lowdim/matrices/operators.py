@@ -1,4 +1,4 @@
-"""Symmetric matrices known by their products with a few columns."""
+"""Symmetric matrices as functions that multiply them with a few columns."""
 
 from __future__ import annotations
 
@@ -14,9 +14,16 @@ from lowdim.checks import Array, is_sparse
 
 @dataclass(frozen=True)
 class Operator:
-    """A symmetric n x n matrix that need not be stored: `matmat(V)` is its product with V.
+    """A symmetric n x n matrix that is defined by its products and need not be stored.
 
-    `dense` tells that a product reads n^2 numbers, whatever the number of columns.
+    Parameters
+    ----------
+    n : int
+    dtype : dtype
+    matmat : callable
+        From V of shape (n, k) to the product with V.
+    dense : bool
+        Whether a product reads n^2 numbers, so that its time hardly depends on k.
     """
 
     n: int
@@ -30,13 +37,26 @@ class Operator:
 
 
 def as_operator(A: Any) -> Operator:
-    """A dense, sparse or implicit symmetric matrix as an operator."""
+    """A symmetric array, sparse matrix or `Operator` as an `Operator`."""
     if isinstance(A, Operator):
         return A
     if is_sparse(A):
         csr = A.tocsr()
         return Operator(csr.shape[0], csr.dtype, lambda V: backend().spmm(csr, V))
     return Operator(len(A), A.dtype, lambda V: backend().matmul(A, V), dense=True)
+
+
+def symmetric_lu(A: Any) -> Any:
+    """SuperLU factors of a sparse symmetric matrix, ordered by minimum degree without pivoting."""
+    from scipy.sparse import csc_array
+    from scipy.sparse.linalg import splu
+
+    return splu(
+        csc_array(A),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
 
 
 def centered(A: Operator) -> Operator:

@@ -1,8 +1,9 @@
-"""Local geometry: how each point is rebuilt from its neighbours, as one sparse matrix.
+"""The sparse matrices of locally linear embedding and its variants.
 
-Every variant of locally linear embedding needs of a neighbourhood only its local Gram matrix
-g_jl = <x_j - x_i, x_l - x_i>, which vectors and dissimilarities give alike. Each function below
-turns a stack of them into the matrix M whose bottom eigenvectors are the coordinates.
+All variants depend on a neighbourhood only through its local Gram matrix
+g_jl = <x_j - x_i, x_l - x_i>, which can be computed from vectors or from dissimilarities. The
+functions `..._matrix` turn these Gram matrices into the sparse matrix M whose bottom eigenvectors
+are the coordinates. Their argument `grams` is a function from objects to their Gram matrices.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array, dense
+from lowdim.matrices.operators import symmetric_lu
 from lowdim.relations.objects import Objects
 from lowdim.runtime.scheduling import blocks, run
 
 Blocks = Callable[[Array], Array]
 """From the numbers of m objects to m small matrices."""
 
+BLOCK_OBJECTS = 512  # neighbourhoods handled at once
+
 
 def local_grams(rows: Any, neighbors: Array, centers: Any = None) -> Array:
-    """The (m, k, k) Gram matrices of neighbours among `rows` about the given centres."""
+    """The (m, k, k) Gram matrices of k neighbours among `rows` about m centres."""
     points = rows[neighbors.ravel()]
     points = dense(points)
     points = points.reshape(*neighbors.shape, -1)
@@ -31,16 +35,16 @@ def local_grams(rows: Any, neighbors: Array, centers: Any = None) -> Array:
 
 
 def local_grams_from_distances(D: Array, neighbors: Array, objects: Array) -> Array:
-    """The same from dissimilarities: g_jl = (d_ij^2 + d_il^2 - d_jl^2) / 2."""
+    """Local Gram matrices from dissimilarities: g_jl = (d_ij^2 + d_il^2 - d_jl^2) / 2."""
     to_center = D[objects[:, None], neighbors] ** 2
     between = D[neighbors[:, :, None], neighbors[:, None, :]] ** 2
     return np.asarray((to_center[:, :, None] + to_center[:, None, :] - between) / 2)
 
 
 def barycentric_weights(grams: Array, reg: float) -> Array:
-    """w minimising |x_i - sum_j w_j x_j|^2 with sum 1 (Roweis and Saul 2000): G w = 1, scaled.
+    """Weights of sum 1 that minimise |x_i - sum_j w_j x_j|^2 (Roweis and Saul 2000).
 
-    G is regularised by reg times its trace.
+    They solve (G + reg trace(G) I) w = 1 up to a factor.
     """
     return backend().barycentric_weights(np.ascontiguousarray(grams), reg)
 
@@ -76,10 +80,16 @@ def reconstruction_matrix(W: Array, neighbors: Array) -> Any:
 
 
 def ragged_matrix(grams: Callable[[Array, Array], Array], lists: Any, reg: float) -> Any:
-    """Standard LLE for lists of different lengths, the rows of a CSR graph.
+    """M of standard LLE if objects have different numbers of neighbours.
 
-    `grams(objects, neighbors)` gives the Gram matrices of objects with equally many neighbours; an
-    object without any has no part in M.
+    Parameters
+    ----------
+    grams : callable
+        From objects with equally many neighbours, and these neighbours, to the Gram matrices.
+    lists : CSR matrix
+        Row i holds the neighbours of object i. Objects without neighbours do not contribute to M.
+    reg : float
+        See `barycentric_weights`.
     """
     from scipy.sparse import csr_array, dia_array
 
@@ -88,7 +98,7 @@ def ragged_matrix(grams: Callable[[Array, Array], Array], lists: Any, reg: float
     W = np.empty(len(lists.indices))
     for count in np.unique(counts[counts > 0]):
         objects = np.flatnonzero(counts == count)
-        for rows in blocks(len(objects), 512):
+        for rows in blocks(len(objects), BLOCK_OBJECTS):
             places = lists.indptr[objects[rows], None] + np.arange(count)
             gram = grams(objects[rows], lists.indices[places]).astype(np.float64)
             W[places] = barycentric_weights(gram, reg)
@@ -99,26 +109,18 @@ def ragged_matrix(grams: Callable[[Array, Array], Array], lists: Any, reg: float
 
 
 def rebuilt_from(M: Any, landmarks: Array) -> Array:
-    """Q, n x m: every point as a linear function of m landmarks (Weinberger, Packer, Saul 2005).
+    """The n x m matrix Q that reconstructs all points from m landmarks (Weinberger et al. 2005).
 
-    Column j is the function f of least f'Mf that is one at landmark j and zero at the others:
+    Column j is the vector f of least f'Mf that is 1 at landmark j and 0 at the others:
     Q = [I; -M_uu^-1 M_ul], with M in blocks of landmarks l and other points u.
     """
-    from scipy.sparse import csc_array
-    from scipy.sparse.linalg import splu
-
     n = M.shape[0]
     others = np.setdiff1d(np.arange(n), landmarks)
     Q = np.zeros((n, len(landmarks)))
     Q[landmarks, np.arange(len(landmarks))] = 1
     if len(others):
         below = M.tocsr()[others]
-        factor = splu(
-            csc_array(below[:, others]),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
+        factor = symmetric_lu(below[:, others])
         Q[others] = -factor.solve(below[:, landmarks].toarray())
     return Q
 
@@ -140,8 +142,8 @@ def modified_matrix(grams: Blocks, neighbors: Array, dim: int, tol: float) -> An
         tails = np.nan_to_num(running[:, -1:] / running[:, :-1] - 1, nan=0.0)
     sizes = np.maximum(((tails < eta) | (tails == 0)).sum(axis=1), 1)
 
-    def blocks(rows: Array) -> Array:
-        """(m, k + 1, k + 1) contributions to M on the rows (neighbours, i)."""
+    def contributions(rows: Array) -> Array:
+        """(m, k + 1, k + 1) contributions to M, on the k neighbours and the object itself."""
         V, size = vectors[rows], sizes[rows]
         small = np.arange(k) >= (k - size)[:, None]  # the columns of V_i
         ridge = 1e-3 * np.maximum(values[rows].sum(axis=1, keepdims=True), 1e-300)
@@ -159,18 +161,18 @@ def modified_matrix(grams: Blocks, neighbors: Array, dim: int, tol: float) -> An
         return np.asarray(residual @ residual.transpose(0, 2, 1))
 
     supports = np.concatenate([neighbors, np.arange(n, dtype=neighbors.dtype)[:, None]], axis=1)
-    return _assemble(blocks, supports)
+    return _assemble(contributions, supports)
 
 
 def hessian_matrix(grams: Blocks, neighbors: Array, dim: int, tol: float) -> Any:
     """Hessian LLE (Donoho and Grimes 2003): second derivatives in local tangent coordinates.
 
-    What is orthogonal to the constant and the linear functions of the tangent coordinates is
-    penalised, the quadratic ones first.
+    Functions that are orthogonal to the constant and the linear functions of the tangent
+    coordinates are penalised.
     """
     quadratic = [(a, b) for a in range(dim) for b in range(a, dim)]
 
-    def blocks(rows: Array) -> Array:
+    def contributions(rows: Array) -> Array:
         tangent = _tangent(grams(rows), dim)
         products = np.stack([tangent[:, :, a] * tangent[:, :, b] for a, b in quadratic], axis=2)
         ones = np.ones((*tangent.shape[:2], 1))
@@ -180,24 +182,25 @@ def hessian_matrix(grams: Blocks, neighbors: Array, dim: int, tol: float) -> Any
         w = w / np.where(np.abs(sums) < tol, 1, sums)
         return np.asarray(w @ w.transpose(0, 2, 1))
 
-    return _assemble(blocks, neighbors)
+    return _assemble(contributions, neighbors)
 
 
 def alignment_matrix(grams: Blocks, neighbors: Array, dim: int) -> Any:
     """Local tangent space alignment (Zhang and Zha 2004): I - [1/sqrt(k), U][1/sqrt(k), U]'."""
     k = neighbors.shape[1]
 
-    def blocks(rows: Array) -> Array:
+    def contributions(rows: Array) -> Array:
         tangent = _tangent(grams(rows), dim)
         constant = np.full((*tangent.shape[:2], 1), 1 / np.sqrt(k))
         G = np.concatenate([constant, tangent], axis=2)
         return np.asarray(np.eye(k) - G @ G.transpose(0, 2, 1))
 
-    return _assemble(blocks, neighbors)
+    return _assemble(contributions, neighbors)
 
 
 def _chunks(n: int) -> list[Array]:
-    return [np.arange(rows.start, rows.stop) for rows in blocks(n, 512)]
+    """The objects 0, ..., n - 1 in blocks."""
+    return [np.arange(rows.start, rows.stop) for rows in blocks(n, BLOCK_OBJECTS)]
 
 
 def _spectrum(grams: Array) -> tuple[Array, Array]:
@@ -208,19 +211,19 @@ def _spectrum(grams: Array) -> tuple[Array, Array]:
 
 
 def _tangent(grams: Array, dim: int) -> Array:
-    """The leading directions of each neighbourhood about its mean: an orthonormal (k, dim)."""
-    grams = grams.astype(np.float64)  # so that M has the constants in its null space to rounding
+    """Tangent coordinates: leading eigenvectors of the centred Gram matrices, (m, k, dim)."""
+    grams = grams.astype(np.float64)  # so that M 1 = 0 up to rounding in float64
     centered = grams - grams.mean(axis=1, keepdims=True)
     centered = centered - centered.mean(axis=2, keepdims=True)
     return _spectrum(centered)[1][:, :, :dim]
 
 
-def _assemble(blocks: Blocks, supports: Array) -> Any:
-    """The sum of small matrices, each on the rows and columns of its support, as CSR."""
+def _assemble(contributions: Blocks, supports: Array) -> Any:
+    """The CSR matrix that is the sum of small matrices on the rows and columns `supports[i]`."""
     from scipy.sparse import coo_array
 
     n, k = supports.shape
-    data = np.concatenate(run(blocks, _chunks(n)))
+    data = np.concatenate(run(contributions, _chunks(n)))
     rows = np.repeat(supports, k, axis=1).ravel()
     columns = np.tile(supports, (1, k)).ravel()
     return coo_array((data.ravel(), (rows, columns)), shape=(n, n)).tocsr()

@@ -1,4 +1,4 @@
-"""Scalar products of several subjects' dissimilarities, for individual differences scaling."""
+"""Scalar products of the dissimilarities of several subjects, for INDSCAL (Carroll, Chang 1970)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lowdim.runtime import memory
 
 
 class Subjects(Objects):
-    """What several subjects say of the same n objects.
+    """The dissimilarities of the same n objects according to several subjects.
 
     Attributes
     ----------
     products : array (n_subjects, n, n)
-        Double-centred squared dissimilarities B_k, each with sum of squares one.
+        Double-centred squared dissimilarities B_k, each scaled to sum of squares 1.
     scales : array (n_subjects,)
-        The unit of each subject's dissimilarities.
+        Factor by which each subject's dissimilarities were divided.
     """
 
     metric_name = "precomputed"
@@ -33,12 +33,12 @@ class Subjects(Objects):
 
 
 def subjects_of(X: Any, n: int | None = None) -> Subjects:
-    """The subjects whose matrices of dissimilarities X holds; n fixes the number of objects."""
+    """Check the dissimilarity matrices of several subjects, of n objects each if n is given."""
     shape = getattr(X, "shape", None)
     if not (isinstance(X, list | tuple) or (shape is not None and len(shape) == 3)):
         found = f"an array of shape {shape}" if shape is not None else f"a {type(X).__name__}"
         raise ValueError(
-            "X must be a list of matrices of dissimilarities, one a subject, or an array "
+            "X must be a list of matrices of dissimilarities, one per subject, or an array "
             f"(n_subjects, n_objects, n_objects); got {found}. Wrap a single matrix in a list."
         )
     if len(X) == 0:
@@ -64,8 +64,8 @@ def subjects_of(X: Any, n: int | None = None) -> Subjects:
         largest = float(D.max())
         if largest == 0:
             raise ValueError(
-                f"X[{k}]: all dissimilarities are zero, so the subject tells nothing about the "
-                "objects. Leave it out."
+                f"X[{k}]: all dissimilarities are zero, so the subject does not distinguish "
+                "the objects. Leave it out."
             )
         inner = double_center((D / D.dtype.type(largest)) ** 2)
         size = float(np.linalg.norm(inner.astype(np.float64)))

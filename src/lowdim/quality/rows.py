@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.relations.distances import defined
+from lowdim.relations.distances import check_defined
 from lowdim.relations.objects import Dissimilarities, MeasuredObjects, Objects, objects_of
 from lowdim.runtime.scheduling import blocks, run
 
@@ -83,7 +83,7 @@ def _measured_from(objects: MeasuredObjects, chosen: Array) -> Array:
 
     run(fill, blocks(objects.n, 512))
     out[np.arange(len(chosen)), chosen] = 0
-    defined(out, metric, chosen, np.arange(objects.n))
+    check_defined(out, metric, chosen, np.arange(objects.n))
     return out
 
 

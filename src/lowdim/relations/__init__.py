@@ -1,1 +1,1 @@
-"""Who is how far from whom: metrics, dissimilarities, neighbour graphs, geodesics, landmarks."""
+"""Relations between objects: metrics, dissimilarities, neighbour graphs, geodesics, landmarks."""

@@ -1,4 +1,4 @@
-"""Blocks and matrices of distances, and the checks a matrix of dissimilarities must pass."""
+"""Blocks and matrices of distances, and the checks of given matrices of dissimilarities."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from lowdim.relations.metrics import Metric
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
-TILE = 512  # objects on a side of a block of distances
+TILE_OBJECTS = 512  # rows and columns of a block of distances: 2 MB in float64
 
 
-def measured(rows: Any, metric: Metric, left: slice, right: slice) -> Array:
-    """The distances between two blocks of rows, refused where the metric has no answer.
+def distance_block(rows: Any, metric: Metric, left: slice, right: slice) -> Array:
+    """The distances between two slices of the rows; ValueError if one of them is NaN.
 
-    To itself an object may have none: that distance is zero, whatever the metric says.
+    The distance of an object to itself is set to zero, also if the metric returns NaN for it.
     """
     block = np.array(metric.block(rows[left], rows[right]))
     both = np.arange(max(left.start, right.start), min(left.stop, right.stop))
     block[both - left.start, both - right.start] = 0
     first, second = (np.arange(part.start, part.stop) for part in (left, right))
-    defined(block, metric, first, second)
+    check_defined(block, metric, first, second)
     return block
 
 
-def defined(
+def check_defined(
     block: Array, metric: Metric, first: Array, second: Array, *, new: bool = False
 ) -> None:
-    """Raise where a block of distances holds NaN.
+    """Raise ValueError if a block of distances contains NaN.
 
     `first` and `second` are the numbers of the objects of its rows and columns; `new` says that
     those of the rows are new objects, numbered by their rows in the user's X.
@@ -48,9 +48,9 @@ def defined(
 
 
 def distance_matrix(rows: Any, metric: Metric) -> Array:
-    """All pairwise distances, each pair measured once; n x n."""
+    """The n x n matrix of all distances; each pair is measured once."""
     n = rows.shape[0]
-    dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
+    dtype = checks.float_kind(rows)
     memory.claim(
         n * n * dtype.itemsize,
         f"The matrix of distances between {n} objects",
@@ -60,15 +60,14 @@ def distance_matrix(rows: Any, metric: Metric) -> Array:
 
     def fill(pair: tuple[slice, slice]) -> None:
         left, right = pair
-        block = measured(rows, metric, left, right)
+        block = distance_block(rows, metric, left, right)
         D[left, right] = block
         if left != right:
             D[right, left] = block.T
 
-    tiles = blocks(n, TILE)
-    run(fill, combinations_with_replacement(tiles, 2))
+    run(fill, combinations_with_replacement(blocks(n, TILE_OBJECTS), 2))
     np.fill_diagonal(D, 0)
-    if metric.name == "callable":  # the built-in metrics keep their promises
+    if metric.name == "callable":  # the built-in metrics are known to be symmetric
         np.maximum(D, D.T, out=D)
         check_dissimilarities(D, "the matrix of metric(a, b)")
     return D
@@ -76,18 +75,17 @@ def distance_matrix(rows: Any, metric: Metric) -> Array:
 
 def cross_distances(A: Any, B: Any, metric: Metric) -> Array:
     """Distances between the rows of A and the rows of B."""
-    dtype = B.dtype if B.dtype.kind == "f" else np.dtype(np.float64)
-    D = np.empty((A.shape[0], B.shape[0]), dtype=dtype)
+    D = np.empty((A.shape[0], B.shape[0]), dtype=checks.float_kind(B))
 
     def fill(rows: slice) -> None:
         D[rows] = metric.block(A[rows], B)
 
-    run(fill, blocks(A.shape[0], TILE))
+    run(fill, blocks(A.shape[0], TILE_OBJECTS))
     return D
 
 
 def check_square(D: Any, name: str = "X") -> Array:
-    """A square array of finite numbers."""
+    """Check a square array of finite numbers."""
     shape = np.shape(D)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
@@ -98,13 +96,13 @@ def check_square(D: Any, name: str = "X") -> Array:
 
 
 def check_dissimilarities(D: Any, name: str = "X") -> Array:
-    """A matrix of dissimilarities: square, finite, symmetric, zero diagonal, not negative."""
+    """Check a matrix of dissimilarities: square, finite, symmetric, zero diagonal, not negative."""
     D = check_square(D, name)
     largest = max(float(D.max()), -float(D.min()))
     slack = (1e-5 if D.dtype == np.float32 else 1e-9) * max(largest, 1e-300)
 
     def gap(pair: tuple[slice, slice]) -> tuple[int, int] | None:
-        """The first entry of a tile that differs from its mirror image."""
+        """The first entry of a tile that differs from the transposed one."""
         left, right = pair
         apart = np.abs(D[left, right] - D[right, left].T) > slack
         return tuple(np.argwhere(apart)[0] + (left.start, right.start)) if apart.any() else None
@@ -133,7 +131,7 @@ def check_dissimilarities(D: Any, name: str = "X") -> Array:
 
 
 def finite_rows(D: Array, first_row: int = 0) -> Array:
-    """Distances of new objects, refused where one is not a finite number."""
+    """Check that all distances of new objects are finite; `first_row` numbers the first one."""
     if not np.isfinite(D).all():
         i = int(np.argwhere(~np.isfinite(D))[0, 0]) + first_row
         raise ValueError(f"X: the distances of row {i} are not finite numbers.")

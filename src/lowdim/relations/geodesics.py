@@ -1,4 +1,4 @@
-"""Geodesic distances: shortest paths through a neighbour graph."""
+"""Geodesic distances: shortest paths in a neighbour graph (Tenenbaum, de Silva, Langford 2000)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.relations.lists import row_of_entries
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run, uses_threads
 
@@ -59,7 +60,7 @@ def geodesics(
 def shortest_path_lengths(
     graph: Any, sources: Array | None = None, path_method: str = "auto"
 ) -> Array:
-    """As `geodesics`, with the resources of the running computation."""
+    """As `geodesics`, for callers inside a computation."""
     checks.choice(path_method, "path_method", PATH_METHODS)
     if graph.nnz and not (graph.data.min() >= 0 and np.isfinite(graph.data.max())):
         raise ValueError("graph: arc lengths must be finite and not negative.")
@@ -84,19 +85,22 @@ def shortest_path_lengths(
 
 
 def symmetrize_in_place(D: Array) -> None:
-    """Give both entries of each pair the smaller value: a path sums differently from its ends."""
+    """Set D[i, j] and D[j, i] to the smaller of the two.
 
-    def least(pair: tuple[slice, slice]) -> None:
+    The lengths of a path differ by rounding if they are summed from its two ends.
+    """
+
+    def take_smaller(pair: tuple[slice, slice]) -> None:
         left, right = pair
         both = np.minimum(D[left, right], D[right, left].T)
         D[left, right] = both
         D[right, left] = both.T
 
-    run(least, combinations_with_replacement(blocks(len(D)), 2))
+    run(take_smaller, combinations_with_replacement(blocks(len(D)), 2))
 
 
 def _undirected(graph: Any) -> bool:
-    """Whether every arc has its mirror image; stored zeros count."""
+    """Whether the matrix is symmetric, stored zeros included."""
     mirror = graph.T.tocsr()
     rows = graph if graph.has_sorted_indices else graph.sorted_indices()
     mirror.sort_indices()
@@ -107,8 +111,8 @@ def _undirected(graph: Any) -> bool:
 
 
 def _dense_lengths(graph: Any) -> Array:
+    """The arc lengths as a dense matrix: infinite without an arc, zero on the diagonal."""
     lengths = np.full(graph.shape, np.inf, dtype=graph.dtype)
-    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    np.minimum.at(lengths, (rows, graph.indices), graph.data)
+    np.minimum.at(lengths, (row_of_entries(graph.indptr), graph.indices), graph.data)
     np.fill_diagonal(lengths, 0)
     return lengths

@@ -1,4 +1,4 @@
-"""Gower's distance (1971) between rows of mixed types, some of them missing."""
+"""Gower's distance (1971) between rows with numeric and categorical columns and missing values."""
 
 from __future__ import annotations
 
@@ -12,15 +12,32 @@ from lowdim.checks import Array
 Block = Callable[[Array, Array], Array]
 Prepare = Callable[..., Array]
 
-
 Kinds = list[list[Any] | None]
-"""The values of each nominal column, in the order of their codes; None for columns of numbers."""
+"""The categories of each categorical column, in the order of their codes; None: numeric."""
 
 
 def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Kinds]:
-    """Gower's distance: the mean of |a - b| / range, or [a != b], over the columns both have.
+    """Gower's distance with the ranges and categories of a training table.
 
-    X is a table, or with `kinds` the coded rows that came of one.
+    The distance of two rows is the mean over the columns that are present in both: |a - b| / range
+    in a numeric column, 0 or 1 in a categorical one.
+
+    Parameters
+    ----------
+    X : DataFrame or two-dimensional array-like
+        The training table; if `kinds` is given, the rows that an earlier call returned.
+    kinds : list, default=None
+        The kinds of the columns that an earlier call returned.
+
+    Returns
+    -------
+    block : callable
+        From two arrays of coded rows to their matrix of distances.
+    prepare : callable
+        From a table to coded rows.
+    rows : array
+        X as coded rows: numbers, with the codes of categories, and NaN for missing values.
+    kinds : list
     """
     coded_already = kinds is not None
     kinds = _kinds(X) if kinds is None else kinds
@@ -39,9 +56,9 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
             if codes is None:
                 numbers = _as_numbers(values)
                 if numbers is None:
-                    raise ValueError(f"{name}, column {c}: numbers in fit, but not here.")
+                    raise ValueError(f"{name}, column {c} was numeric in fit, but is not now.")
                 coded[:, c] = numbers
-            else:  # a category not seen before differs from all that were
+            else:  # -1: a category that was not in the training table
                 coded[:, c] = [np.nan if _missing(v) else codes.get(v, -1) for v in values]
         if np.isinf(coded).any():
             row, column = np.argwhere(np.isinf(coded))[0]
@@ -62,17 +79,18 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
         count = np.zeros((len(A), len(B)))
         for c in range(A.shape[1]):
             difference = np.abs(A[:, c, None] - B[None, :, c])
-            known = ~np.isnan(difference)
+            present = ~np.isnan(difference)
             part = difference > 0 if nominal[c] else np.minimum(difference / span[c], 1.0)
-            total += np.where(known, part, 0.0)
-            count += known
-        with np.errstate(invalid="ignore"):  # no column that both know: no distance
+            total += np.where(present, part, 0.0)
+            count += present
+        with np.errstate(invalid="ignore"):  # 0 / 0, if no column is present in both
             return np.asarray(total / count)
 
     return block, prepare, rows, kinds
 
 
 def _kinds(X: Any) -> Kinds:
+    """The categories of each column of a table, None if it is numeric."""
     found: Kinds = []
     for values in _columns(X):
         present = [v for v in values if not _missing(v)]
@@ -91,6 +109,7 @@ def _columns(X: Any) -> list[Array]:
 
 
 def _as_numbers(values: Array) -> Array | None:
+    """A column as floats, or None if it is not numeric."""
     if any(isinstance(v, str) for v in values):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Neighbour graphs as values: who is near whom, from which data, in how many pieces."""
+"""Neighbour graphs: neighbours and distances, connected components, saving and loading."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from lowdim import checks
 from lowdim.atomic import replacing
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
+from lowdim.relations.lists import row_of_entries
 
 SYMMETRIES = ("union", "mutual", "mean")
 
 
 def fingerprint(rows: Any) -> str:
-    """A short digest of a data set: shape, type and up to a thousand rows spread over it."""
+    """A short digest of a data set: its shape, dtype and about a thousand evenly spaced rows."""
     digest = hashlib.blake2b(digest_size=8)
     digest.update(repr((rows.shape, str(rows.dtype))).encode())
     sample = rows[:: max(1, rows.shape[0] // 1000)]
@@ -105,8 +106,7 @@ class NeighborGraph:
         if self.indptr is None:
             return np.asarray(self.distances[:, -1])
         reach = np.zeros(self.n_objects, dtype=self.distances.dtype)
-        owners = np.repeat(np.arange(self.n_objects), np.diff(self.indptr))
-        np.maximum.at(reach, owners, self.distances)
+        np.maximum.at(reach, row_of_entries(self.indptr), self.distances)
         return reach
 
     def csr(self) -> Any:
@@ -148,7 +148,7 @@ class NeighborGraph:
         if self.indptr is not None:
             raise ValueError("take(k): a radius graph has no fixed number of neighbours.")
         known = self.indices.shape[1]
-        checks.integer(k, "n_neighbors", 1, known, " (the neighbours that the given graph knows)")
+        checks.integer(k, "n_neighbors", 1, known, " (the number of neighbours in the given graph)")
         if k == known:
             return self
         cut = np.ascontiguousarray
@@ -209,7 +209,7 @@ class NeighborGraph:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> NeighborGraph:
-        """Read a graph written by `save`."""
+        """Read a graph that `save` has written."""
         if not zipfile.is_zipfile(path):
             raise ValueError(f"{path} is not a neighbour graph written by NeighborGraph.save.")
         with np.load(path, allow_pickle=False) as file:
@@ -218,18 +218,20 @@ class NeighborGraph:
             raise ValueError(f"{path} is not a neighbour graph written by NeighborGraph.save.")
         header = json.loads(str(arrays.pop("header")))
         if header.get("lowdim_graph") != 1:
-            raise ValueError(f"{path} has graph format {header.get('lowdim_graph')}, known is 1.")
+            raise ValueError(
+                f"{path} has graph format {header.get('lowdim_graph')}; this version reads 1."
+            )
         about = {"fingerprint": header["data"], "recall": header.get("recall")}
         return cls(metric=header["metric"], **about, **arrays)
 
 
 NearestOutside = Callable[[Array, Array], tuple[Array, Array, Array]]
-"""(rows, labels) -> for each given row, the row itself, its nearest object with another label,
-and their distance."""
+"""From objects and the component labels of all objects to (objects, nearest object with another
+label, distance)."""
 
 
 def add_edges(graph: Any, pairs: Array, lengths: Array) -> Any:
-    """An undirected graph with more undirected edges."""
+    """An undirected CSR graph with undirected edges added."""
     from scipy.sparse import csr_array
 
     counts = np.diff(graph.indptr) + np.bincount(pairs[:, 0], minlength=graph.shape[0])
@@ -251,7 +253,9 @@ def components(graph: Any) -> tuple[int, Array]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    links = np.ones(len(graph.data), dtype=np.int8)  # a distance of zero is a link as well
+    links = np.ones(
+        len(graph.data), dtype=np.int8
+    )  # SciPy ignores stored zeros, which are edges here
     pattern = csr_array((links, graph.indices, graph.indptr), shape=graph.shape)
     count, labels = connected_components(pattern, directed=False)
     return int(count), labels
@@ -261,6 +265,18 @@ def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array
     """The shortest edges that connect all components (Boruvka's minimum spanning tree).
 
     In each round every component but the largest is joined to its nearest other component.
+
+    Parameters
+    ----------
+    labels : array of int
+        Component of each object.
+    nearest_outside : callable
+        See `NearestOutside`.
+
+    Returns
+    -------
+    pairs : array of shape (m, 2)
+    lengths : array of shape (m,)
     """
     labels = labels.copy()
     pairs: list[Array] = []
@@ -268,7 +284,9 @@ def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array
     while (count := labels.max() + 1) > 1:
         largest = np.bincount(labels).argmax()
         rows, others, distances = nearest_outside(np.flatnonzero(labels != largest), labels)
-        ends = np.sort(np.stack([rows, others], axis=1), axis=1)  # both sides break ties alike
+        ends = np.sort(
+            np.stack([rows, others], axis=1), axis=1
+        )  # so that both ends break ties in the same way
         order = np.lexsort((ends[:, 1], ends[:, 0], distances, labels[rows]))
         first = np.unique(labels[rows][order], return_index=True)[1]
         best = order[first]
@@ -280,6 +298,7 @@ def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array
 
 
 def _merge(labels: Array, count: int, ends: Array) -> Array:
+    """Component labels after adding the edges `ends`."""
     from scipy.sparse import coo_array
 
     links = coo_array(

@@ -1,4 +1,4 @@
-"""Objects that no dissimilarity tells apart."""
+"""Groups of objects with identical dissimilarities."""
 
 from __future__ import annotations
 
@@ -9,24 +9,38 @@ from lowdim.runtime.scheduling import blocks
 
 
 def zero_up_to(D: Array) -> float:
-    """What counts as zero beside a largest dissimilarity of one."""
+    """Largest value that counts as zero, if the largest dissimilarity is one."""
     return 1e-6 if D.dtype == np.float32 else 1e-12
 
 
 def merge_identical(D: Array, floor: float) -> tuple[Array, Array]:
-    """Objects that no dissimilarity tells apart: one of each kind, and the kind of each object."""
+    """Group objects with dissimilarity zero and equal dissimilarities to all other objects.
+
+    Parameters
+    ----------
+    D : array of shape (n, n)
+    floor : float
+        Differences up to this value count as zero.
+
+    Returns
+    -------
+    first : array of int
+        The first object of each group.
+    groups : array of shape (n,)
+        The group of each object.
+    """
     n = len(D)
-    kinds = np.full(n, -1, dtype=np.int64)
+    groups = np.full(n, -1, dtype=np.int64)
     first: list[int] = []
     for part in blocks(n):
         zero = D[part] <= floor
         for i in range(part.start, part.stop):
-            if kinds[i] >= 0:
+            if groups[i] >= 0:
                 continue
             alike = np.flatnonzero(zero[i - part.start])
-            alike = alike[(alike > i) & (kinds[alike] < 0)]
+            alike = alike[(alike > i) & (groups[alike] < 0)]
             if len(alike):
                 alike = alike[(np.abs(D[alike] - D[i]) <= floor).all(axis=1)]
-            kinds[i] = kinds[alike] = len(first)
+            groups[i] = groups[alike] = len(first)
             first.append(i)
-    return np.array(first), kinds
+    return np.array(first), groups

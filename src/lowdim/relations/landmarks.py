@@ -1,4 +1,4 @@
-"""Landmarks: a few objects that stand for all."""
+"""Random choice of landmarks: objects from which distances to all others are computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lowdim.checks import Array
 
 
 def choose_landmarks(n: int, count: Any, least: int, seed: Any) -> Array:
-    """Landmarks at random, in ascending order (de Silva and Tenenbaum 2004, section 3.2)."""
+    """`count` random objects, ascending (de Silva and Tenenbaum 2004, section 3.2)."""
     from sklearn.utils import check_random_state
 
     count = checks.integer(count, "n_landmarks", least, n, " (n_samples)")

@@ -1,4 +1,4 @@
-"""Lists of neighbours of different lengths, as rows filled up with infinite distances."""
+"""Lists of neighbours of different lengths: flat as in CSR, or padded with infinite distances."""
 
 from __future__ import annotations
 
@@ -9,17 +9,30 @@ from lowdim.checks import Array
 
 
 def nearest_within(distances: Array, radius: float) -> tuple[Array, Array]:
-    """Each row's entries up to the radius, at least one, ascending and filled up with infinity."""
+    """Indices and distances of each row's entries up to the radius, at least one; padded."""
     most = max(1, int((distances <= radius).sum(axis=1).max(initial=1)))
     nearest, found = backend().smallest(distances, most)
     found[:, 1:][found[:, 1:] > radius] = np.inf
     return nearest, found
 
 
+def ascending(D: Array, chosen: Array) -> tuple[Array, Array, Array]:
+    """The number of chosen entries in each row of D, and their columns and values, ascending."""
+    rows, columns = np.nonzero(chosen)
+    values = D[rows, columns]
+    order = np.lexsort((columns, values, rows))
+    return chosen.sum(axis=1), columns[order], values[order]
+
+
+def row_of_entries(indptr: Array) -> Array:
+    """The row number of each stored entry of a CSR matrix."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
 def merged(
     nearest: Array, distances: Array, more: tuple[Array, Array, Array]
 ) -> tuple[Array, Array]:
-    """Lists of neighbours and further pairs of (row, neighbour, distance), each once, as lists."""
+    """Padded lists of neighbours, united with more pairs of (row, neighbour, distance)."""
     known = np.isfinite(distances)
     rows = np.concatenate([np.nonzero(known)[0], more[0]])
     columns = np.concatenate([nearest[known], more[1]]).astype(nearest.dtype)
@@ -32,14 +45,14 @@ def merged(
 
 
 def padded(indptr: Array, indices: Array, distances: Array) -> tuple[Array, Array]:
-    """Lists of different lengths as rows, filled up with infinite distances."""
+    """Flat lists as rows of equal length, padded with index 0 and infinite distances."""
     counts = np.diff(indptr)
     if counts.min(initial=1) == 0:
         raise ValueError(
             f"X: row {int(counts.argmin())} stores no distance to any training object."
         )
     place = np.arange(len(indices)) - np.repeat(indptr[:-1], counts)
-    owner = np.repeat(np.arange(len(counts)), counts)
+    owner = row_of_entries(indptr)
     nearest = np.zeros((len(counts), counts.max(initial=1)), dtype=indices.dtype)
     found = np.full(nearest.shape, np.inf, dtype=distances.dtype)
     nearest[owner, place], found[owner, place] = indices, distances

@@ -1,4 +1,4 @@
-"""Metrics by name or as a function, with everything fixed that they take from the data."""
+"""Metrics by name or as a callable, with parameters that are estimated from the training data."""
 
 from __future__ import annotations
 
@@ -13,15 +13,24 @@ from lowdim.checks import Array, dense, is_sparse
 from lowdim.relations.gower import gower
 
 ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
-NAN_AWARE = ("nan_euclidean", "gower")
+NAN_AWARE = ("nan_euclidean", "gower")  # metrics that accept NaN as a missing value
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A distance with everything fixed that it takes from the training data.
+    """A metric with all of its parameters, also those estimated from the training data.
 
-    `prepare` turns what the user gives into rows (an array, a CSR matrix, or an array of
-    arbitrary objects); `block` measures rows against rows.
+    Parameters
+    ----------
+    name : str
+        "callable" for a function of the user. A named metric with parameters has a longer name, so
+        that code specialised to the plain metric does not apply to it.
+    block : callable
+        From two sets of rows to the matrix of their distances.
+    prepare : callable
+        From user input to rows: an array, a CSR matrix, or an array of arbitrary objects.
+    params : dict
+        Parameters of the metric.
     """
 
     name: str
@@ -36,7 +45,7 @@ class Metric:
 
     @property
     def by_products(self) -> bool:
-        """Whether distances follow from inner products: those of the backend's searches."""
+        """Whether the backend searches neighbours by inner products: Euclidean and cosine."""
         return self.name in ("euclidean", "cosine")
 
 
@@ -46,12 +55,12 @@ def euclidean() -> Metric:
 
 
 def metric_names() -> list[str]:
-    """Every metric that can be given by name."""
+    """The names that the parameter `metric` accepts, except "precomputed"."""
     return sorted({*_scipy_metrics(), *ALIASES, *NAN_AWARE, "haversine"})
 
 
 def _scipy_metrics() -> dict[str, str]:
-    """SciPy's names of metrics, short forms included, each with its full name."""
+    """SciPy's names and abbreviations of metrics, each with the full name."""
     from scipy.spatial import distance
 
     return {name: info.canonical_name for name, info in vars(distance)["_METRICS"].items()}
@@ -60,7 +69,22 @@ def _scipy_metrics() -> dict[str, str]:
 def resolve_metric(
     metric: str | Callable[[Any, Any], float], params: dict[str, Any] | None, X: Any
 ) -> tuple[Metric, Any]:
-    """The metric, with what it needs of the data X fixed, and the rows of X it works on."""
+    """The metric for training data X.
+
+    Parameters
+    ----------
+    metric : str or callable
+    params : dict or None
+        Parameters of the metric. Missing variances and inverse covariances are estimated from X.
+    X : array-like, DataFrame, sparse matrix or sequence
+        Training data.
+
+    Returns
+    -------
+    Metric
+    rows : array, CSR matrix or array of objects
+        X as the rows that the metric takes.
+    """
     params = dict(params or {})
     if callable(metric):
         found = Metric("callable", _callable_block(metric, params), _objects, params)
@@ -85,12 +109,12 @@ def resolve_metric(
     if name == "mahalanobis" and "VI" not in params:
         covariance = np.atleast_2d(np.cov(dense(rows), rowvar=False))
         params["VI"] = np.linalg.pinv(covariance, hermitian=True)
-    label = f"{name} with {', '.join(params)}" if params else name  # no shortcut by name fits then
+    label = f"{name} with {', '.join(params)}" if params else name  # see `Metric`
     return Metric(label, _scipy_block(name, params), _vectors, params), rows
 
 
 def _canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """One name for each distance: Minkowski with p = 2 is Euclidean, and so on."""
+    """One name for each metric: "minkowski" with p = 2 becomes "euclidean", and so on."""
     if metric not in metric_names():
         raise ValueError(
             f"metric must be one of {', '.join(metric_names())}, 'precomputed' or a callable; "
@@ -114,7 +138,7 @@ def _vectors_with_nan(X: Any, name: str = "X", copy: bool = False) -> Any:
 
 
 def _objects(X: Any, name: str = "X", copy: bool = False) -> Any:
-    """Vectors where X is a numeric table, else an array of arbitrary objects, one an entry."""
+    """Vectors if X is a numeric table, else an array of arbitrary objects."""
     if hasattr(X, "shape") and len(X.shape) == 2:
         kind = np.dtype(getattr(X, "dtype", object)).kind
         if kind in "fiub" or is_sparse(X):
@@ -134,13 +158,14 @@ def _objects(X: Any, name: str = "X", copy: bool = False) -> Any:
 
 
 def _scipy_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
+    """The `block` of a metric that SciPy's cdist computes."""
     from scipy.spatial import distance
 
     cdist: Any = distance.cdist
 
     def block(A: Any, B: Any) -> Array:
         found = cdist(dense(A), dense(B), name, **params)
-        if name == "cosine":  # the angle to a zero vector is undefined: count it as a right angle
+        if name == "cosine":  # the angle to a zero vector is undefined; a right angle is used
             np.nan_to_num(found, copy=False, nan=1.0)
         return np.asarray(found)
 
@@ -150,6 +175,8 @@ def _scipy_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Arra
 def _callable_block(
     function: Callable[..., float], params: dict[str, Any]
 ) -> Callable[[Any, Any], Array]:
+    """The `block` of a function of two objects."""
+
     def block(A: Any, B: Any) -> Array:
         out = np.empty((len(A), len(B)))
         for i, a in enumerate(A):

@@ -1,4 +1,4 @@
-"""The neighbour graph of a data set, exact or approximate."""
+"""Nearest neighbours of a data set, exact or approximate: graphs, and searches for new rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lowdim.relations.search import nearest, query, tree_fits, within
 from lowdim.runtime.scheduling import uses_threads
 
 METHODS = ("auto", "exact", "approximate")
-SEED = 0  # of the sample and the cells, unless told otherwise
-EXACT_UP_TO = 10_000  # objects that "auto" compares all with all
-BLOCKS_UP_TO = 30_000  # the same for metrics measured in blocks: fast, while their cells are not
+SEED = 0  # default seed of an approximate search
+EXACT_UP_TO = 10_000  # objects up to which "auto" is an exact search
+BLOCKS_UP_TO = 30_000  # the same for SciPy metrics: cdist is fast, and their index is slow
 
 
 @uses_threads
@@ -97,7 +97,7 @@ def neighbors(
 
 
 def index_seed(random_state: Any) -> int:
-    """The number that seeds an index: fixed for None, for the sample is no part of the answer."""
+    """The seed of an approximate search as an integer; fixed for None, for reproducible graphs."""
     from sklearn.utils import check_random_state
 
     if random_state is None:
@@ -115,7 +115,7 @@ def neighbor_graph(
     recall: float = 0.95,
     seed: int = SEED,
 ) -> NeighborGraph:
-    """The neighbour graph of prepared rows."""
+    """The neighbour graph of rows that a metric has prepared; the parameters are `neighbors`'."""
     if (k is None) == (radius is None):
         raise ValueError(
             "Both n_neighbors and radius are provided: set one of them to None."
@@ -127,16 +127,14 @@ def neighbor_graph(
         indptr, indices, distances = within(rows, metric, radius)
         return NeighborGraph(indices, distances, metric.name, fingerprint(rows), indptr)
     k = check_k(k, rows.shape[0])
-    if method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric)):
+    index = None
+    if _wants_index(rows, metric, method):
         index = build_index(rows, metric, k, recall, seed)
-        if index is not None:
-            indices, distances = index.neighbors()
-            return NeighborGraph(
-                indices, distances, metric.name, fingerprint(rows), recall=index.recall
-            )
-        report_exact_search(rows, metric, recall)
-    indices, distances = nearest(rows, k, metric)
-    return NeighborGraph(indices, distances, metric.name, fingerprint(rows))
+        if index is None:
+            report_exact_search(rows, metric, recall)
+    indices, distances = nearest(rows, k, metric) if index is None else index.neighbors()
+    found = None if index is None else index.recall
+    return NeighborGraph(indices, distances, metric.name, fingerprint(rows), recall=found)
 
 
 def neighbor_query(
@@ -148,21 +146,27 @@ def neighbor_query(
     recall: float = 0.95,
     seed: int = SEED,
 ) -> Callable[[Any], tuple[Array, Array]]:
-    """A function that finds indices and distances of the k rows nearest to each of new rows.
+    """A function from new rows to the indices and distances of the k nearest of `rows`.
 
-    Each new row's answer depends on that row alone. With the arguments that made an approximate
-    graph of the rows, the index is the same one; it is worth keeping for the next call.
+    The neighbours of a new row do not depend on the other new rows. Building the function may
+    take long, because it may build an index; keep it for the next call.
     """
     k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
-    if method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric)):
+    index = None
+    if _wants_index(rows, metric, method):
         index = build_index(rows, metric, k, recall, seed)
-        if index is not None:
-            return lambda new: index.query(new, k)
-    return lambda new: query(rows, new, k, metric)
+    if index is None:
+        return lambda new: query(rows, new, k, metric)
+    return lambda new: index.query(new, k)
+
+
+def _wants_index(rows: Any, metric: Metric, method: str) -> bool:
+    """Whether a method of search asks for an index."""
+    return method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric))
 
 
 def exact_is_fast(rows: Any, metric: Metric) -> bool:
-    """Whether "auto" searches exactly."""
+    """Whether method="auto" is the exact search."""
     in_blocks = not metric.by_products and metric.name != "callable"
     up_to = BLOCKS_UP_TO if in_blocks else EXACT_UP_TO
     return rows.shape[0] <= up_to or tree_fits(rows, metric)

@@ -1,4 +1,7 @@
-"""New objects as `transform` sees them: by their distances to the training objects."""
+"""The argument of `transform`: new objects and their distances to the training objects.
+
+There is one type for each kind of input; see `objects` for the training objects.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
-from lowdim.relations.distances import cross_distances, defined
+from lowdim.relations.distances import cross_distances
 from lowdim.relations.lists import nearest_within, padded
 from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.relations.precomputed import sparse_rows
@@ -19,7 +22,8 @@ from lowdim.relations.search import within_reach
 class NewObjects(Protocol):
     """New objects and their distances to the training objects.
 
-    Lists of neighbours of different lengths are filled up with infinite distances.
+    `nearest` and `within` return arrays of indices and distances, one row per new object,
+    ascending; shorter lists are padded with infinite distances.
     """
 
     n: int
@@ -28,22 +32,25 @@ class NewObjects(Protocol):
         """Some of the new objects."""
 
     def among(self, known: Array) -> NewObjects:
-        """The same new objects, with some of the training objects alone."""
+        """The same new objects, with only these training objects, numbered from 0."""
 
     def distances(self) -> Array:
-        """All distances, new x known."""
+        """The distances to all training objects, of shape (n, n_training)."""
 
     def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
-        """Indices and distances of the k nearest training objects."""
+        """The k nearest training objects; `method` is that of `lowdim.neighbors`."""
 
     def within(self, radius: float) -> tuple[Array, Array]:
-        """Those up to a radius, or the nearest one where there is none."""
+        """The training objects within a radius, or the nearest one if there is none."""
 
     def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
-        """New object, training object and distance of all pairs up to the latter's reach."""
+        """All pairs with distance at most reach[training object].
+
+        Returns new objects, training objects and distances, one entry per pair.
+        """
 
     def vectors(self) -> Any:
-        """The new objects as rows of numbers."""
+        """The new objects as the rows that were given."""
 
 
 class MeasuredNewObjects:
@@ -78,7 +85,7 @@ class MeasuredNewObjects:
 
     def distances(self) -> Array:
         D = cross_distances(self.rows, self.known.rows, self.known.metric)
-        defined(D, self.known.metric, self.numbers, self.known_numbers, new=True)
+        check_defined(D, self.known.metric, self.numbers, self.known_numbers, new=True)
         return D
 
     def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
@@ -95,7 +102,7 @@ class MeasuredNewObjects:
 
 
 class NewDissimilarities:
-    """Given dissimilarities, new x known; NaN marks an unknown one where that is allowed."""
+    """A matrix of dissimilarities (new x training); NaN, where allowed, marks unknown ones."""
 
     def __init__(self, matrix: Array) -> None:
         self.matrix, self.n = matrix, len(matrix)
@@ -124,7 +131,7 @@ class NewDissimilarities:
 
 
 class NewSparseDissimilarities:
-    """Given dissimilarities to some of the training objects; stored zeros count."""
+    """A sparse matrix of dissimilarities to some training objects; stored zeros are entries."""
 
     def __init__(self, matrix: Any) -> None:
         self.matrix, self.n = matrix, matrix.shape[0]
@@ -157,14 +164,14 @@ class NewSparseDissimilarities:
 
 
 def as_new(objects: Objects) -> NewObjects:
-    """Training objects placed as if they were new."""
+    """Training objects as new objects, to place them again."""
     if isinstance(objects, MeasuredObjects):
         return MeasuredNewObjects(objects.rows, objects)
     return NewDissimilarities(objects.all_pairs())
 
 
 def given_relations(X: Any, *, unknown_pairs: bool = False) -> NewObjects:
-    """New objects by their given dissimilarities to the training objects."""
+    """Check a matrix of dissimilarities between new and training objects."""
     if is_sparse(X) and not unknown_pairs:
         X = checks.vectors(X, sparse=True)
         _not_negative(X.data)

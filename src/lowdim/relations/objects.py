@@ -1,11 +1,11 @@
-"""What an estimator was given, checked once, and the questions that methods ask about it.
+"""The argument of `fit`, checked once, with the queries that methods need.
 
 There is one type for each kind of input: rows under a metric (`MeasuredObjects`), a dense matrix of
 dissimilarities (`Dissimilarities`), a sparse matrix of some of them (`SparseDissimilarities`) and a
-ready neighbour graph (`GivenGraph`). Methods ask their questions without knowing the kind; a kind
-that has no answer raises an error that says why and what to do.
+neighbour graph (`GivenGraph`). Methods call the same functions for all of them. A kind that cannot
+answer a query raises an error that says why and what to do.
 
-New objects, for `transform`, are known by their relations to these: see `new_objects`.
+The argument of `transform` is in `new_objects`.
 """
 
 from __future__ import annotations
@@ -26,61 +26,59 @@ from lowdim.relations.precomputed import precomputed_graph
 from lowdim.relations.search import nearest_outside
 from lowdim.relations.streams import distances_from
 
-SMALL_MATRIX = 256 * 1024**2  # bytes of a matrix of distances that may be kept
-
+LARGEST_KEPT_MATRIX = 256 * 1024**2  # bytes; a larger matrix of distances is computed in parts
 
 Search = Callable[[Any], tuple[Array, Array]]
-"""From new rows to the indices and distances of their nearest objects."""
+"""From new rows to the indices and distances of the nearest objects of each."""
 
 
 class Objects:
-    """The objects of a data set. The methods here refuse; each kind answers what it can."""
+    """Base class: every query raises an error unless a subclass implements it."""
 
     n: int
     dtype: np.dtype[Any]
     metric_name: str
-    euclidean = False  # vectors under the Euclidean distance
-    complete = False  # the dissimilarity of every pair is known
-    measured = False  # by a metric, rather than given
+    euclidean = False  # whether the objects are vectors under the Euclidean distance
+    complete = False  # whether the dissimilarity of every pair is known
+    measured = False  # whether dissimilarities are computed by a metric, not given by the user
+    has_table = False  # whether the objects are rows of numbers, of which some may be missing
 
     def subset(self, rows: Array) -> Objects:
         """Some of the objects."""
         raise NotImplementedError
 
     def fingerprint(self) -> str:
-        """A short digest of the data, by which a graph knows what it was computed from."""
+        """A short digest of the data, to check that a given graph belongs to them."""
         raise NotImplementedError
 
     def vectors(self, purpose: str) -> Any:
-        """The objects as rows of numbers (an array or a CSR matrix)."""
+        """The objects as rows of numbers; `purpose` names in the error what needs them."""
         raise ValueError(
             f"{purpose} needs vectors, but X was given as dissimilarities or as arbitrary objects. "
             "Fit on vectors."
         )
 
-    has_table = False  # the objects are rows of numbers, some of which may be missing
-
     @property
     def has_vectors(self) -> bool:
-        """Whether principal components of the objects make sense."""
+        """Whether the objects are complete rows of numbers, which have principal components."""
         return False
 
     def all_pairs(self) -> Array:
-        """The matrix of all dissimilarities, n x n; the memory is claimed first."""
+        """The n x n matrix of all dissimilarities; MemoryError if it is too large."""
         raise ValueError(
             "X: the dissimilarities of all pairs are needed as a dense array, got "
             f"{self._description}. Use lowdim.geodesics to fill in a graph, or X.toarray()."
         )
 
     def between(self, rows: Array, purpose: str = "X") -> Array:
-        """The dissimilarities between some of the objects; `purpose` says who needs them."""
+        """The dissimilarities between some of the objects; `purpose` names what needs them."""
         raise ValueError(
             f"{purpose} needs the distances between objects that are not neighbours, which "
             f"{self._description} does not hold. Give all dissimilarities, or vectors."
         )
 
     def row(self, i: int) -> Array:
-        """The dissimilarities from object i to all."""
+        """The dissimilarities from object i to all objects."""
         raise NotImplementedError
 
     def pairs(self) -> Pairs:
@@ -88,18 +86,18 @@ class Objects:
         raise ValueError(f"X: dissimilarities are needed, got {self._description}.")
 
     def distances_from(self) -> Array | Callable[[Array], Array]:
-        """Dissimilarities from some objects to all: a matrix if it is given or small, else a
-        function of the numbers of those objects."""
+        """Dissimilarities to all objects: the whole matrix if it is given or small, else a
+        function from some objects to their rows of it."""
         return self.all_pairs()
 
     def neighbor_graph(
         self, k: int | None, radius: float | None = None, method: str = "exact"
     ) -> NeighborGraph:
-        """The graph of k nearest neighbours, or of all within a radius."""
+        """The graph of k nearest neighbours, or of all neighbours within a radius."""
         raise NotImplementedError
 
     def nearest_outside(self) -> NearestOutside:
-        """How to find, for some objects, the nearest one in another component of a graph."""
+        """A search for the nearest object in another component of a graph."""
         raise ValueError(
             f"{self._description} holds no distances to join the components by. Raise the number "
             "of neighbours, or set disconnected='largest' or 'separate'."
@@ -107,6 +105,7 @@ class Objects:
 
     @property
     def _description(self) -> str:
+        """The kind of input, for messages."""
         raise NotImplementedError
 
 
@@ -149,7 +148,7 @@ class MeasuredObjects(Objects):
         return dense_pairs(self.all_pairs())
 
     def distances_from(self) -> Array | Callable[[Array], Array]:
-        small = self.n * self.n * 8 <= SMALL_MATRIX
+        small = self.n * self.n * 8 <= LARGEST_KEPT_MATRIX
         if small or self.metric.name == "callable":
             return self.all_pairs()
         return distances_from(self.rows, self.metric)
@@ -163,14 +162,14 @@ class MeasuredObjects(Objects):
         return nearest_outside(self.rows, self.metric)
 
     def search(self, k: int, method: str = "exact") -> Search:
-        """The search for the k objects nearest to new rows, kept for the next call."""
+        """The search for the k nearest of the objects, kept for the next call."""
         if (k, method) not in self._searches:
             self._searches[k, method] = neighbor_query(self.rows, self.metric, k, method=method)
         return self._searches[k, method]
 
 
 class Dissimilarities(Objects):
-    """A dense matrix of dissimilarities; NaN marks an unknown pair where that is allowed."""
+    """A dense matrix of dissimilarities; NaN, where allowed, marks an unknown pair."""
 
     metric_name = "precomputed"
     complete = True
@@ -206,7 +205,7 @@ class Dissimilarities(Objects):
 
 
 class SparseDissimilarities(Objects):
-    """A sparse matrix of the dissimilarities of some pairs; stored zeros count."""
+    """A sparse matrix of the dissimilarities of some pairs; stored zeros are entries."""
 
     metric_name = "precomputed"
     _description = "a sparse graph of dissimilarities"
@@ -230,7 +229,7 @@ class SparseDissimilarities(Objects):
 
 
 class GivenGraph(Objects):
-    """A neighbour graph alone; what it was measured on is not known."""
+    """A neighbour graph; the objects themselves are not known."""
 
     metric_name = "precomputed"
     _description = "a neighbour graph"
@@ -251,7 +250,7 @@ class GivenGraph(Objects):
 
 
 def is_precomputed(metric: Any) -> bool:
-    """Whether a metric says that X holds relations rather than rows to be measured."""
+    """Whether X holds dissimilarities or a graph rather than rows for a metric."""
     return isinstance(metric, str) and metric == "precomputed"
 
 
@@ -262,18 +261,18 @@ def objects_of(
     *,
     unknown_pairs: bool = False,
 ) -> Objects:
-    """The objects that X holds under a metric; every public function makes them here.
+    """Check user input and return it as `Objects`.
 
     Parameters
     ----------
     X : array, DataFrame, sparse matrix, sequence or NeighborGraph
-        Rows to be measured; with metric="precomputed" a dense matrix of dissimilarities, a sparse
+        Rows for the metric; with metric="precomputed" a dense matrix of dissimilarities, a sparse
         matrix of some of them, or a neighbour graph.
     metric : str or callable
     metric_params : dict, default=None
         Further arguments of the metric.
     unknown_pairs : bool, default=False
-        Whether NaN may stand for an unknown dissimilarity.
+        Whether NaN in a matrix of dissimilarities marks an unknown pair.
     """
     if not is_precomputed(metric):
         found, rows = resolve_metric(metric, metric_params, X)
@@ -286,14 +285,14 @@ def objects_of(
 
 
 def relative_dissimilarities(objects: Objects) -> tuple[Array, float]:
-    """The dissimilarities of all pairs as shares of the largest, and the largest."""
+    """All dissimilarities divided by the largest one, and the largest one."""
     D = objects.all_pairs()
     largest = float(D.max())
     if not np.isfinite(largest):
         i, j = np.argwhere(~np.isfinite(D))[0]
         raise ValueError(
             f"X: the distance of objects {i} and {j} overflows to infinity. Divide X by a "
-            "large number first; the map is the same."
+            "large number first; the embedding has the same shape."
         )
     largest = largest or 1.0
     return np.divide(D, D.dtype.type(largest), out=D if objects.measured else None), largest

@@ -1,4 +1,4 @@
-"""Dissimilarities known for some pairs of objects, and how much each of them counts."""
+"""Dissimilarities of some pairs of objects, with weights: lists of pairs for stress solvers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,23 @@ from lowdim.relations.distances import check_dissimilarities
 from lowdim.relations.metrics import Metric
 from lowdim.runtime.scheduling import blocks, run
 
-GROUP = 16  # objects of a random sample that are measured together
+GROUP_OBJECTS = 16  # random groups whose distances are computed as one block
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs first < second with their dissimilarities; weights None means all one."""
+    """Pairs of objects, first[k] < second[k], with dissimilarities and weights.
+
+    Parameters
+    ----------
+    n : int
+        Number of objects.
+    first, second : int32 arrays
+    values : array
+        Dissimilarities.
+    weights : array or None
+        None: all weights are 1.
+    """
 
     n: int
     first: Array
@@ -34,7 +45,7 @@ class Pairs:
         return Pairs(self.n, first, second, self.values[chosen], weights)
 
     def weighted(self, weights: Array | None) -> Pairs:
-        """The same pairs with these weights; pairs of weight 0 are as good as unknown."""
+        """The pairs with these weights; pairs of weight 0 are removed."""
         if weights is None:
             return self
         kept = np.flatnonzero(weights > 0)
@@ -47,6 +58,7 @@ class Pairs:
 
     @property
     def complete(self) -> bool:
+        """Whether all pairs of objects are listed."""
         return len(self.first) == self.n * (self.n - 1) // 2
 
     def mass(self) -> float:
@@ -56,17 +68,18 @@ class Pairs:
 
     @property
     def mean_weight(self) -> float:
+        """The mean of the weights."""
         return self.mass() / max(len(self.first), 1)
 
     def sum_of_squares(self, values: Array) -> float:
-        """The weighted sum of squares of a number a pair has."""
+        """The weighted sum of squares of `values`, one for each pair."""
         exact = values.astype(np.float64, copy=False)
         if self.weights is None:
             return float(np.dot(exact, exact))
         return float(np.einsum("i,i,i->", exact, exact, self.weights.astype(np.float64)))
 
     def matrix(self, values: Array, *, fill: float = np.nan) -> Array:
-        """Numbers of the pairs as a symmetric n x n matrix with zero diagonal."""
+        """`values`, one for each pair, as a symmetric n x n matrix with zero diagonal."""
         out = np.full((self.n, self.n), fill, dtype=values.dtype)
         np.fill_diagonal(out, 0)
         out[self.first, self.second] = values
@@ -74,7 +87,7 @@ class Pairs:
         return out
 
     def graph(self, values: Array) -> Any:
-        """Numbers of the pairs as a symmetric CSR matrix."""
+        """`values`, one for each pair, as a symmetric CSR matrix."""
         from scipy.sparse import csr_array
 
         ends = np.concatenate([self.first, self.second])
@@ -83,7 +96,7 @@ class Pairs:
 
 
 def dense_pairs(D: Array) -> Pairs:
-    """The known pairs of a checked matrix: all that are not NaN."""
+    """The pairs of a checked matrix of dissimilarities, without those that are NaN."""
     first, second = (side.astype(np.int32) for side in np.triu_indices(len(D), 1))
     found = Pairs(len(D), first, second, D[first, second])
     known = ~np.isnan(found.values)
@@ -91,7 +104,7 @@ def dense_pairs(D: Array) -> Pairs:
 
 
 def sparse_pairs(S: Any, name: str = "X") -> Pairs:
-    """The stored entries of a sparse matrix; of a pair, one entry or two equal ones."""
+    """The pairs that a sparse matrix stores; each pair must be stored once or twice equally."""
     S = checks.vectors(S, name=name, sparse=True).tocoo()
     if S.shape[0] != S.shape[1]:
         raise ValueError(f"{name}: array must be 2-dimensional and square, got shape {S.shape}.")
@@ -130,17 +143,18 @@ def sampled_pairs(
     partners: int,
     random: np.random.RandomState,
 ) -> Pairs:
-    """Each object with about `partners` others, drawn at random, and their distances.
+    """Random pairs of objects and their distances, about `partners` for each object.
 
-    Objects are dealt into groups at random, and every group is measured against the groups at a
-    few random places around a circle, so any metric works on blocks and all objects are linked.
+    Objects are divided into random groups, arranged on a circle. The distances within each group
+    and to the groups at a few random offsets along the circle are computed. One of the offsets is
+    1, so that the pairs connect all objects.
     """
     n = rows.shape[0]
     order = random.permutation(n).astype(np.int32)
-    groups = [order[part] for part in blocks(n, GROUP)]
+    groups = [order[part] for part in blocks(n, GROUP_OBJECTS)]
     half = (len(groups) - 1) // 2
-    strides = 1 + random.permutation(max(half, 1))[: max(1, round(partners / (2 * GROUP)))]
-    strides = np.unique(np.append(strides, 1))  # a stride of one links all groups
+    strides = 1 + random.permutation(max(half, 1))[: max(1, round(partners / (2 * GROUP_OBJECTS)))]
+    strides = np.unique(np.append(strides, 1))  # a stride of one connects all groups
 
     def measure(g: int) -> tuple[Array, Array, Array]:
         own, others = groups[g], [groups[(g + s) % len(groups)] for s in strides]
@@ -155,12 +169,11 @@ def sampled_pairs(
     parts = run(measure, range(len(groups)))
     first, second, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     _, once = np.unique(first.astype(np.int64) * n + second, return_index=True)
-    dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
-    return Pairs(n, first[once], second[once], values[once].astype(dtype))
+    return Pairs(n, first[once], second[once], values[once].astype(checks.float_kind(rows)))
 
 
 def check_known(D: Any, name: str = "X") -> Array:
-    """A matrix of dissimilarities in which NaN off the diagonal means unknown."""
+    """Check a matrix of dissimilarities in which NaN marks unknown pairs."""
     D = checks.vectors(D, name=name, allow_nan=True)
     missing = np.isnan(D)
     if D.ndim != 2 or D.shape[0] != D.shape[1] or not missing.any():
@@ -184,7 +197,7 @@ def check_known(D: Any, name: str = "X") -> Array:
 
 
 def given_weights(W: Any, pairs: Pairs) -> Array:
-    """The weights of the pairs in a symmetric matrix, dense or sparse (0 where not stored)."""
+    """The weights of the pairs from a symmetric matrix; entries that are not stored are 0."""
     n = pairs.n
     if W.shape != (n, n) if is_sparse(W) else np.shape(W) != (n, n):
         raise ValueError(f"weights must be ({n}, {n}), as X is, got shape {np.shape(W)}.")
@@ -208,7 +221,7 @@ def given_weights(W: Any, pairs: Pairs) -> Array:
 
 
 def power_of(weights: Any) -> float:
-    """The exponent alpha of weights given by name: "d^-alpha", 0 for None."""
+    """The exponent alpha of weights "d^-alpha"; 0 for None."""
     if weights is None:
         return 0.0
     match = re.fullmatch(r"d\^-(\d+(\.\d*)?)", weights) if isinstance(weights, str) else None
@@ -221,12 +234,12 @@ def power_of(weights: Any) -> float:
 
 
 def power_weights(values: Array, alpha: float, smallest: float) -> Array:
-    """d^-alpha; zero dissimilarities count as the smallest positive one."""
+    """values^-alpha, with values below `smallest` replaced by it."""
     return np.asarray(np.maximum(values, values.dtype.type(smallest)) ** -alpha)
 
 
 def require_connected(pairs: Pairs) -> None:
-    """Raise unless known pairs link all objects, naming those that cannot be placed."""
+    """Raise ValueError unless the pairs connect all objects; the message names those outside."""
     from scipy.sparse.csgraph import connected_components
 
     if pairs.complete:
@@ -241,7 +254,7 @@ def require_connected(pairs: Pairs) -> None:
         f"X: the known pairs (not missing, weight above 0) leave {count} groups of objects with no "
         f"link between them, so objects {listed} ({len(outside)} in all) cannot be placed relative "
         "to the others. Give at least one dissimilarity between each two groups, or embed the "
-        "groups on their own."
+        "groups separately."
     )
 
 

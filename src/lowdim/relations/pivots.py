@@ -1,8 +1,8 @@
-"""Nearly all of the nearest neighbours under any metric, measured by the metric alone.
+"""Approximate nearest neighbours under any metric.
 
-Some objects, drawn at random, are pivots. Every object belongs to the cell of the pivot nearest to
-it, and is compared with the objects of the cells whose pivots are nearest to it: as many cells as
-it takes to find the share of neighbours asked for on a sample of the objects.
+Some objects, drawn at random, are pivots. Every object belongs to the cell of its nearest pivot. An
+object's neighbours are searched in the cells with the pivots nearest to it. The number of cells is
+the smallest that reaches the wanted recall on a sample of the objects.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.backends.protocol import Heaps
 from lowdim.checks import Array
-from lowdim.relations.distances import defined
+from lowdim.relations.distances import check_defined
 from lowdim.relations.metrics import Metric
 from lowdim.relations.search import query
 from lowdim.runtime.scheduling import blocks, run
 
-SAMPLE = 128  # objects whose true neighbours are found
-CELLS = 3  # times the square root of the number of objects
-LARGEST = 4  # times the mean size: a larger cell is cut
-WORTH = 0.35  # share of the objects that may be compared: each pair is measured twice here
-CHUNK = 512  # objects searched together
+SAMPLE_OBJECTS = 128  # sample on which recall is measured
+PIVOTS = 3  # number of pivots, in units of the square root of the number of objects
+LARGEST_CELL = 4  # in units of the mean size; a larger cell is divided
+LARGEST_SHARE = 0.35  # of all objects compared with each object; an exact search compares half
+BATCH_OBJECTS = 512  # objects whose neighbours are searched together
 
 
 @dataclass(frozen=True, eq=False)
 class PivotIndex:
-    """Objects in the cells of their pivots, and how many cells to visit for k neighbours."""
+    """Objects in the cells of their nearest pivots; an `Index` of `lowdim.backends.protocol`."""
 
     rows: Any
     metric: Metric
     k: int
-    pivots: Array  # of each cell, an object
-    order: Array  # objects, cell by cell
-    starts: Array
-    probes: int = 0
+    pivots: Array  # object number of the pivot of each cell
+    order: Array  # object numbers, cell by cell; a position in it is called a place
+    starts: Array  # first place of each cell, and the number of objects
+    probes: int = 0  # number of cells to search for each object
     recall: float = 0.0
 
     def neighbors(self) -> tuple[Array, Array]:
-        """Indices and distances of each object's k nearest others, nearly all of them."""
+        """Indices and distances of each object's k nearest other objects."""
         places = np.arange(len(self.order))
         indices = np.empty((len(places), self.k), dtype=np.int32)
         distances = np.empty(indices.shape, dtype=checks.float_kind(self.rows))
@@ -51,27 +51,30 @@ class PivotIndex:
         return indices, distances
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
-        """Indices and distances of the k objects nearest to each query; k up to the index's."""
+        """Indices and distances of the k objects nearest to each query, for k <= self.k."""
         k = checks.integer(k, "k", 1, self.k, " (that of the index)")
         return self._search(queries, np.full(queries.shape[0], -1), k)
 
     def _search(self, queries: Any, selves: Array, k: int) -> tuple[Array, Array]:
-        """The k nearest found for each query, whose own places are left out."""
+        """Indices and distances of the k nearest objects found for each query.
+
+        `selves` holds the place of each query among the objects, -1 if it is not one of them.
+        """
         n = queries.shape[0]
         indices = np.empty((n, k), dtype=np.int32)
         distances = np.empty((n, k), dtype=checks.float_kind(self.rows))
         centers = self.rows[self.pivots]
 
-        def one(part: slice) -> None:
+        def search_batch(part: slice) -> None:
             own, asked = selves[part], queries[part]
             D = np.array(self.metric.block(asked, centers), dtype=np.float64, order="C")
-            D[np.isnan(D)] = np.inf  # the comparison with the members reports it
+            D[np.isnan(D)] = np.inf  # reported below, by the comparison with the members of cells
             heaps = backend().heaps(len(own), k, distances.dtype)
             p = self.probes
             new = bool((own < 0).all())
             numbers = np.arange(part.start, part.stop) if new else self.order[own]
             short = np.arange(len(own))
-            while len(short):  # cells may hold too few objects: then four times as many are visited
+            while len(short):  # queries with fewer than k objects so far: visit more cells
                 heaps.clear(short)
                 cells = backend().smallest(D[short], p)[0]
                 self._visit(asked, own, numbers, cells, short, heaps, new)
@@ -84,7 +87,7 @@ class PivotIndex:
             indices[part] = np.take_along_axis(ids, best, axis=1)
             distances[part] = np.take_along_axis(values, best, axis=1)
 
-        run(one, blocks(n, CHUNK))
+        run(search_batch, blocks(n, BATCH_OBJECTS))
         return indices, distances
 
     def _visit(
@@ -112,7 +115,7 @@ class PivotIndex:
             inside = np.flatnonzero((selves[mine] >= begin) & (selves[mine] < end))
             itself = (inside, selves[mine][inside] - begin)
             tile[itself] = 0  # whatever the metric says
-            defined(tile, self.metric, numbers[mine], members, new=new)
+            check_defined(tile, self.metric, numbers[mine], members, new=new)
             tile[itself] = np.nan  # is never nearer
             heaps.offer(tile, (None, int(begin)), rows=mine)
 
@@ -124,10 +127,10 @@ def build_pivots(
     wanted: float,
     random: np.random.Generator,
 ) -> PivotIndex | None:
-    """An index that finds the wanted share of the k nearest, or None: search exactly."""
+    """An index of at least the wanted recall; None if it would compare too many objects."""
     n = rows.shape[0]
-    sample = np.sort(random.choice(n, SAMPLE, replace=False))
-    pivots = np.sort(random.choice(n, CELLS * int(np.sqrt(n)), replace=False))
+    sample = np.sort(random.choice(n, SAMPLE_OBJECTS, replace=False))
+    pivots = np.sort(random.choice(n, PIVOTS * int(np.sqrt(n)), replace=False))
     owner = _owners(rows, metric, pivots)
     pivots, order, starts = _cells(pivots, owner)
     index = PivotIndex(rows, metric, k, pivots, order, starts)
@@ -136,9 +139,11 @@ def build_pivots(
     indices, distances = query(rows, rows[sample], k + 1, metric)
     distances = np.where(indices == sample[:, None], np.inf, distances)
     rounding = 32 * np.finfo(distances.dtype).eps
-    reach = np.sort(distances, axis=1)[:, k - 1 : k] * (1 + rounding)  # ties are as good
+    reach = np.sort(distances, axis=1)[:, k - 1 : k] * (
+        1 + rounding
+    )  # a neighbour at the same distance counts as found
     p = 2
-    while p * n / len(pivots) < WORTH * n:
+    while p * n / len(pivots) < LARGEST_SHARE * n:
         index = replace(index, probes=p)
         found = index._search(rows[sample], place[sample], k)[1]
         share = float((found <= reach).mean())
@@ -149,25 +154,25 @@ def build_pivots(
 
 
 def _owners(rows: Any, metric: Metric, pivots: Array) -> Array:
-    """The pivot nearest to each object."""
+    """The number of the pivot nearest to each object."""
     owner = np.empty(rows.shape[0], dtype=np.int64)
     centers = rows[pivots]
 
-    def one(part: slice) -> None:
+    def assign(part: slice) -> None:
         D = np.array(metric.block(rows[part], centers), dtype=np.float64, order="C")
         itself = np.nonzero(np.arange(part.start, part.stop)[:, None] == pivots[None, :])
-        D[itself] = 0  # whatever the metric says
-        defined(D, metric, np.arange(part.start, part.stop), pivots)
+        D[itself] = 0  # also if the metric is undefined there
+        check_defined(D, metric, np.arange(part.start, part.stop), pivots)
         owner[part] = backend().smallest(D, 1)[0][:, 0]
 
-    run(one, blocks(rows.shape[0], CHUNK))
+    run(assign, blocks(rows.shape[0], BATCH_OBJECTS))
     return owner
 
 
 def _cells(pivots: Array, owner: Array) -> tuple[Array, Array, Array]:
-    """Pivot, members and bounds of each cell; large cells, as of duplicates, cut anyhow."""
+    """Pivots, `order` and `starts` of the cells; large cells, as of duplicates, are divided."""
     n = len(owner)
-    largest = LARGEST * -(-n // len(pivots))
+    largest = LARGEST_CELL * -(-n // len(pivots))
     order = np.argsort(owner, kind="stable").astype(np.int32)
     bounds = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(pivots)))])
     cut = [

@@ -1,4 +1,4 @@
-"""Neighbour graphs in what the user has measured already."""
+"""Neighbour graphs from given dissimilarities."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
 from lowdim.relations.distances import check_dissimilarities
 from lowdim.relations.graph import NeighborGraph, fingerprint
+from lowdim.relations.lists import ascending, row_of_entries
 
 
 def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
-    """The neighbour graph in a dense matrix of dissimilarities or a sparse graph of them."""
+    """The neighbour graph of a dense or sparse matrix of dissimilarities, or of a larger graph."""
     if isinstance(X, NeighborGraph):
         return X if k is None or X.n_neighbors is None else X.take(k)
     if (k is None) == (radius is None):
@@ -26,22 +27,20 @@ def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGr
     if radius is not None:
         near = checks.real(radius, "radius", 0) >= D
         np.fill_diagonal(near, False)
-        rows, columns = np.nonzero(near)
-        distances = D[rows, columns]
-        order = np.lexsort((columns, distances, rows))
-        columns, distances = columns[order].astype(np.int32), distances[order]
-        indptr = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64)
-        return NeighborGraph(columns, distances, "precomputed", fingerprint(D), indptr)
+        counts, columns, distances = ascending(D, near)
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        indices = columns.astype(np.int32)
+        return NeighborGraph(indices, distances, "precomputed", fingerprint(D), indptr)
     k = check_k(k, n)
     return NeighborGraph(*backend().smallest(D, k, own=True), "precomputed", fingerprint(D))
 
 
 def sparse_rows(X: Any, k: int | None, radius: float | None) -> tuple[Array, Array, Array]:
-    """indptr, indices, distances of each row's k smallest (or close enough) stored entries."""
+    """indptr, indices and distances of each row's k smallest stored entries, or up to a radius."""
     X = checks.vectors(X, sparse=True)
     if len(X.data) and X.data.min() < 0:
         raise ValueError(f"X: a stored distance is negative ({X.data.min():g}).")
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    rows = row_of_entries(X.indptr)
     order = np.lexsort((X.indices, X.data, rows))
     rows, columns, distances = rows[order], X.indices[order], X.data[order]
     keep = np.ones(len(rows), dtype=bool)
@@ -56,6 +55,7 @@ def sparse_rows(X: Any, k: int | None, radius: float | None) -> tuple[Array, Arr
 
 
 def _sparse_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
+    """The neighbour graph of a sparse matrix; rows may store fewer than k neighbours."""
     from scipy.sparse import coo_array, csr_array
 
     if X.shape[0] != X.shape[1]:
@@ -65,7 +65,7 @@ def _sparse_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
     else:
         radius = checks.real(radius, "radius", 0)
     parts = coo_array(X)
-    off = parts.row != parts.col  # an object is no neighbour of its own
+    off = parts.row != parts.col  # an object is not its own neighbour
     csr = csr_array((parts.data[off], (parts.row[off], parts.col[off])), shape=X.shape)
     indptr, indices, distances = sparse_rows(csr, k, radius)
     counts = np.diff(indptr)
@@ -118,7 +118,7 @@ def lists_without_self(indices: Any, distances: Any, n: int, name: str) -> tuple
 
 
 def check_k(k: Any, n: int, name: str = "n_neighbors") -> int:
-    """A number of neighbours that n objects can have."""
+    """Check a number of neighbours, which must be less than the number n of objects."""
     count = checks.integer(k, name, 1)
     if count > n - 1:
         raise ValueError(

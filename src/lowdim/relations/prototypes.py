@@ -1,4 +1,4 @@
-"""Prototypes: objects that stand for the others, spread as the data is."""
+"""Prototypes: objects that represent the distribution of all objects."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from lowdim.relations.objects import MeasuredObjects, Objects
 
 
 def choose_prototypes(objects: Objects, count: Any, least: int, seed: Any) -> Array:
-    """Numbers of at most `count` prototypes, ascending.
+    """Indices of at most `count` prototypes, ascending.
 
-    For Euclidean vectors these are the objects nearest to the centres of k-means (two centres may
-    share one). For other metrics and dissimilarities each is the object farthest from those before,
-    the first at random (Gonzalez 1985). In a graph all are random.
+    For Euclidean vectors these are the objects nearest to the centres of k-means; two centres may
+    have the same nearest object. For other metrics and dissimilarities the first is random and
+    each of the others is the object farthest from those before (Gonzalez 1985). In a graph they are
+    random.
     """
     count = checks.integer(count, "n_prototypes", least, objects.n, " (n_samples)")
     seed = 0 if seed is None else seed
@@ -33,12 +34,13 @@ def choose_prototypes(objects: Objects, count: Any, least: int, seed: Any) -> Ar
         gap = np.minimum(gap, objects.row(chosen[-1]))
         farthest = int(gap.argmax())
         if gap[farthest] == 0 and len(chosen) >= least:
-            break  # the others are duplicates
+            break  # all other objects are duplicates of prototypes
         chosen.append(farthest)
     return np.unique(chosen).astype(np.int32)
 
 
 def _near_centers(objects: MeasuredObjects, count: int, seed: Any) -> Array:
+    """The objects nearest to the centres of k-means."""
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 

@@ -1,7 +1,8 @@
-"""Searches among objects under any metric: nearest, within a radius, in another component.
+"""Exact searches under any metric: nearest, within a radius, nearest in another component.
 
-Euclidean and cosine distances of vectors go to the backend, few dimensions to a k-d tree, and
-everything else to blocks of distances, each pair measured once.
+Vectors of few dimensions are searched by a k-d tree, other vectors under the Euclidean and the
+cosine distance by the backend, and everything else by computing the distances of all pairs in
+blocks.
 """
 
 from __future__ import annotations
@@ -15,18 +16,21 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, distances_in_range, is_sparse
-from lowdim.relations.distances import defined, measured
+from lowdim.relations.distances import TILE_OBJECTS, distance_block
 from lowdim.relations.graph import NearestOutside
+from lowdim.relations.lists import ascending
 from lowdim.relations.metrics import Metric
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
 
-TREE_DIMENSIONS = 8  # at most this many: a k-d tree beats comparing all pairs
-BLOCK = 512  # objects on a side of a block of distances
+TREE_DIMENSIONS = 8  # largest number of dimensions in which a k-d tree is faster than all pairs
+TREE_OBJECTS = 256  # with fewer objects a k-d tree is not faster
+TREE_METRICS = {"euclidean": 2.0, "cityblock": 1.0, "chebyshev": np.inf}  # and their p
+BATCH_ROWS = 128  # rows of a block of distances to all objects
 
 
 def nearest(rows: Any, k: int, metric: Metric) -> tuple[Array, Array]:
-    """Indices and distances of each object's k nearest others."""
+    """Indices and distances of each object's k nearest other objects."""
     if tree_fits(rows, metric):
         return _tree_neighbors(rows, None, k, metric)
     if metric.by_products:
@@ -46,21 +50,21 @@ def query(points: Any, queries: Any, k: int, metric: Metric) -> tuple[Array, Arr
 
     def compare(rows: slice) -> None:
         heaps = backend().heaps(rows.stop - rows.start, k, out_d.dtype)
-        for part in blocks(points.shape[0], BLOCK):
+        for part in blocks(points.shape[0], TILE_OBJECTS):
             block = np.ascontiguousarray(metric.block(queries[rows], points[part]), out_d.dtype)
             asked, known = (np.arange(side.start, side.stop) for side in (rows, part))
-            defined(block, metric, asked, known, new=True)
+            check_defined(block, metric, asked, known, new=True)
             heaps.offer(block, (None, part.start))
         out_i[rows], out_d[rows] = heaps.sorted()
 
-    run(compare, blocks(queries.shape[0], BLOCK))
+    run(compare, blocks(queries.shape[0], TILE_OBJECTS))
     return out_i, out_d
 
 
 def within_reach(
     points: Any, queries: Any, reach: Array, metric: Metric
 ) -> tuple[Array, Array, Array]:
-    """Row, column and distance of every pair with d(query, point) at most the point's reach."""
+    """Query, point and distance of every pair with d(query, point) <= reach[point]."""
     if metric.euclidean and not is_sparse(points) and not is_sparse(queries):
         return backend().pairs_within(points, queries, reach)
 
@@ -69,25 +73,22 @@ def within_reach(
         rows, columns = np.nonzero(block <= reach)
         return rows + part.start, columns, block[rows, columns]
 
-    found = run(one, blocks(queries.shape[0], 128))
+    found = run(one, blocks(queries.shape[0], BATCH_ROWS))
     rows, columns, distances = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return rows, columns, distances.astype(checks.float_kind(points))
 
 
 def within(rows: Any, metric: Metric, radius: float) -> tuple[Array, Array, Array]:
-    """indptr, indices and distances of all neighbours within the radius."""
+    """indptr, indices and distances of each object's neighbours within the radius."""
     n = rows.shape[0]
 
     def one(part: slice) -> tuple[Array, Array, Array]:
-        distances = measured(rows, metric, part, slice(0, n))
+        distances = distance_block(rows, metric, part, slice(0, n))
         near = distances <= radius
         near[np.arange(part.stop - part.start), np.arange(part.start, part.stop)] = False
-        i, j = np.nonzero(near)
-        values = distances[i, j]
-        order = np.lexsort((j, values, i))
-        return near.sum(axis=1), j[order], values[order]
+        return ascending(distances, near)
 
-    found = run(one, blocks(n, 128))
+    found = run(one, blocks(n, BATCH_ROWS))
     counts = np.concatenate([f[0] for f in found])
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     indices = np.concatenate([f[1] for f in found]).astype(np.int32)
@@ -95,7 +96,7 @@ def within(rows: Any, metric: Metric, radius: float) -> tuple[Array, Array, Arra
 
 
 def nearest_outside(rows: Any, metric: Metric) -> NearestOutside:
-    """How `bridge` finds, for some objects, the nearest one in another component."""
+    """The search for the nearest object in another component that `graph.bridge` needs."""
 
     def search(asked: Array, labels: Array) -> tuple[Array, Array, Array]:
         def one(part: slice) -> tuple[Array, Array]:
@@ -105,35 +106,35 @@ def nearest_outside(rows: Any, metric: Metric) -> NearestOutside:
             best = distances.argmin(axis=1)
             return best, distances[np.arange(len(mine)), best]
 
-        found = run(one, blocks(len(asked), 128))
+        found = run(one, blocks(len(asked), BATCH_ROWS))
         return asked, np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
     return search
 
 
 def tree_fits(rows: Any, metric: Metric) -> bool:
-    """Whether a k-d tree finds the neighbours, exactly and fast."""
-    powers = ("euclidean", "cityblock", "chebyshev")
+    """Whether a k-d tree is the fastest exact search."""
     return (
-        metric.name in powers
+        metric.name in TREE_METRICS
         and not is_sparse(rows)
         and rows.shape[1] <= TREE_DIMENSIONS
-        and rows.shape[0] > 256
+        and rows.shape[0] > TREE_OBJECTS
     )
 
 
 def _tree_neighbors(
     points: Array, queries: Array | None, k: int, metric: Metric
 ) -> tuple[Array, Array]:
+    """The k nearest points of each query, or (None) of each point among the others."""
     from scipy.spatial import cKDTree
 
-    p = {"euclidean": 2.0, "cityblock": 1.0, "chebyshev": np.inf}[metric.name]
     asked = points if queries is None else queries
+    p = TREE_METRICS[metric.name]
     tree: Any = cKDTree(points)
     found_d, found_i = tree.query(
         asked, np.arange(1, k + 1 + (queries is None)), p=p, workers=current().threads
     )
-    if queries is None:  # put the object itself last, or drop the farthest where it was not found
+    if queries is None:  # move the object itself to the end, where it is cut off
         own = found_i == np.arange(len(points))[:, None]
         found_d = np.where(own, np.inf, found_d)
     order = np.lexsort((found_i, found_d), axis=1)[:, :k]
@@ -144,15 +145,16 @@ def _tree_neighbors(
 
 
 def _block_neighbors(rows: Any, k: int, metric: Metric) -> tuple[Array, Array]:
-    """Neighbours under any metric, each pair measured once."""
+    """Neighbours under any metric; the distance of each pair is computed once."""
     n = rows.shape[0]
-    heaps = backend().heaps(n, k, checks.float_kind(rows))
-    tiles = blocks(n, BLOCK)
+    dtype = checks.float_kind(rows)
+    heaps = backend().heaps(n, k, dtype)
+    tiles = blocks(n, TILE_OBJECTS)
     locks = {part.start: threading.Lock() for part in tiles}
 
     def measure(pair: tuple[slice, slice]) -> None:
         left, right = pair
-        tile = np.ascontiguousarray(measured(rows, metric, left, right), checks.float_kind(rows))
+        tile = np.ascontiguousarray(distance_block(rows, metric, left, right), dtype)
         first = (left.start, right.start)
         with locks[left.start]:
             heaps.offer(tile, first, rows=left)

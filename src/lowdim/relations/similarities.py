@@ -1,4 +1,4 @@
-"""Objects known by their similarities: a kernel matrix or a matrix of affinities."""
+"""Objects given by a matrix of similarities: a precomputed kernel or affinity."""
 
 from __future__ import annotations
 
@@ -21,9 +21,15 @@ class Similarities(Objects):
 
 
 def similarities_of(X: Any, name: str, *, nonnegative: bool = False) -> Similarities:
-    """A matrix of similarities given by the user; symmetric and not negative where that is asked.
+    """Check a square matrix of similarities given by the user.
 
-    `name` says in messages what the similarities are: "kernel", "affinity".
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, n)
+    name : str
+        What the similarities are, for messages: "kernel" or "affinity".
+    nonnegative : bool
+        Whether they must also be symmetric and not negative.
     """
     W = checks.vectors(X, sparse=True) if is_sparse(X) else check_square(X)
     if not nonnegative:

@@ -1,4 +1,4 @@
-"""Distances from a few objects at a time to all, for whoever looks at each row in turn."""
+"""Rows of the distance matrix on request, for solvers that need a few rows at a time."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.relations.distances import cross_distances
+from lowdim.relations.distances import TILE_OBJECTS, cross_distances
 from lowdim.relations.metrics import Metric
 from lowdim.runtime.scheduling import blocks, run
 
-TILE = 512
-
 
 def distances_from(rows: Any, metric: Metric) -> Callable[[Array], Array]:
-    """A function of row numbers that gives the distances from these to all rows."""
+    """A function from row numbers to the distances of these rows to all rows."""
     if metric.euclidean and isinstance(rows, np.ndarray):
         return _euclidean(rows)
 
@@ -27,7 +25,10 @@ def distances_from(rows: Any, metric: Metric) -> Callable[[Array], Array]:
 
 
 def _euclidean(rows: Array) -> Callable[[Array], Array]:
-    """By BLAS: |a - b|^2 = (-2 a, |a|^2, 1) . (b, 1, |b|^2), of centred vectors in double."""
+    """Euclidean distances as matrix products, of centred vectors in float64.
+
+    |a - b|^2 is the inner product of (-2 a, |a|^2, 1) and (b, 1, |b|^2).
+    """
     n, d = rows.shape
     right = np.empty((d + 2, n))
     right[:d] = rows.T
@@ -45,7 +46,7 @@ def _euclidean(rows: Array) -> Callable[[Array], Array]:
             squares = left @ right[:, part]
             np.sqrt(np.maximum(squares, 0, out=squares), out=out[:, part])
 
-        run(fill, blocks(n, TILE))
+        run(fill, blocks(n, TILE_OBJECTS))
         out[np.arange(len(chosen)), chosen] = 0
         return out
 

@@ -1,1 +1,1 @@
-"""Where and with what a computation runs: device, threads, memory, and the scheduling of work."""
+"""The resources of a computation (device, threads, memory) and the scheduling of its work."""

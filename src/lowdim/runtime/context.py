@@ -1,8 +1,9 @@
 """The resources of a computation: device, threads and memory.
 
-They are chosen once, when a public call begins, and are then read wherever they are needed, so that
-no function passes them on. `compute` sets them for a block of code; what it leaves open is taken
-from the environment (`LOWDIM_DEVICE`, `LOWDIM_NUM_THREADS`, `LOWDIM_MEMORY`).
+They are chosen once, when a public call begins, and live in a context variable, so that internal
+functions need no argument for them: `current` reads them. `compute` sets them for a block of code;
+values that it does not set come from the environment (`LOWDIM_DEVICE`, `LOWDIM_NUM_THREADS`,
+`LOWDIM_MEMORY`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 ENGINES = {"cpu": "lowdim.backends.native"}
 """The module that implements `lowdim.backends.protocol.Backend` for each device."""
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BYTES_PER_UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,11 @@ class Compute:
     Parameters
     ----------
     device : str
-        Where the primitives run; one of `ENGINES`.
+        Where the computation runs: a key of `ENGINES`.
     threads : int
         Number of threads that may work at the same time.
     memory : int or None
-        Bytes that the computation may take; None stands for what the machine has free.
+        Number of bytes that the computation may use; None: the free memory of the machine.
     """
 
     device: str
@@ -47,7 +48,7 @@ class Compute:
 
     @property
     def backend(self) -> Backend:
-        """The engine of the device."""
+        """The implementation of `Backend` for the device."""
         return import_module(ENGINES[self.device])
 
 
@@ -55,7 +56,7 @@ _chosen: ContextVar[Compute | None] = ContextVar("lowdim.compute", default=None)
 
 
 def current() -> Compute:
-    """The resources of the running computation, or those of the environment outside of one."""
+    """The resources in force: those of the enclosing context, else those of the environment."""
     return _chosen.get() or _from_environment()
 
 
@@ -71,20 +72,22 @@ def compute(
     Parameters
     ----------
     device : str, default=None
-        Where to compute: "cpu". None leaves the choice to the surrounding block, or to the
+        Where to compute: "cpu". None leaves the choice to the surrounding block, else to the
         environment variable `LOWDIM_DEVICE`.
     n_jobs : int, default=None
-        Number of threads; a negative number counts back from all of them, so that -1 takes all.
-        None leaves the choice to the surrounding block, or to `LOWDIM_NUM_THREADS`, or takes all
-        cores. An estimator's own `n_jobs` comes first. Results do not depend on it.
+        Number of threads. A negative number counts back from the number available: -1 stands for
+        all of them. None leaves the choice to the surrounding block, else to
+        `LOWDIM_NUM_THREADS`, else all cores are used. An estimator's own `n_jobs` takes
+        precedence. Results do not depend on the number of threads.
     memory : int or str, default=None
-        Bytes that a computation may take, as a number or a text such as "8GB". None leaves the
-        choice to the surrounding block, or to `LOWDIM_MEMORY`, or takes what the machine has free.
+        Number of bytes that a computation may use, as an integer or a string such as "8GB". None
+        leaves the choice to the surrounding block, else to `LOWDIM_MEMORY`, else it is the free
+        memory of the machine.
 
     Yields
     ------
     Compute
-        The resources that are used inside the block.
+        The resources that are in force inside the block.
 
     Examples
     --------
@@ -105,7 +108,7 @@ def compute(
 
 @contextmanager
 def using(resources: Compute) -> Iterator[None]:
-    """Make these the resources of the calling thread."""
+    """Put `resources` in force for the calling thread while the context lasts."""
     token = _chosen.set(resources)
     try:
         yield
@@ -114,7 +117,7 @@ def using(resources: Compute) -> Iterator[None]:
 
 
 def n_threads(n_jobs: int | None = None) -> int:
-    """The number of threads that `n_jobs` stands for; None takes those of the computation."""
+    """The number of threads that `n_jobs` stands for; None: the number currently in force."""
     available = current().threads
     if n_jobs is None:
         return available
@@ -158,12 +161,12 @@ def _device(name: object, argument: str) -> str:
 
 
 def _bytes(amount: int | str, argument: str) -> int:
-    """A number of bytes, also from a text such as "8GB" or "500 MB"."""
+    """A number of bytes from an integer or a string such as "8GB" or "500 MB"."""
     if not isinstance(amount, str):
         return integer(amount, argument, 1)
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)I?B?\s*", amount.upper())
     if found is None or float(found[1]) == 0:
         raise ValueError(
-            f"{argument} must be a number of bytes or a text such as '8GB', got {amount!r}."
+            f"{argument} must be a number of bytes or a string such as '8GB', got {amount!r}."
         )
-    return int(float(found[1]) * _UNITS[found[2]])
+    return int(float(found[1]) * _BYTES_PER_UNIT[found[2]])

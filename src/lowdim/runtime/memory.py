@@ -1,4 +1,4 @@
-"""Large allocations are announced, and refused with an alternative rather than attempted."""
+"""Checks before large allocations: log their size, or raise an error that names an alternative."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lowdim.runtime.context import current
 
 logger = logging.getLogger("lowdim")
 
-_WORTH_SAYING = 256 * 1024**2
+_LOGGED_FROM = 256 * 1024**2  # bytes; smaller allocations are not checked
 
 
 def available_bytes() -> int | None:
-    """Memory that a process can still take, or None where the system does not say."""
+    """Bytes of memory that a process can still allocate; None if the system does not report it."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:
@@ -28,6 +28,7 @@ def available_bytes() -> int | None:
 
 
 def readable(n_bytes: float) -> str:
+    """A number of bytes in GB or MB, for messages."""
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:.1f} MB"
 
 
@@ -43,7 +44,7 @@ def claim(n_bytes: int, what: str, instead: str) -> None:
             f"{what} needs {readable(n_bytes)}, but the computation may take {readable(allowed)} "
             f"of memory (set by lowdim.compute or LOWDIM_MEMORY). {instead}"
         )
-    if n_bytes < _WORTH_SAYING:
+    if n_bytes < _LOGGED_FROM:
         return
     available = available_bytes()
     if available is not None and n_bytes > available:

@@ -1,7 +1,7 @@
-"""Work in blocks over threads, with results that do not depend on the number of threads.
+"""Blocks of work on several threads, with results that do not depend on the number of threads.
 
-Work is cut into blocks that depend on the data alone, and BLAS is held to one thread inside a
-block, because its sums change with the number of its threads.
+Work is divided into blocks whose size depends on the data alone. BLAS is limited to one thread
+inside a block, because the order of its sums changes with the number of its threads.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
-BLOCK_ROWS = 256  # rows of a dense matrix handled at once
+BLOCK_ROWS = 256  # default number of matrix rows in a block
 
 
 class _BlasHold:
-    """Holds BLAS to one thread while any caller is inside; nested and concurrent use is allowed."""
+    """Limits BLAS to one thread while any caller is inside; may be nested and concurrent."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -50,8 +50,8 @@ class _BlasHold:
 
     def _set(self, counts: list[int]) -> None:
         for library, count in zip(self.libraries, counts, strict=True):
-            # Newer versions of threadpoolctl give OpenBLAS to the thread that set it first, but
-            # the last to leave may be another one.
+            # Newer versions of threadpoolctl let only the thread that limited OpenBLAS first change
+            # it again, but the last thread to leave may be another one.
             release = getattr(library, "clear_controlling_thread", lambda force: None)
             release(force=True)
             library.set_num_threads(count)
@@ -70,7 +70,7 @@ _inside = threading.local()  # how many `blas_on_one_thread` contexts this threa
 
 @contextmanager
 def blas_on_one_thread() -> Iterator[None]:
-    """Hold BLAS to one thread, so that sums keep their order; threads are ours alone."""
+    """Limit BLAS to one thread, so that its sums do not depend on the number of threads."""
     with _hold:
         _inside.depth = getattr(_inside, "depth", 0) + 1
         try:
@@ -96,7 +96,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def running(n_jobs: int | None) -> Iterator[None]:
-    """The computation of one public call: `n_jobs` threads, and BLAS held to one."""
+    """The context of one public call: `n_jobs` threads for lowdim, one thread for BLAS."""
     with using(with_threads(n_threads(n_jobs))), blas_on_one_thread():
         yield
 
@@ -113,9 +113,20 @@ def uses_threads(function: Callable[Arguments, Result]) -> Callable[Arguments, R
 
 
 def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Call `work` on every item, in threads; results in the order of the items.
+    """Call `work` on every item, on the threads of the computation.
 
-    What `work` itself calls runs on one thread, unless there is a single item.
+    Parameters
+    ----------
+    work : callable
+        Must not depend on the other items. Inside it `current().threads` is 1, unless the calls
+        are made one after the other (a single item, or a single thread).
+    items : iterable
+        For instance `blocks(n)`.
+
+    Returns
+    -------
+    list
+        The results, in the order of the items.
     """
     items = list(items)
     threads = min(current().threads, len(items))
@@ -133,5 +144,5 @@ def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
 
 
 def blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:
-    """[0, n) in consecutive slices of the given size."""
+    """Consecutive slices of the given size that cover range(n)."""
     return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]

@@ -1,1 +1,1 @@
-"""Which coordinates keep it best: extreme eigenvectors, majorization, linear systems."""
+"""Solvers: eigenvectors, majorization, gradient descent, layouts, semidefinite programmes."""

@@ -1,10 +1,10 @@
-"""Shared space and subject weights of several scalar-product matrices (Carroll and Chang 1970).
+"""Common space and subject weights of several scalar-product matrices (Carroll and Chang 1970).
 
-All models are B_k ~ X C_k X' with a small positive semidefinite C_k a subject. For a given X the
-best C_k is a small problem of its own, so it is eliminated and quasi-Newton steps minimise over X
-alone what alternating least squares would approach slowly. With C_k diagonal and not negative no
-two dimensions can grow without bound and cancel each other, which plain CANDECOMP suffers from
-(ten Berge, Kiers and Krijnen 1993), so a best solution exists.
+The model is B_k ~ X C_k X' with a small positive semidefinite matrix C_k for each subject k. For a
+given X the best C_k solves a small problem, so it is eliminated, and a quasi-Newton method
+minimises over X alone; alternating least squares would converge slowly. If C_k is diagonal and not
+negative, dimensions cannot diverge and cancel each other as in unconstrained CANDECOMP (ten Berge,
+Kiers and Krijnen 1993), so that a minimum exists.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Inner = Callable[[Array, Array], Array]
 
 
 class SharedSpace:
-    """mean_k |B_k - X C_k X'|^2 as a function of X, for B_k with sum of squares one."""
+    """mean_k |B_k - X C_k X'|^2 as a function of X, an `Objective`."""
 
     def __init__(self, B: Array, inner: Inner) -> None:
         self.B, self.inner = B, inner
@@ -38,13 +38,13 @@ class SharedSpace:
         return np.asarray(np.matmul(self.B, X.astype(self.B.dtype)), dtype=np.float64)
 
     def weights(self, X: Array) -> tuple[Array, Array]:
-        """The best C_k, and the share of each subject's sum of squares they account for."""
+        """The best C_k, and the share of each subject's sum of squares that the model explains."""
         XBX, gram = X.T @ self.products(X), X.T @ X
         C = self.inner(gram, XBX)
         return C, 1 - self.losses(XBX, gram, C) / self.squares
 
     def losses(self, XBX: Array, gram: Array, C: Array) -> Array:
-        """|B_k - X C_k X'|^2 of each subject."""
+        """|B_k - X C_k X'|^2 of each subject, from X'B_kX and X'X."""
         fit = np.einsum("kab,kab->k", C, XBX)
         scaled = C @ gram
         size = np.einsum("kab,kba->k", scaled, scaled)
@@ -52,16 +52,20 @@ class SharedSpace:
 
 
 def diagonal_weights(gram: Array, XBX: Array) -> Array:
-    """Diagonal C_k, not negative: min |B_k - sum_r w_kr x_r x_r'|^2 has the normal equations
-    (X'X o X'X) w_k = diag(X'B_kX)."""
+    """The best diagonal C_k with entries w_k >= 0.
+
+    Without the sign constraint they solve (X'X o X'X) w_k = diag(X'B_kX).
+    """
     targets = np.diagonal(XBX, axis1=1, axis2=2)
     w = nonnegative(gram * gram, targets)
     return np.asarray(w[:, :, None] * np.eye(len(gram)))
 
 
 def full_weights(gram: Array, XBX: Array) -> Array:
-    """Positive semidefinite C_k: in an orthonormal basis of X's columns, the part of B_k there
-    with its negative eigenvalues removed."""
+    """The best positive semidefinite C_k.
+
+    B_k is projected on the span of X, and its negative eigenvalues there are set to 0.
+    """
     values, vectors = np.linalg.eigh(gram)
     root = np.sqrt(np.maximum(values, 1e-14 * max(float(values[-1]), 1e-300)))
     basis = vectors / root
@@ -71,7 +75,7 @@ def full_weights(gram: Array, XBX: Array) -> Array:
 
 
 def nonnegative(A: Array, targets: Array) -> Array:
-    """Rows w >= 0 that minimise w'Aw - 2 w't for each row t of the targets."""
+    """For each row t of `targets`, the w >= 0 that minimises w'Aw - 2 w't."""
     from scipy.optimize import nnls
 
     size = np.sqrt(np.maximum(np.diagonal(A), 1e-300))
@@ -97,12 +101,12 @@ def principal_space(B: Array, p: int) -> tuple[Array, Array]:
 
 
 def simultaneous_axes(B: Array, p: int, random: np.random.RandomState, tries: int) -> list[Array]:
-    """Spaces whose axes diagonalise mixtures of the subjects' matrices, the likeliest first.
+    """Starts for X whose axes diagonalise random mixtures of the subjects' matrices, best first.
 
-    Where the model holds, the whitened matrices S^-1/2 U'B_kU S^-1/2, with U and S the leading
-    eigenpairs of the mean, all have the same eigenvectors (Schoenemann 1972), and so has any
-    mixture of them; a random one tells the axes apart. The likeliest leaves least outside of the
-    diagonals.
+    If the model holds, the whitened matrices S^-1/2 U'B_kU S^-1/2, with U and S the leading
+    eigenpairs of the mean, all have the same eigenvectors (Schoenemann 1972). Then these are also
+    the eigenvectors of a random linear combination, whose eigenvalues are distinct. Starts are
+    ordered by the sum of squares that they leave outside of the diagonals.
     """
     U, values = principal_space(B, p)
     root = np.sqrt(np.maximum(values, 1e-9 * max(float(values.max()), 1e-300)))

@@ -1,8 +1,9 @@
 """The rule of curvilinear component analysis (Demartines and Herault 1997).
 
-One object after the other is pinned, and all others move along the line to it, towards the
-distance they should have: y_j += alpha F(Y_ij) (X_ij - Y_ij) / Y_ij (y_j - y_i). F falls with the
-distance on the map, and ever sooner: a map may unfold, or tear, what cannot lie flat.
+One object i after the other is fixed (the pin), and all others move along the line to it, towards
+the given distance: y_j += alpha F(Y_ij) (X_ij - Y_ij) / Y_ij (y_j - y_i), with X the given
+distances and Y those in the embedding. F decreases with Y at a scale lambda that decreases over the
+epochs, so that large distances that cannot be kept are ignored in the end.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from lowdim.solvers.starts import given_start, random_start
 
 NEIGHBORHOODS = ("exponential", "step")
 WIDEST, NARROWEST = 3.0, 0.1  # lambda="auto", in standard deviations of the start's widest axis
-BLOCK = 64  # distances are measured for a multiple of this many pins at once,
-AT_ONCE = 2**21  # and for about this many pairs
+BLOCK_PINS = 64  # distances are computed for a multiple of this number of pins
+PAIRS_AT_ONCE = 2**21  # and for about this number of pairs at once: 16 MB in float64
 
 Distances = Array | Callable[[Array], Array]
-"""All distances, or a function that gives those from some objects to all."""
+"""The matrix of all distances, or a function from some objects to their rows of it."""
 
 
 class Curved(NamedTuple):
-    """A map, its error at the last lambda, its stress, and the error that each epoch met."""
+    """The result of `curvilinear`.
+
+    The coordinates, their error at the last lambda, their stress, and the error of each epoch,
+    summed before each point moved.
+    """
 
     embedding: Array
     error: float
@@ -44,6 +49,7 @@ class Decrease(NamedTuple):
     last: float
 
     def at(self, epoch: int, epochs: int) -> float:
+        """The value in an epoch."""
         done = epoch / max(epochs - 1, 1)
         return float(self.first ** (1 - done) * self.last**done)
 
@@ -58,12 +64,31 @@ def curvilinear(
     neighborhood: str = "exponential",
     random_state: Any = None,
 ) -> Curved:
-    """Apply the rule for `monitor.max_iter` epochs, in each of which every object pins once.
+    """Apply the rule for `monitor.max_iter` epochs; in each, every object is the pin once.
 
-    The order of an epoch is drawn by (seed, epoch) among the objects sorted by their distance
-    from the centre of the start, so that the order of the rows does not matter. The error is
-    that of the paper's equation 1, sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2; the stress counts all
-    pairs alike, (sum (X - Y)^2 / sum X^2)^(1/2).
+    The order of the pins in an epoch is a permutation drawn by (seed, epoch) of the objects sorted
+    by their distance from the centre of the start, so that the result does not depend on the order
+    of the rows. The error is that of the paper's equation 1, sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2; the
+    stress (sum (X - Y)^2 / sum X^2)^(1/2) is over all pairs, without weights.
+
+    Parameters
+    ----------
+    distances : array of shape (n, n) or callable
+        See `Distances`.
+    start : array of shape (n, dim)
+    monitor : Monitor
+    alpha : (first, last)
+        Learning rate, which decreases geometrically over the epochs.
+    lambda_range : (first, last) or "auto"
+        Scale of F, which decreases geometrically; "auto" is in proportion to the start.
+    neighborhood : {"exponential", "step"}
+        F(Y) = exp(-Y / lambda), or 1 up to lambda and 0 beyond.
+    random_state : int, RandomState or None
+        None is a fixed seed.
+
+    Returns
+    -------
+    Curved
     """
     checks.choice(neighborhood, "neighborhood", NEIGHBORHOODS)
     rate = _decrease(alpha, "alpha", 1.0)
@@ -80,9 +105,10 @@ def curvilinear(
     ranked = np.argsort(np.einsum("cn,cn->n", Y, Y), kind="stable").astype(np.int32)
 
     def sweep(pins: Array, Y: Array, alpha: float, reach: float, step: bool) -> float:
-        """Let the objects pin; the error they met, each pair counted once."""
+        """One epoch with the given pins; the error before each move, each pair counted once."""
         total, whole = 0.0, isinstance(distances, np.ndarray)
-        for part in blocks(n, n if whole else BLOCK * max(1, AT_ONCE // (BLOCK * n))):
+        some = BLOCK_PINS * max(1, PAIRS_AT_ONCE // (BLOCK_PINS * n))
+        for part in blocks(n, n if whole else some):
             own = pins[part]
             rows = own if whole else np.arange(len(own), dtype=np.int32)
             D = distances if isinstance(distances, np.ndarray) else distances(own)
@@ -124,13 +150,13 @@ def initial(
     random_state: Any,
     auto: Callable[[], Array],
 ) -> Array:
-    """The start that `init` asks for: "auto", "random" in the size of the distances, or given."""
+    """The start that `init` names: auto(), random of the size of the distances, or an array."""
     n, dim = shape
     if isinstance(init, str):
         checks.choice(init, "init", ("auto", "random"))
         if init == "auto":
             return auto()
-        some = np.arange(min(n, BLOCK), dtype=np.int32)
+        some = np.arange(min(n, BLOCK_PINS), dtype=np.int32)
         D = distances[some] if isinstance(distances, np.ndarray) else distances(some)
         size = float(np.sqrt(np.mean(D.astype(np.float64) ** 2)))
         random = np.random.RandomState(seed_of(random_state))
@@ -139,15 +165,14 @@ def initial(
 
 
 def seed_of(random_state: Any) -> int:
-    """A number to key random numbers by; None stands for 0."""
+    """An integer seed from a random_state; None is a fixed seed."""
     from sklearn.utils import check_random_state
 
     return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
 
 
 def _unit(start: Array) -> float:
-    """A power of two that brings the start to about 1, where squares neither over- nor
-    underflow."""
+    """A power of two that scales the start to about 1, so that squares do not overflow."""
     size = float(np.abs(start).max(initial=0.0))
     if not np.isfinite(size):
         raise ValueError("X: the numbers are too large, their squares overflow. Divide X first.")
@@ -155,6 +180,7 @@ def _unit(start: Array) -> float:
 
 
 def _decrease(value: Any, name: str, most: float, otherwise: str = "") -> Decrease:
+    """Check a pair (first, last) of decreasing positive numbers."""
     wanted = f"{name} must be a pair (first, last) of decreasing positive numbers{otherwise}"
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise TypeError(f"{wanted}, got {value!r}.")

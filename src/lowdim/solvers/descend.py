@@ -1,4 +1,4 @@
-"""Gradient descent with momentum and gains on a force field, which can be stopped and resumed."""
+"""Gradient descent with momentum and gains (Jacobs 1988), as in t-SNE; it can be resumed."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.solvers.objective import ForceField
 
-CHECK = 50  # iterations between looks at the loss
+CHECK_EVERY = 50  # iterations between computations of the loss
 LEAST_GAIN = 0.01
-ORDERED_FROM = 4_000  # points from which the map does not fit the fastest cache
-UNFOLDED = 1e-2  # extent up to which a map is only beginning, and its gradient small for that
-LONGEST_STEP = 5.0  # that a point takes at once, in units of the similarity's width
+RENUMBER_FROM = 4_000  # points from which the embedding does not fit into the L1 cache
+UNFOLDED = 1e-2  # largest coordinate up to which gradients are small because the start is small
+LONGEST_STEP = 5.0  # of a point in an iteration, in units of the width of the similarity
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of the descent with settings of its own."""
+    """Some iterations of a descent with the same settings."""
 
     iterations: int
     rate: float
@@ -31,10 +31,20 @@ class Phase:
 
 @dataclass
 class Descent:
-    """A descent as it stands: `run` goes on from there, and two runs equal one of both lengths.
+    """The state of a descent, from which `run` continues.
 
-    The loss is looked at every 50 iterations, and in each where a callback wants to know it.
-    `min_grad_norm` and `patience` (iterations without a lower loss) end it early.
+    Running n and then m iterations is the same as running n + m iterations. The loss is computed
+    every 50 iterations, and in every iteration if a callback needs it.
+
+    Parameters
+    ----------
+    objective : ForceField
+    Y : array of shape (n, dim)
+        Start; overwritten.
+    min_grad_norm : float
+        Norm of the gradient below which the descent ends.
+    patience : int
+        Number of iterations without a lower loss after which the descent ends.
     """
 
     objective: ForceField
@@ -45,14 +55,14 @@ class Descent:
     history: list[tuple[int, float]] = field(default_factory=list)
     best: float = np.inf
     best_at: int = 0
-    order: Array | None = None  # the first numbers of the points, where they have others now
+    order: Array | None = None  # original index of each point, if points were renumbered
 
     def __post_init__(self) -> None:
         self.velocity, self.gains = np.zeros_like(self.Y), np.ones_like(self.Y)
 
     @property
     def embedding(self) -> Array:
-        """The map, its points by the numbers they came with."""
+        """The coordinates, in the original order of the points."""
         if self.order is None:
             return self.Y
         out = np.empty_like(self.Y)
@@ -60,7 +70,7 @@ class Descent:
         return out
 
     def renumber(self) -> None:
-        """Give near points near numbers, so that what is needed together is in cache together."""
+        """Reorder the points along a space-filling curve, so that near points share cache lines."""
         order = backend().curve_order(self.Y)
         self.objective.renumber(order)
         self.Y, self.velocity, self.gains = (
@@ -69,12 +79,12 @@ class Descent:
         self.order = order if self.order is None else self.order[order]
 
     def run(self, phase: Phase, monitor: Monitor | None = None) -> bool:
-        """Go on through a phase; false where it was ended early."""
+        """Run a phase; returns False if it ended early."""
         self.objective.exaggeration = phase.exaggeration
         for _ in range(phase.iterations):
-            look = (self.iteration + 1) % CHECK == 0
+            check = (self.iteration + 1) % CHECK_EVERY == 0
             shown = monitor is not None and monitor.wants_loss
-            loss, gradient = self.objective(self.Y, value=look or shown)
+            loss, gradient = self.objective(self.Y, value=check or shown)
             norm = backend().momentum_step(
                 gradient,
                 self.Y,
@@ -91,11 +101,12 @@ class Descent:
             stop = monitor is not None and monitor(
                 self.iteration, loss, self.embedding if monitor.wants_embedding else self.Y
             )
-            if stop or (look and self._ends(loss, norm)):
+            if stop or (check and self._ends(loss, norm)):
                 return False
         return True
 
     def _ends(self, loss: float, norm: float) -> bool:
+        """Record the loss; whether the descent has converged or made no progress."""
         self.history.append((self.iteration, loss))
         if loss < self.best:
             self.best, self.best_at = loss, self.iteration
@@ -103,20 +114,20 @@ class Descent:
         return flat or self.iteration - self.best_at > self.patience
 
     def restart(self, Y: Array) -> None:
-        """Go on from another map, at rest."""
+        """Continue from other coordinates, in the original order, with zero velocity."""
         self.Y = Y if self.order is None else np.ascontiguousarray(Y[self.order])
         self.velocity, self.gains = np.zeros_like(self.Y), np.ones_like(self.Y)
 
     def forget_best(self) -> None:
-        """A loss under another exaggeration is no measure for what follows."""
+        """Reset the best loss: losses under different exaggerations cannot be compared."""
         self.best, self.best_at = np.inf, self.iteration
 
 
 def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: Array) -> None:
-    """Run through the phases; Ctrl-C and callbacks end all of them and keep the map.
+    """Run the phases in order; Ctrl-C or the callback stop the descent and keep the coordinates.
 
-    Where exaggerated attraction has drawn everything into one point, as it does for a perplexity
-    near the number of points, the next phase begins with the fallback.
+    If the exaggerated attraction has collapsed all points into one, as with a perplexity near the
+    number of points, the next phase starts from `fallback`.
     """
     extent = float(np.abs(fallback).max())
     with monitor:
@@ -124,7 +135,7 @@ def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: A
             descent.forget_best()
             if number > 0 and float(np.abs(descent.Y).max()) < extent / 2:
                 descent.restart(fallback.copy())
-            if number > 0 and len(descent.Y) > ORDERED_FROM and descent.Y.shape[1] <= 3:
+            if number > 0 and len(descent.Y) > RENUMBER_FROM and descent.Y.shape[1] <= 3:
                 descent.renumber()
             descent.run(phase, monitor)
             if monitor.stopped:
@@ -132,7 +143,7 @@ def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: A
 
 
 def learning_rate(given: float | str, n: int, exaggeration: float) -> float:
-    """ "auto" is n / exaggeration / 4 (Belkina et al. 2019)."""
+    """The learning rate; "auto" is n / exaggeration / 4 (Belkina et al. 2019)."""
     if isinstance(given, str):
         checks.choice(given, "learning_rate", ("auto",))
         return n / exaggeration / 4

@@ -1,7 +1,7 @@
-"""Disparities: the admissible transformation of the dissimilarities that fits distances best.
+"""Disparities: the admissible transformation of the dissimilarities that best fits the distances.
 
-Every transformation here is a convex cone of vectors, one number a pair. The best fit of given
-length is the projection on the cone, stretched to that length (Borg and Groenen 2005, chapter 9).
+The admissible disparities form a convex cone. The best fit of a given norm is the projection of the
+distances on the cone, scaled to that norm (Borg and Groenen 2005, chapter 9).
 """
 
 from __future__ import annotations
@@ -18,23 +18,36 @@ from lowdim.relations.pairs import Pairs
 DISPARITIES = ("ratio", "interval", "ordinal", "spline")
 TIES = ("primary", "secondary")
 DEGREE, KNOTS = 2, 3  # of the monotone spline: quadratic, with interior knots at the quartiles
-CURVE = 4096  # points that a fitted transformation keeps for new dissimilarities
+CURVE_POINTS = 4096  # by which a fitted transformation is stored for new dissimilarities
 
 Fit = Callable[[Array], Array]
-"""From distances, in the order of the pairs, to the disparities nearest to them."""
+"""From distances, in the order of the pairs, to the best fitting disparities."""
 
 
 def ordered(pairs: Pairs, kind: str) -> Pairs:
-    """The pairs in the order the transformation works in: ascending, where only order counts."""
+    """The pairs in the order that `disparities` expects: ascending values for kind "ordinal"."""
     if kind != "ordinal":
         return pairs
     return pairs.take(np.argsort(pairs.values, kind="stable"))
 
 
 def disparities(pairs: Pairs, kind: str, ties: str) -> Fit:
-    """The fit of a transformation; its result has the mean square 1 over the pairs' weights.
+    """The function that fits the disparities of some pairs to distances.
 
-    "ratio" leaves the dissimilarities as they are.
+    Parameters
+    ----------
+    pairs : Pairs
+        In the order of `ordered`.
+    kind : {"ratio", "interval", "ordinal", "spline"}
+        "ratio": the dissimilarities themselves. "interval": a + b delta. "ordinal": any monotone
+        function. "spline": a monotone quadratic spline.
+    ties : {"primary", "secondary"}
+        Whether tied dissimilarities may get different disparities ("primary"); for "ordinal".
+
+    Returns
+    -------
+    callable
+        Its results have the weighted mean square 1, except for "ratio".
     """
     checks.choice(kind, "disparities", DISPARITIES)
     checks.choice(ties, "ties", TIES)
@@ -46,7 +59,7 @@ def disparities(pairs: Pairs, kind: str, ties: str) -> Fit:
     def fit(distances: Array) -> Array:
         found = project(distances)
         size = pairs.sum_of_squares(found)
-        if not size > 0:  # all distances 0: any admissible disparities fit equally badly
+        if not size > 0:  # all distances are 0: all disparities fit equally well
             found = np.ones_like(distances)
             size = mass
         return np.asarray(found * distances.dtype.type(np.sqrt(mass / size)))
@@ -55,7 +68,7 @@ def disparities(pairs: Pairs, kind: str, ties: str) -> Fit:
 
 
 def _isotonic(pairs: Pairs, ties: str) -> Fit:
-    """Kruskal's monotone regression; the order of the dissimilarities never changes."""
+    """Kruskal's (1964) monotone regression on the order of the dissimilarities."""
     new = np.flatnonzero(pairs.values[1:] != pairs.values[:-1]) + 1
     starts = np.concatenate([[0], new, [len(pairs.values)]]).astype(np.int64)
     tied = None if len(starts) == len(pairs.values) + 1 else starts
@@ -63,9 +76,9 @@ def _isotonic(pairs: Pairs, ties: str) -> Fit:
 
 
 def _spline(pairs: Pairs, kind: str) -> Fit:
-    """Combinations of I-splines with coefficients that are not negative (Ramsay 1988).
+    """Regression on a constant and I-splines with coefficients >= 0 (Ramsay 1988).
 
-    With a constant, they are monotone and positive; of degree 1 without knots, a + b delta.
+    The result is monotone and not negative. Degree 1 without knots is the interval transformation.
     """
     from scipy.optimize import nnls
 
@@ -84,7 +97,7 @@ def _spline(pairs: Pairs, kind: str) -> Fit:
 
 
 def _i_splines(values: Array, degree: int, n_knots: int) -> Array:
-    """A constant and the I-splines of the values, one basis function a row."""
+    """A constant and the I-splines at the values, one basis function per row."""
     from scipy.interpolate import BSpline
 
     x = values.astype(np.float64)
@@ -99,10 +112,10 @@ def _i_splines(values: Array, degree: int, n_knots: int) -> Array:
 
 
 def curve(values: Array, fitted: Array) -> Array:
-    """A fitted transformation as points (dissimilarity, disparity), from (0, 0) on, ascending."""
+    """A fitted transformation as a piecewise linear function: ascending points, from (0, 0)."""
     order = np.argsort(values, kind="stable")
-    if len(order) > CURVE:
-        order = order[np.linspace(0, len(order) - 1, CURVE).round().astype(np.int64)]
+    if len(order) > CURVE_POINTS:
+        order = order[np.linspace(0, len(order) - 1, CURVE_POINTS).round().astype(np.int64)]
     x, first, sizes = np.unique(values[order], return_index=True, return_counts=True)
     y = np.maximum.accumulate(np.add.reduceat(fitted[order], first) / sizes)
     if x[0] > 0:
@@ -111,7 +124,7 @@ def curve(values: Array, fitted: Array) -> Array:
 
 
 def apply_curve(points: Array, values: Array) -> Array:
-    """Disparities of new dissimilarities; beyond the largest seen, in proportion to it."""
+    """Disparities of new dissimilarities; proportional to these above the largest training one."""
     x, y = points
     inside = np.interp(values, x, y)
     beyond = np.maximum(values / x[-1], 1) if x[-1] > 0 else 1

@@ -1,5 +1,8 @@
-"""What stochastic neighbour embeddings minimise: divergences between the neighbours' probabilities
-in the data and on the map, with their gradients as attraction less repulsion."""
+"""The objectives of stochastic neighbour embedding: Kullback-Leibler divergences.
+
+They compare the probabilities of neighbours in the data (P) and in the embedding (Q). Gradients are
+an attraction minus a repulsion; w, u and the width are those of `Similarity`.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 
-LEAST_Z = 1e-3  # of a point that none is near to: it is pulled back before it is pushed away
+LEAST_Z = 1e-3  # lower bound of Z_i, which vanishes far from all points; bounds the repulsion there
 
 
 class PairDivergence:
     """KL(P || Q) of joint probabilities, q_ij = m_i m_j w_ij / Z (van der Maaten and Hinton 2008).
 
-    Its gradient is 4 / width * (sum_j p_ij u_ij (y_i - y_j) - sum_j q_ij u_ij (y_i - y_j)). P is
-    symmetric and of sum one; masses m are one unless given (Yang, Peltonen and Kaski 2014).
+    The gradient is 4 / width * (sum_j p_ij u_ij (y_i - y_j) - sum_j q_ij u_ij (y_i - y_j)). P is
+    symmetric with sum 1. The masses m are 1 unless given (Yang, Peltonen and Kaski 2014).
     """
 
     def __init__(
@@ -59,7 +62,7 @@ class PairDivergence:
 class RowDivergence:
     """The mean over i of KL(P_i || Q_i), q_{j|i} = w_ij / Z_i (Hinton and Roweis 2002).
 
-    Its gradient is 2 / (n width) * sum_j (p_{j|i} + p_{i|j} - q_{j|i} - q_{i|j}) u_ij (y_i - y_j):
+    The gradient is 2 / (n width) * sum_j (p_{j|i} + p_{i|j} - q_{j|i} - q_{i|j}) u_ij (y_i - y_j):
     the part with q_{i|j} is the repulsion of masses 1 / Z_j.
     """
 
@@ -93,10 +96,21 @@ class AllPairsDivergence:
     """The mean over i of trade_off KL(P_i || Q_i) + (1 - trade_off) KL(Q_i || P_i), q_{j|i} the
     mean over scales of Gaussians exp(-b_hi |y_i - y_j|^2) / Z_hi, over all pairs.
 
-    Missed neighbours raise the first divergence, false ones the second (Venna et al. 2010). With
-    g_ij the slope of row i by |y_i - y_j|^2 the gradient is 2 sum_j (g_ij + g_ji) (y_i - y_j).
-    `costs` (n, n - 1) are -log p of all others, so that no probability underflows; `precisions`
-    (n, scales) are b, ascending. Memory n^2, time n^2 a scale.
+    Missed neighbours increase the first divergence, false neighbours the second (Venna et al.
+    2010). Memory n^2, time n^2 per scale.
+
+    Parameters
+    ----------
+    costs : array of shape (n, n - 1)
+        -log p_{j|i} of all j != i, which do not underflow.
+    precisions : array of shape (n, n_scales)
+        b, ascending.
+    trade_off : float
+
+    Notes
+    -----
+    With g_ij the derivative of the divergence of row i with respect to |y_i - y_j|^2, the gradient
+    is 2 sum_j (g_ij + g_ji) (y_i - y_j).
     """
 
     def __init__(self, costs: Array, precisions: Array, trade_off: float = 1.0) -> None:
@@ -119,5 +133,6 @@ class AllPairsDivergence:
 
 
 def _sum_p_log_p(p: Array) -> float:
+    """The negative entropy, with 0 log 0 = 0."""
     p = p[p > 0]
     return float((p * np.log(p)).sum(dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Edges whose lengths an unfolding keeps, and how far it can pull them."""
+"""The constraints of maximum variance unfolding: edges whose lengths must be kept."""
 
 from __future__ import annotations
 
@@ -11,15 +11,23 @@ from lowdim.checks import Array
 from lowdim.relations.geodesics import geodesics
 from lowdim.relations.graph import components
 
-SOURCES = 2000  # up to this many points all geodesics are used to bound the trace
-COINCIDENT = 1e-7  # a length below this share of the root mean square one is zero
+MOST_SOURCES = 2000  # points from which geodesics are computed to bound the trace
+COINCIDENT = 1e-7  # an edge shorter than this share of the root mean square length has length 0
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Squared lengths of the edges (heads[k], tails[k]) between n points with masses.
+    """Squared lengths of the edges (heads[k], tails[k]) between n points.
 
-    The squares are in units of `unit`^2, where their mean is one.
+    Parameters
+    ----------
+    n : int
+    heads, tails : arrays of int
+    squares : array
+        Squared lengths, in units of `unit`^2; their mean is 1.
+    mass : array of shape (n,)
+        Number of objects that each point represents.
+    unit : float
     """
 
     n: int
@@ -45,7 +53,7 @@ class Lengths:
         return csr_array((data.ravel(), ends.ravel(), indptr), shape=(m, self.n))
 
     def adjacency(self) -> Any:
-        """The undirected graph of lengths."""
+        """The undirected graph of lengths, as a CSR matrix."""
         from scipy.sparse import coo_array
 
         d = np.sqrt(self.squares)
@@ -54,11 +62,20 @@ class Lengths:
 
 
 class Unfolded(NamedTuple):
-    """A solution of the programme.
+    """A solution of the semidefinite programme.
 
-    gram: K of the points, in units of `Lengths.unit`^2; tensions: the dual y, whose sum is the
-    trace; gap: the relative duality gap; error: how far the conditions on the lengths are from
-    being met, relative to a squared length; history: the relative gap of each iteration.
+    Attributes
+    ----------
+    gram : array of shape (n, n)
+        K, in units of `Lengths.unit`^2.
+    tensions : array
+        The dual variables y, whose sum is the trace.
+    gap : float
+        Relative duality gap.
+    error : float
+        Largest violation of a constraint, relative to the squared length.
+    history : array
+        Relative duality gap of each iteration.
     """
 
     gram: Array
@@ -69,9 +86,9 @@ class Unfolded(NamedTuple):
 
 
 def lengths_of(graph: Any) -> tuple[Lengths, Array]:
-    """The edges of an undirected CSR graph of distances, and the point that stands for each node.
+    """The edges of an undirected CSR graph of distances, and the point of each node.
 
-    Nodes joined by edges of length zero are one point, whose mass is their number.
+    Nodes connected by edges of length zero become one point, whose mass is their number.
     """
     from scipy.sparse import csr_array
 
@@ -95,11 +112,11 @@ def lengths_of(graph: Any) -> tuple[Lengths, Array]:
 
 
 def trace_bound(lengths: Lengths) -> float:
-    """An upper bound of the trace, from geodesics: no unfolding takes two points farther apart.
+    """An upper bound of the trace: two points cannot be farther apart than their geodesic distance.
 
-    Of more than `SOURCES` points only some are asked, spread evenly.
+    Geodesics start from at most about `MOST_SOURCES` points, evenly spaced.
     """
-    step = -(-lengths.n // SOURCES)
+    step = -(-lengths.n // MOST_SOURCES)
     asked = np.arange(0, lengths.n, step)
     D = geodesics(lengths.adjacency(), asked if step > 1 else None)
     mass = lengths.mass
@@ -108,10 +125,8 @@ def trace_bound(lengths: Lengths) -> float:
 
 
 def compliance(lengths: Lengths, slack: float) -> float:
-    """The e of the programme for a mean relative error `slack` of the squared lengths."""
+    """The constant e of the programme (see `semidefinite`) for which the mean relative error of the
+    squared lengths is `slack`."""
     if slack == 0:
         return 0.0
     return slack * len(lengths.squares) / trace_bound(lengths)
-
-
-# --- all of K -------------------------------------------------------------------------------

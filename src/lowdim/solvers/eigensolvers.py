@@ -1,4 +1,4 @@
-"""The engines behind `spectral`: each finds extreme eigenpairs of a symmetric operator."""
+"""The algorithms that `spectral` chooses from: extreme eigenpairs of a symmetric operator."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.checks import Array, is_sparse
-from lowdim.matrices.operators import Operator
+from lowdim.matrices.operators import Operator, symmetric_lu
 
 
 class Eigenpairs(NamedTuple):
-    """Eigenvalues in the order asked for and the eigenvectors as columns."""
+    """Eigenvalues and, as columns, eigenvectors."""
 
     values: Array
     vectors: Array
 
 
 def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = None) -> Eigenpairs:
-    """By LAPACK, with known null vectors lifted out of the way."""
+    """By LAPACK; null vectors in `basis` are moved to the top of the spectrum."""
     n = operator.n
     if isinstance(A, np.ndarray):
         full = A
@@ -29,7 +29,7 @@ def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = N
     else:
         full = operator.matmat(np.eye(n, dtype=operator.dtype))
     full = (full + full.T) / 2
-    if basis is not None:  # to the very top, above every other eigenvalue
+    if basis is not None:  # above every other eigenvalue
         full = _off(basis, _off(basis, full).T)
         full += (2 * np.abs(full).sum(axis=1).max() + 1) * (basis @ basis.T)
     return extreme_eigh(full, k, top)
@@ -52,9 +52,9 @@ def extreme_eigh(A: Array, k: int, top: bool) -> Eigenpairs:
 def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: Any) -> Eigenpairs:
     """The largest eigenvalues of a dense matrix by block Krylov iterations.
 
-    A product with eight columns costs little more than with one, for both wait until the matrix
-    has been read; so the subspace grows by the residuals of eight Ritz vectors at once. When it
-    is full it restarts from its better half (Rayleigh and Ritz).
+    A product with eight columns takes little more time than with one, because reading the matrix
+    takes most of it. So the subspace grows by the residuals of eight Ritz vectors at once. A full
+    subspace is restarted from its leading Ritz vectors.
     """
     width = max(8, 4 * -(-(k + 2) // 4))
     most = max(8 * width, 2 * k + 4 * width)
@@ -103,22 +103,17 @@ def shift_invert(
     max_iter: int | None,
     seed: Any,
 ) -> Eigenpairs:
-    """Lanczos on the inverse of A + shift, with A = (I - P) A (I - P) kept off its null space."""
+    """The smallest eigenvalues by Lanczos iterations on the inverse of A + shift, orthogonal to
+    the null vectors in `basis`."""
     from scipy.sparse import csc_array, eye_array
-    from scipy.sparse.linalg import splu
 
     if isinstance(A, Operator):
-        raise TypeError("a matrix known by its products alone has no factors")
+        raise TypeError("an Operator cannot be factorised; give a matrix")
     sparse = csc_array(A, dtype=np.float64)
-    # Rounding may have left a zero eigenvalue negative, and that must not change sides.
+    # Rounding may have made a zero eigenvalue negative; the shift makes all eigenvalues positive.
     slack = 1e-6 if operator.dtype == np.float32 else 1e-10
     shift = slack * max(float(np.abs(sparse.diagonal()).mean()), 1e-300)
-    factor = splu(
-        csc_array(sparse + shift * eye_array(operator.n, format="csc")),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
+    factor = symmetric_lu(sparse + shift * eye_array(operator.n, format="csc"))
 
     def solve(V: Array) -> Array:
         inside = V if basis is None else V - basis @ (basis.T @ V)
@@ -140,6 +135,7 @@ def lobpcg(
     preconditioner: Callable[[Array], Array] | None,
     seed: Any,
 ) -> Eigenpairs:
+    """The smallest eigenvalues by LOBPCG (Knyazev 2001), preconditioned by the diagonal of A."""
     from scipy.sparse.linalg import LinearOperator
     from scipy.sparse.linalg import lobpcg as scipy_lobpcg
 
@@ -156,7 +152,7 @@ def lobpcg(
         return LinearOperator(operator.shape, matvec=one, matmat=product, dtype=operator.dtype)
 
     guard = min(k + 5, operator.n // 5)
-    with warnings.catch_warnings():  # our own check of the residuals speaks for it
+    with warnings.catch_warnings():  # `spectral` checks the residuals and warns
         warnings.simplefilter("ignore", UserWarning)
         values, vectors = scipy_lobpcg(
             linear(operator.matmat),
@@ -172,7 +168,10 @@ def lobpcg(
 
 
 def quadrature(operator: Operator, known: Array, probes: int, steps: int) -> float:
-    """tr |P A P| by Lanczos from random signs, P the projector off the known vectors."""
+    """An estimate of tr |P A P|, P the projection orthogonal to the known vectors.
+
+    Stochastic Lanczos quadrature with random signs as probes (Ubaru, Chen and Saad 2017).
+    """
 
     def project(V: Array) -> Array:
         return np.asarray(V - known @ (known.T @ V))
@@ -200,7 +199,7 @@ def quadrature(operator: Operator, known: Array, probes: int, steps: int) -> flo
 
 
 def lift(operator: Operator, basis: Array | None) -> Operator:
-    """The operator with its known null vectors moved to the top of the spectrum."""
+    """The operator with the null vectors in `basis` moved to the top of the spectrum."""
     if basis is None:
         return operator
     height = np.asarray(2 * norm_estimate(operator), dtype=operator.dtype)
@@ -213,7 +212,7 @@ def lift(operator: Operator, basis: Array | None) -> Operator:
 
 
 def _off(basis: Array, V: Array) -> Array:
-    """What is left of V without its share in the span of the basis."""
+    """V minus its projection on the span of `basis`."""
     return np.asarray(V - basis @ (basis.T @ V))
 
 
@@ -224,17 +223,17 @@ def _rayleigh(Q: Array, AQ: Array) -> tuple[Array, Array]:
 
 
 def _ritz(operator: Operator, vectors: Array) -> Eigenpairs:
-    """Rayleigh and Ritz's best approximations to eigenpairs of A from a subspace."""
+    """Rayleigh-Ritz approximations to eigenpairs from the span of `vectors`."""
     basis = np.linalg.qr(vectors)[0].astype(operator.dtype, copy=False)
     values, rotation = np.linalg.eigh(basis.T @ operator.matmat(basis))
     return Eigenpairs(values, basis @ rotation)
 
 
 def _new_directions(W: Array, Q: Array) -> Array:
-    """An orthonormal basis of what W adds to the span of Q."""
+    """An orthonormal basis of the part of W that is orthogonal to Q."""
     lengths = np.linalg.norm(W, axis=0)
     W = W[:, lengths > 0] / lengths[lengths > 0]
-    for _ in range(2):  # twice is enough
+    for _ in range(2):  # orthogonalising twice is enough
         W, R = np.linalg.qr(W - Q @ (Q.T @ W))
         W = W[:, np.abs(np.diagonal(R)) > 100 * np.finfo(W.dtype).eps]
     return W
@@ -247,6 +246,7 @@ def norm_estimate(operator: Operator) -> float:
 
 
 def random_start(operator: Operator, columns: int, seed: Any) -> Array:
+    """Random columns to start an iteration from."""
     from sklearn.utils import check_random_state
 
     random = check_random_state(0 if seed is None else seed)

@@ -1,4 +1,7 @@
-"""Local isometry for many points: a small programme in a basis, then the coordinates themselves."""
+"""Maximum variance unfolding of many points: a small programme in a basis, then low-rank descent.
+
+See `semidefinite` for the programme.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.matrices.operators import symmetric_lu
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 from lowdim.solvers.edge_lengths import Lengths, trace_bound
-from lowdim.solvers.semidefinite import _symmetric
+from lowdim.solvers.semidefinite import symmetric
 
-WORST = 0.2  # relative error of a length above which an unfinished answer is warned of
+WORST_ERROR = 0.2  # relative error of a length above which a fit that did not converge warns
 
 
 def factorized(
@@ -23,15 +27,25 @@ def factorized(
     Q: Array,
     *,
     inequality: bool = False,
-    give: float,
+    compliance: float,
 ) -> Array:
-    """The best K = Q L Q' in the span of a few orthonormal functions: the small L >= 0.
+    """The r x r matrix L >= 0 of the best K = Q L Q' in the span of r orthonormal functions.
 
-    Weinberger, Sha, Zhu and Saul (2006): a programme in r (r + 1) / 2 unknowns, here solved by
-    Newton steps on its logarithmic barrier. Q is in the coordinates of `Lengths.incidence`.
+    A programme in r (r + 1) / 2 unknowns (Weinberger, Sha, Zhu and Saul 2006), solved by Newton
+    steps on its logarithmic barrier.
+
+    Parameters
+    ----------
+    lengths : Lengths
+    Q : array of shape (n, r)
+        Orthonormal functions, in the coordinates of `Lengths.incidence`.
+    inequality : bool
+        Whether distances may also shrink.
+    compliance : float
+        The constant e of the programme.
     """
     P = np.asarray(lengths.incidence() @ Q)
-    rates, turn = np.linalg.eigh(P.T @ P)  # smooth functions first: L is then near a diagonal one
+    rates, turn = np.linalg.eigh(P.T @ P)  # ordered by smoothness, L is nearly diagonal
     P = P @ turn
     weights = lengths.squares
     r = Q.shape[1]
@@ -41,7 +55,7 @@ def factorized(
         f"The semidefinite programme in {r} functions",
         "Set fewer of them: n_landmarks or n_functions.",
     )
-    root = np.where(a == b, 1.0, np.sqrt(2.0))  # symmetric matrices by their upper triangles
+    root = np.where(a == b, 1.0, np.sqrt(2.0))  # symmetric matrices are stored as upper triangles
     trace = (a == b).astype(np.float64)
 
     def errors(L: Array) -> Array:
@@ -54,10 +68,10 @@ def factorized(
         except np.linalg.LinAlgError:
             return np.inf
         barrier = 2 * float(np.log(lower.diagonal()).sum())
-        return float((errors(L) ** 2).sum()) / (2 * give) - float(np.trace(L)) - mu * barrier
+        return float((errors(L) ** 2).sum()) / (2 * compliance) - float(np.trace(L)) - mu * barrier
 
     def curvature(active: Array) -> Array:
-        """The Hessian of the squared errors' half sum."""
+        """The Hessian of half of the sum of squared errors."""
 
         def part(rows: slice) -> Array:
             p = P[rows][active[rows]]
@@ -75,7 +89,7 @@ def factorized(
         H += inverse[np.ix_(a, b)] * inverse[np.ix_(b, a)]
         return np.asarray(H * (root / 2) * root[:, None])
 
-    L = np.diag(len(P) / r / np.maximum(rates, 1e-12 * rates[-1]))  # the mean length is right
+    L = np.diag(len(P) / r / np.maximum(rates, 1e-12 * rates[-1]))  # with the right mean length
     mu = float(np.trace(L))
     active = np.ones(len(P), dtype=bool)
     penalty: Array | None = None
@@ -88,9 +102,9 @@ def factorized(
                 if penalty is None:
                     penalty = curvature(active)
                 inverse = np.linalg.inv(L)
-                slope = P.T @ (P * (e * weights / give)[:, None]) - mu * inverse
+                slope = P.T @ (P * (e * weights / compliance)[:, None]) - mu * inverse
                 g = slope[a, b] * root - trace
-                H = penalty / give + mu * barrier_curvature(inverse)
+                H = penalty / compliance + mu * barrier_curvature(inverse)
                 scale = 1 / np.sqrt(H.diagonal())
                 H *= scale * scale[:, None]
                 H[np.diag_indices(len(H))] += 1e-14
@@ -102,10 +116,11 @@ def factorized(
                 while t > 1e-10 and value(L + t * D, mu) > now + 0.1 * t * drop:
                     t /= 2
                 L = L + t * D
-                if -drop <= max(1e-6 * mu, 1e-12 * abs(now)) or t <= 1e-10:  # or rounding
+                converged = -drop <= max(1e-6 * mu, 1e-12 * abs(now))
+                if converged or t <= 1e-10:  # the latter by rounding
                     break
             mu *= 0.1
-    return _symmetric(turn @ L @ turn.T)
+    return symmetric(turn @ L @ turn.T)
 
 
 def low_rank(
@@ -114,27 +129,42 @@ def low_rank(
     monitor: Monitor,
     *,
     inequality: bool = False,
-    give: float,
-    loose: float | None = None,
+    compliance: float,
+    first_compliance: float | None = None,
     tol: float = 1e-7,
     view: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, Array]:
-    """The programme over K = Y Y' with few columns, from a start (Burer and Monteiro 2003).
+    """The programme over K = Y Y' with a few columns (Burer and Monteiro 2003).
 
-    Gauss and Newton's steps on the coordinates, damped by Levenberg's and Marquardt's rule, with
-    the sparse Hessian of stretching and tension factored each time. With enough columns the local
-    optimum is the optimum of the programme; with few its trace is a little less.
+    Levenberg-Marquardt steps on the coordinates Y, each with a sparse factorisation of a positive
+    definite approximation of the Hessian. With enough columns a local optimum is the optimum of the
+    programme; with few columns its trace is slightly smaller.
 
     Parameters
     ----------
-    loose : the e to begin with, lowered to `give` by tenths.
-    tol : an e is done with when an iteration gains less than tol times the bound of the trace.
+    lengths : Lengths
+    start : array of shape (n, p)
+    monitor : Monitor
+    inequality : bool
+        Whether distances may also shrink.
+    compliance : float
+        The constant e of the programme.
+    first_compliance : float, default=None
+        The constant e to begin with; it is divided by ten until it reaches `compliance`.
+    tol : float
+        Iterations with one value of e end when the objective decreases by less than `tol` times
+        the upper bound of the trace.
+    view : callable, default=None
+        From Y to the coordinates that the callback gets.
 
     Returns
     -------
-    Y, centred, and the objective (to be minimised) after each iteration.
+    Y : array of shape (n, p)
+        Centred coordinates.
+    history : array
+        The objective, which is minimised, after each iteration.
     """
-    chain = _Coordinates(lengths, inequality)
+    objective = _Coordinates(lengths, inequality)
     root = np.sqrt(lengths.mass)[:, None]
     u = root / np.linalg.norm(root)
     Y = start * root
@@ -144,19 +174,19 @@ def low_rank(
 
     def descend(monitor: Monitor) -> None:
         nonlocal Y
-        e = max(give, loose or give)
+        e = max(compliance, first_compliance or compliance)
         damping = 1.0
-        value = chain.value(Y, e)
+        value = objective.value(Y, e)
         while len(history) < monitor.max_iter:
-            gradient, factor = chain.model(Y, e, damping)
+            gradient, factor = objective.model(Y, e, damping)
             while True:
                 moved = Y - factor(gradient)
-                moved -= u @ (u.T @ moved)  # the trace is about the centre
-                after = chain.value(moved, e)
+                moved -= u @ (u.T @ moved)  # stay centred
+                after = objective.value(moved, e)
                 if after <= value or damping > 1e12:
                     break
                 damping *= 8
-                factor = chain.model(Y, e, damping)[1]
+                factor = objective.model(Y, e, damping)[1]
             gain = value - after
             if after <= value:
                 Y, value = moved, after
@@ -165,13 +195,13 @@ def low_rank(
             shown = view(Y / root) if view is not None else np.empty((0, 0))
             if monitor(len(history), value, shown):
                 return
-            if gain <= (tol if e <= give else 1e-4) * scale:
-                if e <= give:
+            if gain <= (tol if e <= compliance else 1e-4) * scale:
+                if e <= compliance:
                     return
-                e = max(e / 10, give)
-                damping, value = 1.0, chain.value(Y, e)
-        worst = float(np.abs(np.sqrt(1 + chain.errors(Y)[1]) - 1).max(initial=0.0))
-        if worst > WORST:
+                e = max(e / 10, compliance)
+                damping, value = 1.0, objective.value(Y, e)
+        worst = float(np.abs(np.sqrt(1 + objective.errors(Y)[1]) - 1).max(initial=0.0))
+        if worst > WORST_ERROR:
             checks.warn(
                 f"{monitor.label} stopped after max_iter={monitor.max_iter} iterations, before it "
                 f"converged: some distance to a neighbour is off by {worst:.0%}. Raise max_iter "
@@ -184,7 +214,10 @@ def low_rank(
 
 
 class _Coordinates:
-    """The objective -trace(Y'Y) + 1/(2 e) sum_k e_k^2 of coordinates and its convex model."""
+    """The objective 1/(2 e) sum_k r_k^2 - trace(Y'Y), and its quadratic approximations.
+
+    r_k are the relative errors of the squared lengths.
+    """
 
     def __init__(self, lengths: Lengths, inequality: bool) -> None:
         self.B = lengths.incidence()
@@ -193,22 +226,23 @@ class _Coordinates:
         self.heads, self.tails, self.n = lengths.heads, lengths.tails, lengths.n
 
     def errors(self, Y: Array) -> tuple[Array, Array]:
+        """The scaled edge vectors B Y, and the errors r_k."""
         P = backend().spmm(self.B, Y)
         e = np.einsum("mp,mp->m", P, P) - 1
         return P, np.maximum(e, 0) if self.inequality else e
 
     def value(self, Y: Array, e: float) -> float:
+        """The objective."""
         error = self.errors(Y)[1]
         return float(error @ error) / (2 * e) - float((Y * Y).sum())
 
     def model(self, Y: Array, e: float, damping: float) -> tuple[Array, Callable[[Array], Array]]:
-        """The gradient, and the inverse of a positive definite model of the Hessian.
+        """The gradient, and a function that solves with a positive definite model of the Hessian.
 
-        The trace, which is concave in the coordinates, counts by its slope; edges under pressure
-        stiffen along themselves alone.
+        Terms that may be negative definite are left out: those of the trace, and those of edges
+        that are too short, across their direction.
         """
         from scipy.sparse import bsr_array, csr_array
-        from scipy.sparse.linalg import splu
 
         n, p = Y.shape
         P, error = self.errors(Y)
@@ -229,7 +263,5 @@ class _Coordinates:
         H = bsr_array((data[order], columns[order], indptr), shape=(n * p, n * p))
         full = csr_array(H).tocsc()
         full.sum_duplicates()
-        lu = splu(
-            full, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
+        lu = symmetric_lu(full)
         return gradient, lambda g: np.asarray(lu.solve(g.ravel()).reshape(n, p))

@@ -1,10 +1,12 @@
 """The layout of a fuzzy graph: coordinates of least cross-entropy (McInnes, Healy, Melville 2018).
 
-On the map two points at distance d are linked by 1 / (1 + a d^2b). Edges pull their ends together,
-by their membership, and points drawn at random push a vertex away, by its total membership: the
-expectations of the paper's algorithm 5. Here every vertex is moved by itself from where all stood
-before the epoch, by all its edges at once, in a step that their own stiffness limits, and with
-momentum. Random numbers are keyed by (seed, epoch, vertex), so threads change nothing.
+In the embedding, two points at distance d have the membership 1 / (1 + a d^2b). Edges attract their
+ends in proportion to their membership in the graph. Random points repel a vertex in proportion to
+the sum of its memberships. These are the expected forces of the paper's algorithm 5, which samples
+edges and updates points one after the other. Here, every vertex is moved independently, from the
+coordinates before the epoch, by the forces of all its edges at once, with momentum and with a step
+size that is limited by the curvature of these forces. Random numbers are keyed by (seed, epoch,
+vertex), so that the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -18,19 +20,29 @@ from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 
-ALL = 512  # up to this many points all push each other, and nothing is drawn
-DRAWS = 3.2  # points drawn a vertex and epoch, for each of the negative sample rate
-MOMENTUM = 0.95  # at first; it falls with the rate,
-SMOOTH = 0.8  # and without noise, less of it reaches as far and does not make the map chaotic
-AT_ONCE = 2e7  # arcs visited between two looks for Ctrl-C
+ALL_PAIRS_UP_TO = 512  # points up to which all points repel each other, without sampling
+DRAWS_PER_RATE = 3.2  # random points per vertex and epoch, for negative_sample_rate=1
+MOMENTUM = 0.95  # of the first epoch; it decreases linearly to 0
+MOMENTUM_ALL_PAIRS = 0.8  # the same without sampling, where more would make the layout oscillate
+ARCS_AT_ONCE = 2e7  # arcs visited in one call of the extension, between two checks for Ctrl-C
 
 
 @dataclass(frozen=True)
 class Density:
-    """densMAP's wish (Narayan, Berger, Cho 2021): radii on the map correlated with given ones.
+    """densMAP's additional objective: the correlation of log radii in data and embedding.
 
-    radii : log radii of the objects in the data. weight : of the wish. share : of the epochs, the
-    last ones, in which it counts. shift : added to the variance of the map's log radii.
+    Narayan, Berger and Cho (2021).
+
+    Parameters
+    ----------
+    radii : array
+        Log radii of the objects in the data.
+    weight : float
+        Of the additional objective.
+    share : float
+        Share of the epochs, at the end, in which it is used.
+    shift : float
+        Added to the variance of the log radii in the embedding.
     """
 
     radii: Array
@@ -40,7 +52,21 @@ class Density:
 
 
 class Layout:
-    """A layout that can go on: `run(n)` and then `run(m)` is `run(n + m)`."""
+    """The state of a layout, which can be resumed: `run(n)` and `run(m)` equal `run(n + m)`.
+
+    Parameters
+    ----------
+    graph : symmetric CSR matrix
+        Memberships.
+    start : array of shape (n, dim)
+    curve : (a, b)
+        See the module.
+    n_epochs : int
+    learning_rate, repulsion, negative_sample_rate : float
+        Step size, weight of the repulsion, and number of negative samples per edge.
+    density : Density, default=None
+    seed : int
+    """
 
     def __init__(
         self,
@@ -56,8 +82,8 @@ class Layout:
         seed: int = 0,
     ) -> None:
         n = len(start)
-        # Along the first axis, which keeps neighbours near in memory, and makes random numbers
-        # independent of the order of the rows.
+        # Vertices are sorted along the first axis, so that neighbours are near in memory and random
+        # numbers do not depend on the order of the rows.
         self.order = np.argsort(start[:, 0], kind="stable")
         self.rank = np.empty(n, dtype=np.int32)
         self.rank[self.order] = np.arange(n, dtype=np.int32)
@@ -70,7 +96,7 @@ class Layout:
         self.curve, self.n_epochs, self.epoch = curve, n_epochs, 0
         self.learning_rate = learning_rate
         self.repulsion = repulsion * negative_sample_rate
-        self.draws = drawn(n, negative_sample_rate)
+        self.draws = draws_per_epoch(n, negative_sample_rate)
         self.seed = seed
         self.density = density
         if density is not None:
@@ -80,18 +106,19 @@ class Layout:
 
     @property
     def embedding(self) -> Array:
+        """The coordinates, in the original order of the objects."""
         return self.Y[self.rank]
 
     def run(self, epochs: int, *, loss: bool = False) -> float:
-        """Go on for some epochs; the cross-entropy before the last of them, if asked for."""
+        """Run some epochs; returns the cross-entropy before the last one if `loss`, else 0."""
         found, end = 0.0, min(self.epoch + epochs, self.n_epochs)
         while self.epoch < end:
-            dense = self._dense(self.epoch)
+            dense = self._uses_density(self.epoch)
             last = end
             if dense:
                 last = self.epoch + 1
             elif self.density is not None:
-                while last - 1 > self.epoch and self._dense(last - 1):
+                while last - 1 > self.epoch and self._uses_density(last - 1):
                     last -= 1
             found = backend().layout_epochs(
                 self.arcs,
@@ -99,26 +126,28 @@ class Layout:
                 self.velocity,
                 curve=self.curve,
                 rate=self.learning_rate,
-                momentum=MOMENTUM if self.draws else SMOOTH,
+                momentum=MOMENTUM if self.draws else MOMENTUM_ALL_PAIRS,
                 repulsion=self.repulsion,
                 draws=self.draws,
                 epochs=(self.epoch, last, self.n_epochs),
                 seed=self.seed,
-                density=self._worth() if dense else None,
+                density=self._density_forces() if dense else None,
                 loss=loss,
             )
             self.epoch = last
         return found
 
-    def _dense(self, epoch: int) -> bool:
-        wish = self.density
-        return wish is not None and wish.weight > 0 and epoch + 1 > (1 - wish.share) * self.n_epochs
+    def _uses_density(self, epoch: int) -> bool:
+        """Whether densMAP's objective is used in an epoch."""
+        aim = self.density
+        return aim is not None and aim.weight > 0 and epoch + 1 > (1 - aim.share) * self.n_epochs
 
-    def _worth(self) -> tuple[Array, Array]:
-        """What a change of a vertex's log radius is worth, over its radius and over its mass.
+    def _density_forces(self) -> tuple[Array, Array]:
+        """The derivative of densMAP's objective by each vertex's log radius.
 
-        The derivative of the correlation of the log radii, weighted so that it compares with the
-        cross-entropy: by the total membership over the number of vertices.
+        It is scaled by the total membership over the number of vertices, so that it has the size of
+        the cross-entropy, and is returned divided by (mass * squared radius) and by mass, the mass
+        being the sum of the vertex's memberships in the embedding.
         """
         assert self.density is not None
         mass, spread = backend().layout_radii(self.arcs, self.Y, self.curve)
@@ -136,7 +165,7 @@ class Layout:
 def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
     """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
     size = max(layout.n_arcs, 1)
-    at_once = 1 if monitor.wants_loss else int(np.clip(AT_ONCE / size, 1, 50))
+    at_once = 1 if monitor.wants_loss else int(np.clip(ARCS_AT_ONCE / size, 1, 50))
     with monitor:
         while layout.epoch < layout.n_epochs:
             loss = layout.run(at_once, loss=monitor.wants_loss)
@@ -145,15 +174,16 @@ def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
     return layout.embedding, layout.epoch
 
 
-def drawn(n: int, negative_sample_rate: float) -> int:
-    """How many points push a vertex in an epoch; 0: all of them."""
-    return 0 if n <= ALL else max(1, round(DRAWS * negative_sample_rate))
+def draws_per_epoch(n: int, negative_sample_rate: float) -> int:
+    """The number of random points that repel a vertex in an epoch; 0: all points do."""
+    return 0 if n <= ALL_PAIRS_UP_TO else max(1, round(DRAWS_PER_RATE * negative_sample_rate))
 
 
 def fit_curve(spread: float, min_dist: float) -> tuple[float, float]:
-    """a and b of 1 / (1 + a d^2b) nearest to 1 up to min_dist and exp(-(d - min_dist) / spread).
+    """a and b such that 1 / (1 + a d^2b) fits 1 up to min_dist and exp(-(d - min_dist) / spread)
+    beyond.
 
-    Least squares over 300 distances up to three spreads, by Levenberg and Marquardt's steps.
+    Least squares over 300 distances up to 3 * spread, by the Levenberg-Marquardt method.
     """
     d = np.linspace(0, 3 * spread, 300)
     wanted = np.where(d < min_dist, 1.0, np.exp(-(d - min_dist) / spread))

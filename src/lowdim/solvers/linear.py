@@ -1,4 +1,4 @@
-"""Dense positive definite systems, factored in place by panels."""
+"""Dense positive definite systems by a blocked Cholesky factorisation, in place."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.runtime.scheduling import blocks, run
 
-PANEL = 256
+PANEL = 256  # columns of a panel of the factorisation
+BLOCK_ROWS = 512  # rows of a panel that a thread computes at once
 
 
 def cholesky_in_place(A: Array) -> None:
     """Overwrite the lower triangle of a positive definite A with its Cholesky factor.
 
-    Left-looking by panels: the rows below a diagonal block are independent, so the work spreads
-    over threads, in a fixed order and without a second n x n matrix.
+    A left-looking algorithm by panels of columns. The rows below a diagonal block are independent,
+    so they are computed on several threads, without a second n x n matrix.
     """
     for K in blocks(len(A), PANEL):
         known = A[K, : K.start]
@@ -28,11 +29,11 @@ def cholesky_in_place(A: Array) -> None:
             rows = slice(rows.start + K.stop, rows.stop + K.stop)
             A[rows, K] = (A[rows, K] - A[rows, : K.start] @ known.T) @ inverse
 
-        run(eliminate, blocks(len(A) - K.stop, 512))
+        run(eliminate, blocks(len(A) - K.stop, BLOCK_ROWS))
 
 
 def solve_positive(A: Array, B: Array) -> Array:
-    """X with A X = B for a positive definite A, which is overwritten."""
+    """Solve A X = B for a positive definite A, which is overwritten."""
     from scipy.linalg import solve, solve_triangular
 
     n = len(A)

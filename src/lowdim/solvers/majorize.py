@@ -1,10 +1,10 @@
 """Stress by majorization: SMACOF (de Leeuw 1977; de Leeuw and Heiser 1980), accelerated.
 
 Majorization moves X to its Guttman transform V+ B(X) X = X - V+ g, where g = V X - B(X) X is half
-the gradient of the stress, and never raises the stress. The same g drives limited-memory
-quasi-Newton steps with V+ as their first guess of the inverse Hessian. A quasi-Newton step is
-taken where it lowers the stress, else the Guttman step, so stress falls as surely and several
-times faster.
+the gradient of the stress, and never raises the stress. The same g is used for limited-memory
+quasi-Newton steps with V+ as the initial approximation of the inverse Hessian. A quasi-Newton step
+is taken if it lowers the stress, else the Guttman step. So the stress never increases, and
+convergence is several times faster.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from lowdim.relations.pairs import Pairs
 from lowdim.solvers.disparities import Fit
 from lowdim.solvers.objective import Objective
 
-MEMORY = 6  # steps that the quasi-Newton direction remembers
-REACH = 5.0  # how many times longer than the Guttman step a quasi-Newton step may be
-PLAIN, SETTLED = 40, 1e-4  # Guttman steps first, until one lowers the stress by less than this:
-# from a bad start, long steps lead to worse minima
-DENSE = 0.1  # share of known pairs from which V is factored rather than solved by iterations
+MEMORY = 6  # past steps that a quasi-Newton direction uses
+LONGEST_STEP = 5.0  # of a quasi-Newton step, in units of the Guttman step
+# The first steps are Guttman steps, because from a bad start long steps lead to worse minima: at
+# most PLAIN_STEPS, until one lowers the stress by less than SETTLED times the sum of squares.
+PLAIN_STEPS, SETTLED = 40, 1e-4
+FACTORED_FROM = 0.1  # share of known pairs from which V is factored instead of solved iteratively
 
 Solve = Callable[[Array], Array]
 """From g to V+ g."""
 
 
 class Majorized(NamedTuple):
-    """A configuration, its raw stress, and the stress after each iteration, the start's first."""
+    """A configuration, its raw stress, and the stress of the start and after each iteration."""
 
     embedding: Array
     stress: float
@@ -47,10 +48,20 @@ def smacof(
     *,
     eps: float = 1e-6,
 ) -> Majorized:
-    """Minimise sum_{i<j} (d_ij - |x_i - x_j|)^2 for a full matrix; here V+ is 1/n.
+    """Minimise the stress sum_{i<j} (d_ij - |x_i - x_j|)^2 of a full matrix, for which V+ = 1/n.
 
-    Stress never increases. Iterations end when it falls by less than eps times the sum of
-    squared dissimilarities, so the criterion does not depend on their scale.
+    Parameters
+    ----------
+    D : array of shape (n, n)
+    start : array of shape (n, dim)
+    monitor : Monitor
+    eps : float
+        Iterations end when the stress decreases by less than eps times the sum of squared
+        dissimilarities.
+
+    Returns
+    -------
+    Majorized
     """
     X = np.ascontiguousarray(start, dtype=D.dtype)
     total = float(backend().matmul(D, np.ones((len(D), 1), D.dtype), squared=True).sum()) / 2
@@ -72,7 +83,7 @@ def smacof_pairs(
     *,
     eps: float = 1e-6,
 ) -> Majorized:
-    """The same for listed, weighted pairs whose disparities are fitted anew at every step."""
+    """As `smacof` for weighted pairs, whose disparities are fitted again in every iteration."""
     X = np.ascontiguousarray(start, dtype=pairs.values.dtype)
 
     def objective(X: Array) -> tuple[float, Array]:
@@ -82,7 +93,7 @@ def smacof_pairs(
     d = backend().pair_distances(pairs.first, pairs.second, X)
     targets = fit(d)
     total, squares = pairs.sum_of_squares(targets), pairs.sum_of_squares(d)
-    if squares > 0:  # the start in the scale of the disparities
+    if squares > 0:  # scale the start to the disparities
         fits = (total + squares - pairs.sum_of_squares(targets - d)) / 2
         X = X * X.dtype.type(fits / squares)
     return descend(
@@ -104,9 +115,24 @@ def descend(
     eps: float,
     monitor: Monitor,
 ) -> Majorized:
-    """Lower the stress, by quasi-Newton steps where they do, else by Guttman's.
+    """Minimise a stress by quasi-Newton steps, or Guttman steps where these do not lower it.
 
-    One iteration is one look at the stress and its gradient.
+    Parameters
+    ----------
+    objective : Objective
+        The stress and half of its gradient.
+    solve : callable
+        From g to V+ g.
+    start : array of shape (n, dim)
+    total : float
+        Weighted sum of squared disparities.
+    eps : float
+        Iterations end when the stress decreases by less than eps * total.
+    monitor : Monitor
+
+    Notes
+    -----
+    Each iteration evaluates the objective once; a rejected step counts as an iteration.
     """
     X = start
     stress, g = objective(X)
@@ -117,14 +143,14 @@ def descend(
         failed = settled = False
         fell = np.inf
         for iteration in range(1, monitor.max_iter + 1):
-            settled = settled or iteration > PLAIN or (bool(past) and fell <= SETTLED * total)
+            settled = settled or iteration > PLAIN_STEPS or (bool(past) and fell <= SETTLED * total)
             quasi = settled and bool(past) and not failed
             trial = X - (_direction(g, step, past) if quasi else step)
             stress_new, g_new = objective(trial)
             failed = not stress_new <= stress
-            if failed and not quasi:  # rounding: nothing is left to gain
+            if failed and not quasi:  # a Guttman step fails only by rounding, at the minimum
                 break
-            if failed:  # the Guttman step comes next
+            if failed:  # the next iteration takes the Guttman step
                 history.append(stress)
                 if monitor(iteration, stress, X):
                     break
@@ -142,7 +168,7 @@ def descend(
 
 
 def _direction(g: Array, step: Array, past: Any) -> Array:
-    """The two-loop recursion (Nocedal 1980) in which products with V+ are carried along."""
+    """The two-loop recursion (Nocedal 1980), applied to g and, in parallel, to step = V+ g."""
     q, r, factors = g.copy(), step.copy(), []
     for moved, bent, solved in reversed(past):
         factor = _dot(moved, q) / _dot(moved, bent)
@@ -150,15 +176,16 @@ def _direction(g: Array, step: Array, past: Any) -> Array:
         r -= factor * solved
         factors.append(factor)
     moved, bent, solved = past[-1]
-    r *= max(1.0, _dot(moved, bent) / _dot(bent, solved))  # V majorizes, so never less than V+
+    r *= max(1.0, _dot(moved, bent) / _dot(bent, solved))  # V majorizes the Hessian: at least V+
     for (moved, bent, _), factor in zip(past, reversed(factors), strict=True):
         r += (factor - _dot(bent, r) / _dot(moved, bent)) * moved
-    longest = REACH * np.sqrt(_dot(step, step))
+    longest = LONGEST_STEP * np.sqrt(_dot(step, step))
     length = np.sqrt(_dot(r, r))
     return np.asarray(r * g.dtype.type(min(1.0, longest / length)) if length > 0 else step)
 
 
 def _dot(a: Array, b: Array) -> float:
+    """The inner product, summed in float64."""
     return (
         float(np.vdot(a, b))
         if a.dtype == np.float64
@@ -167,17 +194,18 @@ def _dot(a: Array, b: Array) -> float:
 
 
 def inverse_of_v(pairs: Pairs) -> Solve:
-    """V+ as a function, V = diag(W 1) - W the weights' Laplacian.
+    """The function from g to V+ g, with V = diag(W 1) - W the Laplacian of the weights.
 
-    One n-th without weights; from a factor of V + 11'/n where most pairs are known, else by
-    conjugate gradients, which lower the majorizing function however early they end.
+    V+ is 1/n without weights. If many pairs are known it is computed from a Cholesky factor of V
+    plus a constant, else by conjugate gradients, which lower the majorizing function even if they
+    end early.
     """
     n = pairs.n
     if pairs.complete and pairs.weights is None:
         return lambda g: np.asarray(g / g.dtype.type(n))
     own = np.ones(len(pairs.first)) if pairs.weights is None else pairs.weights.astype(np.float64)
     scale = own.mean()
-    if len(own) >= DENSE * n * (n - 1) / 2:
+    if len(own) >= FACTORED_FROM * n * (n - 1) / 2:
         return _factored(pairs, own, scale)
     W = pairs.graph(own)
     degrees = np.asarray(W.sum(axis=1)).ravel()[:, None]
@@ -185,6 +213,7 @@ def inverse_of_v(pairs: Pairs) -> Solve:
 
 
 def _factored(pairs: Pairs, weights: Array, scale: float) -> Solve:
+    """V+ from a Cholesky factor of V + scale 11'."""
     from scipy.linalg import cho_factor, cho_solve
 
     V = -pairs.matrix(weights, fill=0.0)
@@ -200,13 +229,13 @@ def _factored(pairs: Pairs, weights: Array, scale: float) -> Solve:
 
 
 def _conjugate_gradients(W: Any, degrees: Array, g: Array) -> Array:
-    """V s = g, scaled by the degrees, all columns at once."""
+    """Solve V s = g, preconditioned by the degrees, for all columns at once."""
     s = np.zeros(g.shape)
     left = g.astype(np.float64)
     ready = left / degrees
     p = ready.copy()
     gain = (left * ready).sum(axis=0)
-    goal = 1e-6 * gain  # squared: the residual falls a thousandfold
+    goal = 1e-6 * gain  # squared norms: the residual decreases by a factor of 1000
     for _ in range(200):
         if (gain <= goal).all():
             break

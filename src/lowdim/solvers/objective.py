@@ -1,4 +1,4 @@
-"""What a solver minimises."""
+"""The protocols of functions that solvers minimise."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from lowdim.checks import Array
 
 
 class Objective(Protocol):
-    """A function of the coordinates with its gradient."""
+    """A function of the coordinates, with its gradient."""
 
     def __call__(self, Y: Array, /) -> tuple[float, Array]:
         """The value and the gradient at Y.
 
-        Where a solver scales its steps by the curvature itself, as majorization does, the gradient
-        may be given up to a constant factor; the objective says so.
+        Solvers that scale their steps by the curvature, such as majorization, accept a gradient up
+        to a constant factor; the objective documents it.
         """
 
 
 class ForceField(Protocol):
-    """An objective whose gradient is an attraction less a repulsion, for descent on many points.
+    """An objective whose gradient is an attraction minus a repulsion.
 
-    Computing the value costs time that a descent needs only now and then, so it is optional; and
-    the attraction can be exaggerated.
+    The attraction is multiplied by `exaggeration`. Computing the value is optional, because a
+    descent needs it only in some iterations.
     """
 
     exaggeration: float
 
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
-        """The value (NaN unless wanted) and the gradient at Y, the attraction exaggerated."""
+        """The value (NaN unless `value`) and the gradient at Y, the attraction exaggerated."""
 
     def renumber(self, order: Array) -> None:
-        """Call point order[i] by the number i."""
+        """Reorder the points: point i is from now on the former point order[i]."""

@@ -1,4 +1,4 @@
-"""Procrustes alignment: one configuration moved, turned and scaled onto another.
+"""Procrustes alignment of two configurations by translation, rotation and scaling.
 
 The rotation is Schönemann's (1966), the scale that of Schönemann and Carroll (1970), and
 rotations without reflection are Kabsch's (1976) and Umeyama's (1991).
@@ -123,7 +123,7 @@ def procrustes(
     moved = (scale * size_b) * (B @ rotation)
     aligned = moved + a
     gap = _norm(size_a * A - moved, w)
-    with np.errstate(over="ignore"):  # a huge Y on a tiny target, not to be scaled
+    with np.errstate(over="ignore"):  # possible for a large Y, a small target and scaling=False
         share = np.float64(gap) / size_a if size_a > 0 else np.float64(np.inf if gap else 0.0)
         disparity = float(share**2)
     return Procrustes(
@@ -137,7 +137,7 @@ def procrustes(
 
 
 def _weights(weights: Any, n: int) -> Array:
-    """Weights with sum one."""
+    """Check the weights and scale them to sum 1."""
     if weights is None:
         return np.full(n, 1.0 / n)
     given = checks.vectors(np.reshape(np.asarray(weights), (-1, 1)), name="weights")[:, 0]
@@ -148,15 +148,15 @@ def _weights(weights: Any, n: int) -> Array:
         raise ValueError(f"weights must not be negative, but weights[{i}] is {given[i]:g}.")
     largest = float(given.max())
     if largest == 0:
-        raise ValueError("weights are all zero: at least one object must count.")
+        raise ValueError("weights are all zero: at least one must be positive.")
     given = given.astype(np.float64) / largest
     return np.asarray(given / given.sum())
 
 
 def _standardized(X: Array, w: Array) -> tuple[Array, Array, float]:
-    """X about its weighted centroid with sum of squares one, the centroid, and its size.
+    """X centred and scaled to weighted sum of squares 1, its centroid, and the scale.
 
-    A spread that is no more than the rounding of the coordinates counts as none.
+    A scale below the rounding error of the coordinates counts as 0.
     """
     X = X.astype(np.float64) if X.dtype != np.float64 else X
     center = w @ X
@@ -168,7 +168,7 @@ def _standardized(X: Array, w: Array) -> tuple[Array, Array, float]:
 
 
 def _norm(X: Array, w: Array) -> float:
-    """The weighted root of the sum of squares, without overflow or underflow on the way."""
+    """The square root of the weighted sum of squares, without overflow or underflow."""
     largest = float(np.abs(X).max(initial=0.0))
     if largest == 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""Smooth objectives by limited-memory quasi-Newton steps (Liu and Nocedal 1989)."""
+"""The limited-memory BFGS method for smooth objectives (Liu and Nocedal 1989)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.solvers.objective import Objective
 
-CORRECTIONS = 10
-SPAN = 5  # iterations over which progress is judged: one alone may be short by chance
+CORRECTIONS = 10  # past steps that approximate the Hessian
+SPAN = 5  # iterations over which progress is measured: a single one may be small by chance
 
 
 class Minimum(NamedTuple):
@@ -33,12 +33,25 @@ def lbfgs(
     after: int = 0,
     most: int | None = None,
 ) -> Minimum:
-    """Minimise an objective that returns its value and gradient, both for an array like `start`.
+    """Minimise an objective. Its value never increases.
 
-    Values never increase. Iterations end when several of them together lower the value by less
-    than tol times itself, after `monitor.max_iter` of them, or when the monitor says so; it sees
-    `show(x)`. Ctrl-C ends them too, with the best point so far. Where this is one of several
-    minimisations under one monitor, `after` are the iterations before it and `most` its own limit.
+    Parameters
+    ----------
+    objective : Objective
+    start : array
+    monitor : Monitor
+        Ctrl-C and the callback end the iterations, with the best point so far.
+    tol : float
+        Iterations end when `SPAN` of them together lower the value by less than tol times it.
+    show : callable
+        From x to the coordinates that the callback gets.
+    after, most : int
+        If this is one of several minimisations with the same monitor: the number of iterations
+        before it, and the largest number of its own iterations (default: `monitor.max_iter`).
+
+    Returns
+    -------
+    Minimum
     """
     from scipy import optimize
 

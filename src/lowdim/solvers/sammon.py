@@ -1,9 +1,10 @@
-"""Sammon's stress: its value and gradient, in coordinates in which descent goes straight.
+"""Sammon's stress (1969): its value and gradient in preconditioned coordinates, and majorization.
 
-The weights w_ij = 1/delta_ij differ by orders of magnitude where objects are nearly alike, and
-plain gradients then crawl. All steps are therefore taken in Z = L'X, with L L' the Cholesky
-factor of V, the Hessian of the quadratic part of the stress: there one full gradient step is the
-Guttman transform of majorization (de Leeuw and Heiser 1980), and quasi-Newton steps start well.
+The weights w_ij = 1/delta_ij differ by orders of magnitude if some objects are very similar, and
+plain gradient descent is then slow. All steps are therefore taken in the coordinates Z = L'X, with
+V = L L' the Hessian of the quadratic part of the stress. In these, a full gradient step is the
+Guttman transform of majorization (de Leeuw and Heiser 1980), and the identity is a good first
+approximation of the Hessian for quasi-Newton methods.
 """
 
 from __future__ import annotations
@@ -22,21 +23,29 @@ from lowdim.solvers.linear import cholesky_in_place
 from lowdim.solvers.objective import Objective
 from lowdim.solvers.quasi_newton import SPAN, Minimum
 
-ROWS = 64
+BLOCK_ROWS = 64  # rows of an n x n matrix that are handled at once
 
 
 class SammonStress:
     """E(X) = 1/c sum_{i<j} w_ij (delta_ij - |x_i - x_j|)^2, c = sum_{i<j} delta_ij, as a function
     of Z = L'X.
 
-    An object i stands for mass_i identical ones. w_ij = 1/delta_ij; dissimilarities up to `floor`
-    count as zero and are left out, unless epsilon > 0, when w_ij = 1/max(delta_ij, epsilon).
+    Parameters
+    ----------
+    D : array of shape (n, n)
+        Dissimilarities delta.
+    mass : array of shape (n,)
+        Number of identical objects that each object represents.
+    floor : float
+        w_ij = 1/delta_ij, and pairs with delta_ij <= floor are left out, if `epsilon` is 0.
+    epsilon : float
+        If positive, w_ij = 1/max(delta_ij, epsilon) for all pairs.
     """
 
     def __init__(self, D: Array, mass: Array, floor: float, epsilon: float) -> None:
         self.D, self.mass = D, mass.astype(np.float64)
         self.floor, self.epsilon = floor, epsilon
-        parts = run(self._moment, blocks(len(D), ROWS))
+        parts = run(self._moment, blocks(len(D), BLOCK_ROWS))
         self.total = max(float(sum(parts)) / 2, np.finfo(np.float64).tiny)
         self.upper = self._factor()
 
@@ -66,17 +75,24 @@ class SammonStress:
         return W
 
     def encode(self, X: Array) -> Array:
+        """Z = L'X."""
         return np.asarray(np.triu(self.upper) @ X)
 
     def decode(self, Z: Array) -> Array:
+        """X from Z = L'X."""
         return self._solve(Z, transposed=False)
 
     def _moment(self, part: slice) -> float:
+        """The sum of some rows of D, by mass."""
         delta = self.D[part].astype(np.float64, copy=False)
         return float((self.mass[part] @ delta) @ self.mass)
 
     def _factor(self) -> Array:
-        """The upper factor L' of V, the constant shifts and what no weight holds made definite."""
+        """The upper Cholesky factor L' of V.
+
+        A multiple of 11' and a small diagonal are added, because V is singular: its null space
+        contains the constant, and objects without weights.
+        """
         n = len(self.D)
         memory.claim(
             n * n * 8,
@@ -90,7 +106,7 @@ class SammonStress:
             V[part] = -W
             V[np.arange(part.start, part.stop), np.arange(part.start, part.stop)] = W.sum(axis=1)
 
-        run(fill, blocks(n, ROWS))
+        run(fill, blocks(n, BLOCK_ROWS))
         diagonal = np.diagonal(V).copy()
         lift = float(diagonal.mean()) or 1.0
         V += lift / n
@@ -113,7 +129,7 @@ def majorize(
     tol: float,
     show: Callable[[Array], Array],
 ) -> Minimum:
-    """Guttman transforms from a start, in the coordinates of the stress. It never increases."""
+    """Minimise Sammon's stress by Guttman transforms, in the coordinates Z; see `lbfgs`."""
     Z, history = start, []
     best, value = start, np.inf
     with monitor:

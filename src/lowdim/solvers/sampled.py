@@ -1,8 +1,9 @@
-"""Stress of vectors too many for a matrix: pairs met at random, one after the other.
+"""Stochastic descent on the stress of too many objects for a distance matrix.
 
-Stochastic descent with a step that no pair overshoots (Zheng, Pawar and Goodman 2018). In a round
-the objects are dealt into tiles at random; a tile's distances are measured when it is its turn, and
-tiles share no object, so they run in parallel and the same seed gives the same bits.
+Random pairs of points are moved along the line between them, by a share of the error of their
+distance that is at most 1, so that no step overshoots (Zheng, Pawar and Goodman 2018). In each
+round the objects are divided into random tiles, and the pairs between the two halves of a tile are
+used. Tiles share no object, so they are computed on several threads with the same result.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from lowdim.relations.metrics import Metric
 from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.majorize import Majorized
 
-SIDE = 32  # each object meets this many others in a round
-FAR, NEAR = 1.0, 0.1  # the first round's rate, from a random start and from a good one
-LAST = 0.3  # the last round's rate is this over the number of rounds
+SIDE = 32  # objects in half of a tile: the number of pairs of each object in a round
+FAR, NEAR = 1.0, 0.1  # rate of the first round, from a random start and from a good one
+LAST = 0.3  # rate of the last round, times the number of rounds
+BLOCK_TILES = 64  # tiles whose distances a thread computes at once
 
 
 def descend_sampled(
@@ -33,10 +35,25 @@ def descend_sampled(
     random: np.random.RandomState,
     monitor: Monitor,
 ) -> Majorized:
-    """max_iter rounds of meetings; the rate falls from the first of `rates` to the second.
+    """Run `monitor.max_iter` rounds.
 
-    A pair moves by min(1, weight * rate) of its error; `weigh` gives weights for dissimilarities.
-    The history holds estimates of the raw stress, from the pairs of each round before they moved.
+    Parameters
+    ----------
+    rows : array, CSR matrix or array of objects
+    metric : Metric
+    start : array of shape (n, dim)
+    rates : (first, last)
+        A pair moves by min(1, weight * rate) of its error. The rate decreases geometrically.
+    weigh : callable or None
+        From dissimilarities to weights; None: all weights are 1.
+    random : RandomState
+    monitor : Monitor
+
+    Returns
+    -------
+    Majorized
+        The history holds estimates of the raw stress, from the pairs of each round before they
+        moved.
     """
     X = np.array(start, order="C")
     n = len(X)
@@ -55,7 +72,7 @@ def descend_sampled(
                     own = order[tile * 2 * side : (tile + 1) * 2 * side]
                     targets[tile] = metric.block(rows[own[:side]], rows[own[side:]])
 
-            run(measure, blocks(n_tiles, 64))
+            run(measure, blocks(n_tiles, BLOCK_TILES))
             now = rate * (last / rate) ** ((iteration - 1) / max(monitor.max_iter - 1, 1))
             weights = None if weigh is None else weigh(targets)
             stress = backend().meet_in_tiles(order, targets, weights, now, X)

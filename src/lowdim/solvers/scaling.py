@@ -1,4 +1,4 @@
-"""Coordinates from a Gram matrix: the last step of every method of the scaling family."""
+"""Classical scaling: coordinates from a Gram matrix (Torgerson 1952; Gower 1966)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lowdim.matrices.gram import gram_operator, negative_share, squared_means
 from lowdim.matrices.operators import Operator
 from lowdim.solvers.spectral import fix_signs, spectrum_size, top_eigenpairs
 
-EXACT = 1000  # up to this size all eigenvalues are computed to report the negative ones
+FULL_SPECTRUM_UP_TO = 1000  # objects up to which the negative share is exact, not an estimate
 
 
 class Scaling(NamedTuple):
-    """Eigenpairs of B, not negative, and the share of B's negative eigenvalues."""
+    """Leading eigenpairs of B, negative eigenvalues set to 0, and the negative share of B."""
 
     values: Array
     vectors: Array
@@ -23,6 +23,7 @@ class Scaling(NamedTuple):
 
     @property
     def coordinates(self) -> Array:
+        """Eigenvectors times the square roots of the eigenvalues."""
         return np.asarray(self.vectors * np.sqrt(self.values).astype(self.vectors.dtype))
 
 
@@ -35,12 +36,23 @@ def classical_scaling(
     tol: float = 0.0,
     max_iter: int | None = None,
 ) -> Scaling:
-    """The k leading eigenpairs of a Gram matrix; negative eigenvalues count as zero."""
+    """The k leading eigenpairs of a Gram matrix; negative eigenvalues are set to 0.
+
+    Parameters
+    ----------
+    B : Operator
+        Double-centred Gram matrix.
+    k : int
+    trace : float
+        Of B; the share of negative eigenvalues follows from it.
+    solver, tol, max_iter
+        See `lowdim.solvers.spectral.top_eigenpairs`.
+    """
     found = top_eigenpairs(B, k, solver=solver, tol=tol, max_iter=max_iter)
     if k >= B.n:
         share = negative_share(found.values)
     else:
-        size = spectrum_size(B, found, exact=B.n <= EXACT)
+        size = spectrum_size(B, found, exact=B.n <= FULL_SPECTRUM_UP_TO)
         share = float(np.clip((size - trace) / 2 / size, 0, 1)) if size > 0 else 0.0
         share = 0.0 if share < 1e-9 else share
     return Scaling(np.maximum(found.values, 0), found.vectors, share)
@@ -63,9 +75,10 @@ def leading_count(values: Array, share: float, total: float) -> int:
 
 
 def pivoted_cholesky_scaling(D: Array, k: int) -> Scaling:
-    """B ~ L L' with k columns, each from the object farthest from the span of those before.
+    """Approximate classical scaling by a pivoted Cholesky factorisation B ~ L L' with k columns.
 
-    Looks at k rows of D beside the row means, then turns L to its principal axes.
+    The pivots are objects farthest from the span of those before. Apart from the row means only k
+    rows of D are read. L is then rotated to its principal axes.
     """
     n = len(D)
     means = squared_means(D)

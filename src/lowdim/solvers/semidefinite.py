@@ -6,18 +6,18 @@ r_k = (K_ii - 2 K_ij + K_jj) / d_k^2 - 1:
     maximise trace(K) - 1/(2 e) sum_k r_k^2              (equality), or
     maximise trace(K) - 1/(2 e) sum_k max(r_k, 0)^2      (inequality).
 
-At the solution r_k = e y_k, where y_k >= 0 is the share of the trace that the tension of edge k
-carries: in all sum_k y_k = trace(K) up to e. So with e = slack * m / trace the squared lengths
-are off by `slack` on average, and e = 0 keeps them to the letter. The dual asks for tensions whose
-weighted graph Laplacian has no eigenvalue below one but the constant's,
+At the solution r_k = e y_k, where the dual variables y_k >= 0, the tensions of the edges, sum to
+trace(K) up to e. So with e = slack * m / trace the relative error of the squared lengths is `slack`
+on average, and e = 0 keeps the lengths exactly. e is called the compliance. In the dual programme
+the Laplacian weighted by the tensions has no eigenvalue below 1 except that of the constant,
 
     minimise sum_k y_k + e/2 sum_k y_k^2   subject to   sum_k y_k / d_k^2 a_k a_k' >= J,
 
 with a_k = e_i - e_j, the fastest mixing of Sun, Boyd, Xiao and Diaconis (2006).
 
-Every constraint has rank one, so the Schur complement of an interior-point method is the product,
-entry by entry, of two m x m matrices of differences. That is what makes `interior_point` fast
-where a solver for general cones is not. The functions in `factorized` handle many points.
+Every constraint has rank one, so the Schur complement of an interior-point method is the
+entrywise product of two m x m matrices. This makes `interior_point` faster than a general solver.
+`factorized` has methods for many points.
 """
 
 from __future__ import annotations
@@ -33,31 +33,44 @@ from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 from lowdim.solvers.edge_lengths import Lengths, Unfolded
 from lowdim.solvers.linear import cholesky_in_place
 
-RESIDUAL = 1e-6  # to which lengths are met
+FEASIBILITY = 1e-6  # largest relative error of a constraint at convergence
 
 
 def interior_point(
     lengths: Lengths,
     *,
     inequality: bool = False,
-    give: float = 0.0,
+    compliance: float = 0.0,
     tol: float = 1e-7,
     max_iter: int = 100,
     monitor: Monitor | None = None,
     view: Callable[[Array], Array] | None = None,
 ) -> Unfolded:
-    """All of K by a primal-dual interior-point method.
+    """The Gram matrix K by a primal-dual interior-point method.
 
-    Helmberg, Rendl, Vanderbei and Wolkowicz's (1996) direction with Mehrotra's predictor and
-    corrector, from a start on the central path: uniform tensions are feasible for the dual.
-    The Schur complement is (B X B') * (B Z^-1 B') entry by entry. Time per iteration m^3 / 3 for m
-    edges, memory three m x m matrices.
+    The direction of Helmberg, Rendl, Vanderbei and Wolkowicz (1996) with Mehrotra's predictor and
+    corrector. The start is on the central path: uniform tensions are feasible for the dual. The
+    Schur complement is the entrywise product of B X B' and B Z^-1 B'. An iteration takes m^3 / 3
+    operations for m edges, and memory for three m x m matrices.
 
     Parameters
     ----------
-    give : the e of the programme, see `compliance`.
-    tol : relative duality gap at which to stop.
-    monitor : is shown each iteration's gap, and the coordinates `view(K)`.
+    lengths : Lengths
+    inequality : bool
+        Whether distances may also shrink.
+    compliance : float
+        The constant e of the programme; see `lowdim.solvers.edge_lengths.compliance`.
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int
+    monitor : Monitor, default=None
+        Gets the gap of each iteration as its loss.
+    view : callable, default=None
+        From K to the coordinates that the callback gets.
+
+    Returns
+    -------
+    Unfolded
     """
     m = len(lengths.squares)
     memory.claim(
@@ -65,26 +78,25 @@ def interior_point(
         f"The semidefinite programme of {m} edges",
         "Set solver='factorized', or fewer neighbours.",
     )
-    state = _Path(lengths, inequality, give)
+    state = _Path(lengths, inequality, compliance)
     history: list[float] = []
-    best, merit = state.snapshot(), np.inf
+    best, merit = state.solution(), np.inf
 
     def iterate(monitor: Monitor) -> None:
         nonlocal best, merit
         stuck = 0
         for iteration in range(1, max_iter + 1):
             gap, error = state.gap(), state.error()
-            now = max(gap / tol, error / RESIDUAL)
+            now = max(gap / tol, error / FEASIBILITY)
             history.append(gap)
             if now < merit:
                 stuck = stuck if now > 0.9 * merit else 0
-                best, merit = state.snapshot(), now
+                best, merit = state.solution(), now
             else:
                 stuck += 1
             shown = view(state.gram()) if view is not None else np.empty((0, 0))
-            patience = (
-                3 if give and merit < 1000 else 15
-            )  # near the end rounding alone stops progress
+            # Near the solution only rounding stops progress.
+            patience = 3 if compliance and merit < 1000 else 15
             if monitor(iteration, gap, shown) or merit <= 1 or stuck > patience or not state.step():
                 return
 
@@ -96,12 +108,12 @@ def interior_point(
 class _Path:
     """The iterates: X = K + mu u u' > 0, the slacks s, the tensions y and Z(y) > 0.
 
-    u is the unit vector along sqrt(mass), where K vanishes; the component there only keeps the
-    matrices invertible and is seen by no constraint.
+    u is the unit vector along sqrt(mass), with K u = 0. The component along u only keeps the
+    matrices invertible; no constraint depends on it.
     """
 
-    def __init__(self, lengths: Lengths, inequality: bool, give: float) -> None:
-        self.B, self.give, self.inequality = lengths.incidence(), give, inequality
+    def __init__(self, lengths: Lengths, inequality: bool, compliance: float) -> None:
+        self.B, self.compliance, self.inequality = lengths.incidence(), compliance, inequality
         n, m = lengths.n, len(lengths.squares)
         self.heads, self.tails = lengths.heads, lengths.tails
         self.left, self.right = self.B.data[0::2], self.B.data[1::2]
@@ -117,32 +129,36 @@ class _Path:
         self.y = np.full(m, 2 / slowest)
         self.Z = self._dual_matrix(self.y)
         inverse = np.linalg.inv(self.Z)
-        mu = (m + give * self.y.sum()) / max(float(self._squares(inverse).sum()), 1e-300)
+        mu = (m + compliance * self.y.sum()) / max(float(self._squares(inverse).sum()), 1e-300)
         self.X = mu * (inverse + inverse.T) / 2
         self.s = mu / self.y if inequality else np.zeros(m)
         self.count = n - 1 + (m if inequality else 0)
 
-    def snapshot(self) -> tuple[Array, Array, float, float]:
+    def solution(self) -> tuple[Array, Array, float, float]:
+        """K, tensions, gap and error of the current iterate."""
         return self.gram(), self.y.copy(), self.gap(), self.error()
 
     def gram(self) -> Array:
-        """K of the points themselves, without their masses."""
+        """K, without the scaling by masses."""
         return np.asarray(self._inside(self.X) * self.root[:, None] * self.root)
 
     def complementarity(self) -> float:
+        """<X, Z> orthogonal to u, plus s'y."""
         inside = float(
             (self.X * self.Z).sum() - self.u @ self.X @ self.u * (self.u @ self.Z @ self.u)
         )
         return inside + float(self.s @ self.y)
 
     def gap(self) -> float:
-        return self.complementarity() / float(self.y.sum() + self.give / 2 * self.y @ self.y)
+        """The relative duality gap."""
+        return self.complementarity() / float(self.y.sum() + self.compliance / 2 * self.y @ self.y)
 
     def error(self) -> float:
-        return float(np.abs(self._squares(self.X) + self.s - self.give * self.y - 1).max())
+        """The largest relative error of a constraint."""
+        return float(np.abs(self._squares(self.X) + self.s - self.compliance * self.y - 1).max())
 
     def step(self) -> bool:
-        """One predictor and corrector; false where rounding leaves nothing to gain."""
+        """One predictor-corrector step; returns False if rounding prevents progress."""
         m, mu = len(self.y), self.complementarity() / self.count
         try:
             lower_x, lower_z = np.linalg.cholesky(self.X), np.linalg.cholesky(self.Z)
@@ -154,18 +170,18 @@ class _Path:
         weight = self._squares(inverse)
 
         def direction(mu: float, second: tuple[Array, ...] | None = None) -> tuple[Array, ...]:
-            rhs = mu * weight - 1 - self.give * self.y
+            rhs = mu * weight - 1 - self.compliance * self.y
             curved, bent = np.zeros(()), np.zeros(m)
             if second is not None:
                 dX, dZ, ds, dy = second
-                curved = _symmetric(dX @ dZ @ inverse)
+                curved = symmetric(dX @ dZ @ inverse)
                 rhs = rhs - self._squares(curved)
                 bent = ds * dy / self.y
             if self.inequality:
                 rhs = rhs + mu / self.y - bent
             dy = solve(rhs)
             dZ = self._laplacian(dy)
-            dX = mu * inverse - self.X - _symmetric(self.X @ dZ @ inverse) - curved
+            dX = mu * inverse - self.X - symmetric(self.X @ dZ @ inverse) - curved
             ds = (mu - self.s * dy) / self.y - self.s - bent if self.inequality else np.zeros(m)
             return dX, dZ, ds, dy
 
@@ -187,20 +203,20 @@ class _Path:
         primal, dual = reach(move, 0.95)
         if not np.isfinite(primal + dual) or max(primal, dual) < 1e-8:
             return False
-        self.X = self._inside(_symmetric(self.X + primal * move[0])) + mu * self.outer
+        self.X = self._inside(symmetric(self.X + primal * move[0])) + mu * self.outer
         self.s = self.s + primal * move[2]
         self.y = self.y + dual * move[3]
         self.Z = self._dual_matrix(self.y)
         return True
 
     def _schur(self, inverse: Array) -> Callable[[Array], Array]:
-        """The factored Schur complement as a solver."""
+        """A function that solves with the Schur complement, by a Cholesky factor."""
         from scipy.linalg import solve_triangular
 
         m = len(self.y)
         left, right = self._differences(self.X), self._differences(inverse)
         M = np.empty((m, m))
-        diagonal = np.full(m, self.give)
+        diagonal = np.full(m, self.compliance)
         if self.inequality:
             diagonal += self.s / self.y
         diagonal += self._squares(self.X) * self._squares(inverse)
@@ -245,7 +261,7 @@ class _Path:
         return np.asarray((self.B.T @ weighted).toarray())
 
     def _dual_matrix(self, y: Array) -> Array:
-        """Z, one along u."""
+        """Z(y), with eigenvalue 1 along u."""
         Z = self._laplacian(y) + 2 * self.outer
         Z.flat[:: len(Z) + 1] -= 1
         return np.asarray(Z)
@@ -256,7 +272,8 @@ class _Path:
         return np.asarray(X - np.outer(self.u, self.u @ X))
 
 
-def _symmetric(A: Array) -> Array:
+def symmetric(A: Array) -> Array:
+    """(A + A') / 2."""
     return np.asarray((A + A.T) / 2)
 
 
@@ -268,7 +285,7 @@ def _farthest(lower: Array, D: Array) -> float:
     both = solve_triangular(lower, half.T, lower=True, check_finite=False)
     if not np.isfinite(both).all():
         return 0.0
-    least = float(eigvalsh(_symmetric(both), subset_by_index=(0, 0), check_finite=False)[0])
+    least = float(eigvalsh(symmetric(both), subset_by_index=(0, 0), check_finite=False)[0])
     return np.inf if least >= 0 else -1 / least
 
 
@@ -276,6 +293,3 @@ def _ratio(x: Array, dx: Array) -> float:
     """The largest t for which x + t dx is not negative."""
     falling = dx < 0
     return float((-x[falling] / dx[falling]).min(initial=np.inf))
-
-
-# --- K of low rank ----------------------------------------------------------------------------

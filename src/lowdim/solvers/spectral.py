@@ -1,12 +1,12 @@
-"""Extreme eigenpairs of symmetric matrices: dense, sparse, or known only by their products.
+"""Extreme eigenpairs of symmetric matrices: dense, sparse, or defined by their products.
 
-The solver is chosen by what the problem costs. Small problems are solved densely. The largest
-eigenvalues of a large dense matrix come from block Krylov iterations, which read it few times,
-those of a sparse one from Lanczos iterations (Lehoucq, Sorensen and Yang's ARPACK).
-The smallest eigenvalues of a sparse matrix come from Lanczos on its inverse where the matrix
-factors cheaply, as graphs of low-dimensional data do, and from Lanczos on the matrix itself
-where it does not, as graphs of high-dimensional data, whose spectra have wide gaps. What has not
-converged goes on to LOBPCG (Knyazev 2001) with a preconditioner, and that is announced. Residuals
+The solver is chosen by its estimated cost. Small problems are solved by LAPACK. The largest
+eigenvalues of a large dense matrix are computed by block Krylov iterations, which read it only a
+few times, and those of a sparse one by Lanczos iterations (ARPACK; Lehoucq, Sorensen, Yang 1998).
+The smallest eigenvalues of a sparse matrix are computed by Lanczos iterations on its inverse if its
+factorisation is cheap, as for neighbour graphs of low-dimensional data, else by Lanczos iterations
+on the matrix itself, which converge for graphs of high-dimensional data because of their large
+spectral gaps. If they do not converge, LOBPCG (Knyazev 2001) is used and this is logged. Residuals
 are checked at the end.
 """
 
@@ -22,6 +22,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator, as_operator
+from lowdim.relations.lists import row_of_entries
 from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.solvers.eigensolvers import (
     Eigenpairs,
@@ -39,9 +40,10 @@ from lowdim.solvers.eigensolvers import (
 logger = logging.getLogger("lowdim")
 
 SOLVERS = ("auto", "dense", "arpack", "shift-invert", "lobpcg")
-SMALL = 300  # up to this size a dense decomposition is fastest
-FACTOR_FLOPS = 4e10  # factorise up to this estimate of the work
-RESIDUAL = 1e-6  # relative residual above which a result is announced as inaccurate
+DENSE_UP_TO = 300  # size up to which LAPACK is fastest
+FACTOR_FLOPS = 4e10  # largest estimated number of operations of a sparse factorisation
+LARGEST_RESIDUAL = 1e-6  # relative residual of an eigenpair above which a warning is issued
+LARGEST_RESIDUAL_FLOAT32 = 1e-3
 
 
 def top_eigenpairs(
@@ -58,19 +60,28 @@ def top_eigenpairs(
 
     Parameters
     ----------
-    A : dense array, CSR matrix or `Operator`.
-    B : diagonal of a positive mass matrix: solve A v = lambda B v with v' B v = 1.
-    solver : "auto", "dense" or "arpack".
-    tol : relative residual to reach; 0: as small as rounding allows.
-    max_iter : of the iterative solvers.
-    seed : of their start.
+    A : array, CSR matrix or Operator
+    k : int
+    B : array of shape (n,), default=None
+        Diagonal of a positive definite mass matrix: solve A v = lambda B v with v' B v = 1.
+    solver : {"auto", "dense", "arpack"}
+    tol : float
+        Relative residual to reach; 0: as small as rounding allows.
+    max_iter : int, default=None
+        Largest number of iterations of an iterative solver.
+    seed : int, RandomState or None
+        Of the start of an iterative solver; None is a fixed seed.
+
+    Returns
+    -------
+    Eigenpairs
     """
     from scipy.sparse.linalg import ArpackNoConvergence
 
     if B is not None:  # with u = B^(1/2) v the problem is an ordinary one
         scale = 1 / np.sqrt(B)
         inner = top_eigenpairs(
-            _scaled(A, scale),
+            scaled_both_sides(A, scale),
             k,
             solver=solver,
             tol=tol,
@@ -110,16 +121,25 @@ def bottom_eigenpairs(
 
     Parameters
     ----------
-    A : dense array, CSR matrix or `Operator`.
-    B : diagonal of a positive mass matrix: solve A v = lambda B v with v' B v = 1.
-    null : (n,) or (n, r) known null vectors of A, to be left out of the answer.
-    preconditioner : approximate solution of A x = b for LOBPCG; the diagonal by default.
+    A : array, CSR matrix or Operator
+    k : int
+    B, tol, max_iter, seed
+        As in `top_eigenpairs`.
+    null : array of shape (n,) or (n, r), default=None
+        Known null vectors of A, which are left out of the result.
+    solver : {"auto", "dense", "arpack", "shift-invert", "lobpcg"}
+    preconditioner : callable, default=None
+        Approximate solution of A x = b, for LOBPCG; by default the diagonal of A is used.
+
+    Returns
+    -------
+    Eigenpairs
     """
     if B is not None:  # with u = B^(1/2) v the problem is an ordinary one
         scale = 1 / np.sqrt(B)
         null = None if null is None else np.asarray(null).reshape(len(B), -1) / scale[:, None]
         inner = bottom_eigenpairs(
-            _scaled(A, scale),
+            scaled_both_sides(A, scale),
             k,
             null=null,
             solver=solver,
@@ -139,7 +159,7 @@ def bottom_eigenpairs(
 
 
 def fix_signs(vectors: Array) -> Array:
-    """Each column with its largest entry (the first of equals) positive."""
+    """Flip columns so that the largest absolute entry (the first of equals) is positive."""
     size = np.abs(vectors)
     first = (size >= size.max(axis=0, initial=0) * (1 - 1e-6)).argmax(axis=0)
     signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1, 1)
@@ -147,11 +167,11 @@ def fix_signs(vectors: Array) -> Array:
 
 
 def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
-    """The sum of absolute eigenvalues, exactly or by an estimate from about ten products.
+    """The sum of absolute eigenvalues, exact or estimated from about ten products.
 
-    The largest eigenvalues are found by subspace iteration, as far as it gets; the rest is
-    estimated by stochastic Lanczos quadrature with fixed probes (Ubaru, Chen and Saad 2017). The
-    error is about one percent of the sum, seldom more than four.
+    The estimate adds the eigenvalues that a subspace iteration from the `known` eigenvectors finds,
+    and an estimate of the rest by stochastic Lanczos quadrature with fixed probes (Ubaru, Chen and
+    Saad 2017). Its error is about one percent, seldom more than four.
     """
     operator = as_operator(A)
     n = operator.n
@@ -170,25 +190,27 @@ def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
 
 
 def _choose(n: int, k: int, solver: str, otherwise: str) -> str:
+    """The solver to use; `otherwise` is that of "auto" for large problems."""
     checks.choice(solver, "eigen_solver", (*SOLVERS, "randomized"))
-    if n <= SMALL or k >= n - 1 or k > n // 3:
+    if n <= DENSE_UP_TO or k >= n - 1 or k > n // 3:
         return "dense"
     return otherwise if solver in ("auto", "randomized") else solver
 
 
 def _finish(operator: Operator, found: Eigenpairs, order: Array, basis: Array | None) -> Eigenpairs:
+    """Eigenpairs in the given order with fixed signs; warns if a residual is too large."""
     values, vectors = found.values[order], fix_signs(found.vectors[:, order])
     vectors = vectors.astype(operator.dtype, copy=False)
     if vectors.shape[1]:
         products = operator.matmat(vectors)
-        if basis is not None:  # the answer lives in the complement of what was left out
+        if basis is not None:  # eigenvectors of A restricted to the complement of `basis`
             products = products - basis @ (basis.T @ products)
         residual = np.linalg.norm(products - vectors * values.astype(vectors.dtype), axis=0).max()
         size = max(float(np.abs(products).max()), float(np.abs(values).max()), 1e-300)
         scale = max(size, norm_estimate(operator))
         worst = residual / scale
-        floor = 1e-3 if operator.dtype == np.float32 else RESIDUAL
-        if worst > floor:
+        limit = LARGEST_RESIDUAL_FLOAT32 if operator.dtype == np.float32 else LARGEST_RESIDUAL
+        if worst > limit:
             checks.warn(
                 f"The eigenvectors are inaccurate: relative residual {worst:.1e}. Raise max_iter, "
                 "or set eigen_solver='dense' if the problem is small enough."
@@ -207,6 +229,7 @@ def _bottom(
     preconditioner: Callable[[Array], Array] | None,
     seed: Any,
 ) -> Eigenpairs:
+    """The smallest eigenpairs; LOBPCG takes over if another solver fails."""
     from scipy.sparse.linalg import ArpackNoConvergence
 
     if solver == "dense":
@@ -227,10 +250,10 @@ def _bottom(
 
 
 def _factors_cheaply(A: Any) -> bool:
-    """Whether a sparse factorisation is affordable.
+    """Whether a sparse factorisation is cheap.
 
-    The widest breadth-first level of the graph separates it, so a factor needs about n * width
-    entries and n * width^2 operations at most.
+    Breadth-first levels separate the graph, so that a factor has at most about n * width entries
+    and needs n * width^2 operations, width being the size of the largest level.
     """
     if not is_sparse(A):
         return False
@@ -239,20 +262,20 @@ def _factors_cheaply(A: Any) -> bool:
 
 
 def _orthonormal(null: Array | None, operator: Operator) -> Array | None:
+    """An orthonormal basis of the null vectors."""
     if null is None:
         return None
     columns = np.asarray(null, dtype=operator.dtype).reshape(operator.n, -1)
     return np.linalg.qr(columns)[0]
 
 
-def _scaled(A: Any, scale: Array) -> Any:
-    """diag(scale) A diag(scale), in the form of A."""
+def scaled_both_sides(A: Any, scale: Array) -> Any:
+    """diag(scale) A diag(scale): an array, CSR matrix or Operator, as A is."""
     if is_sparse(A):
         from scipy.sparse import csr_array
 
         csr = A.tocsr()
-        rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
-        data = csr.data * scale[rows] * scale[csr.indices]
+        data = csr.data * scale[row_of_entries(csr.indptr)] * scale[csr.indices]
         return csr_array((data, csr.indices, csr.indptr), shape=csr.shape)
     if isinstance(A, Operator):
         column = scale[:, None]

@@ -1,4 +1,4 @@
-"""Spectral layouts as starts: the smoothest modes of a graph, component by component."""
+"""Spectral initialisation: leading eigenvectors of the random walk on a graph."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from lowdim.backends import backend
 from lowdim.checks import Array, dense
 from lowdim.matrices.laplacian import degrees, laplacian
 from lowdim.relations.graph import components
-from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs
+from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs, scaled_both_sides
 from lowdim.solvers.svd import principal_scores
 
-EXACT_UP_TO = 2000  # vertices up to which modes are exact, as where a factorisation is cheap
-FACTOR_FLOPS = 4e9  # floating-point operations of a factorisation that is cheap
-DEGREE, ROUNDS = 20, 8  # of the polynomial that keeps the smooth modes, and how often it is applied
-PIECE = 50  # components of at least this many vertices get a map of their own
+EXACT_UP_TO = 2000  # vertices up to which eigenvectors are computed to high accuracy
+FACTOR_FLOPS = 4e9  # the same for larger graphs whose factorisation takes fewer operations
+DEGREE, ROUNDS = 20, 8  # of the Chebyshev filter: degree, and largest number of applications
+LEAST_COMPONENT = 50  # vertices; smaller components are placed at random
 
 
 def spectral_start(
@@ -29,11 +29,25 @@ def spectral_start(
     *,
     rows: Any = None,
 ) -> Array:
-    """The smoothest modes of a symmetric graph of weights, a few digits of them.
+    """Coordinates from the smoothest non-constant eigenvectors of a graph, to a few digits.
 
-    The pieces of a graph in several are mapped on their own and laid out apart: around the
-    principal coordinates of their means where the vectors (`rows`) are known, else around a
-    spiral. What fails is replaced by chance, and that is announced; nothing here goes on for ever.
+    The components of a disconnected graph are embedded separately. They are placed around the
+    principal coordinates of their means if vectors are given, else on a spiral. If the eigensolver
+    fails, random coordinates are used, with a warning.
+
+    Parameters
+    ----------
+    graph : symmetric CSR matrix
+        Edge weights.
+    k : int
+        Number of coordinates.
+    random : RandomState
+    rows : array or CSR matrix, default=None
+        The objects as vectors.
+
+    Returns
+    -------
+    array of shape (n, k)
     """
     from scipy.spatial import cKDTree
 
@@ -52,7 +66,7 @@ def spectral_start(
         if len(own) == 1:
             continue
         inside = np.asarray(random.uniform(-1, 1, (len(own), k)))
-        if len(own) >= PIECE:
+        if len(own) >= LEAST_COMPONENT:
             inside = _modes(graph[own][:, own], k, random)
         size = float(np.abs(inside).max())
         out[own] += inside * (room[piece] / size if size > 0 else 0.0)
@@ -60,7 +74,7 @@ def spectral_start(
 
 
 def _modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
-    """The k smoothest non-constant modes of the random walk on a connected graph."""
+    """The k leading non-constant eigenvectors of the random walk on a connected graph."""
     n = graph.shape[0]
     if n < k + 2:
         return np.asarray(random.uniform(-1, 1, (n, k)))
@@ -70,7 +84,7 @@ def _modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
         if n > EXACT_UP_TO and n * float(width) ** 2 > FACTOR_FLOPS:
             return smooth_modes(graph, k, seed)
         weights = graph.astype(np.float64)
-        with warnings.catch_warnings():  # a start need not be accurate
+        with warnings.catch_warnings():  # low accuracy is enough for a start
             warnings.simplefilter("ignore", UserWarning)
             return bottom_eigenpairs(
                 laplacian(weights),
@@ -86,20 +100,18 @@ def _modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
 
 
 def smooth_modes(graph: Any, k: int, seed: int) -> Array:
-    """The k smoothest modes to a few digits, by subspace iteration with Chebyshev's polynomials.
+    """As `_modes` to a few digits, by Chebyshev-filtered subspace iteration.
 
-    A polynomial of the normalised weights, small on all but the top of their spectrum, is applied
-    to a few random columns; the bound of what it keeps follows the modes found (Zhou, Saad, Tiago
-    and Chelikowsky 2006). Ends when the eigenvalues settle, after eight rounds at the latest.
+    A polynomial of the normalised weight matrix that is small below the top of the spectrum is
+    applied to a few random columns. The lower end of the top follows the eigenvalues found (Zhou,
+    Saad, Tiago and Chelikowsky 2006). Iterations end when the eigenvalues change little, after
+    eight rounds at the latest.
     """
-    from scipy.sparse import csr_array
 
     n = graph.shape[0]
     mass = degrees(graph).astype(np.float64)
     scale = 1 / np.sqrt(mass)
-    rows = np.repeat(np.arange(n), np.diff(graph.indptr))
-    data = (graph.data * scale[rows] * scale[graph.indices]).astype(np.float32)
-    walk = csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
+    walk = scaled_both_sides(graph, scale).astype(np.float32)
     constant = (np.sqrt(mass / mass.sum()))[:, None].astype(np.float32)
 
     def product(V: Array) -> Array:
@@ -109,7 +121,7 @@ def smooth_modes(graph: Any, k: int, seed: int) -> Array:
         V = V - constant @ (constant.T @ V)
         return np.asarray(np.linalg.qr(V)[0])
 
-    width = -(-(k + 4) // 8) * 8  # the products' panels are eight columns wide
+    width = -(-(k + 4) // 8) * 8  # the kernel of sparse products handles eight columns at once
     V = np.random.RandomState(seed).uniform(-1, 1, (n, width)).astype(np.float32)
     cut, before = 0.05, np.full(k, np.inf)
     for _ in range(ROUNDS):
@@ -125,7 +137,11 @@ def smooth_modes(graph: Any, k: int, seed: int) -> Array:
 
 
 def _filtered(product: Callable[[Array], Array], V: Array, cut: float) -> Array:
-    """Chebyshev's polynomial of a matrix with spectrum in [-1, 1], at most 1 below 1 - cut."""
+    """A Chebyshev polynomial of a matrix with spectrum in [-1, 1], applied to V.
+
+    It is at most 1 in absolute value on [-1, 1 - cut] and grows fast above. Columns are scaled to
+    largest entry 1.
+    """
     half, middle = np.float32(1 - cut / 2), np.float32(-cut / 2)
     before, now = V, (product(V) - middle * V) / half
     for _ in range(DEGREE - 1):
@@ -138,7 +154,7 @@ def _filtered(product: Callable[[Array], Array], V: Array, cut: float) -> Array:
 
 
 def _component_centers(labels: Array, sizes: Array, k: int, rows: Any) -> Array:
-    """Where to put the pieces of a graph, largest distance 1 from the middle."""
+    """Positions of the components of a graph, with coordinates of at most 1 in absolute value."""
     count = len(sizes)
     if rows is not None and count > k:
         from scipy.sparse import csr_array
@@ -151,7 +167,7 @@ def _component_centers(labels: Array, sizes: Array, k: int, rows: Any) -> Array:
         size = float(np.abs(centers).max())
         if size > 0:
             return np.asarray(centers / size)
-    # Points of a spiral, evenly spread; in further dimensions the same with other angles.
+    # Evenly spread points of a spiral; further dimensions repeat it with other phases.
     place = np.arange(count)[:, None] + 0.5
     golden = np.pi * (3 - np.sqrt(5))
     phases = np.arange(k) * np.pi / 2

@@ -1,4 +1,4 @@
-"""Where iterations start: a given array, classical scaling, principal axes, chance."""
+"""Starts of iterative solvers: given, random, by classical scaling or principal components."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lowdim.solvers.spectral import top_eigenpairs
 from lowdim.solvers.spectral_start import spectral_start
 from lowdim.solvers.svd import principal_scores
 
-FILL_IN_UP_TO = 1500  # objects up to which incomplete pairs are filled in completely
-LANDMARKS = 200
-START_SIZE = 1e-4  # standard deviation of the first coordinate where a map begins to unfold
+FILL_IN_UP_TO = 1500  # objects up to which all unknown pairs are filled in by shortest paths
+LANDMARKS = 200  # of `landmark_start`
+START_SIZE = 1e-4  # standard deviation of the first coordinate of a start of t-SNE
 
 
 def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
-    """A start that the user gave as an array, checked."""
+    """Check a start that the user gave as an array; `names` are the other values of init."""
     is_array = hasattr(init, "shape") or isinstance(init, list | tuple)
     found = np.shape(init) if is_array else repr(init)
     if found != shape:
@@ -39,13 +39,13 @@ def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Ar
 def random_start(
     n: int, k: int, size: float, random: np.random.RandomState, dtype: np.dtype[np.generic]
 ) -> Array:
-    """Points spread evenly over a centred box whose distances have the root mean square `size`."""
+    """Uniform points in a centred cube, with root mean square distance `size`."""
     spread = (random.uniform(size=(n, k)) - 0.5) * size * np.sqrt(6 / k)
     return np.asarray(spread, dtype=dtype)
 
 
 def classical_start(D: Array, k: int) -> Array:
-    """Classical scaling of a full matrix; how Euclidean it is does not matter for a start."""
+    """Classical scaling of a matrix of dissimilarities, without the checks of `scaling`."""
     found = top_eigenpairs(gram_operator(D), k)
     return np.asarray(found.vectors * np.sqrt(np.maximum(found.values, 0)).astype(D.dtype))
 
@@ -56,7 +56,10 @@ def landmark_start(
     k: int,
     random: np.random.RandomState,
 ) -> Array:
-    """Landmark scaling (de Silva and Tenenbaum 2004): `distances` measures from some objects."""
+    """Landmark scaling (de Silva and Tenenbaum 2004) of n objects.
+
+    `distances` is a function from some objects to their distances to all objects.
+    """
     chosen = np.sort(random.permutation(n)[: max(LANDMARKS, 2 * k)])
     rows = distances(chosen.astype(np.int32))
     D = np.ascontiguousarray(rows[:, chosen])
@@ -69,7 +72,7 @@ def landmark_start(
 
 
 def start_from_pairs(pairs: Pairs, k: int, random: np.random.RandomState) -> Array:
-    """Classical scaling of known pairs, the unknown ones filled in by shortest paths."""
+    """Classical scaling of listed pairs; unknown pairs are filled in by shortest paths."""
     if pairs.complete:
         return classical_start(pairs.matrix(pairs.values), k)
     graph = pairs.graph(pairs.values)
@@ -88,10 +91,11 @@ def layout_start(
     graph: NeighborGraph,
     random: np.random.RandomState,
 ) -> Array:
-    """Where a descent on attracting and repelling forces begins: a very small map.
+    """The start of t-SNE and its relatives: very small coordinates.
 
-    "pca" stands for principal components of vectors and, equivalently, classical scaling of
-    dissimilarities; where only a graph is known, its spectral layout. An array is taken as it is.
+    init="pca" uses the principal components of vectors, or landmark scaling of given
+    dissimilarities, or, if only a graph is known, spectral initialisation. An array is used as it
+    is.
     """
     names = ("pca", "spectral", "random")
     n, shape = objects.n, (objects.n, dim)
@@ -113,16 +117,16 @@ def layout_start(
     start = np.asarray(start, dtype=np.float64)
     size = float(start[:, 0].std())
     start = start * (START_SIZE / size if size > 0 else 0.0)
-    flat = np.ptp(start, axis=0) == 0  # what has no extent yet could never get any
+    flat = np.ptp(start, axis=0) == 0  # a coordinate without extent would never get a gradient
     start[:, flat] = START_SIZE * random.standard_normal((n, int(flat.sum())))
     return np.asarray(start)
 
 
 def spread_out(Y: Array, random: np.random.RandomState, size: float, noise: float) -> Array:
-    """A start stretched to the given size along every axis, about 0, with a little noise on it.
+    """A start scaled to the range `size` along every axis, centred at 0, with a little noise.
 
-    The noise goes by the order of the objects along the first axis, so that the order of the rows
-    does not matter.
+    Noise is drawn for the objects in their order along the first axis, so that it does not depend
+    on the order of the rows.
     """
     low, high = Y.min(axis=0), Y.max(axis=0)
     width = np.where(high > low, high - low, 1)
@@ -132,8 +136,10 @@ def spread_out(Y: Array, random: np.random.RandomState, size: float, noise: floa
 
 
 def separated(Y: Array) -> Array:
-    """Coinciding points moved apart by very little, and flat dimensions opened: there the stress
-    has no gradient to follow."""
+    """Add small noise to coinciding points and to coordinates without extent, in place.
+
+    The stress has no gradient there.
+    """
     size = float(np.abs(Y).max(initial=0.0))
     nudge = 1e-4 * (size or 1.0) * np.random.RandomState(0).standard_normal(Y.shape)
     flat = np.ptp(Y, axis=0) <= 1e-9 * size

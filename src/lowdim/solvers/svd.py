@@ -1,4 +1,4 @@
-"""Leading singular vectors of a centred data matrix, by the way its shape makes cheapest."""
+"""Principal axes: leading singular vectors of a centred matrix, by the cheapest algorithm."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 from lowdim.solvers.eigensolvers import extreme_eigh
 from lowdim.solvers.spectral import fix_signs, top_eigenpairs
 
+MEAN_ROWS, SUM_ROWS, SCORE_ROWS = 512, 4096, 1024  # rows of a block, by computation
 SOLVERS = ("auto", "full", "covariance_eigh", "gram_eigh", "arpack", "randomized")
 
 
@@ -35,7 +36,24 @@ def principal_axes(
     power: Any = "auto",
     oversamples: int = 10,
 ) -> Axes:
-    """The k leading principal axes of the rows of X; variances divide by n - 1."""
+    """The k leading principal axes of the rows of X.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    k : int
+    solver : str
+        One of `SOLVERS`; see `choose` for "auto".
+    seed : int, RandomState or None
+        Of iterative solvers; None is a fixed seed.
+    power, oversamples
+        Power iterations and additional columns of the randomized solver.
+
+    Returns
+    -------
+    Axes
+        Variances are sums of squares divided by n - 1.
+    """
     checks.choice(solver, "svd_solver", SOLVERS)
     n, d = X.shape
     if solver == "auto":
@@ -48,7 +66,7 @@ def principal_axes(
         if solver == "covariance_eigh":
             mean, values, components, total = _by_covariance(X, k)
         else:
-            with np.errstate(over="ignore", invalid="ignore"):  # told next, with the remedy
+            with np.errstate(over="ignore", invalid="ignore"):  # `_require_finite` reports it
                 mean = _mean(X)
                 total = _sum_of_squares(X, mean)
             _require_finite(total, X)
@@ -66,7 +84,7 @@ def _about(
     power: Any,
     oversamples: int,
 ) -> tuple[Array, Array]:
-    """Squared singular values of X - mean and the right singular vectors."""
+    """Squared singular values and right singular vectors of X - mean."""
     if solver == "arpack":
         return _by_lanczos(X, mean, k, seed)
     centered = X - mean.astype(X.dtype)
@@ -78,8 +96,8 @@ def _about(
 
 
 def choose(n: int, d: int, k: int, sparse: bool = False) -> str:
-    """The cheapest way: by SVD for small X, else by the smaller of covariance and Gram matrix,
-    else by sampling the range."""
+    """The cheapest solver for an n x d matrix: SVD if it is small, else the eigenvectors of the
+    smaller of covariance and Gram matrix, else a randomized SVD."""
     if sparse:
         return "arpack"
     if max(n, d) <= 500:
@@ -99,20 +117,20 @@ def scores(X: Any, mean: Array, components: Array) -> Array:
     def project(rows: slice) -> None:
         np.matmul(X[rows] - center, components.T, out=out[rows])
 
-    run(project, blocks(X.shape[0], 1024))
+    run(project, blocks(X.shape[0], SCORE_ROWS))
     return out
 
 
 def _mean(X: Any) -> Array:
-    """Column means; short sums in the type of X, their totals in double precision."""
+    """Column means; sums of blocks in the dtype of X, their total in float64."""
     if is_sparse(X):
         return np.asarray(X.mean(axis=0)).ravel().astype(np.float64)
-    sums = run(lambda rows: X[rows].sum(axis=0), blocks(X.shape[0], 512))
+    sums = run(lambda rows: X[rows].sum(axis=0), blocks(X.shape[0], MEAN_ROWS))
     return np.asarray(np.sum(sums, axis=0, dtype=np.float64) / X.shape[0])
 
 
 def _sum_of_squares(X: Any, mean: Array) -> float:
-    """The total sum of squares about the column means."""
+    """The sum of squares about the column means."""
     if is_sparse(X):
         squares = float((X.data.astype(np.float64) ** 2).sum())
         return float(squares - X.shape[0] * float(mean @ mean))
@@ -126,6 +144,7 @@ def _sum_of_squares(X: Any, mean: Array) -> float:
 
 
 def _require_finite(total: float, X: Any) -> None:
+    """Raise ValueError if a sum of squares has overflowed."""
     if not np.isfinite(total):
         largest = abs(X).max()
         raise ValueError(
@@ -134,7 +153,8 @@ def _require_finite(total: float, X: Any) -> None:
 
 
 def _parts(X: Any) -> list[slice]:
-    return blocks(X.shape[0], 4096)
+    """Blocks of rows for sums of squares."""
+    return blocks(X.shape[0], SUM_ROWS)
 
 
 def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
@@ -145,22 +165,22 @@ def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
 
 
 def _by_covariance(X: Array, k: int) -> tuple[Array, Array, Array, float]:
-    """Mean, variances, axes and the sum of squares from one pass over X.
+    """Mean, eigenvalues, axes and the sum of squares from one pass over X.
 
-    Products are taken about the mean of the first rows, close enough to the mean of all that
-    the correction at the end loses no digits.
+    Products are computed about the mean of the first rows, and corrected at the end. That mean is
+    so close to the mean of all rows that the correction loses no digits.
     """
     n, d = X.shape
-    near = X[:512].mean(axis=0)
+    near = X[:MEAN_ROWS].mean(axis=0)
 
     def share(rows: slice) -> tuple[Array, Array]:
-        with np.errstate(over="ignore", invalid="ignore"):  # told below, with the remedy
+        with np.errstate(over="ignore", invalid="ignore"):  # `_require_finite` reports it
             block = X[rows] - near
             return block.T @ block, block.sum(axis=0)
 
     total, sums = np.zeros((d, d)), np.zeros(d)
     parts = blocks(n, int(np.clip(-(-n // 8), 1024, 16384)))
-    for first in range(0, len(parts), 8):  # a few at a time: each share is d x d
+    for first in range(0, len(parts), 8):  # a few at a time, because each product is d x d
         for product, sum_of_rows in run(share, parts[first : first + 8]):
             total += product
             sums += sum_of_rows
@@ -175,7 +195,7 @@ def _by_gram(X: Array, k: int) -> tuple[Array, Array]:
     G = backend().matmul(X, X.T).astype(np.float64)
     values, vectors = extreme_eigh(G, k, top=True)
     values, vectors = values[::-1], vectors[:, ::-1]
-    axes = np.linalg.qr(X.T @ vectors.astype(X.dtype))[0]  # those without variance are arbitrary
+    axes = np.linalg.qr(X.T @ vectors.astype(X.dtype))[0]  # axes without variance are arbitrary
     return values, axes.T
 
 
@@ -201,7 +221,7 @@ def _by_lanczos(X: Any, mean: Array, k: int, seed: Any) -> tuple[Array, Array]:
 
 
 def principal_scores(rows: Any, k: int, random: np.random.RandomState) -> Array:
-    """Scores on the k leading principal axes, of fixed signs; 0 where there are fewer axes."""
+    """Scores on the k leading principal axes, with fixed signs; 0 if there are fewer axes."""
     found = min(k, min(rows.shape))
     axes = principal_axes(rows, found, seed=random)
     Y = fix_signs(scores(rows, axes.mean, axes.components))

@@ -78,7 +78,7 @@ def unfold_exactly(programme: Programme, monitor: Monitor, view: View | None) ->
     found = interior_point(
         programme.lengths,
         inequality=programme.inequality,
-        give=compliance(programme.lengths, programme.slack),
+        compliance=compliance(programme.lengths, programme.slack),
         tol=programme.tol,
         max_iter=monitor.max_iter,
         monitor=monitor,
@@ -93,7 +93,7 @@ def unfold_in_span(
     """K = Q L Q' for an orthonormal Q, then refined in at least k + 1 coordinates."""
     lengths, inequality = programme.lengths, programme.inequality
     loose = compliance(lengths, max(LOOSE, programme.slack))
-    L = factorized(lengths, Q, inequality=inequality, give=loose)
+    L = factorized(lengths, Q, inequality=inequality, compliance=loose)
     values, vectors = np.linalg.eigh(L)
     rank = min(max(k + 1, 3), len(values))
     top = fix_signs(vectors[:, ::-1][:, :rank]) * np.sqrt(values[::-1][:rank])
@@ -102,8 +102,8 @@ def unfold_in_span(
         Q @ top / np.sqrt(lengths.mass)[:, None],
         monitor,
         inequality=inequality,
-        give=compliance(lengths, max(programme.slack, LEAST)),
-        loose=loose,
+        compliance=compliance(lengths, max(programme.slack, LEAST)),
+        first_compliance=loose,
         tol=programme.tol,
         view=view,
     )

@@ -1,6 +1,7 @@
-"""The engine of the CPU: the compiled core, and BLAS in tiles over threads.
+"""The backend of the CPU: the compiled extension, and BLAS on tiles over several threads.
 
-This package alone imports the extension. It implements `lowdim.backends.protocol.Backend`.
+It implements `lowdim.backends.protocol.Backend`, where the operations are documented. No other
+package imports the extension.
 """
 
 from typing import Any
@@ -46,7 +47,7 @@ from lowdim.backends.similarity import Similarity
 
 
 def description() -> str:
-    """The instruction set in use."""
+    """The instruction set in use: "portable", "avx2" or "avx512"."""
     return str(_native.isa())
 
 

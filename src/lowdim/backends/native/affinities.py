@@ -1,4 +1,4 @@
-"""Distances to neighbours as probabilities and as fuzzy memberships."""
+"""Probabilities and fuzzy memberships from the distances to neighbours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lowdim.runtime.context import current
 
 
 def perplexity_affinities(indptr: Array, squared: Array, perplexity: float) -> tuple[Array, Array]:
-    """Rows p ~ exp(-beta d^2) of sum one and entropy log(perplexity), and their betas."""
+    """p proportional to exp(-beta d^2) with entropy log(perplexity) in each row, and the betas."""
     p, beta = np.empty_like(squared), np.empty(len(indptr) - 1)
     indptr = indptr.astype(np.int64, copy=False)
     _native.perplexity_affinities(indptr, squared, perplexity, p, beta, current().threads)
@@ -20,7 +20,7 @@ def perplexity_affinities(indptr: Array, squared: Array, perplexity: float) -> t
 def memberships(
     indptr: Array, distances: Array, target: float, connectivity: float
 ) -> tuple[Array, Array, Array]:
-    """Fuzzy memberships of rows of neighbours, nearest first; their rho and sigma."""
+    """Fuzzy memberships of each row's neighbours, and the rho and sigma of each row."""
     rho = np.empty(len(indptr) - 1, dtype=distances.dtype)
     indptr = indptr.astype(np.int64, copy=False)
     sigma, out = np.empty_like(rho), np.empty_like(distances)

@@ -1,4 +1,4 @@
-"""Products of matrices with a few columns."""
+"""Products of a dense or sparse matrix with a matrix of a few columns."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
 
-NARROW = 16  # columns up to which a product is bound by reading the matrix
+NARROW_COLUMNS = 16  # up to this width a product takes the time of reading the matrix
+BLAS_ROWS = 512  # rows of A in a product by BLAS
 
 
 def matmul(A: Array, V: Array, *, squared: bool = False) -> Array:
-    """A @ V, or (A * A) @ V without the matrix of squares.
+    """A @ V, or (A * A) @ V without storing A * A.
 
-    A few columns are multiplied at the speed of reading A; more than that by BLAS, in blocks.
+    A kernel of our own multiplies up to 16 columns, BLAS more of them.
     """
-    if squared or (V.shape[1] <= NARROW and A.flags.c_contiguous):
+    if squared or (V.shape[1] <= NARROW_COLUMNS and A.flags.c_contiguous):
         out = np.empty((A.shape[0], V.shape[1]), dtype=A.dtype)
         columns = np.ascontiguousarray(V.T, dtype=A.dtype)
         _native.narrow_matmul(A, columns, out, squared, current().threads)
         return out
     out = np.empty((A.shape[0], V.shape[1]), dtype=np.result_type(A, V))
-    run(lambda rows: np.matmul(A[rows], V, out=out[rows]), blocks(A.shape[0], 512))
+    run(lambda rows: np.matmul(A[rows], V, out=out[rows]), blocks(A.shape[0], BLAS_ROWS))
     return out
 
 

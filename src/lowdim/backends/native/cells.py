@@ -1,14 +1,15 @@
-"""Vectors in a smaller space, cut into cells: where to look for a vector's neighbours.
+"""Candidates for nearest neighbours: low-dimensional projections of the rows, in k-means cells.
 
-Rows are projected on their leading principal axes. What the projection drops is kept as one
-number, the length of the residual: with residuals of lengths r and s at an angle of cosine c,
+Rows x are projected on their leading principal axes. Of the residual of the projection only the
+length is kept. If two residuals have the lengths r and s and an angle of cosine c, then
 
     |x - y|^2 = |z_x - z_y|^2 + r^2 + s^2 - 2 c r s,
 
-so the squared norms of the full vectors and one more coordinate, sqrt(c) r, estimate the full
-distance with one c for all (0: the residuals are unrelated, 1: they are parallel). The cells are
-those of k-means, and a row is compared with the rows of the cells nearest to it. Everything here
-is float32 and finds candidates only: who is nearest of them is decided on the rows themselves.
+with z the projections. With the same c for all pairs (0: orthogonal residuals, 1: parallel ones),
+this distance follows from the squared norms of the rows and from the coarse vectors (z, sqrt(c) r).
+The coarse vectors are divided into cells by k-means, and a row is compared with the rows of the
+cells nearest to it. All of this is in float32 and only finds candidates, which `index` then ranks
+by their true distances.
 """
 
 from __future__ import annotations
@@ -25,28 +26,31 @@ from lowdim.backends.native.products import squared_norms
 from lowdim.checks import Array, is_sparse
 from lowdim.runtime.scheduling import blas_on_one_thread
 
-WIDTHS = (32, 64, 96, 128)  # of the coarse space
-KEPT = 0.9  # share of the variance that it should hold, where one of these widths does
-AXES_FROM = 8192  # rows that tell the principal axes
-OVERSAMPLED = 8
-ROWS_PER_CENTER = 40  # rows of the sample that k-means sees for each cell
-ROUNDS = 5  # of k-means
-SLANT = 0.4  # c: on images this needs a fifth fewer candidates than leaving the residual out
-LARGEST = 4  # times the mean size: a larger cell is cut
+WIDTHS = (32, 64, 96, 128)  # numbers of dimensions of the coarse space to choose from
+VARIANCE_SHARE = 0.9  # the smallest width that keeps this share of the variance is tried first
+AXES_SAMPLE_ROWS = 8192  # rows from which the principal axes are computed
+OVERSAMPLING = 8  # additional columns of the randomized singular value decomposition
+SAMPLE_ROWS_PER_CELL = 40  # of the k-means sample
+KMEANS_ROUNDS = 5
+RESIDUAL_COSINE = 0.4  # c; on images it needs a fifth fewer candidates than c = 0
+LARGEST_CELL = 4  # in units of the mean size; a larger cell is divided
+
+Panels = tuple[Array, Array, Array, Array]
+"""Points stored for `search_cells`; see `fill_panels`."""
 
 
 @dataclass(frozen=True, eq=False)
 class CoarseSpace:
-    """The map from rows to coarse vectors."""
+    """The map from rows to coarse vectors, `scale * (row - center)` projected on `axes`."""
 
-    center: Array  # zero for the cosine and for sparse rows
-    scale: float
-    axes: Array | None  # panels of them for arrays, columns for sparse rows; None: the rows' own
+    center: Array  # zero for the cosine distance and for sparse rows
+    scale: float  # so that the mean squared norm is 1
+    axes: Array | None  # in panels for dense rows, as columns for sparse rows; None: no projection
     width: int
     cosine: bool
 
     def vectors(self, rows: Any) -> tuple[Array, Array]:
-        """Coarse vectors of the rows, and the squares that their scores add."""
+        """Coarse vectors z of the rows, and the terms that scores add to -2 z.z': squared norms."""
         if self.axes is None:
             Z = np.asarray((rows - self.center) * self.scale, dtype=np.float32)
             squares = np.einsum("ij,ij->i", Z, Z)
@@ -56,18 +60,18 @@ class CoarseSpace:
                 squares = (squared_norms(rows) * self.scale**2).astype(np.float32)
             else:
                 Z, squares = project(rows, self.center, self.scale, self.axes, self.width)
-            rest = np.sqrt(SLANT * np.maximum(squares - np.einsum("ij,ij->i", Z, Z), 0))
+            rest = np.sqrt(RESIDUAL_COSINE * np.maximum(squares - np.einsum("ij,ij->i", Z, Z), 0))
             Z = np.concatenate([Z, rest[:, None]], axis=1, dtype=np.float32)
-        if self.cosine:  # 1 - x.y whether or not y is zero
+        if self.cosine:  # the distance 1 - x.y also holds if y is zero
             squares = np.ones_like(squares)
         return Z, squares
 
 
 def coarse_spaces(points: Any, cosine: bool, random: np.random.Generator) -> Iterator[CoarseSpace]:
-    """Coarse spaces worth trying, the smallest first."""
+    """Coarse spaces to try, in ascending order of their width."""
     n, d = points.shape
     sparse = is_sparse(points)
-    some = points[np.sort(random.choice(n, min(n, AXES_FROM), replace=False))]
+    some = points[np.sort(random.choice(n, min(n, AXES_SAMPLE_ROWS), replace=False))]
     center = np.zeros(d, dtype=points.dtype)
     if not cosine and not sparse:
         center = some.mean(axis=0, dtype=np.float64).astype(points.dtype)
@@ -82,7 +86,11 @@ def coarse_spaces(points: Any, cosine: bool, random: np.random.Generator) -> Ite
     tried = 0
     for most in (WIDTHS[-1], 2 * WIDTHS[-1]):
         axes, energies = leading_axes(some, most, random)
-        enough = [w for w in WIDTHS if np.cumsum(energies)[: len(axes)][w - 1 : w] >= KEPT * total]
+        enough = [
+            w
+            for w in WIDTHS
+            if np.cumsum(energies)[: len(axes)][w - 1 : w] >= VARIANCE_SHARE * total
+        ]
         for width in sorted({*enough[:1], len(axes)}):
             if width > tried:
                 chosen = axes[:width]
@@ -92,15 +100,15 @@ def coarse_spaces(points: Any, cosine: bool, random: np.random.Generator) -> Ite
 
 
 def leading_axes(A: Any, count: int, random: np.random.Generator) -> tuple[Array, Array]:
-    """About the leading right singular vectors of A, one a row, and the squared singular values."""
+    """Approximate leading right singular vectors of A, as rows, and squared singular values."""
     count = min(count, *A.shape)
-    wide = min(count + OVERSAMPLED, *A.shape)
+    wide = min(count + OVERSAMPLING, *A.shape)
     multiply = spmm if is_sparse(A) else matmul
-    turned = A.T.tocsr() if is_sparse(A) else np.ascontiguousarray(A.T)
+    transposed = A.T.tocsr() if is_sparse(A) else np.ascontiguousarray(A.T)
     Q = random.standard_normal((A.shape[1], wide)).astype(A.dtype)
     with blas_on_one_thread():
         for _ in range(3):
-            Q = np.linalg.qr(multiply(turned, multiply(A, Q)))[0]
+            Q = np.linalg.qr(multiply(transposed, multiply(A, Q)))[0]
         B = multiply(A, Q)
         squares, vectors = np.linalg.eigh((B.T @ B).astype(np.float64))
         axes = Q @ vectors[:, : -count - 1 : -1].astype(A.dtype)
@@ -109,15 +117,16 @@ def leading_axes(A: Any, count: int, random: np.random.Generator) -> tuple[Array
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Coarse vectors in cells: the place of each, and what the searches need."""
+    """Coarse vectors divided into cells. The place of a row is its position in `order`."""
 
-    order: Array  # rows, cell by cell
-    starts: Array
-    centers: tuple[Array, Array, Array, Array]
-    members: tuple[Array, Array, Array, Array]
+    order: Array  # row numbers, cell by cell
+    starts: Array  # first place of each cell, and the number of rows
+    centers: Panels
+    members: Panels
 
     @property
     def count(self) -> int:
+        """The number of cells."""
         return len(self.starts) - 1
 
     def nearest(self, Z: Array, p: int) -> Array:
@@ -133,44 +142,49 @@ class Cells:
         *,
         ordered: bool = False,
     ) -> Array:
-        """Places of m candidates for each vector, from the given cells."""
+        """Places of the m best candidates for each vector, from the cells `probes`.
+
+        `selves` are the vectors' own places, which are left out; -1 if they have none.
+        """
         return search_cells(self.members, Z, selves, probes, m, ordered=ordered)[0]
 
 
 def build_cells(Z: Array, squares: Array, count: int, random: np.random.Generator) -> Cells:
-    """Cut the vectors into about `count` cells by k-means on a sample."""
+    """Divide the vectors into about `count` cells by k-means on a sample of them."""
     n = len(Z)
-    sample = np.sort(random.choice(n, min(n, count * ROWS_PER_CENTER), replace=False))
+    sample = np.sort(random.choice(n, min(n, count * SAMPLE_ROWS_PER_CELL), replace=False))
     points = np.ascontiguousarray(Z[sample])
     centers = points[np.sort(random.choice(len(points), count, replace=False))]
-    for _ in range(ROUNDS):
+    for _ in range(KMEANS_ROUNDS):
         owner = _nearest(_packed(centers), points, 1)[:, 0]
         centers = _means(points, owner, centers)
     owner = _nearest(_packed(centers), Z, 1)[:, 0]
-    owner = _cut_large(Z, owner, LARGEST * -(-n // count))
+    owner = _divide_large(Z, owner, LARGEST_CELL * -(-n // count))
     order = np.argsort(owner, kind="stable").astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(np.bincount(owner))]).astype(np.int64)
-    starts = np.unique(starts)  # no empty cells
+    starts = np.unique(starts)  # removes empty cells
     means = np.add.reduceat(Z[order], starts[:-1], axis=0) / np.diff(starts)[:, None]
     members = fill_panels(Z, squares, order, starts)
     return Cells(order, starts, _packed(means.astype(np.float32)), members)
 
 
-def _packed(centers: Array) -> tuple[Array, Array, Array, Array]:
+def _packed(centers: Array) -> Panels:
+    """The centres as panels of a single cell."""
     count = len(centers)
-    everyone = np.arange(count, dtype=np.int32)
+    in_order = np.arange(count, dtype=np.int32)
     squares = np.einsum("ij,ij->i", centers, centers)
-    return fill_panels(centers, squares, everyone, np.array([0, count]))
+    return fill_panels(centers, squares, in_order, np.array([0, count]))
 
 
-def _nearest(centers: tuple[Array, Array, Array, Array], Z: Array, p: int) -> Array:
-    nobody = np.full(len(Z), -1, dtype=np.int32)
-    whole = np.zeros((len(Z), 1), dtype=np.int32)
-    return search_cells(centers, Z, nobody, whole, p, ordered=True)[0]
+def _nearest(centers: Panels, Z: Array, p: int) -> Array:
+    """The p centres nearest to each vector, nearest first."""
+    no_place = np.full(len(Z), -1, dtype=np.int32)
+    first_cell = np.zeros((len(Z), 1), dtype=np.int32)
+    return search_cells(centers, Z, no_place, first_cell, p, ordered=True)[0]
 
 
 def _means(points: Array, owner: Array, centers: Array) -> Array:
-    """The mean of each cell's points; a cell without any keeps its centre."""
+    """The mean of each cell's points; an empty cell keeps its centre."""
     order = np.argsort(owner, kind="stable")
     held, first, sizes = np.unique(owner[order], return_index=True, return_counts=True)
     means = centers.copy()
@@ -178,8 +192,8 @@ def _means(points: Array, owner: Array, centers: Array) -> Array:
     return means
 
 
-def _cut_large(Z: Array, owner: Array, largest: int) -> Array:
-    """Cells above the largest size cut across their widest axis, duplicates anyhow."""
+def _divide_large(Z: Array, owner: Array, largest: int) -> Array:
+    """Divide cells above the largest size along their axis of largest variance."""
     owner = owner.astype(np.int64)
     following = int(owner.max()) + 1
     for cell in np.flatnonzero(np.bincount(owner) > largest):

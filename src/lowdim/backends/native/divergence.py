@@ -1,4 +1,4 @@
-"""Divergences between the probabilities of all neighbours, in the data and on the map."""
+"""Divergences between neighbour probabilities of all pairs, in the data and in the embedding."""
 
 from __future__ import annotations
 
@@ -12,19 +12,13 @@ from lowdim.runtime.context import current
 def divergence_gradient(
     costs: Array, precisions: Array, trade_off: float, Y: Array
 ) -> tuple[float, float, Array]:
-    """sum_i KL(p_i || q_i), sum_i KL(q_i || p_i), and the gradient of their weighted sum.
-
-    The weights are trade_off and 1 - trade_off.
-
-    Row i of `costs` (n, n - 1) holds -log p of all other objects, q is the mean over the scales of
-    softmax(-precision |y_i - y_j|^2), and `precisions` (n, scales) ascend. Coordinates are float64.
-    """
+    """sum_i KL(p_i || q_i), sum_i KL(q_i || p_i), and the gradient of their weighted sum."""
     gradient = np.empty(Y.shape)
     transposed = np.ascontiguousarray(Y.T)
-    missed, wrong = _native.divergence_gradient(
+    forward, backward = _native.divergence_gradient(
         costs, precisions, trade_off, transposed, gradient, current().threads
     )
-    return float(missed), float(wrong), gradient
+    return float(forward), float(backward), gradient
 
 
 def place_by_divergence(
@@ -36,8 +30,7 @@ def place_by_divergence(
     max_iter: int,
     tol: float,
 ) -> Array:
-    """Points whose own row has the least divergence from a map that stands still, each on its own,
-    from the best of its starts (new, starts, dim)."""
+    """New points of least divergence from a fixed embedding, from the best of their starts."""
     Y = np.empty((len(costs), embedding.shape[1]))
     fixed = np.ascontiguousarray(embedding.T)
     _native.place_by_divergence(

@@ -1,4 +1,4 @@
-"""The forces of a descent: attraction along edges, repulsion between points, and a step."""
+"""Kernels of gradient descent on forces: attraction, repulsion, grids, and a descent step."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 
-ONE_THREAD_UP_TO = 500_000  # edges that one thread handles before another has started
+ONE_THREAD_UP_TO = 500_000  # edges; below this, starting threads takes longer than it saves
 
 
 class Attraction:
-    """The attraction along the edges of a CSR matrix P, which is checked once."""
+    """The attraction along the edges of a CSR matrix P, which is checked and copied once."""
 
     def __init__(self, P: Any, similarity: Similarity) -> None:
         kind = _native.Edges32 if P.dtype == np.float32 else _native.Edges64
@@ -24,7 +24,7 @@ class Attraction:
         self.edges = kind(*csr_indices(P), np.ascontiguousarray(P.data))
 
     def __call__(self, Y: Array, *, loss: bool) -> tuple[float, Array]:
-        """sum_ij p_ij log w_ij (0 unless `loss`), and the force sum_j p_ij u_ij (y_i - y_j)."""
+        """sum_ij p_ij log w_ij (0 unless `loss`) and the forces sum_j p_ij u_ij (y_i - y_j)."""
         force = np.empty_like(Y)
         threads = current().threads if self.n_edges > ONE_THREAD_UP_TO else 1
         kind = self.similarity
@@ -32,19 +32,19 @@ class Attraction:
         return float(logs), force
 
     def renumber(self, order: Array) -> None:
-        """Call vertex order[i] by the number i."""
+        """Reorder the vertices: vertex i is from now on the former vertex order[i]."""
         self.edges.renumber(order, current().threads)
 
 
 def bounds(Y: Array) -> tuple[Array, Array]:
-    """The least and the largest entry of each of a few columns."""
+    """The smallest and the largest entry of each column of Y."""
     low, high = np.empty(Y.shape[1]), np.empty(Y.shape[1])
     _native.bounds(Y, low, high)
     return low, high
 
 
 def curve_order(Y: Array) -> Array:
-    """Points in the order of a curve that fills the map: those near in it are near each other."""
+    """The indices of the points in the order of a space-filling curve."""
     return np.asarray(_native.curve_order(Y))
 
 
@@ -55,7 +55,7 @@ def all_pairs_repulsion(
     similarity: str,
     dof: float,
 ) -> tuple[Array, Array]:
-    """sum_j m_j w_ij u_ij (y_i - x_j) and sum_j m_j w_ij over all others x, itself included."""
+    """sum_j m_j w_ij u_ij (y_i - x_j) and sum_j m_j w_ij over all points x_j in `others`."""
     force, z = np.empty_like(Y), np.empty(len(Y), Y.dtype)
     own = np.empty(0, Y.dtype) if mass is None else mass
     transposed = np.ascontiguousarray(others.T)
@@ -66,7 +66,7 @@ def all_pairs_repulsion(
 def tree_repulsion(
     Y: Array, mass: Array | None, similarity: str, dof: float, angle: float
 ) -> tuple[Array, Array]:
-    """As `all_pairs_repulsion` among the points Y, itself excluded, far cells acting as wholes."""
+    """The same sums over j != i among the points Y, approximated by a Barnes-Hut tree."""
     force, z = np.empty_like(Y), np.empty(len(Y), Y.dtype)
     own = np.empty(0, Y.dtype) if mass is None else mass
     _native.tree_repulsion(Y, own, similarity, dof, angle, force, z, current().threads)
@@ -81,27 +81,27 @@ def spread(
     columns: int,
     field: Array,
 ) -> None:
-    """Points to the nodes of a grid, by splines: the field is overwritten."""
+    """Spread the charges of points to the nodes of a grid by splines; overwrites `field`."""
     own = np.empty(0, Y.dtype) if charge is None else charge
     _native.spread(Y, own, origin, step, columns, field, current().threads)
 
 
 def gather(field: Array, origin: Array, step: float, columns: int, Y: Array) -> tuple[Array, Array]:
-    """The values of a spline field at points, and the gradients there."""
+    """The values of a spline field at the points Y, and its gradients there."""
     value, gradient = np.empty(len(Y), Y.dtype), np.empty_like(Y)
     _native.gather(field, origin, step, columns, Y, value, gradient, current().threads)
     return value, gradient
 
 
 class Convolution:
-    """Convolution of fields with one even kernel, given by its real transform (`rfft2`)."""
+    """Convolution of fields with an even kernel, given by its real Fourier transform (`rfft2`)."""
 
     def __init__(self, transform: Array, columns: int) -> None:
         kind = _native.Convolution32 if transform.dtype == np.float32 else _native.Convolution64
         self.convolution = kind(np.ascontiguousarray(transform), columns)
 
     def apply(self, field: Array) -> None:
-        """Convolve a field of at most half of the padded lengths, in place."""
+        """Convolve a field, in place; its sides are at most half of the padded lengths."""
         self.convolution.apply(field, current().threads)
 
 
@@ -116,7 +116,7 @@ def momentum_step(
     least_gain: float,
     longest: float,
 ) -> float:
-    """One step of descent, in place of Y, velocity and gains; returns the gradient's norm."""
+    """A step of gradient descent; updates Y, velocity and gains; returns the gradient's norm."""
     square = _native.momentum_step(
         gradient, Y, velocity, gains, rate, momentum, least_gain, longest, current().threads
     )

@@ -1,4 +1,4 @@
-"""Neighbour graphs: symmetry, shortest paths, breadth-first levels."""
+"""Operations on CSR graphs: symmetry, shortest paths, breadth-first levels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def symmetrize(graph: Any, how: str) -> Any:
 
 
 def fuzzy_union(graph: Any, mix: float) -> Any:
-    """A fuzzy CSR graph combined with its transpose: `mix` of the union, the rest intersection."""
+    """mix (a + b - a b) + (1 - mix) a b of a CSR graph and its transpose."""
     parts = _native.fuzzy_union(*csr_indices(graph), graph.data, mix, current().threads)
     return csr_matrix(parts, graph.shape)
 
@@ -33,11 +33,11 @@ def shortest_paths(graph: Any, sources: Array) -> Array:
 
 
 def floyd_warshall(lengths: Array) -> None:
-    """All shortest paths of a dense matrix of arc lengths, in place."""
+    """Replace a dense matrix of arc lengths by the lengths of the shortest paths."""
     _native.floyd_warshall(lengths, current().threads)
 
 
 def level_structure(graph: Any) -> tuple[int, int]:
-    """Number of breadth-first levels from a peripheral node, and the width of the widest."""
+    """Number of breadth-first levels from a peripheral node, and size of the largest level."""
     depth, widest = _native.level_structure(*csr_indices(graph))
     return int(depth), int(widest)

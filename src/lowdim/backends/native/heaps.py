@@ -1,4 +1,4 @@
-"""The smallest entries of rows, collected tile by tile."""
+"""The k smallest entries of each row of a matrix that is computed tile by tile."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lowdim.backends.native.sparse import csr_indices
 from lowdim.checks import Array, is_sparse
 from lowdim.runtime.context import current
 
-NO_ID = np.iinfo(np.int32).max  # marks the free places of a heap
+NO_ID = np.iinfo(np.int32).max  # marks an empty slot of a heap
 
 
 class Heaps:
-    """The k smallest scores offered to each of n rows, with the columns they came from."""
+    """For each of n rows, the k smallest of the scores offered so far, and their columns."""
 
     def __init__(self, n: int, k: int, dtype: Any) -> None:
         self.values = np.full((n, k), np.inf, dtype=dtype)
@@ -37,15 +37,14 @@ class Heaps:
         ----------
         tile : array (a, b)
         first : (int or None, int)
-            Numbers of the objects of the tile's first row and first column. An object is not
-            offered to itself; None says that the rows are no objects of the columns' set.
+            Object numbers of the tile's first row and first column. An object is not offered to
+            itself. None: the objects of the rows are not among those of the columns.
         rows : slice or array of int, default=None
-            The heaps of the tile's rows, or of its columns if `columns`.
+            The heaps that get the scores; default: all.
         scale, offset : float and array, default=1 and zeros
-            The score is `scale * tile + offset`, with an offset for each column (for each row
-            if `columns`).
+            One offset for each column of the tile (for each row if `columns`).
         columns : bool, default=False
-            Offer to the heaps of the tile's columns.
+            Offer each column of the tile to a heap, in place of each row.
         """
         own = slice(None) if rows is None else rows
         first_row = -1 - len(tile) if first[0] is None else first[0]
@@ -54,7 +53,7 @@ class Heaps:
         kernel = _native.offer_to_columns if columns else _native.offer_to_rows
         values, ids = self.values[own], self.ids[own]
         kernel(tile, offset, first_row, first[1], scale, values, ids, 1)
-        if isinstance(own, np.ndarray):  # these were copies
+        if isinstance(own, np.ndarray):  # indexing by an array has made copies
             self.values[own], self.ids[own] = values, ids
 
     def clear(self, rows: Array) -> None:
@@ -62,7 +61,7 @@ class Heaps:
         self.values[rows], self.ids[rows] = np.inf, NO_ID
 
     def incomplete(self) -> Array:
-        """The rows that were offered fewer than k scores."""
+        """The rows with fewer than k scores."""
         return np.flatnonzero((self.ids == NO_ID).any(axis=1))
 
     def sorted(self) -> tuple[Array, Array]:
@@ -74,7 +73,7 @@ class Heaps:
         )
 
     def candidates(self) -> Array:
-        """The columns in no order, with -1 in free places."""
+        """The columns of each row, unordered, with -1 in empty slots."""
         self.ids[self.ids == NO_ID] = -1
         return self.ids
 
@@ -82,7 +81,7 @@ class Heaps:
 def smallest(values: Array, k: int, *, own: bool = False) -> tuple[Array, Array]:
     """Columns and values of each row's k smallest entries, ordered by (value, column).
 
-    With `own`, row i and column i are the same object, which is left out.
+    With `own`, entry i of row i is left out.
     """
     heaps = Heaps(values.shape[0], k, values.dtype)
     heaps.offer(np.ascontiguousarray(values), (0 if own else None, 0))
@@ -94,7 +93,7 @@ def rerank(
 ) -> tuple[Array, Array]:
     """The k nearest of each row's candidates by exact distance, ordered by (distance, index).
 
-    Rows are those of arrays or of CSR matrices; a candidate of -1 is skipped.
+    `queries` and `points` are both arrays or both CSR matrices. Candidates of -1 are skipped.
     """
     ids = np.empty((queries.shape[0], k), dtype=np.int32)
     distances = np.empty((queries.shape[0], k), dtype=queries.dtype)

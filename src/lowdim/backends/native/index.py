@@ -1,12 +1,13 @@
-"""Nearly all of the nearest neighbours, in time far below n^2, at a recall that was measured.
+"""Approximate nearest neighbours under the Euclidean and the cosine distance.
 
-An index cuts the rows into cells of a coarse space (see `cells`). A row is compared there with the
-rows of the few cells nearest to it, and the best of them are ranked by their true distances. How
-many cells and how many candidates that takes is read off a sample of rows whose true neighbours are
-known: the cheapest choice that finds the share asked for. Where no choice is cheaper than comparing
-everything, as for data without structure in many dimensions, there is no index.
+An index divides the rows into cells of a coarse space (see `cells`). A row is compared there with
+the rows of the cells nearest to it, and the best candidates are ranked by their true distances. The
+numbers of cells and of candidates are the cheapest that reach the wanted recall on a sample of rows
+whose true neighbours are known. If they cost more than the exact search, as for high-dimensional
+data without structure, there is no index.
 
-A row's answer depends on that row and the index alone, and the index on the data and the seed.
+The neighbours of a row depend on that row and the index alone, and the index on the data and the
+seed, so the number of threads does not matter.
 """
 
 from __future__ import annotations
@@ -20,56 +21,52 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends.native.cells import Cells, CoarseSpace, build_cells, coarse_spaces
 from lowdim.backends.native.heaps import rerank
-from lowdim.backends.native.products import (
-    canonical,
-    nearest_of_sample,
-    unit_rows,
-)
+from lowdim.backends.native.products import canonical, nearest_of_sample, unit_rows
 from lowdim.checks import Array, dense, distances_in_range, is_sparse
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks
 
 logger = logging.getLogger("lowdim")
 
-SAMPLE = 256  # rows whose true neighbours are found
-PER_CELL = 256  # rows of a cell, on average
-WORTH = 0.7  # an index must cost less than this share of the exact search
-BLOCK = 16384  # rows searched at once
+SAMPLE_ROWS = 256  # sample on which recall is measured
+ROWS_PER_CELL = 256  # on average
+LARGEST_COST = 0.7  # of a search by the index, as a share of the cost of the exact search
+BATCH_ROWS = 16384  # rows whose neighbours are searched at once, which bounds the memory
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How far to look: cells visited, candidates ranked, and the recall that it gave."""
+    """Parameters of a search: cells visited and candidates ranked for each row."""
 
     probes: int
     candidates: int
-    recall: float
-    cost: float  # nanoseconds a row on one core, roughly
+    recall: float  # on the sample
+    cost: float  # estimate in nanoseconds per row, on one core
 
 
 @dataclass(frozen=True, eq=False)
 class CellIndex:
-    """Rows with their coarse vectors in cells, and a plan for k neighbours."""
+    """Rows with their coarse vectors in cells; an `Index` of `lowdim.backends.protocol`."""
 
-    rows: Any  # of unit length for the cosine
+    rows: Any  # scaled to unit length for the cosine distance
     cosine: bool
     space: CoarseSpace
     cells: Cells
-    vectors: Array
+    vectors: Array  # coarse vectors of the rows
     plan: Plan
-    k: int
+    k: int  # largest number of neighbours of a search
 
     @property
     def recall(self) -> float:
-        """The share of true neighbours found, as measured on a sample of the rows."""
+        """The share of the true neighbours that is found, measured on a sample of the rows."""
         return self.plan.recall
 
     def neighbors(self) -> tuple[Array, Array]:
-        """Indices and distances of each row's k nearest other rows, nearly all of them."""
+        """Indices and distances of each row's k nearest other rows."""
         n = self.rows.shape[0]
         indices = np.empty((n, self.k), dtype=np.int32)
         distances = np.empty((n, self.k), dtype=self.rows.dtype)
-        for part in blocks(n, BLOCK):
+        for part in blocks(n, BATCH_ROWS):
             own = self.cells.order[part]
             places = np.arange(part.start, part.stop, dtype=np.int32)
             found = self._candidates(self.vectors[own], places, self.k)
@@ -78,17 +75,18 @@ class CellIndex:
         return indices, distances
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
-        """Indices and distances of the k rows nearest to each query; k up to that of the index."""
+        """Indices and distances of the k rows nearest to each query, for k <= self.k."""
         k = checks.integer(k, "k", 1, self.k, " (that of the index)")
         asked = self._like_rows(queries)
         Z, _ = self.space.vectors(asked)
-        nobody = np.full(len(Z), -1, dtype=np.int32)
-        found = self._candidates(Z, nobody, k)
+        no_place = np.full(len(Z), -1, dtype=np.int32)
+        found = self._candidates(Z, no_place, k)
         indices, distances = self._ranked(asked, found, k)
         distances_in_range(distances, asked)
         return indices, distances
 
     def _like_rows(self, queries: Any) -> Any:
+        """Queries in the form of the rows: dense or CSR, of the same dtype, normalised."""
         if is_sparse(self.rows):
             from scipy.sparse import csr_array
 
@@ -98,7 +96,10 @@ class CellIndex:
         return unit_rows(asked) if self.cosine else asked
 
     def _candidates(self, Z: Array, selves: Array, k: int) -> Array:
-        """Rows to be ranked for each vector, at least k of them; -1 fills up."""
+        """Row numbers of the candidates for each coarse vector, at least k; padded with -1.
+
+        `selves` are the vectors' own places, which are left out; -1 if they have none.
+        """
         Z = np.ascontiguousarray(Z)
         p, m = self.plan.probes, self.plan.candidates
         places = self.cells.search(Z, selves, self.cells.nearest(Z, p), m)
@@ -110,39 +111,37 @@ class CellIndex:
         return np.where(places >= 0, self.cells.order[places], np.int32(-1))
 
     def _ranked(self, queries: Any, candidates: Array, k: int) -> tuple[Array, Array]:
+        """The k nearest candidates of each query by their true distances."""
         return rerank(queries, self.rows, candidates, k, self.cosine)
 
 
 def build_index(
     rows: Any, k: int, cosine: bool, recall: float, random: np.random.Generator
 ) -> CellIndex | None:
-    """An index that finds at least the share `recall` of the k nearest neighbours of a sample.
-
-    Returns None where no such index is cheaper than comparing all rows.
-    """
+    """An index of at least this recall, or None if the exact search is cheaper."""
     n = rows.shape[0]
-    sample = np.sort(random.choice(n, SAMPLE, replace=False))
+    sample = np.sort(random.choice(n, SAMPLE_ROWS, replace=False))
     points = unit_rows(rows) if cosine else canonical(rows)
     farthest = nearest_of_sample(points, sample, k, cosine)[1][:, -1]
-    limit = WORTH * _exact_cost(points)
+    limit = LARGEST_COST * _exact_cost(points)
     for space in coarse_spaces(points, cosine, random):
         Z, squares = space.vectors(points)
         if not np.isfinite(squares).all():
-            return None  # it overflows: the exact search says so better
-        count = max(16, min(n // PER_CELL, 4 * int(np.sqrt(n))))
+            return None  # overflow, which the exact search reports
+        count = max(16, min(n // ROWS_PER_CELL, 4 * int(np.sqrt(n))))
         cells = build_cells(Z, squares, count, random)
         unplanned = CellIndex(points, cosine, space, cells, Z, Plan(0, 0, 0, 0), k)
         plan = _plan(unplanned, sample, farthest, recall, limit)
         if plan is not None:
             logger.info(
-                "Neighbours from %d cells in %d dimensions: %d cells and %d candidates a row, "
-                "recall %.3f on %d rows",
+                "Approximate neighbours from %d cells in %d dimensions: %d cells and %d candidates "
+                "per row, recall %.3f on a sample of %d rows",
                 cells.count,
                 Z.shape[1],
                 plan.probes,
                 plan.candidates,
                 plan.recall,
-                SAMPLE,
+                SAMPLE_ROWS,
             )
             return CellIndex(points, cosine, space, cells, Z, plan, k)
     return None
@@ -155,10 +154,11 @@ def _plan(
     wanted: float,
     limit: float,
 ) -> Plan | None:
-    """The cheapest plan that finds the wanted share on the sample, below a cost; or None.
+    """The cheapest plan of the wanted recall whose cost is below a limit, or None.
 
-    One search of every cell tells all: which candidates come up in which order, and in the how
-    manieth cell each of them lies.
+    One search through all cells is enough to evaluate every plan: it gives the order in which the
+    candidates of each sampled row are found, and the rank of the cell of each candidate among the
+    cells nearest to that row. `farthest` is the distance of each sampled row to its k-th neighbour.
     """
     n, k, cells = index.rows.shape[0], index.k, index.cells
     Z = np.ascontiguousarray(index.vectors[sample])
@@ -170,7 +170,9 @@ def _plan(
     candidates = cells.order[places]
     ranked, distances = index._ranked(index.rows[sample], candidates, most)
     row = np.arange(len(sample))[:, None]
-    near = (row * n + ranked)[distances <= farthest[:, None]]  # ties are as good
+    near = (row * n + ranked)[
+        distances <= farthest[:, None]
+    ]  # a neighbour at the same distance counts as found
     good = np.isin(row * n + candidates, near)
     rank = np.empty_like(probes)
     np.put_along_axis(rank, probes, np.arange(cells.count, dtype=rank.dtype)[None, :], axis=1)
@@ -195,7 +197,7 @@ def _plan(
 
 
 def _grid(count: int) -> list[int]:
-    """Numbers of cells to consider, each about an eighth more than the one before."""
+    """Numbers of cells to consider, growing by about an eighth each."""
     grid = [1]
     while grid[-1] < count:
         grid.append(min(count, grid[-1] + max(1, grid[-1] // 8)))
@@ -203,7 +205,11 @@ def _grid(count: int) -> list[int]:
 
 
 def _cost(index: CellIndex, compared: float, m: int) -> float:
-    """Nanoseconds a row: comparing in the coarse space, the cells' centres, and ranking."""
+    """Estimated nanoseconds per row of a search by the index, on one core.
+
+    Comparisons with `compared` coarse vectors and all centres, and the ranking of m candidates.
+    The constants were measured.
+    """
     step = index.vectors.shape[1] / 65 + 3
     sparse = is_sparse(index.rows)
     ranking = 2 * index.rows.nnz / len(index.vectors) if sparse else index.rows.shape[1] / 4
@@ -211,11 +217,11 @@ def _cost(index: CellIndex, compared: float, m: int) -> float:
 
 
 def _exact_cost(rows: Any) -> float:
-    """Nanoseconds a row of the exact search on one core, roughly."""
+    """Estimated nanoseconds per row of the exact search, on one core."""
     n, d = rows.shape
     return float(n * (rows.nnz / n * 2 if is_sparse(rows) else d / 130 + 0.5))
 
 
 def exact_search_seconds(rows: Any) -> float:
-    """How long the exact search for the neighbours of all rows will take, roughly."""
+    """Estimated seconds of the exact search for the neighbours of all rows."""
     return int(rows.shape[0]) * _exact_cost(rows) / 1e9 / current().threads

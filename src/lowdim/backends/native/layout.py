@@ -1,4 +1,4 @@
-"""Epochs of a layout: each vertex is pulled along its arcs and pushed away by others."""
+"""Epochs of a cross-entropy layout: attraction along arcs, repulsion by random points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lowdim.runtime.context import current
 
 
 class LayoutArcs(NamedTuple):
-    """The arcs of a graph in the order in which a layout works on them."""
+    """The arcs of a graph in groups of vertices, as the vectorized kernel reads them."""
 
     members: Array
     starts: Array
@@ -22,10 +22,9 @@ class LayoutArcs(NamedTuple):
 
 
 def layout_arcs(graph: Any, rank: Array | None = None) -> LayoutArcs:
-    """The arcs of a CSR graph, for `layout_epochs`.
+    """The arcs of a CSR graph in the form that `layout_epochs` takes.
 
-    With `rank`, vertices and targets are numbered by it. Without, the rows of the graph are
-    vertices and its columns are fixed points.
+    Vertex i becomes vertex rank[i]. Without `rank`, rows are vertices and columns are fixed points.
     """
     n_targets = -1 if rank is not None else graph.shape[1]
     order = np.arange(graph.shape[0], dtype=np.int32) if rank is None else rank
@@ -48,24 +47,19 @@ def layout_epochs(
     density: tuple[Array, Array] | None = None,
     loss: bool = False,
 ) -> float:
-    """Epochs [first, last) of a layout that ends at the third number; Y, velocity in place.
-
-    `fixed` are the targets of the arcs, if they are not the vertices themselves; `draws` of them
-    repel a vertex in an epoch, or all if 0. The cross-entropy before the last epoch is returned
-    if asked for.
-    """
-    none = np.empty((0, Y.shape[1]), Y.dtype)
+    """Run epochs of a layout; updates Y and velocity; returns the cross-entropy if `loss`."""
+    empty = np.empty((0, Y.shape[1]), Y.dtype)
     found = _native.layout_epochs(
         *arcs,
         Y,
         velocity,
-        none if fixed is None else fixed,
+        empty if fixed is None else fixed,
         curve,
         (rate, momentum, repulsion),
         draws,
         epochs,
         seed,
-        *(density or (none[:, 0], none[:, 0])),
+        *(density or (empty[:, 0], empty[:, 0])),
         loss,
         current().threads,
     )
@@ -73,7 +67,7 @@ def layout_epochs(
 
 
 def layout_radii(arcs: LayoutArcs, Y: Array, curve: tuple[float, float]) -> tuple[Array, Array]:
-    """Each vertex's sum of nearness to its targets, and of nearness times squared distance."""
+    """For each vertex, the sums of w and of w d^2 over its arcs, w = 1 / (1 + a d^2b)."""
     mass, spread = np.empty((2, len(Y)), dtype=Y.dtype)
     _native.layout_radii(*arcs, Y, *curve, mass, spread, current().threads)
     return mass, spread

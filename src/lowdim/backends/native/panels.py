@@ -1,4 +1,4 @@
-"""Points stored cell by cell, for searches among the points of a few cells."""
+"""Points stored cell by cell in panels, for vectorized searches in a few cells."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from lowdim import _native
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 
-PANEL = int(_native.PANEL_POINTS)  # points side by side in a panel
+PANEL = int(_native.PANEL_POINTS)  # number of points whose coordinates a panel interleaves
 
 
 def fill_panels(
     points: Array, norms: Array, order: Array, starts: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Points stored cell by cell in panels, for `search_cells`; float32.
+    """Store points cell by cell in panels, in float32, for `search_cells`.
 
-    The point at place i is row order[i]; cell c holds the places [starts[c], starts[c + 1]).
+    The point at place i is row order[i]; cell c holds the places starts[c] <= i < starts[c + 1].
+    Returns starts, the first panel of each cell, the panels, and the squared norms in panels.
     """
     first = np.concatenate([[0], np.cumsum(-(-np.diff(starts) // PANEL))]).astype(np.int64)
     panels = np.empty((first[-1], points.shape[1], PANEL), dtype=np.float32)
@@ -34,10 +35,25 @@ def search_cells(
     *,
     ordered: bool = False,
 ) -> tuple[Array, Array]:
-    """Places and scores |y|^2 - 2 x.y of the m best points in the cells that each query asks for.
+    """The m points of least score |y|^2 - 2 x.y for each query x, from some cells.
 
-    The nearest cell comes first in a row of `probes`, which -1 fills up, as it does the places.
-    selves[q] is the place of query q itself, or -1. A query's answer depends on it alone.
+    Parameters
+    ----------
+    cells : tuple
+        From `fill_panels`.
+    queries : array of shape (n, dim)
+    selves : array of shape (n,)
+        Place of each query, which is left out; -1 if it has none.
+    probes : array of shape (n, p)
+        Cells to search for each query, nearest first; padded with -1.
+    m : int
+    ordered : bool
+        Whether to sort the points by their score.
+
+    Returns
+    -------
+    places, scores : arrays of shape (n, m)
+        Padded with place -1. They do not depend on the other queries.
     """
     values = np.empty((len(queries), m), dtype=np.float32)
     places = np.empty((len(queries), m), dtype=np.int32)
@@ -50,7 +66,7 @@ def search_cells(
 def project(X: Array, center: Array, scale: float, axes: Array, width: int) -> tuple[Array, Array]:
     """scale (X - center) axes' in float32, and the squared norms of scale (X - center).
 
-    The axes come in panels (see `axis_panels`); each row is computed on its own.
+    `axes` are panels (see `axis_panels`). Each row is computed independently.
     """
     out = np.empty((len(X), width), dtype=np.float32)
     squares = np.empty(len(X), dtype=np.float32)
@@ -59,7 +75,7 @@ def project(X: Array, center: Array, scale: float, axes: Array, width: int) -> t
 
 
 def axis_panels(axes: Array) -> Array:
-    """Axes, one a row, in the panels that `project` takes."""
+    """Axes (rows) in the panels that `project` takes."""
     count, d = axes.shape
     padded = np.zeros((-(-count // PANEL) * PANEL, d), dtype=np.float32)
     padded[:count] = axes

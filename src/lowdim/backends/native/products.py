@@ -1,8 +1,8 @@
-"""Exact Euclidean and cosine neighbours from inner products.
+"""Exact nearest neighbours under the Euclidean and the cosine distance, from inner products.
 
-BLAS multiplies blocks of rows, each symmetric pair of blocks once; the k best of every row and
-column are picked from a tile while it is in cache, and the winners' distances are computed anew
-from the vectors, because the tiles lose digits to cancellation.
+BLAS multiplies blocks of rows, each symmetric pair of blocks once. The best candidates of every row
+and column are selected from a tile while it is in cache. Their distances are then computed again
+from the vectors, because distances from inner products lose digits to cancellation.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from lowdim.checks import Array, distances_in_range, is_sparse
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
-TILE = 2048  # objects on a side of a tile of inner products
-SPARE = 8  # candidates beyond k, so that rounding in the tiles cannot lose a neighbour
+TILE_ROWS = 2048  # rows and columns of a tile of inner products: 16 MB in float32
+EXTRA_CANDIDATES = 8  # beyond k, so that rounding in the tiles does not lose neighbours
+QUERY_ROWS = 512  # queries compared with all points at once
 
 
 def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
     """Indices and distances of each row's k nearest other rows."""
     n = X.shape[0]
     shifted, norms = _prepared(X, cosine)
-    heaps = Heaps(n, min(n - 1, k + SPARE), shifted.dtype)
-    tiles = blocks(n, TILE)
+    heaps = Heaps(n, min(n - 1, k + EXTRA_CANDIDATES), shifted.dtype)
+    tiles = blocks(n, TILE_ROWS)
     locks = {rows.start: threading.Lock() for rows in tiles}
     local = threading.local()
 
@@ -56,10 +57,10 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
 
 
 def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, Array]:
-    """Indices and distances of the k points nearest to each query; dense vectors."""
+    """Indices and distances of the k points nearest to each query, for dense vectors."""
     dtype = points.dtype
     points, queries = _common(points, queries)
-    n, m = points.shape[0], min(points.shape[0], k + SPARE)
+    n, m = points.shape[0], min(points.shape[0], k + EXTRA_CANDIDATES)
     shifted, norms = _prepared(points, cosine)
     asked = unit_rows(queries) if cosine else queries - _center(points)
     exact = (asked, shifted) if cosine else (queries, points)
@@ -68,7 +69,7 @@ def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, 
 
     def search(rows: slice) -> None:
         heaps = Heaps(rows.stop - rows.start, m, points.dtype)
-        for part in blocks(n, TILE):
+        for part in blocks(n, TILE_ROWS):
             with np.errstate(over="ignore", invalid="ignore"):  # distances_in_range reports it
                 tile = asked[rows] @ shifted[part].T
             heaps.offer(tile, (None, part.start), scale=-2.0, offset=norms[part])
@@ -81,18 +82,18 @@ def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, 
             _search_again(queries[rows], points, found_i, found_d, doubt, own=False)
         out_i[rows], out_d[rows] = found_i, found_d
 
-    run(search, blocks(queries.shape[0], 512))
+    run(search, blocks(queries.shape[0], QUERY_ROWS))
     return out_i, out_d
 
 
 def nearest_of_sample(X: Any, sample: Array, k: int, cosine: bool) -> tuple[Array, Array]:
-    """Indices and distances of the k nearest others of some rows; of unit length if cosine.
+    """Indices and distances of the k nearest other rows of some rows, in one pass without a copy.
 
-    One pass over X, without a copy of it.
+    For the cosine distance the rows of X must have unit length.
     """
     center = 0 if cosine or is_sparse(X) else _center(X[sample])
     asked = X[sample] - center if np.ndim(center) else X[sample]
-    m = min(X.shape[0], k + 1 + SPARE)
+    m = min(X.shape[0], k + 1 + EXTRA_CANDIDATES)
     sixteenths = blocks(X.shape[0], -(-X.shape[0] // 16))
     candidates = np.empty((len(sixteenths), len(sample), m), dtype=np.int32)
 
@@ -100,7 +101,7 @@ def nearest_of_sample(X: Any, sample: Array, k: int, cosine: bool) -> tuple[Arra
         heaps = Heaps(len(sample), m, X.dtype)
         local = threading.local()
         begin, end = sixteenths[number].start, sixteenths[number].stop
-        for part in blocks(end - begin, TILE):
+        for part in blocks(end - begin, TILE_ROWS):
             some = X[begin + part.start : begin + part.stop]
             some = some - center if np.ndim(center) else some
             norms = np.zeros(some.shape[0], X.dtype) if cosine else squared_norms(some)
@@ -115,14 +116,14 @@ def nearest_of_sample(X: Any, sample: Array, k: int, cosine: bool) -> tuple[Arra
 
 
 def squared_norms(X: Any) -> Array:
-    """The squared length of each row."""
+    """The squared norm of each row."""
     if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(X.dtype)
     return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Array, Array]:
-    """Row, column and distance of every pair with |query - point| at most the point's reach."""
+    """Query, point and distance of every pair with |query - point| <= reach[point]."""
     center = _center(points)
     shifted, norms = _prepared(points, cosine=False)
 
@@ -131,7 +132,8 @@ def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Ar
         sizes = np.einsum("ij,ij->i", asked, asked)
         squares = asked @ shifted.T
         squares *= -2
-        squares += norms  # |p|^2 - 2 pq, to be compared with reach^2 - |q|^2, rounding allowed for
+        squares += norms
+        # |p|^2 - 2 pq <= reach^2 - |q|^2, with slack for rounding; then the exact distance decides.
         slack = 64 * np.finfo(points.dtype).eps * (sizes[:, None] + norms.max(initial=0))
         rows, columns = np.nonzero(squares <= np.square(reach) - sizes[:, None] + slack)
         exact = np.linalg.norm(queries[part][rows] - points[columns], axis=1)
@@ -144,11 +146,12 @@ def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Ar
 
 
 def _in_doubt(farthest: Array, worst: Array, norms: Array, d: int) -> Array:
-    """Rows whose tiles may have lost a neighbour to rounding.
+    """Rows that may have lost a neighbour to rounding in the tiles.
 
-    Who is no candidate scores at least `worst`, up to the rounding of the tile. That grows with
-    the squared norms, so points near each other and far from the mean suffer most; where it is
-    no larger than a few roundings of the distance itself, ties do not count.
+    A point that is not a candidate has a score of at least `worst`, up to rounding in the tile,
+    which grows with the squared norms. A row is safe if its k-th distance (`farthest`) is below
+    that score by more than the rounding; differences of a few units in the last place of the
+    distance itself count as ties.
     """
     unit = np.sqrt(d) * np.finfo(farthest.dtype).eps
     farthest, worst, norms = (a.astype(np.float64) for a in (farthest, worst, norms))
@@ -166,7 +169,7 @@ def _search_again(
     *,
     own: bool,
 ) -> None:
-    """Compare the rows in doubt with every point (themselves excluded, if they are points)."""
+    """Compare the rows `doubt` with every point; with `own`, row i is point i and is left out."""
 
     def search(part: slice) -> None:
         rows = doubt[part]
@@ -181,21 +184,22 @@ def _search_again(
 
 
 def _product(A: Any, B: Any, local: threading.local) -> Array:
+    """A B' in a buffer of the calling thread."""
     if is_sparse(A):
         return np.ascontiguousarray((A @ B.T).toarray())
     if not hasattr(local, "buffer"):
-        local.buffer = np.empty(TILE * TILE, dtype=A.dtype)
+        local.buffer = np.empty(TILE_ROWS**2, dtype=A.dtype)
     tile: Array = local.buffer[: len(A) * len(B)].reshape(len(A), len(B))
     with np.errstate(over="ignore", invalid="ignore"):  # distances_in_range reports it
         return np.matmul(A, B.T, out=tile)
 
 
 def _prepared(X: Any, cosine: bool) -> tuple[Any, Array]:
-    """Rows whose inner products rank the neighbours, and the offset of each column's score."""
+    """Vectors v and offsets c such that the scores c_j - 2 v_i.v_j rank the neighbours of row i."""
     if cosine:
         return unit_rows(X), np.zeros(X.shape[0], dtype=X.dtype)
     if is_sparse(X):
-        exact = X.astype(np.float64)  # it is not centred, and its product is no faster in float32
+        exact = X.astype(np.float64)  # not centred, and no faster in float32
         return exact, squared_norms(exact)
     memory.claim(X.nbytes, "A centred copy of X", "Use float32.")
     shifted = X - _center(X)
@@ -207,14 +211,14 @@ def _center(X: Array) -> Array:
 
 
 def unit_rows(X: Any) -> Any:
-    """Rows of length one; zero rows stay zero."""
+    """Rows scaled to unit length; zero rows stay zero."""
     from sklearn.preprocessing import normalize
 
     return normalize(X)
 
 
 def canonical(X: Any) -> Any:
-    """X, or a copy with summed duplicates where it is sparse and has any."""
+    """X; a copy with duplicate entries summed if it is a sparse matrix that has them."""
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -222,5 +226,6 @@ def canonical(X: Any) -> Any:
 
 
 def _common(points: Array, queries: Array) -> tuple[Array, Array]:
+    """Points and queries in a common dtype, C-contiguous."""
     dtype = np.result_type(points, queries)
     return np.ascontiguousarray(points, dtype), np.ascontiguousarray(queries, dtype)

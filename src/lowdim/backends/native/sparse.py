@@ -1,4 +1,4 @@
-"""CSR matrices in the types of the core."""
+"""Conversion between SciPy's CSR matrices and the arrays that the extension takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def csr_indices(A: Any) -> tuple[Array, Array]:
 
 
 def csr_matrix(parts: tuple[Array, Array, Array], shape: tuple[int, int]) -> Any:
-    """A SciPy CSR array with indices of 32 bits wherever they fit: scikit-learn takes no others."""
+    """A SciPy CSR array, with int32 indices if they fit, because scikit-learn requires them."""
     from scipy.sparse import csr_array
 
     indptr, indices, data = parts

@@ -1,4 +1,4 @@
-"""Stress of distances, its gradients, and the steps that lower it."""
+"""Stress functions, their gradients, isotonic regression, and steps of stochastic descent."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from lowdim.runtime.context import current
 
 
 def stress_gradient(dissimilarities: Array, X: Array) -> tuple[float, Array]:
-    """The raw stress at X and its gradient V X - B(X) X, in one pass over half of the matrix.
+    """The raw stress at X and g = V X - B(X) X, half of its gradient.
 
-    The Guttman transform of X is X - gradient / n.
+    One pass over half of the matrix. The Guttman transform of X is X - g / n.
     """
     gradient = np.empty_like(X)
     stress = _native.stress_gradient(dissimilarities, X, gradient, current().threads)
@@ -29,8 +29,8 @@ def sammon_gradient(
 ) -> tuple[float, Array]:
     """sum_{i<j} w_ij (delta_ij - d_ij)^2 and half of its gradient; coordinates in float64.
 
-    The weights are mass_i mass_j / max(delta_ij, epsilon); pairs up to `floor` are left out unless
-    epsilon > 0.
+    The weights are mass_i mass_j / max(delta_ij, epsilon). Pairs with delta_ij <= floor are left
+    out unless epsilon > 0.
     """
     gradient = np.empty(X.shape)
     stress = _native.sammon_gradient(
@@ -46,7 +46,7 @@ def sammon_gradient(
 
 
 def pair_distances(first: Array, second: Array, X: Array) -> Array:
-    """|x_i - x_j| of the listed pairs."""
+    """|x_i - x_j| for i = first[k], j = second[k]."""
     distances = np.empty(len(first), dtype=X.dtype)
     _native.pair_distances(first, second, X, distances, current().threads)
     return distances
@@ -60,7 +60,7 @@ def pair_gradient(
     weights: Array | None,
     X: Array,
 ) -> tuple[float, Array]:
-    """The weighted raw stress of listed pairs at given distances, and V X - B(X) X."""
+    """The weighted raw stress of listed pairs, whose distances are given, and V X - B(X) X."""
     gradient = np.empty_like(X)
     own = np.empty(0, X.dtype) if weights is None else weights
     stress = _native.pair_gradient(
@@ -72,7 +72,7 @@ def pair_gradient(
 def meet_in_tiles(
     order: Array, targets: Array, weights: Array | None, rate: float, X: Array
 ) -> float:
-    """Move the points X, in place, pair by pair in tiles of `order`; returns the stress met."""
+    """One round of stochastic stress descent, X in place; returns the stress before the steps."""
     own = np.empty((0, 0, 0), X.dtype) if weights is None else weights
     return float(_native.meet_in_tiles(order, targets, own, rate, X, current().threads))
 
@@ -83,11 +83,7 @@ def isotonic(
     ties: Array | None,
     primary: bool,
 ) -> Array:
-    """The non-decreasing sequence nearest to the values, in weighted least squares.
-
-    `ties` holds the starts of runs of tied items, and the number of items at the end; tied items
-    may part in the order of their values (primary) or stay equal.
-    """
+    """Weighted isotonic regression."""
     out = np.empty_like(values)
     own = np.empty(0, values.dtype) if weights is None else weights
     starts = np.empty(0, np.int64) if ties is None else ties
@@ -106,11 +102,7 @@ def curvilinear_sweep(
     reach: float,
     step: bool,
 ) -> float:
-    """Let points pin one after the other: all others move, in place, and the error is returned.
-
-    Y holds the points dimension by dimension; row r of `distances`, times `unit`, belongs to the
-    pin that stands at the same place of `pins` as r does of `rows`.
-    """
+    """One sweep of curvilinear component analysis; updates Y; returns the error before it."""
     found = _native.curvilinear_sweep(
         distances, rows, pins, Y, unit, alpha, reach, step, current().threads
     )
