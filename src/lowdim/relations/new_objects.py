@@ -12,7 +12,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
-from lowdim.relations.distances import cross_distances
+from lowdim.relations.distances import check_defined, cross_distances
 from lowdim.relations.lists import nearest_within, padded
 from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.relations.precomputed import sparse_rows

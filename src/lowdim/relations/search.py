@@ -16,7 +16,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, distances_in_range, is_sparse
-from lowdim.relations.distances import TILE_OBJECTS, distance_block
+from lowdim.relations.distances import TILE_OBJECTS, check_defined, distance_block
 from lowdim.relations.graph import NearestOutside
 from lowdim.relations.lists import ascending
 from lowdim.relations.metrics import Metric
