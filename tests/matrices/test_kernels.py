@@ -107,7 +107,7 @@ def test_bad_arguments_are_named(arguments, message):
 def test_a_precomputed_kernel_has_no_function(monkeypatch):
     with pytest.raises(ValueError, match="give the kernel matrix itself"):
         kernel_matrix(X, resolve_kernel("precomputed"))
-    monkeypatch.setattr(memory, "_WORTH_SAYING", 0)
+    monkeypatch.setattr(memory, "_LOGGED_FROM", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match="The kernel matrix of 40 objects"):
         kernel_matrix(X, resolve_kernel("linear"))

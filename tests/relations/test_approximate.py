@@ -33,10 +33,10 @@ def sheet(n=N, d=140, inner=6, seed=0):
 @pytest.fixture
 def eager(monkeypatch):
     """Indices on small data too, and small cells, although comparing everything is cheaper."""
-    monkeypatch.setattr(index, "WORTH", np.inf)
-    monkeypatch.setattr(index, "PER_CELL", 40)
-    monkeypatch.setattr(index, "BLOCK", 1000)
-    monkeypatch.setattr(pivots, "WORTH", 0.9)
+    monkeypatch.setattr(index, "LARGEST_COST", np.inf)
+    monkeypatch.setattr(index, "ROWS_PER_CELL", 40)
+    monkeypatch.setattr(index, "BATCH_ROWS", 1000)
+    monkeypatch.setattr(pivots, "LARGEST_SHARE", 0.9)
 
 
 def index_of(X, k=10, metric="euclidean", recall=0.95, seed=0):
@@ -126,8 +126,8 @@ def test_data_without_structure_is_searched_exactly(monkeypatch):
         graph = neighbors.neighbors(X, 10, method="approximate")
     assert graph.recall is None
     assert np.array_equal(graph.indices, exact.indices)
-    monkeypatch.setattr(approximate, "LONG", 0)
-    with pytest.warns(UserWarning, match="No shortcut finds 0.95 of .* these 3000 objects"):
+    monkeypatch.setattr(approximate, "LONG_SEARCH", 0)
+    with pytest.warns(UserWarning, match="No approximate search finds 0.95 of .* these 3000 objects"):
         neighbors.neighbors(X, 10, method="approximate")
 
 

@@ -47,7 +47,7 @@ def sample(metric, n, seed=0):
 @pytest.mark.parametrize("metric", SCIPY)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_every_scipy_metric_is_scipys(metric, sparse, monkeypatch):
-    monkeypatch.setattr(module, "TILE", 16)
+    monkeypatch.setattr(module, "TILE_OBJECTS", 16)
     X, Q = sample(metric, 40), sample(metric, 7, seed=1)
     params = {}
     if metric == "seuclidean":
@@ -217,7 +217,7 @@ def test_bad_tables_are_named():
     found, _ = resolve_metric("gower", None, TABLE)
     with pytest.raises(ValueError, match="2 features, but 3 were seen in fit"):
         found.prepare(TABLE.iloc[:, :2])
-    with pytest.raises(ValueError, match="column 0: numbers in fit, but not here"):
+    with pytest.raises(ValueError, match="column 0: was numeric in fit, but is not now"):
         found.prepare(pd.DataFrame({"height": ["tall"], "color": ["red"], "size": ["S"]}))
     with pytest.raises(ValueError, match=r"infinity at \[1, 0\]"):
         resolve_metric("gower", None, [[1.0, "a"], [np.inf, "b"]])
@@ -291,7 +291,7 @@ def test_small_types_become_float32_and_wide_ones_float64(dtype):
 
 
 def test_threads_change_no_bit(monkeypatch):
-    monkeypatch.setattr(module, "TILE", 16)
+    monkeypatch.setattr(module, "TILE_OBJECTS", 16)
     X = sample("euclidean", 100)
     found, rows = resolve_metric("euclidean", None, X)
     with lowdim.compute(n_jobs=1):
@@ -301,7 +301,7 @@ def test_threads_change_no_bit(monkeypatch):
 
 
 def test_too_large_a_matrix_is_refused_before_it_is_made(monkeypatch):
-    monkeypatch.setattr(memory, "_WORTH_SAYING", 0)
+    monkeypatch.setattr(memory, "_LOGGED_FROM", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
     found, rows = resolve_metric("euclidean", None, sample("euclidean", 100))
     with pytest.raises(MemoryError, match=r"between 100 objects needs .* Use n_landmarks"):

@@ -122,7 +122,7 @@ def test_bad_arguments_are_named(monkeypatch):
     with pytest.raises(ValueError, match="source out of range"):
         geodesics(graph, np.array([10]))
     with monkeypatch.context() as small:
-        small.setattr(memory, "_WORTH_SAYING", 0)
+        small.setattr(memory, "_LOGGED_FROM", 0)
         small.setattr(memory, "available_bytes", lambda: 100)
         with pytest.raises(MemoryError, match="Set n_landmarks"):
             geodesics(graph)

@@ -299,7 +299,7 @@ def test_what_is_not_a_graph_is_refused(tmp_path):
     future = tmp_path / "future"
     with future.open("wb") as file:
         np.savez(file, header=np.array('{"lowdim_graph": 2}'))
-    with pytest.raises(ValueError, match="graph format 2, known is 1"):
+    with pytest.raises(ValueError, match="graph format 2, this version reads 1"):
         NeighborGraph.load(future)
 
 

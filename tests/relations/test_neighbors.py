@@ -22,7 +22,7 @@ RANDOM = np.random.default_rng(0)
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Several tiles of inner products on a few points, and no k-d tree."""
-    monkeypatch.setattr(products, "TILE", 37)
+    monkeypatch.setattr(products, "TILE_ROWS", 37)
     monkeypatch.setattr(search, "TREE_DIMENSIONS", -1)
 
 
@@ -108,7 +108,7 @@ def test_clusters_far_from_each_other_cost_no_digits(small_tiles, sparse):
 def test_duplicates_are_neighbors_of_each_other_and_never_of_themselves(path, monkeypatch):
     metric = "sqeuclidean" if path == "blocks" else "euclidean"
     if path == "tiles":
-        monkeypatch.setattr(products, "TILE", 37)
+        monkeypatch.setattr(products, "TILE_ROWS", 37)
         monkeypatch.setattr(search, "TREE_DIMENSIONS", -1)
     X = np.repeat(RANDOM.normal(size=(20, 2)), 15, axis=0)
     graph = neighbors(X, 4, metric=metric)
@@ -359,7 +359,7 @@ def test_a_neighbor_graph_passes_through():
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "cityblock"])
 @pytest.mark.parametrize("kind", ["tiles", "tree", "sparse"])
 def test_query_finds_the_nearest_points(metric, kind, monkeypatch):
-    monkeypatch.setattr(products, "TILE", 37)
+    monkeypatch.setattr(products, "TILE_ROWS", 37)
     d = 3 if kind == "tree" else 12
     X, Q = RANDOM.normal(size=(300, d)), RANDOM.normal(size=(20, d))
     Q[0] = X[5]  # a known point is its own nearest

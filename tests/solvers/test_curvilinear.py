@@ -171,7 +171,7 @@ def test_distances_measured_on_the_way_give_the_same_bits(monkeypatch):
         asked.append(len(pins))
         return D[pins]
 
-    monkeypatch.setattr(solver, "AT_ONCE", 1)
+    monkeypatch.setattr(solver, "PAIRS_AT_ONCE", 1)
     whole = curvilinear(D, X[:, :2], Monitor(3))
     parts = curvilinear(from_pins, X[:, :2], Monitor(3))
     np.testing.assert_array_equal(parts.embedding, whole.embedding)

@@ -25,8 +25,8 @@ def trace(D):
 @pytest.mark.parametrize("iterative", [False, True])
 def test_points_come_back_from_their_distances(dtype, solver, iterative, monkeypatch):
     if iterative:
-        monkeypatch.setattr(spectral, "SMALL", 0)
-        monkeypatch.setattr(module, "EXACT", 0)
+        monkeypatch.setattr(spectral, "DENSE_UP_TO", 0)
+        monkeypatch.setattr(module, "FULL_SPECTRUM_UP_TO", 0)
     X = points()
     D = cdist(X, X).astype(dtype)
     found = classical_scaling(gram_operator(D), 3, trace=trace(D), solver=solver)
@@ -55,7 +55,7 @@ def test_the_estimated_share_is_close_to_the_exact_one(monkeypatch):
     D = np.random.default_rng(1).uniform(1, 2, (400, 400))
     D = np.triu(D, 1) + np.triu(D, 1).T
     exact = is_euclidean(D).negative_share
-    monkeypatch.setattr(module, "EXACT", 0)
+    monkeypatch.setattr(module, "FULL_SPECTRUM_UP_TO", 0)
     found = classical_scaling(gram_operator(D), 2, trace=trace(D))
     assert found.negative_share == pytest.approx(exact, abs=0.02)
 

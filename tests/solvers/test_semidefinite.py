@@ -61,7 +61,7 @@ def test_feasible_and_optimal(slack, inequality):
     """The conditions of Karush, Kuhn and Tucker, from the answer alone."""
     lengths = roll(70)
     e = compliance(lengths, slack)
-    found = interior_point(lengths, inequality=inequality, give=e)
+    found = interior_point(lengths, inequality=inequality, compliance=e)
     K, y = found.gram, found.tensions
     values = np.linalg.eigvalsh(K)
     size = values[-1]
@@ -86,7 +86,7 @@ def test_feasible_and_optimal(slack, inequality):
 
 def test_slack_is_the_mean_error():
     lengths = roll(70)
-    found = interior_point(lengths, give=compliance(lengths, 0.01))
+    found = interior_point(lengths, compliance=compliance(lengths, 0.01))
     mean = (ratios(lengths, found.gram) - 1).mean()
     assert 0.003 < mean < 0.02  # the bound of the trace stands for the trace
 
@@ -135,7 +135,7 @@ def test_a_general_solver_agrees(inequality):
         cones,
         settings,
     ).solve()
-    found = interior_point(lengths, inequality=inequality, give=e, tol=1e-9)
+    found = interior_point(lengths, inequality=inequality, compliance=e, tol=1e-9)
     y = found.tensions
     assert -solution.obj_val == pytest.approx(y.sum() + e / 2 * y @ y, rel=1e-6)
     X = np.zeros((n, n))
@@ -148,15 +148,15 @@ def test_a_general_solver_agrees(inequality):
 def test_low_rank_with_enough_columns_is_the_programme(inequality):
     lengths = roll(40)
     e = compliance(lengths, 1e-2)
-    found = interior_point(lengths, inequality=inequality, give=e)
+    found = interior_point(lengths, inequality=inequality, compliance=e)
     start = np.random.RandomState(0).standard_normal((40, 12))
     Y, history = low_rank(
         lengths,
         start,
         Monitor(300),
         inequality=inequality,
-        give=e,
-        loose=100 * e,
+        compliance=e,
+        first_compliance=100 * e,
         tol=1e-7,
     )
     best = found.tensions.sum() + e / 2 * found.tensions @ found.tensions
@@ -167,7 +167,7 @@ def test_low_rank_with_enough_columns_is_the_programme(inequality):
 def test_low_rank_never_gets_worse_at_one_slack():
     lengths = roll(60)
     start = np.random.RandomState(0).standard_normal((60, 3))
-    _, history = low_rank(lengths, start, Monitor(60), give=compliance(lengths, 1e-2))
+    _, history = low_rank(lengths, start, Monitor(60), compliance=compliance(lengths, 1e-2))
     assert (np.diff(history) <= 0).all()
 
 
@@ -179,7 +179,7 @@ def test_factorized_is_optimal_in_its_span(inequality):
     Q = bottom_eigenpairs(
         laplacian(weighted(lengths.adjacency(), "binary", 1.0)), 6, null=np.ones(120)
     ).vectors
-    L = factorized(lengths, Q, inequality=inequality, give=e)
+    L = factorized(lengths, Q, inequality=inequality, compliance=e)
     P = lengths.incidence() @ Q
 
     def objective(L):
@@ -206,7 +206,7 @@ def test_factorized_is_optimal_with_functions_of_all_scales():
         laplacian(weighted(lengths.adjacency(), "binary", 1.0)), 8, null=np.ones(120)
     ).vectors
     Q = np.linalg.qr(np.c_[Q, smooth])[0] @ np.linalg.qr(random.standard_normal((23, 23)))[0]
-    L = factorized(lengths, Q, give=e)
+    L = factorized(lengths, Q, compliance=e)
     P = lengths.incidence() @ Q
     errors = lengths.squares * (np.einsum("ma,ab,mb->m", P, L, P) - 1)
     slope = P.T @ (P * (errors * lengths.squares / e)[:, None]) - np.eye(23)

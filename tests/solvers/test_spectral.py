@@ -31,7 +31,7 @@ FORMS = ["dense", "sparse", "operator"]
 @pytest.fixture
 def no_dense(monkeypatch):
     """Iterative solvers also on small problems."""
-    monkeypatch.setattr(spectral, "SMALL", 0)
+    monkeypatch.setattr(spectral, "DENSE_UP_TO", 0)
 
 
 def grid_laplacian(rows, columns=1):
