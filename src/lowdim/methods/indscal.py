@@ -36,8 +36,8 @@ class INDSCAL(Embedder):
     Subject k sees the squared distances sum_r w_kr (x_ir - x_jr)^2 between the points of a group
     space X. Each matrix of dissimilarities becomes scalar products B_k = -1/2 J D_k^2 J, scaled to
     sum of squares one so that all subjects count alike, and `sum_k |B_k - X W_k X'|^2` is
-    minimised. If the subjects differ, this determines the axes: the map must not be rotated, and its axes
-    often have a meaning.
+    minimised. If the subjects differ, this determines the axes: the map must not be rotated, and
+    its axes often have a meaning.
 
     Parameters
     ----------
