@@ -44,7 +44,7 @@ html_sidebars = {"*": [], "api/*": []}  # only the methods are many enough for a
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "header_links_before_dropdown": 9,
+    "header_links_before_dropdown": 7,  # on one line of a page 1280 pixels wide
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,

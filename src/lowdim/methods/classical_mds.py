@@ -32,8 +32,8 @@ class ClassicalMDS(Embedder):
 
     double-centre(D^2) -> top eigenvectors
 
-    Coordinates X minimise |B - X X'| for B = -1/2 J D^2 J. If D holds Euclidean distances, B is the
-    Gram matrix of the centred points and the map is their principal component analysis.
+    Coordinates X minimise `|B - X X'|` for B = -1/2 J D^2 J. If D holds Euclidean distances, B is
+    the Gram matrix of the centred points and the map is their principal component analysis.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
     error_ : float
         sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2 at the last lambda, for geodesics X_ij and distances Y_ij
         on the map.
-    history_ : array of shape (n_iter_,)
+    history_ : array of shape (n_iter,)
         The same during each epoch, at its own lambda.
     stress_ : float
         (sum (X - Y)^2 / sum X^2)^(1/2) over all pairs.

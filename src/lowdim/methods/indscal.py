@@ -35,9 +35,9 @@ class INDSCAL(Embedder):
 
     Subject k sees the squared distances sum_r w_kr (x_ir - x_jr)^2 between the points of a group
     space X. Each matrix of dissimilarities becomes scalar products B_k = -1/2 J D_k^2 J, scaled to
-    sum of squares one so that all subjects count alike, and sum_k |B_k - X W_k X'|^2 is minimised.
-    If the subjects differ, this determines the axes: the map must not be rotated, and its axes
-    often have a meaning.
+    sum of squares one so that all subjects count alike, and `sum_k |B_k - X W_k X'|^2` is
+    minimised. If the subjects differ, this determines the axes: the map must not be rotated, and
+    its axes often have a meaning.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class INDSCAL(Embedder):
         Variance accounted for, per subject.
     loss_ : float
         One minus the mean of `vaf_`.
-    history_ : array of shape (n_iter_ + 1,)
+    history_ : array of shape (n_iter + 1,)
         The loss at the start and after each iteration.
     scales_ : array of shape (n_subjects,)
         Unit of each subject's dissimilarities: `scales_[k]` times row k of

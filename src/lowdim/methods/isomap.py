@@ -231,7 +231,7 @@ class Isomap(GraphEmbedder):
         Returns
         -------
         float
-            |B - B_map| / n in the Frobenius norm, with B the doubly centred squared geodesics.
+            `|B - B_map| / n` in the Frobenius norm, with B the doubly centred squared geodesics.
         """
         D = self._between_landmarks()
         B = gram_operator(D)

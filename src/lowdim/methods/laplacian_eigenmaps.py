@@ -30,7 +30,7 @@ class LaplacianEigenmaps(GraphEmbedder):
 
     graph -> heat weights -> bottom eigenvectors of (L, D) or (L, I)
 
-    The coordinates minimise sum_ij w_ij |y_i - y_j|^2 under a constraint on their size: they are
+    The coordinates minimise `sum_ij w_ij |y_i - y_j|^2` under a constraint on their size: they are
     the slowest modes of the diffusion of heat on the graph.
 
     Parameters

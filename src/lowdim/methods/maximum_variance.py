@@ -110,7 +110,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
     duality_gap_ : float
         Relative gap between the trace of K and an upper bound of it; with solver "interior-point"
         only.
-    history_ : array of shape (n_iter_,)
+    history_ : array of shape (n_iter,)
         The duality gap, or the objective of the refinement, after each iteration.
     n_iter_ : int
         Number of iterations.

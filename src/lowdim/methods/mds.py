@@ -41,7 +41,7 @@ class MDS(Embedder):
 
     D -> disparities (identity, linear, monotone) -> majorize
 
-    The map minimises the stress sum_{i<j} w_ij (disparity_ij - |x_i - x_j|)^2, where disparities
+    The map minimises the stress `sum_{i<j} w_ij (disparity_ij - |x_i - x_j|)^2`, where disparities
     are the dissimilarities themselves or an admissible transformation of them that fits best.
 
     Parameters
@@ -102,7 +102,7 @@ class MDS(Embedder):
     stresses_ : dict
         Stress in all units: "raw"; "stress-1", Kruskal's sqrt(raw / sum w d^2); "normalized", raw
         / sum w disparity^2.
-    history_ : array of shape (n_iter_ + 1,)
+    history_ : array of shape (n_iter + 1,)
         Raw stress of the start and after each iteration; it never increases.
     n_iter_ : int
         Number of iterations.

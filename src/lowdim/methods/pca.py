@@ -49,15 +49,15 @@ class PCA(Embedder):
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components_)
+    embedding_ : array of shape (n_samples, n_components)
         Coordinates of the objects.
-    components_ : array of shape (n_components_, n_features)
+    components_ : array of shape (n_components, n_features)
         The principal axes, by descending variance.
-    explained_variance_ : array of shape (n_components_,)
+    explained_variance_ : array of shape (n_components,)
         Variance along each axis.
-    explained_variance_ratio_ : array of shape (n_components_,)
+    explained_variance_ratio_ : array of shape (n_components,)
         Its share of the total variance.
-    singular_values_ : array of shape (n_components_,)
+    singular_values_ : array of shape (n_components,)
         Singular values of the centred X.
     mean_ : array of shape (n_features,)
         Mean of X.

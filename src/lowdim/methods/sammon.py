@@ -34,7 +34,7 @@ class Sammon(Embedder):
 
     stress with w = 1/delta -> quasi-Newton or majorization
 
-    The map minimises Sammon's stress
+    The map minimises Sammon's stress ::
 
         E = 1 / sum_{i<j} delta_ij * sum_{i<j} (delta_ij - |y_i - y_j|)^2 / delta_ij,
 
@@ -75,7 +75,7 @@ class Sammon(Embedder):
         Coordinates of the objects, along their principal axes unless init is an array.
     stress_ : float
         Sammon's stress, between 0 and 1 from the classical start.
-    history_ : array of shape (n_iter_ + 1,)
+    history_ : array of shape (n_iter + 1,)
         The stress at the start and after each iteration; it never increases.
     n_iter_ : int
         Number of iterations.
