@@ -140,6 +140,15 @@ def real(
     return number
 
 
+def keywords(value: Any, name: str) -> dict[str, Any]:
+    """Check a dictionary of keyword arguments, or None for an empty one; returns a copy."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"{name} must be a dict with names as keys, or None; got {value!r}.")
+    return dict(value)
+
+
 def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
     """Check that a value is one of the options."""
     options = list(options)

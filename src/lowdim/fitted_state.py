@@ -10,192 +10,29 @@ features, m landmarks or prototypes (n if there are none); "*" is any size.
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from lowdim.checks import Array, is_sparse
-from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.metrics import NAN_AWARE
-
-Sizes = dict[str, int]
-Check = Callable[[str, Any, Sizes], None]
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """An array or a CSR matrix of numbers.
-
-    Parameters
-    ----------
-    *shape : str
-        Names of sizes.
-    kinds : str
-        Kinds of NumPy types: "f" for floats, "iu" for integers.
-    least, below : float or str
-        Smallest entry, and what every entry is smaller than: a number or the name of a size.
-    positive : bool
-        Whether entries must be larger than 0.
-    finite : bool
-        Whether NaN and infinity are errors.
-    sparse : bool or None
-        Whether a CSR matrix is required (True), accepted (None) or refused (False).
-    """
-
-    shape: tuple[str, ...]
-    kinds: str = "f"
-    least: float = -np.inf
-    below: str | None = None
-    positive: bool = False
-    finite: bool = True
-    sparse: bool | None = False
-
-    def __call__(self, name: str, value: Any, sizes: Sizes) -> None:
-        if not isinstance(value, np.ndarray) and not is_sparse(value):
-            raise ValueError(f"{name} is not an array.")
-        if self.sparse is not None and is_sparse(value) is not self.sparse:
-            raise ValueError(f"{name} must be {'sparse' if self.sparse else 'dense'}.")
-        wanted = tuple(sizes.get(size, -1) for size in self.shape)
-        fits = len(wanted) == value.ndim and all(
-            size in (-1, found) for size, found in zip(wanted, value.shape, strict=True)
-        )
-        if not fits:
-            raise ValueError(f"{name} has shape {value.shape}; ({', '.join(self.shape)}) expected.")
-        entries = _csr_entries(name, value) if is_sparse(value) else value
-        if entries.dtype.kind not in self.kinds or entries.dtype.itemsize not in (4, 8):
-            raise ValueError(f"{name} has the type {entries.dtype}.")
-        _check_range(name, entries, self, sizes)
-
-
-def _check_range(name: str, entries: Array, rule: Numbers, sizes: Sizes) -> None:
-    if entries.size == 0:
-        return
-    if rule.finite and entries.dtype.kind == "f" and not np.isfinite(entries).all():
-        raise ValueError(f"{name} contains NaN or infinity.")
-    smallest = np.nanmin(entries) if entries.dtype.kind == "f" else entries.min()
-    if smallest < rule.least or (rule.positive and smallest <= 0):
-        raise ValueError(f"{name} contains {smallest}, which is too small.")
-    if rule.below is not None and entries.max() >= sizes[rule.below]:
-        raise ValueError(f"{name} contains {entries.max()}, but there are {sizes[rule.below]}.")
-
-
-def _csr_entries(name: str, matrix: Any) -> Array:
-    """The stored entries of a CSR matrix whose indices are in range."""
-    rows, columns = matrix.shape
-    _check_lists(name, matrix.indptr, len(matrix.indices), rows)
-    _check_indices(name, matrix.indices, columns)
-    if matrix.data.shape != matrix.indices.shape:
-        raise ValueError(f"{name} has {len(matrix.data)} values at {len(matrix.indices)} places.")
-    return np.asarray(matrix.data)
-
-
-def _check_lists(name: str, indptr: Array, n_entries: int, n_lists: int) -> None:
-    Numbers(("lists",), "i")(f"indptr of {name}", indptr, {"lists": n_lists + 1})
-    if indptr[0] != 0 or indptr[-1] != n_entries or (np.diff(indptr) < 0).any():
-        raise ValueError(f"indptr of {name} does not ascend from 0 to {n_entries}.")
-
-
-def _check_indices(name: str, indices: Array, n: int) -> None:
-    shape = ("*",) * indices.ndim
-    Numbers(shape, "i", 0, "n")(f"indices of {name}", indices, {"n": n})
-
-
-def graph(name: str, value: Any, sizes: Sizes) -> None:
-    """A `NeighborGraph` of the model's objects."""
-    if not isinstance(value, NeighborGraph):
-        raise ValueError(f"{name} is not a neighbour graph.")
-    if not isinstance(value.indices, np.ndarray) or not isinstance(value.metric, str):
-        raise ValueError(f"{name} is damaged.")
-    lengths = Numbers(("*",) * value.indices.ndim, least=0)
-    lengths(f"distances of {name}", value.distances, sizes)
-    if value.distances.shape != value.indices.shape:
-        raise ValueError(f"{name} has distances of another shape than its indices.")
-    if value.indptr is not None:
-        _check_lists(name, value.indptr, len(value.indices), sizes["n"])
-    elif value.indices.ndim != 2 or 0 in value.indices.shape:
-        raise ValueError(f"{name} has indices of shape {value.indices.shape}.")
-    if value.n_objects != sizes["n"]:
-        raise ValueError(f"{name} has {value.n_objects} objects, but the model has {sizes['n']}.")
-    _check_indices(name, value.indices, sizes["n"])
-    if (value.bridges is None) is not (value.bridge_lengths is None):
-        raise ValueError(f"{name} has bridges without lengths, or lengths without bridges.")
-    if value.bridges is not None:
-        own = {**sizes, "bridges": len(value.bridges), "2": 2}
-        Numbers(("bridges", "2"), "i", 0, "n")(f"bridges of {name}", value.bridges, own)
-        Numbers(("bridges",), least=0)(f"bridge lengths of {name}", value.bridge_lengths, own)
-    if value.recall is not None:
-        number(0)(f"recall of {name}", value.recall, sizes)
-
-
-def number(least: float = -np.inf, *, positive: bool = False, finite: bool = True) -> Check:
-    """A real number."""
-
-    def check(name: str, value: Any, sizes: Sizes) -> None:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise ValueError(f"{name} is not a number.")
-        wrong = value < least or (positive and value <= 0) or (finite and not np.isfinite(value))
-        if wrong:
-            raise ValueError(f"{name} is {value}.")
-
-    return check
-
-
-def size_of(size: str) -> Check:
-    """The number that a size of the model is."""
-
-    def check(name: str, value: Any, sizes: Sizes) -> None:
-        number(1)(name, value, sizes)
-        if size in sizes and value != sizes[size]:
-            raise ValueError(f"{name} is {value}, but other arrays say {sizes[size]}.")
-
-    return check
-
-
-def kinds_of_columns(name: str, value: Any, sizes: Sizes) -> None:
-    """For each column of Gower's metric None, or the list of its categories."""
-    plain = (str, numbers.Real)
-    if not isinstance(value, list) or len(value) != sizes["d"]:
-        raise ValueError(f"{name} does not describe {sizes['d']} columns.")
-    for kind in value:
-        listed = isinstance(kind, list) and all(isinstance(v, plain) for v in kind)
-        if kind is not None and not listed:
-            raise ValueError(f"{name} holds {kind!r}.")
-
-
-def names_of_columns(name: str, value: Any, sizes: Sizes) -> None:
-    """An array of strings."""
-    if not isinstance(value, np.ndarray) or value.shape != (sizes["d"],):
-        raise ValueError(f"{name} does not name {sizes['d']} columns.")
-    if not all(isinstance(label, str) for label in value):
-        raise ValueError(f"{name} holds other things than strings.")
-
-
-def table(rules: dict[str, Check]) -> Check:
-    """A dictionary with some of these keys."""
-
-    def check(name: str, value: Any, sizes: Sizes) -> None:
-        if not isinstance(value, dict) or not set(value) <= set(rules):
-            raise ValueError(f"{name} is not a table of {', '.join(rules)}.")
-        for key, item in value.items():
-            rules[key](f"{name}[{key!r}]", item, sizes)
-
-    return check
-
-
-def curve(name: str, value: Any, sizes: Sizes) -> None:
-    """A piecewise linear function: ascending abscissae and their values."""
-    Numbers(("2", "*"), least=0)(name, value, {**sizes, "2": 2})
-    if value.shape[1] == 0 or (np.diff(value[0]) < 0).any():
-        raise ValueError(f"{name} does not ascend.")
-
+from lowdim.state_rules import (
+    Check,
+    Numbers,
+    Sizes,
+    curve,
+    graph,
+    kinds_of_columns,
+    names_of_columns,
+    number,
+    parameters,
+    size_of,
+    table,
+)
 
 _report = number(finite=False)  # told to the user, not used again
 _count = number(0)
 _history = Numbers(("*",), finite=False)
 _square = Numbers(("n", "n"), least=0, finite=False, sparse=None)  # NaN: an unknown pair
+_laplacian = table({"laplacian": Numbers(("n", "n"), sparse=True), "t": number(0)})
 
 ATTRIBUTES: dict[str, Check] = {
     "X_fit_": Numbers(("n", "d"), sparse=None),
@@ -238,14 +75,10 @@ ATTRIBUTES: dict[str, Check] = {
     "kernel_mean_": number(),
     "gamma_": number(),
     "dual_coef_": Numbers(("n", "d")),
-    "_fitted_kernel_state": table(
-        {
-            "geodesics": Numbers(("n", "n"), least=0),
-            "vectors": Numbers(("n", "d"), sparse=None),
-            "laplacian": Numbers(("n", "n"), sparse=True),
-            "t": number(0),
-        }
-    ),
+    "isomap._fitted_kernel_state": table({"geodesics": Numbers(("n", "n"), least=0)}),
+    "lle._fitted_kernel_state": table({"vectors": Numbers(("n", "d"), sparse=None)}),
+    "diffusion._fitted_kernel_state": _laplacian,
+    "commute_time._fitted_kernel_state": _laplacian,
     # stress and divergences
     "history_": _history,
     "n_iter_": _count,
@@ -275,8 +108,8 @@ ATTRIBUTES: dict[str, Check] = {
     "rho_": Numbers(("n",), least=0),
     "sigma_": Numbers(("n",), least=0),
     "reach_": Numbers(("n",), least=0),
-    "rad_orig_": Numbers(("n",)),
-    "rad_emb_": Numbers(("n",)),
+    "rad_orig_": Numbers(("n",), missing=True),
+    "rad_emb_": Numbers(("n",), missing=True),
     "a_": number(positive=True),
     "b_": number(positive=True),
 }
@@ -284,12 +117,20 @@ ATTRIBUTES: dict[str, Check] = {
 _PROJECTION = {"eigenvalues_", "eigenvectors_", "mean_squares_"}
 NEEDED: dict[str, list[set[str]]] = {
     "PCA": [{"mean_", "components_", "explained_variance_"}],
-    "ClassicalMDS": [{"mean_", "components_"}, {*_PROJECTION, "_fitted_distances"}],
-    "KernelPCA": [{"eigenvalues_", "eigenvectors_", "kernel_means_", "kernel_mean_"}],
+    "ClassicalMDS": [
+        {"mean_", "components_"},
+        {*_PROJECTION, "_fitted_distances", "correction_constant_"},
+    ],
+    "KernelPCA": [{"eigenvalues_", "eigenvectors_", "kernel_means_", "kernel_mean_", "gamma_"}],
     "Isomap": [{"graph_", "dist_matrix_", *_PROJECTION}],
     "LocallyLinearEmbedding": [{"graph_"}],
     "LaplacianEigenmaps": [{"graph_", "affinity_matrix_", "degrees_", "eigenvalues_", "t_"}],
     "SpectralClustering": [{"affinity_matrix_", "degrees_", "eigenvalues_", "cluster_centers_"}],
+    "nearest_neighbors": [{"graph_", "t_"}],
+    "isomap": [{"graph_", "_fitted_kernel_state"}],
+    "lle": [{"graph_", "_fitted_kernel_state"}],
+    "diffusion": [{"graph_", "_fitted_kernel_state"}],
+    "commute_time": [{"graph_", "_fitted_kernel_state"}],
     "DiffusionMap": [{"graph_", "affinity_matrix_", "density_", "eigenvalues_", "t_"}],
     "MaximumVarianceUnfolding": [{"graph_"}],
     "CurvilinearDistanceAnalysis": [{"graph_", "dist_matrix_"}],
@@ -299,7 +140,8 @@ NEEDED: dict[str, list[set[str]]] = {
     "UMAP": [{"graph_", "rho_", "sigma_", "reach_", "a_", "b_"}],
     "INDSCAL": [{"weights_", "scales_"}],
 }
-"""Attributes that a fitted model must have beside `embedding_`; one of the sets is enough."""
+"""Attributes that a fitted model must have beside `embedding_`, by method, kernel or affinity; one of
+the sets is enough."""
 
 
 def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
@@ -314,40 +156,45 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
     """
     if not state:
         return
+    parameters(estimator)
     kind = type(estimator).__name__
-    parts = "parts_" in state
-    needed = {"embedding_"} | ({"graph_", "part_rows_"} if parts else set())
-    options = NEEDED.get(kind, [set()])
-    if not parts and not any(option <= set(state) for option in options):
-        needed |= options[-1]
-    metric = getattr(estimator, "metric", "precomputed")
-    needed |= set() if isinstance(metric, str) and metric == "precomputed" else {"X_fit_"}
-    if getattr(estimator, "affinity", "") == "precomputed":
-        needed -= {"X_fit_"}
-    if missing := sorted(needed - set(state)):
+    if missing := sorted(_needed(estimator, state) - set(state)):
         raise ValueError(f"it lacks {', '.join(missing)} of a fitted {kind}.")
     sizes = _sizes(state)
     for name, value in state.items():
         if name in ("parts_", "part_rows_"):
             continue
-        rule = ATTRIBUTES.get(f"{kind}.{name}") or ATTRIBUTES.get(name)
+        keys = (f"{kind}.{name}", f"{getattr(estimator, 'kernel', None)}.{name}", name)
+        rule = next((ATTRIBUTES[key] for key in keys if key in ATTRIBUTES), None)
         if rule is None:
             raise ValueError(f"{name} is no attribute of a fitted {kind}.")
         _relaxed(rule, name, estimator, state)(name, value, sizes)
-    if parts:
+    if "parts_" in state:
         _check_parts(estimator, state, sizes["n"])
 
 
-def _relaxed(rule: Any, name: str, estimator: Any, state: dict[str, Any]) -> Check:
+def _needed(estimator: Any, state: dict[str, Any]) -> set[str]:
+    """The attributes that the estimator must have."""
+    given = [getattr(estimator, name, None) for name in ("metric", "kernel", "affinity")]
+    measured = not any(isinstance(choice, str) and choice == "precomputed" for choice in given)
+    keeps_rows = measured and (hasattr(estimator, "metric") or hasattr(estimator, "kernel"))
+    needed = {"embedding_"} | ({"X_fit_"} if keeps_rows else set())
+    if "parts_" in state:
+        return needed | {"graph_", "part_rows_"}
+    for key in (type(estimator).__name__, *given[1:]):
+        options = NEEDED.get(key, [set()]) if isinstance(key, str) else [set()]
+        needed |= next((some for some in options if some <= set(state)), options[0])
+    return needed
+
+
+def _relaxed(rule: Any, name: str, estimator: Any, state: dict[str, Any]) -> Any:
     """The rule, without its demand of finite numbers where the model may hold others."""
     metric = getattr(estimator, "metric", None)
     missing = name == "X_fit_" and isinstance(metric, str) and metric in NAN_AWARE
-    left_out = name == "embedding_" and "parts_" in state
+    left_out = name == "embedding_" and (estimator._leaves_out or "parts_" in state)
     if name == "t_" and "graph_" not in state:  # of a given affinity matrix
         return _report
-    if missing or left_out:
-        return Numbers(rule.shape, rule.kinds, finite=False, sparse=rule.sparse)
-    return rule  # type: ignore[no-any-return]
+    return replace(rule, missing=True) if missing or left_out else rule
 
 
 def _sizes(state: dict[str, Any]) -> Sizes:

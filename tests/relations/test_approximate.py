@@ -127,7 +127,9 @@ def test_data_without_structure_is_searched_exactly(monkeypatch):
     assert graph.recall is None
     assert np.array_equal(graph.indices, exact.indices)
     monkeypatch.setattr(approximate, "LONG_SEARCH", 0)
-    with pytest.warns(UserWarning, match="No approximate search finds 0.95 of .* these 3000 objects"):
+    with pytest.warns(
+        UserWarning, match="No approximate search finds 0.95 of .* these 3000 objects"
+    ):
         neighbors.neighbors(X, 10, method="approximate")
 
 

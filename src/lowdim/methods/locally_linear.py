@@ -205,7 +205,7 @@ class LocallyLinearEmbedding(GraphEmbedder):
             self.X_fit_,
             self.embedding_,
             new.vectors(),
-            self.n_neighbors,
+            self.graph_.n_neighbors,
             metric=self._training.metric,
             reg=self.reg,
         )

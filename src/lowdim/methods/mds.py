@@ -304,7 +304,8 @@ class MDS(Embedder):
             weights = there.astype(X.dtype)
             if self.weights is not None:
                 weights *= self._weights_of(D)
-            targets = D if self._kind == "ratio" else apply_curve(self.transformation_, D)
+            fitted = hasattr(self, "transformation_")
+            targets = apply_curve(self.transformation_, D) if fitted else D
             out[part] = place_by_stress(targets, weights, X)
         return out
 
@@ -342,7 +343,7 @@ class MDS(Embedder):
             metric = self.dissimilarity
         elif isinstance(metric, bool):  # scikit-learn's old name of metric_mds
             metric = "euclidean"
-        return metric, dict(self.metric_params or {})
+        return metric, checks.keywords(self.metric_params, "metric_params")
 
     _unknown_pairs = True
 

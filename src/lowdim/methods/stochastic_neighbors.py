@@ -30,6 +30,9 @@ EARLY = 250  # iterations with early exaggeration
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
 UNFOLDED = 100  # iterations after which neighbours lie near each other for the first time
 NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their position best
+# With a Gaussian kernel this would not do: the mean of an object's neighbours in the embedding is
+# moved towards its inside, the more so the larger the perplexity of the fit, and a new object
+# whose few neighbours are at the rim has that mean only far outside.
 
 
 class StochasticNeighborEmbedder(NeighborEmbedder):
@@ -83,6 +86,9 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+
+    _joint = False  # whether new objects are placed by joint probabilities
+    _new_perplexity: float | None = NEW_PERPLEXITY  # None: that of the fit
 
     @property
     def _similarity(self) -> Similarity:
@@ -173,8 +179,10 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
 
     def _transform(self, new: NewObjects) -> Array:
         n = len(self.embedding_)
-        wanted = min(NEW_PERPLEXITY, *self._perplexities(n))
-        nearest, distances = new.nearest(min(n, max(1, int(3 * wanted))), self._search)
+        wanted = self._perplexities(n)
+        if self._new_perplexity is not None:
+            wanted = [min(self._new_perplexity, *wanted)]
+        nearest, distances = new.nearest(min(n, max(1, int(3 * max(wanted)))), self._search)
         p = conditional_to_new(distances, wanted).astype(self.embedding_.dtype)
-        Y = place_by_affinity(p, nearest, self.embedding_, self._similarity)
+        Y = place_by_affinity(p, nearest, self.embedding_, self._similarity, joint=self._joint)
         return self._keep_known(Y, nearest, distances)
