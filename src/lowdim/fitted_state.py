@@ -140,8 +140,8 @@ NEEDED: dict[str, list[set[str]]] = {
     "UMAP": [{"graph_", "rho_", "sigma_", "reach_", "a_", "b_"}],
     "INDSCAL": [{"weights_", "scales_"}],
 }
-"""Attributes that a fitted model must have beside `embedding_`, by method, kernel or affinity; one of
-the sets is enough."""
+"""Attributes that a fitted model must have beside `embedding_`, by method, kernel or affinity; one
+of the sets is enough."""
 
 
 def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
