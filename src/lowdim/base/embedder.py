@@ -164,6 +164,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
             return MeasuredObjects(rows, euclidean())
         metric, params = self._metric_choice()
+        if not isinstance(metric, str) and not callable(metric):
+            raise TypeError(f"metric must be a name or a function of two objects, got {metric!r}.")
         if not is_precomputed(metric):
             self._check_features(X, metric, fitting=True)
         objects = objects_of(X, metric, params, unknown_pairs=self._unknown_pairs)

@@ -154,7 +154,7 @@ class LocallyLinearEmbedding(GraphEmbedder):
             dim,
             null=np.ones(n),
             solver="auto" if self.eigen_solver == "arpack" else self.eigen_solver,
-            tol=self.tol * 1e-3,
+            tol=checks.real(self.tol, "tol", 0) * 1e-3,
             max_iter=None,
             seed=self.random_state,
         )

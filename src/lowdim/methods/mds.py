@@ -7,12 +7,11 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.callbacks import Callback
-from lowdim.checks import Array, is_sparse
+from lowdim.checks import Array, check_random_state, is_sparse
 from lowdim.extend.stress import place_by_stress
 from lowdim.relations import pairs as known
 from lowdim.relations.new_objects import NewObjects

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.base import NeighborEmbedder
 from lowdim.callbacks import Callback
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.extend.affinity import place_by_affinity
 from lowdim.matrices.affinities import conditional_to_new
 from lowdim.relations.graph import NeighborGraph

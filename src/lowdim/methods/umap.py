@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.base import NeighborEmbedder
 from lowdim.callbacks import Callback
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.extend.membership import place_by_membership
 from lowdim.matrices.fuzzy import (
     FuzzyGraph,

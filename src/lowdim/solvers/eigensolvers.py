@@ -247,7 +247,7 @@ def norm_estimate(operator: Operator) -> float:
 
 def random_start(operator: Operator, columns: int, seed: Any) -> Array:
     """Random columns to start an iteration from."""
-    from sklearn.utils import check_random_state
+    from lowdim.checks import check_random_state
 
     random = check_random_state(0 if seed is None else seed)
     return np.asarray(random.uniform(-1, 1, (operator.n, columns))).astype(operator.dtype)
