@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
+from lowdim.base.footprint import claim_memory
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
@@ -149,6 +150,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise ValueError(f"X: n_samples = {objects.n}, but a map needs at least 2 objects.")
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
+        claim_memory(self, objects)
         self._fit(objects, **arguments)
 
     def _clear(self) -> None:

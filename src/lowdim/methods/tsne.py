@@ -14,7 +14,7 @@ from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import PairDivergence
 
-LEAST_DOF = 1e-3  # a heavier tail overflows
+DOF_RANGE = (1e-3, 1e6)  # a heavier tail overflows, and a lighter one is a Gaussian
 
 
 @fill(**SNE_PASSAGES)
@@ -123,7 +123,7 @@ class TSNE(StochasticNeighborEmbedder):
     @property
     def _similarity(self) -> Similarity:
         dof = self.dof if self.dof is not None else max(self.n_components - 1, 1)
-        return Similarity("student", checks.real(dof, "dof", LEAST_DOF))
+        return Similarity("student", checks.real(dof, "dof", *DOF_RANGE))
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         P = joint(conditional_matrix(graph, self._perplexities(objects.n)))
