@@ -11,7 +11,7 @@ SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
 BENCH_EXTRA := $(shell grep -Eo '^bench *=' pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint format sanitize sanitize-threads bench docs clean
+.PHONY: help venv demo test lint format sanitize sanitize-threads sanitize-python fuzz bench docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -43,6 +43,30 @@ sanitize: $(CMAKE)  ## test the C++ kernels under ASan and UBSan (CXX=clang++ to
 
 sanitize-threads: $(CMAKE)  ## test the C++ kernels under ThreadSanitizer
 	@$(call sanitized,thread)
+
+sanitize-python: venv $(CMAKE)  ## test the Python package with the extension under ASan and UBSan
+	@$(call sanitized_python)
+
+FUZZ ?= --tries 300
+fuzz: venv  ## attack the package at random; FUZZ="--minutes 60 --tries 100000 --only parameter"
+	@$(BIN)/python tests/fuzz/adversary.py $(FUZZ)
+
+# Builds the extension under sanitizers beside the package's Python files, and runs the tests that
+# call it most. Python itself is not built for them: its own leaks at exit are not reported, and the
+# sanitizer's allocator is preloaded.
+define sanitized_python
+rm -rf build/sanitize/python && mkdir -p build/sanitize/python
+$(BIN)/python -m pip install -q --disable-pip-version-check nanobind
+CXX="$(CXX)" $(CMAKE) -G "Unix Makefiles" -S . -B build/sanitize/python/build -DLOWDIM_SANITIZE=extension \
+  -DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
+$(CMAKE) --build build/sanitize/python/build --target _native --parallel 2 >/dev/null
+cp -r src/lowdim build/sanitize/python/lowdim && cp build/sanitize/python/build/_native*.so build/sanitize/python/lowdim/
+PYTHONPATH=build/sanitize/python:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])') \
+  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+  $(PYTHON) -m pytest -q -x -p no:cacheprovider $(SANITIZED_TESTS)
+endef
+SANITIZED_TESTS ?= tests/backends tests/relations tests/methods/test_isomap.py tests/methods/test_umap.py tests/methods/test_tsne.py
 
 # Builds the tests of the kernels under a sanitizer and runs them with every instruction set.
 define sanitized

@@ -33,6 +33,14 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["memory"]:
+        from benchmarks import memory
+
+        return memory.main(sys.argv[2:])
+    if sys.argv[1:2] == ["soak"]:
+        from benchmarks import soak
+
+        return soak.main(sys.argv[2:])
     options = _options()
     chosen = [case for case in CASES if any(fnmatch(case.name, name) for name in options.names)]
     rows: list[Row] = []

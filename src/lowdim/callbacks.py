@@ -66,6 +66,9 @@ class Monitor:
     def __init__(
         self, max_iter: int, label: str = "", callback: Callback | None = None, verbose: int = 0
     ) -> None:
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
+        checks.integer(int(verbose) if isinstance(verbose, bool) else verbose, "verbose", 0)
         self.max_iter, self.label = max_iter, label
         self.callback, self.verbose = callback, verbose
         self.started = self.drawn = time.monotonic()

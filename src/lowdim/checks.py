@@ -140,10 +140,33 @@ def real(
     return number
 
 
+def keywords(value: Any, name: str) -> dict[str, Any]:
+    """Check a dictionary of keyword arguments, or None for an empty one; returns a copy."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"{name} must be a dict with names as keys, or None; got {value!r}.")
+    return dict(value)
+
+
+def check_random_state(seed: Any) -> np.random.RandomState:
+    """scikit-learn's function of this name, with an error that names the argument."""
+    from sklearn import utils
+
+    try:
+        return utils.check_random_state(seed)  # type: ignore[no-any-return]
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState, got "
+            f"{seed!r}."
+        ) from error
+
+
 def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
     """Check that a value is one of the options."""
     options = list(options)
-    if not any(value is option or value == option for option in options):
+    plain = np.ndim(value) == 0  # arrays and lists compare entry by entry
+    if not any(value is option or (plain and value == option) for option in options):
         listed = ", ".join(map(repr, options))
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
     return value

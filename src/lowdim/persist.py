@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+import math
 import os
 import zipfile
 from os import PathLike
@@ -13,6 +13,7 @@ import numpy as np
 
 from lowdim.atomic import replacing
 from lowdim.catalog import find
+from lowdim.fitted_state import check_fitted_state
 from lowdim.relations.graph import NeighborGraph
 from lowdim.runtime import memory
 
@@ -25,6 +26,7 @@ _GRAPH_PARTS = (
     "indptr",
     "bridges",
     "bridge_lengths",
+    "recall",
 )
 
 
@@ -108,12 +110,8 @@ def load(path: str | PathLike[str]) -> Any:
         raise ValueError(f"{os.fspath(path)} is not a lowdim model: write it with estimator.save.")
     try:
         with zipfile.ZipFile(path) as archive:
-            memory.claim(
-                sum(member.file_size for member in archive.infolist()),
-                f"Loading {os.fspath(path)}",
-                "Load it on a machine with more memory.",
-            )
-            return _decode(_document(archive)["model"], archive)
+            _check_size(archive, path)
+            return _estimator(_document(archive).get("model"), _Arrays(archive))
     except MemoryError:
         raise
     except Exception as error:  # whatever a damaged file leads to
@@ -121,7 +119,17 @@ def load(path: str | PathLike[str]) -> Any:
         raise ValueError(message) from error
 
 
-def _document(archive: zipfile.ZipFile) -> Any:
+def _check_size(archive: zipfile.ZipFile, path: str | PathLike[str]) -> None:
+    """Refuse a file that holds more than its own size, and one that does not fit into memory."""
+    members = archive.infolist()
+    total = sum(member.file_size for member in members)
+    stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+    if not stored or total > os.path.getsize(path):
+        raise ValueError("its arrays are compressed or overlap, as those of no saved model do.")
+    memory.claim(total, f"Loading {os.fspath(path)}", "Load it on a machine with more memory.")
+
+
+def _document(archive: zipfile.ZipFile) -> dict[str, Any]:
     if "model.json" not in archive.namelist():
         raise ValueError("it holds no model.json, so it is not a lowdim model.")
     try:
@@ -186,41 +194,82 @@ def _store(array: Any, arrays: dict[str, Any]) -> str:
     return name
 
 
-def _decode(value: Any, archive: zipfile.ZipFile) -> Any:
+class _Arrays:
+    """The arrays of a model file. Each is read at most once: a saved model has no second use."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self.archive = archive
+        self.taken: set[str] = set()
+
+    def take(self, name: Any) -> Any:
+        if not isinstance(name, str) or name in self.taken:
+            raise ValueError(f"it refers to the array {name!r} more than once.")
+        self.taken.add(name)
+        member = self.archive.getinfo(f"{name}.npy")
+        with self.archive.open(member) as file:
+            shape, dtype = _header(file)
+            if math.prod(shape) * dtype.itemsize > member.file_size:
+                raise ValueError(f"the array {name!r} is shorter than its shape {shape}.")
+            if dtype.kind not in "biuf" or not dtype.isnative:
+                raise ValueError(f"the array {name!r} has the type {dtype}, no number or pickle.")
+        with self.archive.open(member) as file:
+            return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of the entries of an NPY file."""
+    version = np.lib.format.read_magic(file)
+    if version != (1, 0):
+        raise ValueError(f"an array has the NPY version {version}.")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    return shape, dtype
+
+
+def _estimator(value: Any, arrays: _Arrays) -> Any:
+    """The estimator that a document describes."""
+    if not isinstance(value, dict) or "$estimator" not in value:
+        raise ValueError("its model.json describes no estimator.")
+    method = find(value["$estimator"])
+    if method is None:
+        raise ValueError(f"it names the unknown method {value['$estimator']!r}.")
+    params = {name: _decode(item, arrays) for name, item in value["params"].items()}
+    estimator = method.load()(**params)
+    state = {
+        name: [_estimator(part, arrays) for part in item]
+        if name == "parts_"
+        else _decode(item, arrays)
+        for name, item in value["state"].items()
+    }
+    check_fitted_state(estimator, state)
+    for name, item in state.items():
+        setattr(estimator, name, item)
+    return estimator
+
+
+def _decode(value: Any, arrays: _Arrays) -> Any:
+    """The inverse of `_encode` for everything but estimators."""
     if isinstance(value, list):
-        return [_decode(item, archive) for item in value]
+        return [_decode(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
     kind, content = next(iter(value.items()))
     if kind == "$array":
-        return _fetch(content, archive)
+        return arrays.take(content)
     if kind == "$scalar":
-        return _fetch(content, archive)[()]
+        return arrays.take(content)[()]
     if kind == "$float":
         return float(content)
     if kind == "$strings":
         return np.array(content, dtype=object)
     if kind == "$tuple":
-        return tuple(_decode(item, archive) for item in content)
+        return tuple(_decode(item, arrays) for item in content)
     if kind == "$dict":
-        return {_decode(k, archive): _decode(v, archive) for k, v in content}
+        return {_decode(k, arrays): _decode(v, arrays) for k, v in content}
     if kind == "$csr":
         from scipy.sparse import csr_array
 
-        parts = [_fetch(name, archive) for name in content]
-        return csr_array(tuple(parts), shape=tuple(value["shape"]))
+        parts = tuple(arrays.take(name) for name in content)
+        return csr_array(parts, shape=tuple(value["shape"]))
     if kind == "$graph":
-        return NeighborGraph(**{k: _decode(v, archive) for k, v in content.items()})
-    if kind == "$estimator":
-        method = find(content)
-        if method is None:
-            raise ValueError(f"The model file names the unknown method {content!r}.")
-        estimator = method.load()(**{k: _decode(v, archive) for k, v in value["params"].items()})
-        for name, item in value["state"].items():
-            setattr(estimator, name, _decode(item, archive))
-        return estimator
-    raise ValueError(f"The model file holds an entry of unknown kind {kind!r}.")
-
-
-def _fetch(name: str, archive: zipfile.ZipFile) -> Any:
-    return np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
+        return NeighborGraph(**{k: _decode(v, arrays) for k, v in content.items()})
+    raise ValueError(f"it holds an entry of unknown kind {kind!r}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import pickle
@@ -202,3 +203,116 @@ def test_an_array_with_pickled_objects_is_refused(X, tmp_path):
     rewritten(tmp_path / "model", change)
     with pytest.raises(ValueError, match="pickle"):
         lowdim.load(tmp_path / "model")
+
+
+def with_array(name, array):
+    def change(contents):
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        return {**contents, name: buffer.getvalue()}
+
+    return change
+
+
+def array_of(path, *keys):
+    """The member that holds an array of the model."""
+    with zipfile.ZipFile(path) as archive:
+        entry = json.loads(archive.read("model.json"))["model"]["state"]
+    for key in keys:
+        entry = entry[key]
+    return f"{entry}.npy"
+
+
+@pytest.mark.parametrize(
+    "indices", [2**30, -1], ids=["far", "negative"]
+)  # read without a check, they crash the process
+def test_indices_out_of_range(indices, tmp_path):
+    rows = csr_array(np.random.RandomState(0).uniform(1, 2, (40, 6)))
+    lowdim.UMAP(n_neighbors=5, n_epochs=5).fit(rows).save(tmp_path / "model")
+    for attribute in ("X_fit_", "graph_"):
+        name = array_of(tmp_path / "model", attribute, "$csr", 1)
+        before = (tmp_path / "model").read_bytes()
+        old = np.load(io.BytesIO(zipfile.ZipFile(tmp_path / "model").read(name)))
+        rewritten(tmp_path / "model", with_array(name, np.full_like(old, indices)))
+        with pytest.raises(ValueError, match=f"indices of {attribute}"):
+            lowdim.load(tmp_path / "model")
+        (tmp_path / "model").write_bytes(before)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.full((90, 3), np.nan), "NaN or infinity"),
+        (np.zeros((89, 3)), "shape"),
+        (np.zeros((90, 3), np.complex128), "type"),
+        (np.zeros((90, 3), np.int64), "type"),
+    ],
+)
+def test_arrays_are_checked(value, message, X, tmp_path):
+    lowdim.Sammon(max_iter=5).fit(X).save(tmp_path / "model")
+    name = array_of(tmp_path / "model", "X_fit_", "$array")
+    rewritten(tmp_path / "model", with_array(name, value))
+    with pytest.raises(ValueError, match=message):
+        lowdim.load(tmp_path / "model")
+
+
+def test_an_array_that_is_used_twice_is_refused(X, tmp_path):
+    """Otherwise a small file could hold any number of large arrays."""
+    lowdim.PCA(2).fit(X).save(tmp_path / "model")
+    rewritten(tmp_path / "model", replaced(b'"array1"', b'"array0"'))
+    with pytest.raises(ValueError, match="more than once"):
+        lowdim.load(tmp_path / "model")
+
+
+def test_a_compressed_file_is_refused(X, tmp_path):
+    lowdim.PCA(2).fit(X).save(tmp_path / "model")
+    with zipfile.ZipFile(tmp_path / "model") as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(tmp_path / "bomb", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match="compressed"):
+        lowdim.load(tmp_path / "bomb")
+
+
+def test_a_shape_larger_than_the_file_is_refused(X, tmp_path):
+    lowdim.PCA(2).fit(X).save(tmp_path / "model")
+
+    def change(contents):
+        name = next(iter(set(contents) - {"model.json"}))
+        header = {"descr": "<f8", "fortran_order": False, "shape": (10**13,)}
+        buffer = io.BytesIO()
+        np.lib.format.write_array_header_1_0(buffer, header)
+        return {**contents, name: buffer.getvalue()}
+
+    rewritten(tmp_path / "model", change)
+    with pytest.raises(ValueError, match="shorter than its shape"):
+        lowdim.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("model", [b"5", b"null", b'{"$array": "array0"}', b'[{"$tuple": []}]'])
+def test_what_is_loaded_is_an_estimator(model, X, tmp_path):
+    lowdim.PCA(2).fit(X).save(tmp_path / "model")
+    content = b'{"lowdim": 1, "model": ' + model + b"}"
+    rewritten(tmp_path / "model", lambda contents: {**contents, "model.json": content})
+    with pytest.raises(ValueError, match="describes no estimator"):
+        lowdim.load(tmp_path / "model")
+
+
+def test_an_attribute_that_is_missing_or_unknown(case, X, tmp_path):
+    case.make().fit(X).save(tmp_path / "model")
+    before = (tmp_path / "model").read_bytes()
+    rewritten(tmp_path / "model", replaced(b'"embedding_"', b'"embeding_"'))
+    with pytest.raises(ValueError, match="lacks embedding_"):
+        lowdim.load(tmp_path / "model")
+    (tmp_path / "model").write_bytes(before)
+    rewritten(tmp_path / "model", replaced(b'"state": {', b'"state": {"transform": 1, '))
+    with pytest.raises(ValueError, match="transform is no attribute"):
+        lowdim.load(tmp_path / "model")
+
+
+def test_graphs_keep_their_recall(X, tmp_path):
+    model = lowdim.Isomap(n_neighbors=8).fit(X)
+    model.graph_ = dataclasses.replace(model.graph_, recall=0.97)
+    model.save(tmp_path / "model")
+    assert lowdim.load(tmp_path / "model").graph_.recall == 0.97

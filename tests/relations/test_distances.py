@@ -304,7 +304,7 @@ def test_too_large_a_matrix_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setattr(memory, "_LOGGED_FROM", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
     found, rows = resolve_metric("euclidean", None, sample("euclidean", 100))
-    with pytest.raises(MemoryError, match=r"between 100 objects needs .* Use n_landmarks"):
+    with pytest.raises(MemoryError, match=r"between 100 objects needs .* Take a sample"):
         distance_matrix(rows, found)
 
 

@@ -124,7 +124,7 @@ def test_bad_arguments_are_named(monkeypatch):
     with monkeypatch.context() as small:
         small.setattr(memory, "_LOGGED_FROM", 0)
         small.setattr(memory, "available_bytes", lambda: 100)
-        with pytest.raises(MemoryError, match="Set n_landmarks"):
+        with pytest.raises(MemoryError, match="from some of the objects"):
             geodesics(graph)
     for bad in (-1, np.inf, np.nan):
         graph.data[0] = bad

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -62,7 +64,7 @@ def test_the_machine_may_have_less_than_a_computation_was_given(monkeypatch):
 def test_a_fit_is_refused_what_it_may_not_take(monkeypatch, by):
     """Small arrays count too."""
     X = np.random.default_rng(0).normal(size=(300, 3))
-    message = "distances between 300 objects needs 0.7 MB, but the computation may take 0.1 MB"
+    message = "ClassicalMDS of 300 objects needs 3.5 MB, but the computation may take 0.1 MB"
     if by == "environment":
         monkeypatch.setenv("LOWDIM_MEMORY", "100kB")
         with pytest.raises(MemoryError, match=message):
@@ -80,3 +82,64 @@ def test_available_bytes_is_a_positive_number_or_unknown():
 @pytest.mark.parametrize(("size", "text"), [(5e9, "5.0 GB"), (1.5e8, "0.1 GB"), (2e6, "2.0 MB")])
 def test_readable(size, text):
     assert memory.readable(size) == text
+
+
+def groups(monkeypatch, tmp_path, cgroup, files):
+    """A system with these control groups."""
+    (tmp_path / "proc" / "self").mkdir(parents=True)
+    (tmp_path / "proc" / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable: 8000000 kB\n")
+    (tmp_path / "proc" / "self" / "cgroup").write_text(cgroup)
+    for name, content in files.items():
+        path = tmp_path / "groups" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    monkeypatch.setattr(memory, "_PROC", tmp_path / "proc")
+    monkeypatch.setattr(memory, "_CGROUPS", tmp_path / "groups")
+
+
+def test_version_2_of_control_groups(monkeypatch, tmp_path):
+    """The tightest limit counts, also of an enclosing group; cached files are free memory."""
+    files = {
+        "pod/box/memory.max": "max\n",
+        "pod/box/memory.current": "500\n",
+        "pod/memory.max": "3000000000\n",
+        "pod/memory.current": "1000000000\n",
+        "pod/memory.stat": "anon 5\ninactive_file 400000000\n",
+    }
+    groups(monkeypatch, tmp_path, "0::/pod/box\n", files)
+    assert memory.available_bytes() == 2_400_000_000
+
+
+def test_version_1_of_control_groups(monkeypatch, tmp_path):
+    files = {
+        "memory/box/memory.limit_in_bytes": "2000000000\n",
+        "memory/box/memory.usage_in_bytes": "500000000\n",
+        "memory/memory.limit_in_bytes": "9223372036854771712\n",
+        "memory/memory.usage_in_bytes": "700000000\n",
+    }
+    groups(monkeypatch, tmp_path, "7:cpu:/\n4:memory:/box\n0::/\n", files)
+    assert memory.available_bytes() == 1_500_000_000
+
+
+def test_a_container_that_sees_its_own_group_as_the_root(monkeypatch, tmp_path):
+    files = {"memory.max": "1000000000\n", "memory.current": "100000000\n"}
+    groups(monkeypatch, tmp_path, "0::/docker/4711\n", files)
+    assert memory.available_bytes() == 900_000_000
+
+
+def test_without_limits_the_machine_counts(monkeypatch, tmp_path):
+    groups(monkeypatch, tmp_path, "0::/\n", {"memory.max": "max\n"})
+    assert memory.available_bytes() == 8_000_000 * 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_the_limit_of_the_address_space():
+    code = """
+import resource
+from lowdim.runtime import memory
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+resource.setrlimit(resource.RLIMIT_AS, (6 * 10**9, hard))
+print(memory.available_bytes())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) < 6 * 10**9

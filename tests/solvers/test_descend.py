@@ -127,7 +127,7 @@ def test_the_callback_sees_every_iteration_and_stops_all_phases():
 
 def test_divergence_is_an_error():
     descent = Descent(Slope(np.nan, lambda: 0.0), start())
-    with pytest.raises(FloatingPointError, match="diverged"):
+    with pytest.raises(ValueError, match="diverged"):
         descent.run(Phase(1, 1.0, 0.5))
 
 

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
+from lowdim.base.footprint import claim_memory
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
@@ -74,7 +75,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         check_is_fitted(self)
         with running(self._n_jobs):
-            return self._transform(self._new_objects(X))
+            return self._finite_result(self._transform(self._new_objects(X)), "transform")
 
     def inverse_transform(self, Y: Any) -> Array:
         """Vectors of the input space for given coordinates.
@@ -94,7 +95,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 f"Y has {Y.shape[1]} columns, but the map has {self._n_features_out} coordinates."
             )
         with running(self._n_jobs):
-            return self._inverse(Y)
+            return self._finite_result(self._inverse(Y), "inverse_transform")
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the estimator to a file of arrays and JSON; `lowdim.load(path)` reads it."""
@@ -149,6 +150,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise ValueError(f"X: n_samples = {objects.n}, but a map needs at least 2 objects.")
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
+        claim_memory(self, objects)
         self._fit(objects, **arguments)
 
     def _clear(self) -> None:
@@ -164,6 +166,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
             return MeasuredObjects(rows, euclidean())
         metric, params = self._metric_choice()
+        if not isinstance(metric, str) and not callable(metric):
+            raise TypeError(f"metric must be a name or a function of two objects, got {metric!r}.")
         if not is_precomputed(metric):
             self._check_features(X, metric, fitting=True)
         objects = objects_of(X, metric, params, unknown_pairs=self._unknown_pairs)
@@ -216,13 +220,30 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
         """The metric and its parameters; methods with other parameter names override this."""
-        params = dict(getattr(self, "metric_params", None) or {})
+        params = checks.keywords(getattr(self, "metric_params", None), "metric_params")
         metric = getattr(self, "metric", "euclidean")
         if isinstance(metric, str) and metric == "minkowski" and hasattr(self, "p"):
             params.setdefault("p", self.p)
         return metric, params
 
     _unknown_pairs = False  # whether NaN in precomputed input marks an unknown pair
+    _leaves_out = False  # whether `transform` gives NaN to objects that it cannot place
+
+    def _finite_result(self, rows: Array, purpose: str) -> Array:
+        """Raise ValueError if a result is not finite, unless a missing value explains it."""
+        metric = self._metric_choice()[0]
+        explained = (
+            self._leaves_out
+            or np.isnan(self.embedding_).any()
+            or (isinstance(metric, str) and metric in NAN_AWARE)
+        )
+        if not explained and not np.isfinite(rows).all():
+            row = int(np.argwhere(~np.isfinite(rows))[0, 0])
+            raise ValueError(
+                f"{purpose}: the result for row {row} overflows {rows.dtype}. Are its numbers in "
+                "the units of the training data?"
+            )
+        return rows
 
     def _check_features(self, X: Any, metric: Any, *, fitting: bool) -> None:
         """Record the number and names of the features (`fitting`), or compare them with `fit`."""

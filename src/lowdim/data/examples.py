@@ -81,7 +81,7 @@ def bars(
     >>> X.shape
     (10, 1600)
     """
-    from sklearn.utils import check_random_state
+    from lowdim.checks import check_random_state
 
     n = checks.integer(n_samples, "n_samples", 1)
     rng = check_random_state(random_state)
@@ -132,7 +132,7 @@ def clusters(
     >>> y.tolist()
     [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3]
     """
-    from sklearn.utils import check_random_state
+    from lowdim.checks import check_random_state
 
     n = checks.integer(n_samples, "n_samples", 1)
     rng = check_random_state(random_state)

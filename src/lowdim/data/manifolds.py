@@ -15,7 +15,7 @@ from lowdim.checks import Array
 
 def _start(n_samples: int, noise: float, random_state: Any) -> tuple[int, float, Any]:
     """The checked common arguments and the source of random numbers."""
-    from sklearn.utils import check_random_state
+    from lowdim.checks import check_random_state
 
     n_samples = checks.integer(n_samples, "n_samples", 1)
     return n_samples, checks.real(noise, "noise", 0.0), check_random_state(random_state)

@@ -20,9 +20,10 @@ def place_by_affinity(
     embedding: Array,
     similarity: Similarity,
     *,
+    joint: bool = False,
     iterations: int = ITERATIONS,
 ) -> Array:
-    """Coordinates y of new objects that minimise KL(p || q), q_j = w(y, y_j) / sum_k w(y, y_k).
+    """Coordinates y of new objects that minimise KL(p || q), q_j = w(y, y_j) / z.
 
     Gradient descent from the mean of the neighbours' coordinates, weighted by p. The rows do not
     depend on each other.
@@ -37,6 +38,9 @@ def place_by_affinity(
         Coordinates y_j of the training objects, which stay fixed.
     similarity : Similarity
         w.
+    joint : bool, default=False
+        Whether z is that of joint probabilities, the mean over the training objects i of
+        sum_k w(y_i, y_k). By default z is the new object's own sum of w(y, y_k).
     iterations : int
 
     Returns
@@ -46,9 +50,12 @@ def place_by_affinity(
     fixed = np.ascontiguousarray(embedding)
     Y: Array = np.einsum("mk,mkd->md", p, fixed[nearest])
     field = backend().frozen_field(fixed, similarity, ROOM)
+    one = Y.dtype.type(1)  # the similarity of an object to itself
+    mean_z = (field(fixed)[1] - one).mean(dtype=np.float64).astype(Y.dtype) if joint else None
     velocity, gains = np.zeros_like(Y), np.ones_like(Y)
     for _ in range(iterations):
-        push, z = field(Y)
+        push, own_z = field(Y)
+        z = own_z if mean_z is None else np.full_like(own_z, mean_z)
         gaps = Y[:, None, :] - fixed[nearest]
         s = np.einsum("mkd,mkd->mk", gaps, gaps)
         u = p if similarity.name == "gaussian" else p / (1 + s / similarity.dof)

@@ -15,7 +15,6 @@ from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import row_of_entries
-from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
 LARGEST_PRECISION = 1e8  # of a row of `log_conditional`, times the mean squared distance of the row
@@ -110,12 +109,6 @@ def log_conditional(distances: Array, perplexity: float) -> tuple[Array, Array]:
 def log_conditional_of_pairs(D: Array, perplexity: float) -> tuple[Array, Array]:
     """-log p_{j|i} of all j != i, as an (n, n - 1) array, and beta_i, from an (n, n) array D."""
     n = len(D)
-    memory.claim(
-        n * n * D.dtype.itemsize,
-        f"The matrix of affinities between {n} objects",
-        "Use a method that works on a neighbour graph, such as TSNE, or take a sample of the "
-        "objects and place the others with transform.",
-    )
     costs, beta = np.empty((n, n - 1), D.dtype), np.empty(n)
 
     def fill(part: slice) -> None:

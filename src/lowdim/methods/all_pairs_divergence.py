@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.callbacks import Callback
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.extend.divergence import place_by_divergence
 from lowdim.relations.distances import finite_rows
 from lowdim.relations.identical import merge_identical, zero_up_to

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim.callbacks import Callback
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.methods.curvilinear_rule import CurvilinearRule, place_among
 from lowdim.relations.new_objects import NewObjects, as_new
 from lowdim.relations.objects import Objects

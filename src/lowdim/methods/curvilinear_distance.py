@@ -17,7 +17,6 @@ from lowdim.relations.geodesics import shortest_path_lengths, symmetrize_in_plac
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
-from lowdim.runtime import memory
 from lowdim.solvers.starts import classical_start
 
 
@@ -183,12 +182,6 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
             self.embedding_ = _place(self.embedding_, self.dist_matrix_.T)
 
     def _geodesics(self, graph: NeighborGraph, sources: Array | None) -> Array:
-        n, rows = graph.n_objects, graph.n_objects if sources is None else len(sources)
-        memory.claim(
-            n * rows * graph.distances.itemsize,
-            f"The matrix of geodesic distances from {rows} to {n} objects",
-            "Set n_prototypes, for instance to 1000.",
-        )
         return shortest_path_lengths(graph.adjacency(), sources, self.path_method)
 
     def _place(self, new: NewObjects) -> Array:

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.callbacks import Callback
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.matrices.subjects import Subjects, subjects_of
 from lowdim.solvers.candecomp import principal_space
 from lowdim.solvers.individual_differences import (

@@ -207,12 +207,12 @@ class Isomap(GraphEmbedder):
         self.n_iter_ = len(found.history) - 1
 
     def _between_landmarks(self) -> Array:
-        if self.n_landmarks is None:
+        if not hasattr(self, "landmarks_"):
             return self.dist_matrix_
         return np.ascontiguousarray(self.dist_matrix_[:, self.landmarks_])
 
     def _place(self, new: NewObjects) -> Array:
-        lengths = self.dist_matrix_.T if self.n_landmarks is not None else self.dist_matrix_
+        lengths = self.dist_matrix_.T if hasattr(self, "landmarks_") else self.dist_matrix_
         out = np.empty((new.n, len(self.eigenvalues_)), dtype=self.embedding_.dtype)
         return place_by_geodesics(*self._new_neighbors(new), lengths, self._project, out)
 

@@ -154,7 +154,7 @@ class LocallyLinearEmbedding(GraphEmbedder):
             dim,
             null=np.ones(n),
             solver="auto" if self.eigen_solver == "arpack" else self.eigen_solver,
-            tol=self.tol * 1e-3,
+            tol=checks.real(self.tol, "tol", 0) * 1e-3,
             max_iter=None,
             seed=self.random_state,
         )
@@ -205,7 +205,7 @@ class LocallyLinearEmbedding(GraphEmbedder):
             self.X_fit_,
             self.embedding_,
             new.vectors(),
-            self.n_neighbors,
+            self.graph_.n_neighbors,
             metric=self._training.metric,
             reg=self.reg,
         )

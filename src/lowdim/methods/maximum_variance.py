@@ -30,6 +30,7 @@ from lowdim.solvers.unfolding import (
 
 CONSTRAINTS = ("equality", "inequality")
 SOLVERS = ("auto", "interior-point", "factorized")
+LONG_EDGES = 8000  # edges from which the interior-point method takes an hour or more
 EXACT_EDGES = 2000  # edges up to which solver="auto" is the interior-point method
 
 
@@ -210,6 +211,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         if lengths.n < 3:
             found = unfold_pair(lengths)
         elif self._exact(lengths):
+            _warn_if_long(len(lengths.squares))
             found = unfold_exactly(programme, monitor, shown)
         else:
             Q = self._functions(objects, graph, edges, lengths, points, k)
@@ -279,3 +281,13 @@ class MaximumVarianceUnfolding(GraphEmbedder):
                 self.embedding_, nearest[those, :count], distances[those, :count]
             )
         return out
+
+
+def _warn_if_long(n_edges: int) -> None:
+    """The interior-point method takes about 30 iterations of 2 n_edges^3 operations each."""
+    if n_edges >= LONG_EDGES:
+        hours = 30 * 2 * n_edges**3 / 1e10 / 3600  # at 10 GFLOP/s, as one core has
+        checks.warn(
+            f"solver='interior-point' will take about {hours:.0f} hours for {n_edges} edges. Set "
+            "solver='factorized', which takes minutes, or fewer neighbours."
+        )

@@ -7,12 +7,11 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.callbacks import Callback
-from lowdim.checks import Array, is_sparse
+from lowdim.checks import Array, check_random_state, is_sparse
 from lowdim.extend.stress import place_by_stress
 from lowdim.relations import pairs as known
 from lowdim.relations.new_objects import NewObjects
@@ -304,7 +303,8 @@ class MDS(Embedder):
             weights = there.astype(X.dtype)
             if self.weights is not None:
                 weights *= self._weights_of(D)
-            targets = D if self._kind == "ratio" else apply_curve(self.transformation_, D)
+            fitted = hasattr(self, "transformation_")
+            targets = apply_curve(self.transformation_, D) if fitted else D
             out[part] = place_by_stress(targets, weights, X)
         return out
 
@@ -342,7 +342,7 @@ class MDS(Embedder):
             metric = self.dissimilarity
         elif isinstance(metric, bool):  # scikit-learn's old name of metric_mds
             metric = "euclidean"
-        return metric, dict(self.metric_params or {})
+        return metric, checks.keywords(self.metric_params, "metric_params")
 
     _unknown_pairs = True
 

@@ -190,7 +190,7 @@ class PCA(Embedder):
 
     def _chance_variances(self, X: Any, trials: int = 20) -> Array:
         """The 95th percentile of each variance when every column is permuted on its own."""
-        from sklearn.utils import check_random_state
+        from lowdim.checks import check_random_state
 
         random = check_random_state(0 if self.random_state is None else self.random_state)
         columns = dense(X).T

@@ -123,7 +123,8 @@ them have little meaning in such an embedding. Several perplexities follow [Koba
 automatic learning rate [Belkina2019]_.
 
 `transform` keeps the training objects fixed and places a new object so that the affinities of its
-nearest training objects, of perplexity 5 (or less if `perplexity` is smaller), are preserved best.
+nearest training objects are preserved best. Their perplexity is 5 (or less if `perplexity` is
+smaller) with the Student kernel, and that of the fit with a Gaussian one.
 `transform(X_train)` returns exactly `embedding_`: an object at distance zero from a training
 object gets the coordinates of that object. `inverse_transform` interpolates between training
 vectors (barycentric weights).

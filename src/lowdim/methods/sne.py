@@ -57,6 +57,8 @@ class SNE(StochasticNeighborEmbedder):
     (200, 2)
     """
 
+    _new_perplexity = None
+
     @property
     def _similarity(self) -> Similarity:
         return Similarity("gaussian")

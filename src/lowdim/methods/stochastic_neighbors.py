@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.base import NeighborEmbedder
 from lowdim.callbacks import Callback
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.extend.affinity import place_by_affinity
 from lowdim.matrices.affinities import conditional_to_new
 from lowdim.relations.graph import NeighborGraph
@@ -26,10 +25,14 @@ from lowdim.solvers.starts import layout_start
 METHODS = ("auto", "exact", "barnes_hut", "fft")
 PRECISE_UP_TO = 1000  # points up to which the descent has the precision of the data
 NEVER = 10**9  # iterations
+MOST_EXAGGERATION = 1e6  # beyond it the map is a point
 EARLY = 250  # iterations with early exaggeration
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
 UNFOLDED = 100  # iterations after which neighbours lie near each other for the first time
 NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their position best
+# With a Gaussian kernel this would not do: the mean of an object's neighbours in the embedding is
+# moved towards its inside, the more so the larger the perplexity of the fit, and a new object
+# whose few neighbours are at the rim has that mean only far outside.
 
 
 class StochasticNeighborEmbedder(NeighborEmbedder):
@@ -84,6 +87,9 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self.callback = callback
         self.verbose = verbose
 
+    _joint = False  # whether new objects are placed by joint probabilities
+    _new_perplexity: float | None = NEW_PERPLEXITY  # None: that of the fit
+
     @property
     def _similarity(self) -> Similarity:
         """The kernel of the embedding."""
@@ -98,8 +104,8 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self._check_n_components(n)
         checks.choice(self.method, "method", METHODS)
         checks.real(self.angle, "angle", 0, 1)
-        checks.real(self.early_exaggeration, "early_exaggeration", 1)
-        checks.real(self.exaggeration, "exaggeration", 0, open_low=True)
+        checks.real(self.early_exaggeration, "early_exaggeration", 1, MOST_EXAGGERATION)
+        checks.real(self.exaggeration, "exaggeration", 0, MOST_EXAGGERATION, open_low=True)
         checks.integer(self.max_iter, "max_iter", 1)
         checks.integer(self.n_iter_without_progress, "n_iter_without_progress", -1)
         checks.real(self.min_grad_norm, "min_grad_norm", 0)
@@ -173,8 +179,10 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
 
     def _transform(self, new: NewObjects) -> Array:
         n = len(self.embedding_)
-        wanted = min(NEW_PERPLEXITY, *self._perplexities(n))
-        nearest, distances = new.nearest(min(n, max(1, int(3 * wanted))), self._search)
+        wanted = self._perplexities(n)
+        if self._new_perplexity is not None:
+            wanted = [min(self._new_perplexity, *wanted)]
+        nearest, distances = new.nearest(min(n, max(1, int(3 * max(wanted)))), self._search)
         p = conditional_to_new(distances, wanted).astype(self.embedding_.dtype)
-        Y = place_by_affinity(p, nearest, self.embedding_, self._similarity)
+        Y = place_by_affinity(p, nearest, self.embedding_, self._similarity, joint=self._joint)
         return self._keep_known(Y, nearest, distances)

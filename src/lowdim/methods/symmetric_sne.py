@@ -58,6 +58,9 @@ class SymmetricSNE(StochasticNeighborEmbedder):
     (200, 2)
     """
 
+    _joint = True
+    _new_perplexity = None
+
     @property
     def _similarity(self) -> Similarity:
         return Similarity("gaussian")

@@ -14,6 +14,8 @@ from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import PairDivergence
 
+DOF_RANGE = (1e-3, 1e6)  # a heavier tail overflows, and a lighter one is a Gaussian
+
 
 @fill(**SNE_PASSAGES)
 class TSNE(StochasticNeighborEmbedder):
@@ -121,7 +123,7 @@ class TSNE(StochasticNeighborEmbedder):
     @property
     def _similarity(self) -> Similarity:
         dof = self.dof if self.dof is not None else max(self.n_components - 1, 1)
-        return Similarity("student", checks.real(dof, "dof", 0, open_low=True))
+        return Similarity("student", checks.real(dof, "dof", *DOF_RANGE))
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         P = joint(conditional_matrix(graph, self._perplexities(objects.n)))

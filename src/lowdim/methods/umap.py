@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.base import NeighborEmbedder
 from lowdim.callbacks import Callback
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.extend.membership import place_by_membership
 from lowdim.matrices.fuzzy import (
     FuzzyGraph,
@@ -189,6 +188,8 @@ class UMAP(NeighborEmbedder):
     (200, 2)
     """
 
+    _leaves_out = True  # objects without an edge
+
     def __init__(
         self,
         n_neighbors: int = 15,
@@ -299,7 +300,7 @@ class UMAP(NeighborEmbedder):
     # --- parameters ---------------------------------------------------------------------------
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
-        return self.metric, dict(self.metric_kwds or {})
+        return self.metric, checks.keywords(self.metric_kwds, "metric_kwds")
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
         self._check_parameters(objects.n)
@@ -324,7 +325,7 @@ class UMAP(NeighborEmbedder):
             "dens_var_shift",
         ):
             checks.real(getattr(self, name), name, 0)
-        checks.integer(self.transform_seed, "transform_seed", 0)
+        checks.integer(self.transform_seed, "transform_seed", 0, 2**63 - 1)
         checks.integer(self.target_n_neighbors, "target_n_neighbors", -1)
         if self.n_epochs is not None:
             checks.integer(self.n_epochs, "n_epochs", 0)
@@ -499,7 +500,7 @@ class UMAP(NeighborEmbedder):
             self.embedding_[placed],
             curve=(self.a_, self.b_),
             n_epochs=NEW_EPOCHS if self.n_epochs is None else int(self.n_epochs) // 3,
-            seed=int(self.transform_seed),
+            seed=checks.integer(self.transform_seed, "transform_seed", 0, 2**63 - 1),
             **self._forces(),
         )
         Y[~(weights > 0).any(axis=1)] = np.nan

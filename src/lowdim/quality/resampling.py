@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.relations.pairs import check_known, dense_pairs
 from lowdim.runtime.scheduling import run
 from lowdim.solvers.procrustes import procrustes

@@ -8,11 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.relations.distances import check_defined
 from lowdim.relations.objects import Dissimilarities, MeasuredObjects, Objects, objects_of
 from lowdim.runtime.scheduling import blocks, run

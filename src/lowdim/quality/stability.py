@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.checks import Array, is_sparse
+from lowdim.checks import Array, check_random_state, is_sparse
 from lowdim.solvers.procrustes import procrustes
 
 ROUNDS = 10

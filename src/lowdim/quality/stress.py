@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.quality.rows import Rows, data_rows, map_rows, rows_of
 from lowdim.runtime.scheduling import uses_threads
 

@@ -45,9 +45,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.quality.dip import dip, dip_p_value
 from lowdim.quality.rows import Rows
 from lowdim.relations.metrics import Metric, euclidean

@@ -54,7 +54,7 @@ def distance_matrix(rows: Any, metric: Metric) -> Array:
     memory.claim(
         n * n * dtype.itemsize,
         f"The matrix of distances between {n} objects",
-        "Use n_landmarks=, or a method that works on a neighbour graph.",
+        "Take a sample of the objects, or use a method that works on a neighbour graph.",
     )
     D = np.empty((n, n), dtype=dtype)
 

@@ -69,7 +69,7 @@ def shortest_path_lengths(
     memory.claim(
         n_sources * n * graph.data.itemsize,
         f"The matrix of geodesic distances from {n_sources} to {n} objects",
-        "Set n_landmarks, for instance to 1000.",
+        "Compute those from some of the objects, or take a sample of the objects.",
     )
     if path_method == "FW" or (
         path_method == "auto" and sources is None and n <= 200 and graph.nnz > n * n / 4

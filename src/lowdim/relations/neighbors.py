@@ -98,7 +98,7 @@ def neighbors(
 
 def index_seed(random_state: Any) -> int:
     """The seed of an approximate search as an integer; fixed for None, for reproducible graphs."""
-    from sklearn.utils import check_random_state
+    from lowdim.checks import check_random_state
 
     if random_state is None:
         return SEED

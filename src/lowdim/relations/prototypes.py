@@ -6,10 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.relations.landmarks import choose_landmarks
 from lowdim.relations.objects import MeasuredObjects, Objects
 

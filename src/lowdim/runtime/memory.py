@@ -5,26 +5,30 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 from lowdim.runtime.context import current
 
 logger = logging.getLogger("lowdim")
 
-_LOGGED_FROM = 256 * 1024**2  # bytes; smaller allocations are not checked
+_LOGGED_FROM = 256 * 1024**2  # bytes; smaller allocations are not checked against the machine
+_PROC = Path("/proc")
+_CGROUPS = Path("/sys/fs/cgroup")
 
 
 def available_bytes() -> int | None:
-    """Bytes of memory that a process can still allocate; None if the system does not report it."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    if sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
+    """Bytes of memory that this process can still allocate; None if the system does not say.
+
+    The smallest of: the free memory of the machine, what the control groups of the process
+    (version 1 or 2, as containers have them) leave, and what its resource limits leave.
+    """
+    found = [
+        *_free_on_machine(),
+        *_free_in_groups(),
+        *_free_by_resource_limits(),
+    ]
+    return max(0, min(found)) if found else None
 
 
 def readable(n_bytes: float) -> str:
@@ -33,10 +37,10 @@ def readable(n_bytes: float) -> str:
 
 
 def claim(n_bytes: int, what: str, instead: str) -> None:
-    """Log what a large array will take, or raise MemoryError when there is not that much.
+    """Log what a computation will take, or raise MemoryError when there is not that much.
 
-    There is as much as the computation was given (see `lowdim.compute`), and what the machine has
-    free.
+    There is as much as the computation was given (see `lowdim.compute`), and what the machine, its
+    containers and the limits of the process leave.
     """
     allowed = current().memory
     if allowed is not None and n_bytes > allowed:
@@ -53,3 +57,77 @@ def claim(n_bytes: int, what: str, instead: str) -> None:
             f"{instead}"
         )
     logger.info("%s takes %s", what, readable(n_bytes))
+
+
+def _free_on_machine() -> Iterator[int]:
+    for line in _lines(_PROC / "meminfo"):
+        if line.startswith("MemAvailable:"):
+            yield int(line.split()[1]) * 1024
+            return
+    if sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:
+        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _free_in_groups() -> Iterator[int]:
+    """What the limits of the process's control groups and of those around them leave."""
+    for line in _lines(_PROC / "self" / "cgroup"):
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controllers == "":
+            mount, names = _CGROUPS, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            mount = _CGROUPS / "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        own = mount / path.lstrip("/")
+        if not own.is_dir():  # a container sees its own group at the root of the mount
+            own = mount
+        for group in (own, *own.parents):
+            yield from _free_in_group(group, *names)
+            if group == mount:
+                break
+
+
+def _free_in_group(group: Path, limit: str, usage: str, reclaimable: str) -> Iterator[int]:
+    """Limit less usage; cached files, which the system drops when memory is needed, count as free.
+
+    Yields nothing if the group has no limit ("max" in version 2, a number near 2^63 in version 1).
+    """
+    most, used = _number(group / limit), _number(group / usage)
+    if most is None or used is None or most >= 2**60:
+        return
+    cached = 0
+    for line in _lines(group / "memory.stat"):
+        name, _, amount = line.partition(" ")
+        if name == reclaimable:
+            cached = int(amount)
+    yield most - used + min(cached, used)
+
+
+def _free_by_resource_limits() -> Iterator[int]:
+    """What `ulimit -v` (address space) and `ulimit -d` (data) leave to the process."""
+    try:
+        import resource
+    except ImportError:  # Windows has none
+        return
+    used = [int(word) for line in _lines(_PROC / "self" / "statm") for word in line.split()]
+    if len(used) < 6:
+        return
+    page = os.sysconf("SC_PAGE_SIZE")
+    for kind, pages in ((resource.RLIMIT_AS, used[0]), (resource.RLIMIT_DATA, used[5])):
+        limit = resource.getrlimit(kind)[0]
+        if limit != resource.RLIM_INFINITY:
+            yield limit - pages * page
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file of the system; none if it cannot be read."""
+    try:
+        return path.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _number(path: Path) -> int | None:
+    lines = _lines(path)
+    return int(lines[0]) if lines and lines[0].strip().isdecimal() else None

@@ -166,7 +166,7 @@ def initial(
 
 def seed_of(random_state: Any) -> int:
     """An integer seed from a random_state; None is a fixed seed."""
-    from sklearn.utils import check_random_state
+    from lowdim.checks import check_random_state
 
     return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
 

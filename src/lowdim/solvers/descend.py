@@ -12,6 +12,7 @@ from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.solvers.objective import ForceField
 
+LARGEST_RATE = 1e12  # learning rate; far above any that converges, far below overflow
 CHECK_EVERY = 50  # iterations between computations of the loss
 LEAST_GAIN = 0.01
 RENUMBER_FROM = 4_000  # points from which the embedding does not fit into the L1 cache
@@ -97,7 +98,11 @@ class Descent:
             )
             self.iteration += 1
             if not np.isfinite(norm):
-                raise FloatingPointError("the descent diverged")
+                raise ValueError(
+                    "learning_rate, exaggeration: the descent diverged after "
+                    f"{self.iteration} iterations. Lower them, or rescale X if its distances are "
+                    "near the limits of its type."
+                )
             stop = monitor is not None and monitor(
                 self.iteration, loss, self.embedding if monitor.wants_embedding else self.Y
             )
@@ -147,4 +152,4 @@ def learning_rate(given: float | str, n: int, exaggeration: float) -> float:
     if isinstance(given, str):
         checks.choice(given, "learning_rate", ("auto",))
         return n / exaggeration / 4
-    return checks.real(given, "learning_rate", 0)
+    return checks.real(given, "learning_rate", 0, LARGEST_RATE)

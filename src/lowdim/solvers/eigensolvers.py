@@ -28,7 +28,8 @@ def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = N
         full = A.toarray()
     else:
         full = operator.matmat(np.eye(n, dtype=operator.dtype))
-    full = (full + full.T) / 2
+    full = full + full.T
+    full /= 2
     if basis is not None:  # above every other eigenvalue
         full = _off(basis, _off(basis, full).T)
         full += (2 * np.abs(full).sum(axis=1).max() + 1) * (basis @ basis.T)
@@ -36,7 +37,7 @@ def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = N
 
 
 def extreme_eigh(A: Array, k: int, top: bool) -> Eigenpairs:
-    """The k largest (or smallest) eigenpairs of a dense matrix, ascending, by LAPACK."""
+    """The k largest (or smallest) eigenpairs of a symmetric array, ascending, by LAPACK."""
     from scipy.linalg import eigh
 
     n = len(A)
@@ -247,7 +248,7 @@ def norm_estimate(operator: Operator) -> float:
 
 def random_start(operator: Operator, columns: int, seed: Any) -> Array:
     """Random columns to start an iteration from."""
-    from sklearn.utils import check_random_state
+    from lowdim.checks import check_random_state
 
     random = check_random_state(0 if seed is None else seed)
     return np.asarray(random.uniform(-1, 1, (operator.n, columns))).astype(operator.dtype)

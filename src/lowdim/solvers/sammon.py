@@ -17,7 +17,6 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
-from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.linear import cholesky_in_place
 from lowdim.solvers.objective import Objective
@@ -94,11 +93,6 @@ class SammonStress:
         contains the constant, and objects without weights.
         """
         n = len(self.D)
-        memory.claim(
-            n * n * 8,
-            f"The factor of Sammon's weights for {n} objects",
-            "Take a sample of the objects and place the others with transform.",
-        )
         V = np.empty((n, n))
 
         def fill(part: slice) -> None:

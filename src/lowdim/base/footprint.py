@@ -1,0 +1,193 @@
+"""How much memory a fit takes at its peak, beyond its input: claimed before the fit starts.
+
+`FOOTPRINTS` has one formula for each method. `python -m benchmarks memory` measures them: a claim
+is to be 0.9 to 1.3 of the peak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lowdim.catalog import find
+from lowdim.relations.objects import LARGEST_KEPT_MATRIX, MeasuredObjects, Objects
+from lowdim.runtime import memory
+from lowdim.solvers.spectral import DENSE_UP_TO
+
+WORKSPACE = 12 * 10**6  # bytes of tiles of distances and of iterates, for many objects
+WORKSPACE_PER_OBJECT = 4096  # bytes, for few
+DENSE_EIGENVECTORS = 2.1  # n x n arrays that a dense eigensolver takes beside its matrix
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An estimator and the objects that it is to be fitted to."""
+
+    estimator: Any
+    objects: Objects
+
+    @property
+    def n(self) -> int:
+        return self.objects.n
+
+    @property
+    def size(self) -> int:
+        """Bytes of a number."""
+        return int(self.objects.dtype.itemsize)
+
+    @property
+    def square(self) -> float:
+        """Bytes of an n x n array."""
+        return float(self.n) * self.n * self.size
+
+    @property
+    def distances(self) -> float:
+        """Bytes of the n x n distances, unless they are given."""
+        return self.square if self.objects.measured else 0.0
+
+    @property
+    def arcs(self) -> float:
+        """Number of arcs of the neighbour graph; 0 if the number of neighbours is not known."""
+        e = self.estimator
+        wanted = getattr(e, "n_neighbors", None)
+        if hasattr(e, "perplexity") and hasattr(e, "_n_wanted"):
+            wanted = e._n_wanted(self.n)
+        k = wanted if isinstance(wanted, int) else getattr(e, "_default_neighbors", 0)
+        return float(self.n) * min(k, self.n)
+
+    def chosen(self, parameter: str) -> int:
+        """The value of an integer parameter; 0 if it is None."""
+        value = getattr(self.estimator, parameter, None)
+        return value if isinstance(value, int) else 0
+
+    def is_set(self, parameter: str, *values: Any) -> bool:
+        value = getattr(self.estimator, parameter, None)
+        return isinstance(value, str | bool) and value in values
+
+    @property
+    def eigenvectors(self) -> float:
+        """Bytes that LAPACK takes if it is asked for, beside the matrix."""
+        dense = self.is_set("eigen_solver", "dense") or self.n <= DENSE_UP_TO
+        return DENSE_EIGENVECTORS * self.square if dense else 0.0
+
+
+def _classical_mds(p: Problem) -> float:
+    e = p.estimator
+    if m := p.chosen("n_landmarks"):
+        return 8.0 * m * m * 3 + p.n * m * p.size
+    if p.is_set("correction", "cailliez"):
+        return 10.5 * p.square
+    plain = p.objects.euclidean and e.correction == "none" and e.method == "eigh"
+    return 0.0 if plain else p.distances + p.eigenvectors
+
+
+def _mds(p: Problem) -> float:
+    if isinstance(p.objects, MeasuredObjects) and p.estimator._sampled(p.objects):
+        return 10_000.0 * p.n
+    if p.is_set("metric_mds", False) or p.is_set("disparities", "ordinal"):
+        return 4.1 * p.square + p.distances
+    if p.is_set("disparities", "interval", "spline"):
+        return 5.2 * p.square + p.distances
+    return (4.6 if p.estimator.weights is not None else 1.0) * p.square + p.distances
+
+
+def _kernel_pca(p: Problem) -> float:
+    graph_kernels = {"isomap": 3.0, "lle": 4.0, "diffusion": 5.0, "commute_time": 5.0}
+    kernel = p.estimator.kernel if isinstance(p.estimator.kernel, str) else ""
+    return graph_kernels.get(kernel, 1.0) * p.square + p.eigenvectors
+
+
+def _isomap(p: Problem) -> float:
+    m = p.chosen("n_landmarks")
+    paths = 2.0 * p.n * m * p.size if m else p.square + p.eigenvectors
+    return paths + 60 * p.arcs
+
+
+def _locally_linear(p: Problem) -> float:
+    k = p.arcs / p.n
+    copies = 1.5 if p.is_set("method", "standard") else 3.6
+    return copies * p.arcs * k * 8 + 60 * p.arcs + p.eigenvectors
+
+
+def _graph_laplacian(p: Problem) -> float:
+    return 90 * p.arcs + p.eigenvectors
+
+
+def _curvilinear(p: Problem) -> float:
+    if m := p.chosen("n_prototypes"):
+        return 8.0 * m * m + p.n * 8.0
+    return p.distances if p.n * p.n * 8 <= LARGEST_KEPT_MATRIX else 0.0
+
+
+def _curvilinear_geodesics(p: Problem) -> float:
+    m = p.chosen("n_prototypes")
+    return (2.0 * p.n * m * p.size if m else p.square) + 60 * p.arcs
+
+
+def _stochastic_neighbors(p: Problem) -> float:
+    return (48 + 2 * p.size) * p.arcs
+
+
+FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
+    "PCA": lambda p: 0.0,
+    "ClassicalMDS": _classical_mds,
+    "MDS": _mds,
+    "KernelPCA": _kernel_pca,
+    "Isomap": _isomap,
+    "LocallyLinearEmbedding": _locally_linear,
+    "LaplacianEigenmaps": _graph_laplacian,
+    "SpectralClustering": _graph_laplacian,
+    "DiffusionMap": _graph_laplacian,
+    "Sammon": lambda p: 2 * p.square + p.distances,
+    "INDSCAL": lambda p: 0.0,  # claims the stack of its subjects' matrices itself
+    "CurvilinearComponentAnalysis": _curvilinear,
+    "CurvilinearDistanceAnalysis": _curvilinear_geodesics,
+    "UMAP": lambda p: 60 * p.arcs,
+    "MaximumVarianceUnfolding": lambda p: 60 * p.arcs,  # the programme claims its own
+    "SNE": _stochastic_neighbors,
+    "SymmetricSNE": _stochastic_neighbors,
+    "TSNE": _stochastic_neighbors,
+    "WeightedTSNE": _stochastic_neighbors,
+    "MultiscaleSNE": lambda p: 3 * p.square + p.distances,
+    "NeRV": lambda p: 2 * p.square + p.distances,
+}
+
+
+def footprint(estimator: Any, objects: Objects) -> int:
+    """Bytes that a fit takes at its peak, beyond its input."""
+    formula = FOOTPRINTS[type(estimator).__name__]
+    return int(formula(Problem(estimator, objects))) + min(
+        WORKSPACE, WORKSPACE_PER_OBJECT * objects.n
+    )
+
+
+def claim_memory(estimator: Any, objects: Objects) -> None:
+    """Raise MemoryError if a fit would take more memory than there is."""
+    name = type(estimator).__name__
+    if name not in FOOTPRINTS:  # an estimator of a user, derived from one of ours
+        return
+    memory.claim(
+        footprint(estimator, objects), f"{name} of {objects.n} objects", _advice(estimator, objects)
+    )
+
+
+def _advice(estimator: Any, objects: Objects) -> str:
+    """What to do instead, in terms of the parameters that the estimator has."""
+    method = find(type(estimator).__name__)
+    cheaper = []
+    if method is not None and method.reduced_by and not getattr(estimator, method.reduced_by):
+        some = max(10, min(1000, objects.n // 10))
+        cheaper.append(f"Set {method.reduced_by}={some} or so")
+    if method is not None and method.large_scale is not None and objects.measured:
+        options = ", ".join(f"{name}={value!r}" for name, value in method.large_scale.parameters)
+        cheaper.append(f"Set {options}")
+    if getattr(estimator, "method", None) == "exact" and hasattr(estimator, "perplexity"):
+        cheaper.append("Set method='auto'")
+    if getattr(estimator, "eigen_solver", None) == "dense":
+        cheaper.append("Set eigen_solver='auto'")
+    cheaper.append("take a sample of the objects and place the others with transform")
+    if objects.dtype.itemsize == 8:
+        cheaper.append("use float32")
+    text = ", or ".join(cheaper)
+    return f"{text[0].upper()}{text[1:]}."

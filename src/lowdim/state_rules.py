@@ -1,0 +1,214 @@
+"""Rules for the fitted attributes of estimators: a rule raises ValueError if a value breaks it.
+
+Shapes are written with the names of sizes, whose values come from the model that is checked; "*"
+is any size.
+"""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowdim.checks import Array, is_sparse
+from lowdim.relations.graph import NeighborGraph
+
+Sizes = dict[str, int]
+Check = Callable[[str, Any, Sizes], None]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """An array or a CSR matrix of numbers.
+
+    Parameters
+    ----------
+    *shape : str
+        Names of sizes.
+    kinds : str
+        Kinds of NumPy types: "f" for floats, "iu" for integers.
+    least, below : float or str
+        Smallest entry, and what every entry is smaller than: a number or the name of a size.
+    positive : bool
+        Whether entries must be larger than 0.
+    finite : bool
+        Whether NaN and infinity are errors.
+    missing : bool
+        Whether NaN, as a missing value, is accepted where infinity is not.
+    sparse : bool or None
+        Whether a CSR matrix is required (True), accepted (None) or refused (False).
+    """
+
+    shape: tuple[str, ...]
+    kinds: str = "f"
+    least: float = -np.inf
+    below: str | None = None
+    positive: bool = False
+    finite: bool = True
+    missing: bool = False
+    sparse: bool | None = False
+
+    def __call__(self, name: str, value: Any, sizes: Sizes) -> None:
+        if not isinstance(value, np.ndarray) and not is_sparse(value):
+            raise ValueError(f"{name} is not an array.")
+        if self.sparse is not None and is_sparse(value) is not self.sparse:
+            raise ValueError(f"{name} must be {'sparse' if self.sparse else 'dense'}.")
+        wanted = tuple(sizes.get(size, -1) for size in self.shape)
+        fits = len(wanted) == value.ndim and all(
+            size in (-1, found) for size, found in zip(wanted, value.shape, strict=True)
+        )
+        if not fits:
+            raise ValueError(f"{name} has shape {value.shape}; ({', '.join(self.shape)}) expected.")
+        entries = _csr_entries(name, value) if is_sparse(value) else value
+        if entries.dtype.kind not in self.kinds or entries.dtype.itemsize not in (4, 8):
+            raise ValueError(f"{name} has the type {entries.dtype}.")
+        _check_range(name, entries, self, sizes)
+
+
+def _check_range(name: str, entries: Array, rule: Numbers, sizes: Sizes) -> None:
+    if entries.size == 0:
+        return
+    known = entries[~np.isnan(entries)] if rule.missing else entries
+    if known.size == 0:
+        raise ValueError(f"{name} contains NaN only.")
+    if rule.finite and entries.dtype.kind == "f" and not np.isfinite(known).all():
+        raise ValueError(f"{name} contains NaN or infinity.")
+    smallest = np.fmin.reduce(entries, axis=None)
+    if smallest < rule.least or (rule.positive and smallest <= 0):
+        raise ValueError(f"{name} contains {smallest}, which is too small.")
+    if rule.below is not None and entries.max() >= sizes[rule.below]:
+        raise ValueError(f"{name} contains {entries.max()}, but there are {sizes[rule.below]}.")
+
+
+def _csr_entries(name: str, matrix: Any) -> Array:
+    """The stored entries of a CSR matrix whose indices are in range."""
+    rows, columns = matrix.shape
+    _check_lists(name, matrix.indptr, len(matrix.indices), rows)
+    _check_indices(name, matrix.indices, columns)
+    if matrix.data.shape != matrix.indices.shape:
+        raise ValueError(f"{name} has {len(matrix.data)} values at {len(matrix.indices)} places.")
+    return np.asarray(matrix.data)
+
+
+def _check_lists(name: str, indptr: Array, n_entries: int, n_lists: int) -> None:
+    Numbers(("lists",), "i")(f"indptr of {name}", indptr, {"lists": n_lists + 1})
+    if indptr[0] != 0 or indptr[-1] != n_entries or (np.diff(indptr) < 0).any():
+        raise ValueError(f"indptr of {name} does not ascend from 0 to {n_entries}.")
+
+
+def _check_indices(name: str, indices: Array, n: int) -> None:
+    shape = ("*",) * indices.ndim
+    Numbers(shape, "i", 0, "n")(f"indices of {name}", indices, {"n": n})
+
+
+def graph(name: str, value: Any, sizes: Sizes) -> None:
+    """A `NeighborGraph` of the model's objects."""
+    if not isinstance(value, NeighborGraph):
+        raise ValueError(f"{name} is not a neighbour graph.")
+    if not isinstance(value.indices, np.ndarray) or not isinstance(value.metric, str):
+        raise ValueError(f"{name} is damaged.")
+    lengths = Numbers(("*",) * value.indices.ndim, least=0)
+    lengths(f"distances of {name}", value.distances, sizes)
+    if value.distances.shape != value.indices.shape:
+        raise ValueError(f"{name} has distances of another shape than its indices.")
+    if value.indptr is not None:
+        _check_lists(name, value.indptr, len(value.indices), sizes["n"])
+    elif value.indices.ndim != 2 or 0 in value.indices.shape:
+        raise ValueError(f"{name} has indices of shape {value.indices.shape}.")
+    if value.n_objects != sizes["n"]:
+        raise ValueError(f"{name} has {value.n_objects} objects, but the model has {sizes['n']}.")
+    _check_indices(name, value.indices, sizes["n"])
+    if (value.bridges is None) is not (value.bridge_lengths is None):
+        raise ValueError(f"{name} has bridges without lengths, or lengths without bridges.")
+    if value.bridges is not None:
+        own = {**sizes, "bridges": len(value.bridges), "2": 2}
+        Numbers(("bridges", "2"), "i", 0, "n")(f"bridges of {name}", value.bridges, own)
+        Numbers(("bridges",), least=0)(f"bridge lengths of {name}", value.bridge_lengths, own)
+    if value.recall is not None:
+        number(0)(f"recall of {name}", value.recall, sizes)
+
+
+def number(least: float = -np.inf, *, positive: bool = False, finite: bool = True) -> Check:
+    """A real number."""
+
+    def check(name: str, value: Any, sizes: Sizes) -> None:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError(f"{name} is not a number.")
+        wrong = value < least or (positive and value <= 0) or (finite and not np.isfinite(value))
+        if wrong:
+            raise ValueError(f"{name} is {value}.")
+
+    return check
+
+
+def size_of(size: str) -> Check:
+    """The number that a size of the model is."""
+
+    def check(name: str, value: Any, sizes: Sizes) -> None:
+        number(1)(name, value, sizes)
+        if size in sizes and value != sizes[size]:
+            raise ValueError(f"{name} is {value}, but other arrays say {sizes[size]}.")
+
+    return check
+
+
+def kinds_of_columns(name: str, value: Any, sizes: Sizes) -> None:
+    """For each column of Gower's metric None, or the list of its categories."""
+    plain = (str, numbers.Real)
+    if not isinstance(value, list) or len(value) != sizes["d"]:
+        raise ValueError(f"{name} does not describe {sizes['d']} columns.")
+    for kind in value:
+        listed = isinstance(kind, list) and all(isinstance(v, plain) for v in kind)
+        if kind is not None and not listed:
+            raise ValueError(f"{name} holds {kind!r}.")
+
+
+def names_of_columns(name: str, value: Any, sizes: Sizes) -> None:
+    """An array of strings."""
+    if not isinstance(value, np.ndarray) or value.shape != (sizes["d"],):
+        raise ValueError(f"{name} does not name {sizes['d']} columns.")
+    if not all(isinstance(label, str) for label in value):
+        raise ValueError(f"{name} holds other things than strings.")
+
+
+def table(rules: dict[str, Check]) -> Check:
+    """A dictionary with these keys."""
+
+    def check(name: str, value: Any, sizes: Sizes) -> None:
+        if not isinstance(value, dict) or set(value) != set(rules):
+            raise ValueError(f"{name} is not a table of {', '.join(rules)}.")
+        for key, item in value.items():
+            rules[key](f"{name}[{key!r}]", item, sizes)
+
+    return check
+
+
+def curve(name: str, value: Any, sizes: Sizes) -> None:
+    """A piecewise linear function: ascending abscissae and their values."""
+    Numbers(("2", "*"), least=0)(name, value, {**sizes, "2": 2})
+    if value.shape[1] == 0 or (np.diff(value[0]) < 0).any():
+        raise ValueError(f"{name} does not ascend.")
+
+
+_TYPES: dict[str, Any] = {
+    "int": numbers.Integral,
+    "float": numbers.Real,
+    "bool": (bool, np.bool_),
+    "str": str,
+    "None": type(None),
+}
+
+
+def parameters(estimator: Any) -> None:
+    """Check the types of the parameters whose annotations are made of plain types."""
+    for name, parameter in inspect.signature(type(estimator)).parameters.items():
+        options = [option.strip() for option in str(parameter.annotation).split("|")]
+        value = getattr(estimator, name)
+        if all(option in _TYPES for option in options) and not any(
+            isinstance(value, _TYPES[option]) for option in options
+        ):
+            raise ValueError(f"{name} is {value!r}, not of type {parameter.annotation}.")

@@ -1,0 +1,335 @@
+"""Random attacks on the library, by class; each try is repeated exactly by its seed.
+
+An attack returns what happened ("fine" or "refused"), or raises `Failure`. Crashes and hangs of the
+interpreter are noticed by `adversary`, which runs the attacks in another process.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import signal
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import model_files
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+
+import lowdim
+from lowdim import data
+from lowdim.catalog import CATALOG
+
+CLEAR = (ValueError, TypeError, MemoryError)  # kinds of errors that an input may be answered with
+QUICK = {"max_iter": 15, "n_epochs": 10, "perplexity": 3.0, "n_neighbors": 5, "n_clusters": 2}
+METHODS = [method.name for method in CATALOG if method.objects == "vectors"]
+
+
+class Failure(Exception):
+    """A try that went wrong: the class of failure, then what happened."""
+
+
+def make(name: str, **params: Any) -> Any:
+    method = getattr(lowdim, name)
+    known = inspect.signature(method).parameters
+    usual = {key: value for key, value in QUICK.items() if key in known}
+    return method(**{**usual, "n_components": 2, **params})
+
+
+def answered(call: Callable[[], Any], named: str = "") -> Any:
+    """The result of a call, or None if it was refused by a clear error (that names `named`)."""
+    try:
+        return call()
+    except CLEAR as error:
+        text = str(error)
+        if not text or (named and named not in text):
+            raise Failure("unnamed error", f"{type(error).__name__}: {text[:200]}") from error
+        return None
+    except Exception as error:
+        raise Failure("odd error", f"{type(error).__name__}: {str(error)[:200]}") from error
+
+
+def finite(result: Any, what: str) -> None:
+    if not np.isfinite(np.asarray(result)).all():
+        raise Failure("silent NaN", what)
+
+
+# --- inputs -----------------------------------------------------------------------------------
+
+
+def rows(random: Any) -> Any:
+    """A small table, more or less odd."""
+    n, d = random.randint(4, 40), random.randint(1, 6)
+    X = random.standard_normal((n, d))
+    kind = random.randint(16)
+    if kind == 0:
+        return X * 10.0 ** random.randint(-160, 160)
+    if kind == 1:
+        return X.astype(np.float32) * np.float32(10.0 ** random.randint(-30, 30))
+    if kind == 2:
+        return X[random.randint(0, 3, n)]  # few different rows
+    if kind == 3:
+        return np.round(X)
+    if kind == 4:
+        X[random.randint(n), random.randint(d)] = random.choice([np.nan, np.inf, -np.inf, 1e308])
+    elif kind == 5:
+        X[:, random.randint(d)] = 1.0
+    elif kind == 6:
+        return X.astype(random.choice(["i1", "u1", "i8", "f2", "?", ">f4", ">f8", "c8", "O", "U8"]))
+    elif kind == 7:
+        return random.choice([csr_array, csr_matrix])(np.where(abs(X) > 0.7, X, 0))
+    elif kind == 8:
+        return X.tolist()
+    elif kind == 9:
+        return np.asfortranarray(X)[:, ::-1]
+    elif kind == 10:
+        shape = [(n,), (0, d), (n, 0), (1, d), (2, d), (n, d, 2), ()][random.randint(7)]
+        return random.standard_normal(shape)
+    elif kind == 11:
+        X[n // 2 :] += 1e6  # two far clusters
+    elif kind == 12:
+        return np.zeros((n, d))
+    elif kind == 13:
+        return random.choice([None, "rows", 3, {}, b"x"])
+    return X
+
+
+def dissimilarities(random: Any) -> Any:
+    X = random.standard_normal((random.randint(3, 30), 3))
+    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    kind, (i, j) = random.randint(9), random.randint(0, len(D), 2)
+    if kind == 0:
+        D[i, j] = random.choice([np.nan, np.inf, -1.0, 1e300, 0.0])
+    elif kind == 1:
+        D[i, j] = D[j, i] = random.choice([np.nan, np.inf, -1.0, 1e300, 0.0])
+    elif kind == 2:
+        D = D * 10.0 ** random.randint(-150, 150)
+    elif kind == 3:
+        D = D[:-1]
+    elif kind == 4:
+        return csr_array(np.where(np.median(D) > D, D, 0))
+    elif kind == 5:
+        D = np.round(D)
+    elif kind == 6:
+        D[i, i] = 1.0
+    elif kind == 7:
+        D[...] = 0.0
+    return D
+
+
+def fit_and_ask(estimator: Any, X: Any) -> str:
+    """Fit, then place and map back the training objects."""
+    if answered(lambda: estimator.fit(X)) is None:
+        return "refused"
+    finite(estimator.embedding_, "embedding_")
+    if getattr(estimator, "metric", "") == "precomputed" or "Clustering" in repr(estimator):
+        return "fine"
+    placed = answered(lambda: estimator.transform(X))
+    if placed is not None:
+        finite(placed, "transform")
+        back = answered(lambda: estimator.inverse_transform(placed))
+        if back is not None:
+            finite(back, "inverse_transform")
+    return "fine"
+
+
+def attack_input(random: Any) -> str:
+    return fit_and_ask(make(random.choice(METHODS)), rows(random))
+
+
+def attack_dissimilarities(random: Any) -> str:
+    name = random.choice([m for m in METHODS if hasattr(getattr(lowdim, m)(), "metric")])
+    return fit_and_ask(make(name, metric="precomputed"), dissimilarities(random))
+
+
+@functools.cache
+def fitted_models() -> list[tuple[str, Any, Any, dict[str, bytes]]]:
+    """Models with new objects and the contents of their files."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        found = []
+        for name, estimator, new in model_files.models():
+            estimator.save(path)
+            found.append((name, estimator, new, model_files.contents(path)))
+        return found
+
+
+def attack_new_objects(random: Any) -> str:
+    models = fitted_models()
+    estimator = models[random.randint(len(models))][1]
+    X = rows(random)
+    placed = answered(lambda: estimator.transform(X))
+    if placed is None:
+        return "refused"
+    finite(placed, "transform")
+    return "fine"
+
+
+def attack_coordinates(random: Any) -> str:
+    models = fitted_models()
+    name, estimator, _, _ = models[random.randint(len(models))]
+    back = answered(lambda: estimator.inverse_transform(rows(random)))
+    if back is None:
+        return "refused"
+    if "missing" not in name and "gower" not in name:  # their training rows have gaps
+        finite(back, "inverse_transform")
+    return "fine"
+
+
+# --- parameters -------------------------------------------------------------------------------
+
+ODD = [
+    None, True, -1, 0, 1, 2, 7, 10**6, 2**31, 2**63, 10**30, 0.5, -0.5, 1e-300, 1e300, np.nan,
+    np.inf, "", "x", "auto", "random", b"x", [], [1, 2], (), {}, {"a": 1}, {1: 2}, np.zeros(3),
+    np.zeros((20, 2)), np.float32(3), np.int8(3), object(), print, 3 + 4j, np.array(5), set(),
+]  # fmt: skip
+HEAVY = {"n_init", "max_iter", "n_epochs", "n_functions", "iterated_power", "n_jobs"}
+
+
+def attack_parameter(random: Any) -> str:
+    name = random.choice(METHODS)
+    known = list(inspect.signature(getattr(lowdim, name)).parameters)
+    parameter, value = random.choice(known), ODD[random.randint(len(ODD))]
+    large = isinstance(value, int | float) and abs(value) > 100
+    if parameter in HEAVY and large:
+        value = 3
+    X = np.random.RandomState(0).standard_normal((20, 3))
+    with open(os.devnull, "w") as sink, _quiet(sink):
+        estimator = answered(lambda: make(name, **{parameter: value}).fit(X), parameter)
+    if estimator is None:
+        return "refused"
+    if name != "UMAP":  # gives NaN to objects without an edge, with a warning
+        finite(estimator.embedding_, f"{name}({parameter}={value!r})")
+    return "fine"
+
+
+class _quiet:
+    """Sends what `verbose` prints elsewhere."""
+
+    def __init__(self, sink: Any) -> None:
+        self.sink = sink
+
+    def __enter__(self) -> None:
+        import sys
+
+        self.before = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = self.sink
+
+    def __exit__(self, *error: object) -> None:
+        import sys
+
+        sys.stdout, sys.stderr = self.before
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def attack_model_file(random: Any) -> str:
+    models = fitted_models()
+    name, _, new, members = models[random.randint(len(models))]
+    changed, how = model_files.damaged(members, random)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        model_files.write(path, changed)
+        if random.uniform() < 0.1:  # of the file as a whole
+            content = bytearray(path.read_bytes())
+            for _ in range(random.randint(1, 4)):
+                content[random.randint(len(content))] = random.randint(256)
+            path.write_bytes(bytes(content[: random.randint(1, len(content))]))
+        estimator = answered(lambda: lowdim.load(path), "model")
+    if estimator is None:
+        return "refused"
+    gaps = "missing" in name or "gower" in name  # training rows with missing values
+    placed = answered(lambda: estimator.transform(new))
+    if placed is not None and not gaps:
+        finite(placed, f"{name}: {how}")
+        back = answered(lambda: estimator.inverse_transform(placed))
+        if back is not None:
+            finite(back, f"{name}: {how}")
+    return "fine"
+
+
+def attack_graph(random: Any) -> str:
+    """A graph with damaged contents, given to a method."""
+    X = random.standard_normal((30, 3))
+    graph = lowdim.neighbors(X, k=12)
+    part = random.choice(["indices", "distances"])
+    array, _ = model_files.damaged_array(getattr(graph, part), random)
+    graph = replace(graph, **{part: array, "fingerprint": ""})
+    name = random.choice(["Isomap", "LaplacianEigenmaps", "TSNE", "UMAP", "DiffusionMap", "SNE"])
+    if answered(lambda: make(name).fit(X, graph=graph)) is None:
+        return "refused"
+    return "fine"
+
+
+# --- signals, threads, refits ------------------------------------------------------------------
+
+
+def attack_signal(random: Any) -> str:
+    """Ctrl-C in the middle of a fit: a fitted estimator, or one that is not fitted."""
+    name = random.choice(METHODS)
+    X, _ = data.s_curve(200, random_state=0)
+    estimator = make(name, **({"max_iter": 500} if hasattr(make(name), "max_iter") else {}))
+    delay = float(random.uniform(0.0005, 0.15))
+    timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        estimator.fit(X)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        try:
+            timer.cancel()
+            timer.join()
+        except KeyboardInterrupt:
+            pass
+    if hasattr(estimator, "embedding_"):
+        finite(estimator.embedding_, f"{name} after Ctrl-C")
+        finite(estimator.transform(X[:3]), f"transform of {name} after Ctrl-C")
+        return "fine"
+    left = [key for key in vars(estimator) if key.endswith("_")]
+    if left:
+        raise Failure("mixed state", f"{name} after Ctrl-C: {left}")
+    return "refused"
+
+
+def attack_threads(random: Any) -> str:
+    name = random.choice(METHODS)
+    X = random.standard_normal((random.randint(20, 400), random.randint(2, 6)))
+    maps = [make(name, random_state=0, n_jobs=jobs).fit_transform(X) for jobs in (1, 3)] if (
+        "random_state" in inspect.signature(getattr(lowdim, name)).parameters
+        and "n_jobs" in inspect.signature(getattr(lowdim, name)).parameters
+    ) else [np.zeros(1)] * 2  # fmt: skip
+    if not np.array_equal(*maps, equal_nan=True):
+        raise Failure("other bits", name)
+    return "fine"
+
+
+def attack_refit(random: Any) -> str:
+    """After a failed fit an estimator is not fitted."""
+    name = random.choice(METHODS)
+    estimator = make(name).fit(random.standard_normal((30, 3)))
+    fitted = answered(lambda: estimator.fit(rows(random)))
+    if fitted is None and any(key.endswith("_") for key in vars(estimator)):
+        raise Failure("mixed state", name)
+    return "refused" if fitted is None else "fine"
+
+
+ATTACKS: dict[str, Callable[[Any], str]] = {
+    name.removeprefix("attack_"): function
+    for name, function in list(globals().items())
+    if name.startswith("attack_")
+}
+
+
+def attempt(attack: str, seed: int) -> str:
+    """One try."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ATTACKS[attack](np.random.RandomState(seed))
