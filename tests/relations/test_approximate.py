@@ -16,7 +16,7 @@ from lowdim.relations import approximate, neighbors, pivots
 from lowdim.relations.approximate import build_index
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.metrics import resolve_metric
-from lowdim.relations.neighbors import neighbor_query
+from lowdim.relations.choice import neighbor_query
 from lowdim.relations.search import query
 
 RANDOM = np.random.default_rng(0)
