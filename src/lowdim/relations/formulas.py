@@ -98,12 +98,6 @@ def braycurtis(A: Array, B: Array, **params: Any) -> Array:
     return found
 
 
-def jaccard(A: Array, B: Array, **params: Any) -> Array:
-    found = by_scipy("jaccard")(A, B, **params)
-    found[np.ix_(is_zero(A), is_zero(B))] = 0
-    return found
-
-
 def poincare(A: Array, B: Array) -> Array:
     """The distance of the Poincare ball of hyperbolic space; rows have a length below 1."""
     inside = [1 - np.einsum("ij,ij->i", rows, rows, dtype=np.float64) for rows in (A, B)]
@@ -168,6 +162,7 @@ def boolean(name: str, both: Array, first: Array, second: Array, d: int) -> Arra
 
 BOOLEAN = (
     "dice",
+    "jaccard",
     "sokalsneath",
     "rogerstanimoto",
     "sokalmichener",
@@ -186,7 +181,6 @@ FORMULAS: dict[str, Formula] = {
     "jensenshannon": jensenshannon,
     "wasserstein_1d": wasserstein_1d,
     "braycurtis": braycurtis,
-    "jaccard": jaccard,
     "poincare": poincare,
     "bit_hamming": of_bits("hamming"),
     "bit_jaccard": of_bits("jaccard"),

@@ -51,12 +51,6 @@ def _canberra(A: Any, B: Any) -> Array:
     return np.asarray(alone + backend().sum_shared(A, B, "ratio"))
 
 
-def _jaccard(A: Any, B: Any) -> Array:
-    first, second = _pair(_counts, A, B)
-    either = first + second - backend().sum_shared(A, B, "count")
-    return np.asarray((either - backend().sum_shared(A, B, "equal")) / np.maximum(either, 1))
-
-
 def _hamming(A: Any, B: Any) -> Array:
     first, second = _pair(_counts, A, B)
     alike = backend().sum_shared(A, B, "count") + backend().sum_shared(A, B, "equal")
@@ -106,7 +100,6 @@ SPARSE_FORMULAS: dict[str, Callable[[Any, Any], Array]] = {
     "cityblock": _manhattan,
     "braycurtis": _braycurtis,
     "canberra": _canberra,
-    "jaccard": _jaccard,
     "hamming": _hamming,
     "hellinger": _hellinger,
     "correlation": _correlation,

@@ -35,7 +35,10 @@ def exponent_of(values: Any) -> int:
 
 
 def scaled(value: Any, exponent: int) -> Any:
-    """A number, array, sparse matrix or neighbour graph times 2^exponent."""
+    """A number, array, sparse matrix or neighbour graph times 2^exponent.
+
+    Results beyond the range of floats, such as squares of distances near its end, are infinite or zero.
+    """
     if exponent == 0 or value is None:
         return value
     if isinstance(value, NeighborGraph):
@@ -46,8 +49,8 @@ def scaled(value: Any, exponent: int) -> Any:
         )
     if is_sparse(value):
         out = value.copy()
-        out.data = np.ldexp(out.data, exponent)
+        out.data = scaled(out.data, exponent)
         return out
-    if isinstance(value, np.ndarray):
-        return np.ldexp(value, exponent)
-    return float(np.ldexp(value, exponent))
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.ldexp(value, exponent)
+    return found if isinstance(value, np.ndarray) else float(found)
