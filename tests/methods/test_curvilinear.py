@@ -148,7 +148,7 @@ def test_progress_is_shown_on_request_only(roll, capsys, monkeypatch):
 def test_distances_are_measured_when_the_matrix_would_be_large(roll, metric, monkeypatch):
     X = roll[0][:300]
     kept = CurvilinearComponentAnalysis(metric=metric, init=X[:, :2]).fit(X)
-    monkeypatch.setattr(objects, "SMALL_MATRIX", 0)
+    monkeypatch.setattr(objects, "LARGEST_KEPT_MATRIX", 0)
     monkeypatch.setattr(objects, "distance_matrix", lambda *a: pytest.fail("a matrix was made"))
     measured = CurvilinearComponentAnalysis(metric=metric, init=X[:, :2]).fit(X)
     np.testing.assert_allclose(measured.embedding_, kept.embedding_, atol=1e-9)

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 from sklearn.datasets import load_digits
 
+from helpers import with_threads
 from lowdim import data
 from lowdim.quality.dip import dip, dip_p_value
 from lowdim.quality.rows import data_rows
@@ -118,7 +119,7 @@ def test_what_cannot_be_tested():
 
 def test_the_same_answer_for_any_number_of_threads():
     X = np.random.default_rng(4).normal(size=(200, 5))
-    one, three = (structure_of(data_rows(X), 0, n_jobs) for n_jobs in (1, 3))
+    one, three = (with_threads(n, structure_of, data_rows(X), 0) for n in (1, 3))
     assert one == three
 
 

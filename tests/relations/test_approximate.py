@@ -87,7 +87,7 @@ def test_the_recall_told_is_that_of_the_sampled_rows(eager):
     graph = neighbors.neighbor_graph(
         X, resolve_metric("euclidean", None, X)[0], 12, None, method="approximate", seed=5
     )
-    sample = np.sort(np.random.default_rng(5).choice(N, index.SAMPLE, replace=False))
+    sample = np.sort(np.random.default_rng(5).choice(N, index.SAMPLE_ROWS, replace=False))
     D = cdist(X[sample], X)
     D[np.arange(len(sample)), sample] = np.inf
     truth = np.argsort(D, axis=1)[:, :12]
@@ -127,7 +127,9 @@ def test_data_without_structure_is_searched_exactly(monkeypatch):
     assert graph.recall is None
     assert np.array_equal(graph.indices, exact.indices)
     monkeypatch.setattr(approximate, "LONG_SEARCH", 0)
-    with pytest.warns(UserWarning, match="No approximate search finds 0.95 of .* these 3000 objects"):
+    with pytest.warns(
+        UserWarning, match="No approximate search finds 0.95 of .* these 3000 objects"
+    ):
         neighbors.neighbors(X, 10, method="approximate")
 
 
@@ -270,7 +272,7 @@ def test_constant_data_take_no_longer(metric, eager, monkeypatch):
     assert (graph.distances < 1e-7).all()
     assert (graph.indices != np.arange(N)[:, None]).all()
     if metric != "canberra":
-        assert max(compared) <= cells.LARGEST * 41  # no cell holds everybody
+        assert max(compared) <= cells.LARGEST_CELL * 41  # no cell holds everybody
 
 
 def test_duplicates_find_each_other(eager):
@@ -360,7 +362,7 @@ def test_cells_hold_every_row_once_and_none_holds_too_many():
     assert np.array_equal(np.sort(made.order), np.arange(2400))
     sizes = np.diff(made.starts)
     assert sizes.min() > 0
-    assert sizes.max() <= cells.LARGEST * 80
+    assert sizes.max() <= cells.LARGEST_CELL * 80
 
 
 def test_leading_axes_span_the_leading_singular_vectors():

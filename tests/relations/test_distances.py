@@ -217,7 +217,7 @@ def test_bad_tables_are_named():
     found, _ = resolve_metric("gower", None, TABLE)
     with pytest.raises(ValueError, match="2 features, but 3 were seen in fit"):
         found.prepare(TABLE.iloc[:, :2])
-    with pytest.raises(ValueError, match="column 0: was numeric in fit, but is not now"):
+    with pytest.raises(ValueError, match="column 0 was numeric in fit, but is not now"):
         found.prepare(pd.DataFrame({"height": ["tall"], "color": ["red"], "size": ["S"]}))
     with pytest.raises(ValueError, match=r"infinity at \[1, 0\]"):
         resolve_metric("gower", None, [[1.0, "a"], [np.inf, "b"]])

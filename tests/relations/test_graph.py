@@ -218,7 +218,9 @@ def test_take_is_the_graph_of_fewer_neighbors():
     assert few.fingerprint == graph.fingerprint
     assert few.indices.flags.c_contiguous
     assert graph.take(8) is graph
-    with pytest.raises(ValueError, match=r"n_neighbors must be at most 8 .the neighbours"):
+    with pytest.raises(
+        ValueError, match=r"n_neighbors must be at most 8 .the number of neighbours"
+    ):
         graph.take(9)
     with pytest.raises(ValueError, match="radius graph"):
         neighbors(X, radius=3.0).take(2)
@@ -299,7 +301,7 @@ def test_what_is_not_a_graph_is_refused(tmp_path):
     future = tmp_path / "future"
     with future.open("wb") as file:
         np.savez(file, header=np.array('{"lowdim_graph": 2}'))
-    with pytest.raises(ValueError, match="graph format 2, this version reads 1"):
+    with pytest.raises(ValueError, match="graph format 2; this version reads 1"):
         NeighborGraph.load(future)
 
 

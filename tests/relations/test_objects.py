@@ -127,7 +127,7 @@ def test_row(kind):
 def test_distances_from(kind, monkeypatch):
     whole = make(kind).distances_from()
     np.testing.assert_allclose(whole, D, atol=1e-7)
-    monkeypatch.setattr(module, "SMALL_MATRIX", 0)
+    monkeypatch.setattr(module, "LARGEST_KEPT_MATRIX", 0)
     found = make(kind).distances_from()
     if kind in ("matrix", "things"):  # given already, or too slow to be measured twice
         np.testing.assert_allclose(found, D, atol=1e-7)
@@ -231,7 +231,9 @@ def test_a_given_radius_graph_is_taken_as_it_is():
 
 
 def test_a_given_graph_refuses_more_neighbors_than_it_knows():
-    with pytest.raises(ValueError, match=r"n_neighbors must be at most 4 \(the neighbours that"):
+    with pytest.raises(
+        ValueError, match=r"n_neighbors must be at most 4 \(the number of neighbours in"
+    ):
         make("graph").neighbor_graph(5)
 
 
@@ -344,7 +346,7 @@ def test_overflowing_dissimilarities_are_refused():
     far = np.array([[0.0], [1e308], [-1e308]])
     message = (
         "X: the distance of objects 1 and 2 overflows to infinity. Divide X by a large number "
-        "first; the map is the same."
+        "first; the embedding has the same shape."
     )
     with refused(message):
         relative_dissimilarities(objects_of(far, "cityblock"))

@@ -155,7 +155,7 @@ def test_an_empty_variable_says_nothing(monkeypatch, name):
         (
             "LOWDIM_MEMORY",
             "plenty",
-            "LOWDIM_MEMORY must be a number of bytes or a text such as '8GB', got 'plenty'.",
+            "LOWDIM_MEMORY must be a number of bytes or a string such as '8GB', got 'plenty'.",
         ),
     ],
 )
@@ -201,7 +201,7 @@ def test_memory_is_a_number_of_bytes_or_a_text(given, n_bytes):
 
 @pytest.mark.parametrize("given", ["GB", "-1GB", "8 QB", "", "0", "0.0GB", "1e9", "8GB!"])
 def test_unreadable_memory_is_refused(given):
-    message = f"memory must be a number of bytes or a text such as '8GB', got {given!r}."
+    message = f"memory must be a number of bytes or a string such as '8GB', got {given!r}."
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"), lowdim.compute(memory=given):
         pass
 

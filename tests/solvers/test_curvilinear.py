@@ -175,7 +175,7 @@ def test_distances_measured_on_the_way_give_the_same_bits(monkeypatch):
     whole = curvilinear(D, X[:, :2], Monitor(3))
     parts = curvilinear(from_pins, X[:, :2], Monitor(3))
     np.testing.assert_array_equal(parts.embedding, whole.embedding)
-    assert max(asked) == solver.BLOCK
+    assert max(asked) == solver.BLOCK_PINS
     assert sum(asked) == 300 * 6
 
 

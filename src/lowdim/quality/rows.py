@@ -62,7 +62,8 @@ def rows_of(objects: Objects) -> Rows:
         return Rows(objects, lambda chosen: D[chosen])
     if not isinstance(objects, MeasuredObjects):
         raise TypeError(
-            "X holds a graph, but measures of quality compare the distances between all objects: "
+            "X is a NeighborGraph or a sparse graph of distances, but measures of "
+            "quality compare the distances between all objects: "
             "give the vectors, or all dissimilarities with metric='precomputed'."
         )
     if objects.euclidean and isinstance(objects.rows, np.ndarray):

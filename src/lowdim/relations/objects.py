@@ -281,6 +281,8 @@ def objects_of(
         Whether NaN in a matrix of dissimilarities marks an unknown pair.
     """
     if not is_precomputed(metric):
+        if isinstance(X, NeighborGraph):
+            raise TypeError("X is a NeighborGraph: set metric='precomputed' to embed it.")
         found, rows = resolve_metric(metric, metric_params, X)
         return MeasuredObjects(rows, found)
     if isinstance(X, NeighborGraph):
