@@ -178,10 +178,7 @@ def _ours(filename: str) -> bool:
     return filename.startswith(folders[0]) or folders[1] in filename
 
 
-def distances_in_range(distances: Array, X: Any) -> None:
+def distances_in_range(distances: Array) -> None:
     """Raise ValueError if a distance between rows of X overflowed."""
     if not np.isfinite(distances).all():
-        raise ValueError(
-            f"X: distances overflow {distances.dtype}; the largest entry of X is {abs(X).max():g}. "
-            "Rescale the columns."
-        )
+        raise ValueError(f"X: distances overflow {distances.dtype}. Divide X by a large number.")

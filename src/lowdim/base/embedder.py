@@ -185,6 +185,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 setattr(self, name, self._converted(name, value, objects.exponent))
         if hasattr(self, "X_fit_"):
             self.X_fit_ = scaled(inner.X_fit_, exponent_of_rows(objects))
+        if np.isinf(self.embedding_).any():
+            raise ValueError("X: coordinates of the map overflow. Divide X by a large number.")
         self._fitted_in_unit, self._fitted_exponent = inner, objects.exponent
 
     def _unit_of(self, name: str) -> float:

@@ -70,8 +70,8 @@ def true_angular(A: Array, B: Array) -> Array:
 
 def hellinger(A: Array, B: Array) -> Array:
     """Hellinger's distance of rows as distributions: |sqrt(p) - sqrt(q)| / sqrt(2)."""
-    with np.errstate(invalid="ignore"):  # negative entries: NaN
-        roots = [np.sqrt(_over(rows, rows.sum(axis=1, dtype=np.float64))) for rows in (A, B)]
+    known = [np.where(rows < 0, np.nan, rows) for rows in (A, B)]
+    roots = [np.sqrt(_over(rows, rows.sum(axis=1, dtype=np.float64))) for rows in known]
     found = by_scipy("euclidean")(*roots) / np.sqrt(2)
     return with_undefined_rows(found, is_zero(A), is_zero(B), 1)
 

@@ -94,7 +94,10 @@ def neighbors(
         )
     else:
         graph = objects.neighbor_graph(k, radius)
-    return scaled(graph, objects.exponent)  # type: ignore[no-any-return]
+    found: NeighborGraph = scaled(graph, objects.exponent)
+    if objects.exponent:
+        checks.distances_in_range(found.distances)
+    return found
 
 
 def index_seed(random_state: Any) -> int:

@@ -300,12 +300,5 @@ def objects_of(
 def relative_dissimilarities(objects: Objects) -> tuple[Array, float]:
     """All dissimilarities divided by the largest one, and the largest one."""
     D = objects.all_pairs()
-    largest = float(D.max())
-    if not np.isfinite(largest):
-        i, j = np.argwhere(~np.isfinite(D))[0]
-        raise ValueError(
-            f"X: the distance of objects {i} and {j} overflows to infinity. Divide X by a "
-            "large number first; the embedding has the same shape."
-        )
-    largest = largest or 1.0
+    largest = float(D.max()) or 1.0
     return np.divide(D, D.dtype.type(largest), out=D if objects.measured else None), largest

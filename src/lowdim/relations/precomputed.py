@@ -39,7 +39,7 @@ def check_stored_dissimilarities(X: Any) -> Any:
     """Check a sparse matrix of dissimilarities; returns a CSR matrix."""
     X = checks.vectors(X, sparse=True)
     if len(X.data) and X.data.min() < 0:
-        raise ValueError(f"X: a stored distance is negative ({X.data.min():g}).")
+        raise ValueError(f"X: dissimilarities must not be negative, found {X.data.min():g}.")
     return X
 
 

@@ -144,7 +144,7 @@ def _tree_neighbors(
     order = np.lexsort((found_i, found_d), axis=1)[:, :k]
     indices = np.take_along_axis(found_i, order, axis=1).astype(np.int32)
     distances = np.take_along_axis(found_d, order, axis=1).astype(points.dtype)
-    distances_in_range(distances, asked)
+    distances_in_range(distances)
     return indices, distances
 
 

@@ -72,7 +72,7 @@ class CellIndex:
             places = np.arange(part.start, part.stop, dtype=np.int32)
             found = self._candidates(self.vectors[own], places, self.k)
             indices[own], distances[own] = self._ranked(self.rows[own], found, self.k)
-        distances_in_range(distances, self.rows)
+        distances_in_range(distances)
         return indices, distances
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
@@ -83,7 +83,7 @@ class CellIndex:
         no_place = np.full(len(Z), -1, dtype=np.int32)
         found = self._candidates(Z, no_place, k)
         indices, distances = self._ranked(asked, found, k)
-        distances_in_range(distances, asked)
+        distances_in_range(distances)
         return indices, distances
 
     def _like_rows(self, queries: Any) -> Any:

@@ -45,11 +45,11 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
     run(multiply, combinations_with_replacement(tiles, 2))
     exact = shifted if cosine else canonical(X)
     if is_sparse(X):
-        distances_in_range(heaps.values, X)
+        distances_in_range(heaps.values)
         return rerank(exact, exact, heaps.ids, k, cosine)
     worst = heaps.values.max(axis=1)
     indices, distances = rerank(exact, exact, heaps.candidates(), k, cosine)
-    distances_in_range(distances, X)
+    distances_in_range(distances)
     if not cosine and worst.size and heaps.ids.shape[1] < n - 1:
         doubt = _in_doubt(distances[:, -1], worst, norms, X.shape[1])
         _search_again(X, X, indices, distances, doubt, own=True)
@@ -78,7 +78,7 @@ def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, 
             heaps.offer(tile, (None, part.start), scale=-2.0, offset=norms[part])
         worst = heaps.values.max(axis=1)
         found_i, found_d = rerank(exact[0][rows], exact[1], heaps.candidates(), k, cosine)
-        distances_in_range(found_d, queries)
+        distances_in_range(found_d)
         if not cosine and m < n:
             sizes = np.einsum("ij,ij->i", asked[rows], asked[rows])
             doubt = _in_doubt(found_d[:, -1], worst, sizes, points.shape[1])
