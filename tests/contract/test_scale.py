@@ -43,7 +43,16 @@ def test_maps_do_not_depend_on_the_unit(metric_case, dtype, exponent):
 @pytest.mark.parametrize("exponent", [-515, 660])
 @pytest.mark.parametrize(
     "name",
-    ["ClassicalMDS", "MDS", "Sammon", "Isomap", "LaplacianEigenmaps", "DiffusionMap", "UMAP", "TSNE"],
+    [
+        "ClassicalMDS",
+        "MDS",
+        "Sammon",
+        "Isomap",
+        "LaplacianEigenmaps",
+        "DiffusionMap",
+        "UMAP",
+        "TSNE",
+    ],
 )
 def test_dissimilarities_of_extreme_size(name, exponent):
     X = data(np.float64)
@@ -84,9 +93,7 @@ def test_parameters_and_results_with_a_unit():
     extreme = lowdim.LaplacianEigenmaps(radius=np.ldexp(0.5, e), t=np.ldexp(0.25, 2 * e)).fit(tiny)
     np.testing.assert_array_equal(extreme.embedding_, ordinary.embedding_)
     assert extreme.t_ == np.ldexp(0.25, 2 * e)
-    np.testing.assert_array_equal(
-        extreme.graph_.distances, np.ldexp(ordinary.graph_.distances, e)
-    )
+    np.testing.assert_array_equal(extreme.graph_.distances, np.ldexp(ordinary.graph_.distances, e))
     graph = lowdim.neighbors(tiny, 10)
     isomap = lowdim.Isomap(n_neighbors=10).fit(tiny, graph=graph)
     np.testing.assert_array_equal(
@@ -96,9 +103,7 @@ def test_parameters_and_results_with_a_unit():
     plain = lowdim.MDS(random_state=0).fit(X)
     assert scaling.stress_ == np.ldexp(plain.stress_, 2 * e)
     assert scaling.stresses_["stress-1"] == plain.stresses_["stress-1"]
-    np.testing.assert_allclose(
-        isomap.inverse_transform(isomap.embedding_[:3]), tiny[:3], rtol=1e-6
-    )
+    np.testing.assert_allclose(isomap.inverse_transform(isomap.embedding_[:3]), tiny[:3], rtol=1e-6)
 
 
 def test_infinite_width_of_the_heat_kernel():

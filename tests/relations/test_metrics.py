@@ -193,7 +193,9 @@ def test_sparse_rows_as_dense_rows(name, dtype):
 
 def test_stored_zeros_are_no_entries():
     X = csr_array(COUNTS)
-    stored = csr_array((np.append(X.data, 0.0), np.append(X.indices, 11), X.indptr + (np.arange(26) == 25)))
+    stored = csr_array(
+        (np.append(X.data, 0.0), np.append(X.indices, 11), X.indptr + (np.arange(26) == 25))
+    )
     assert stored.nnz == X.nnz + 1
     for name in SPARSE_FORMULAS:
         np.testing.assert_array_equal(block(name, stored), block(name, X))

@@ -208,7 +208,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             value = value.astype(np.float64)  # the range of float32 holds distances, not squares
         if power != int(power):  # of weights d^-power
             return value * 2.0 ** (exponent * power)
-        return scaled(np.asarray(value) if isinstance(value, list) else value, exponent * int(power))
+        return scaled(
+            np.asarray(value) if isinstance(value, list) else value, exponent * int(power)
+        )
 
     def _clear(self) -> None:
         """Delete everything that a fit has set; see the class for the names of fitted state."""

@@ -189,7 +189,9 @@ class LaplacianEigenmaps(GraphEmbedder):
 
     def _place(self, new: NewObjects) -> Array:
         nearest, distances = self._new_links(new)
-        w = edge_weights(distances, self.weights, self.t_) * self._link_shares(new, nearest, distances)
+        w = edge_weights(distances, self.weights, self.t_) * self._link_shares(
+            new, nearest, distances
+        )
         Y = self._extend(nearest, w)
         return self._keep_known(Y, nearest, distances)
 

@@ -16,7 +16,9 @@ from lowdim.relations.search import nearest, query, tree_fits, within
 METHODS = ("auto", "exact", "approximate")
 SEED = 0  # default seed of an approximate search
 EXACT_UP_TO = 10_000  # objects up to which "auto" is an exact search
-BLOCKS_UP_TO = 30_000  # the same for metrics that are measured in blocks: they are fast, their index is slow
+BLOCKS_UP_TO = (
+    30_000  # the same for metrics that are measured in blocks: they are fast, their index is slow
+)
 
 
 def neighbor_graph(

@@ -85,9 +85,7 @@ def jensenshannon(A: Array, B: Array, **params: Any) -> Array:
 
 def wasserstein_1d(A: Array, B: Array, p: float = 1) -> Array:
     """Wasserstein's distance of rows as distributions over equally spaced columns, 1 apart."""
-    sums = [
-        np.cumsum(_over(rows, rows.sum(axis=1, dtype=np.float64)), axis=1) for rows in (A, B)
-    ]
+    sums = [np.cumsum(_over(rows, rows.sum(axis=1, dtype=np.float64)), axis=1) for rows in (A, B)]
     return by_scipy("minkowski")(*sums, p=p)
 
 

@@ -70,7 +70,9 @@ def _edges(graph: Any) -> Any:
     if is_sparse(graph):
         edges = csr_array(graph)
     else:
-        lengths = np.asarray(checks.vectors(np.where(np.isinf(graph), np.nan, graph), name="graph", allow_nan=True))
+        lengths = np.asarray(
+            checks.vectors(np.where(np.isinf(graph), np.nan, graph), name="graph", allow_nan=True)
+        )
         places = np.nonzero(~np.isnan(lengths) & (lengths != 0))
         edges = csr_array((lengths[places], places), shape=lengths.shape)
     if edges.shape[0] != edges.shape[1]:

@@ -26,7 +26,10 @@ def fingerprint(rows: Any) -> str:
     digest = hashlib.blake2b(digest_size=8)
     digest.update(repr((rows.shape, str(rows.dtype))).encode())
     if is_sparse(rows):
-        lengths, columns = np.diff(rows.indptr).astype(np.int64), rows.indices.astype(np.int32, copy=False)
+        lengths, columns = (
+            np.diff(rows.indptr).astype(np.int64),
+            rows.indices.astype(np.int32, copy=False),
+        )
         parts = (lengths, columns, rows.data)
     else:
         parts = () if rows.dtype == object else (rows,)
@@ -118,7 +121,10 @@ class NeighborGraph:
     def _problem(self) -> str:
         """What is wrong with the contents of the graph; empty if nothing is."""
         arrays = (self.indices, self.distances)
-        if not all(isinstance(a, np.ndarray) for a in arrays) or self.indices.dtype.kind not in "iu":
+        if (
+            not all(isinstance(a, np.ndarray) for a in arrays)
+            or self.indices.dtype.kind not in "iu"
+        ):
             return "indices must be an array of integers and distances one of floats."
         if self.indices.shape != self.distances.shape:
             return f"indices have shape {self.indices.shape}, distances {self.distances.shape}."
@@ -131,7 +137,9 @@ class NeighborGraph:
                 return "indptr must ascend from 0 to the number of neighbours."
         n = self.n_objects
         if self.indices.size and not (self.indices.min() >= 0 and self.indices.max() < n):
-            return f"indices must be in [0, {n}), found {self.indices.min()} to {self.indices.max()}."
+            return (
+                f"indices must be in [0, {n}), found {self.indices.min()} to {self.indices.max()}."
+            )
         for lengths in (self.distances, self.bridge_lengths):
             if lengths is None:
                 continue

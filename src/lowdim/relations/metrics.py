@@ -23,7 +23,9 @@ from lowdim.relations.units import exponent_of, scaled
 
 ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
 NAN_AWARE = ("nan_euclidean", "gower")  # metrics that accept NaN as a missing value
-ROUNDING = 1e-9  # negative distances up to this size, relative to the largest and to 1, count as zero
+ROUNDING = (
+    1e-9  # negative distances up to this size, relative to the largest and to 1, count as zero
+)
 DEGREES = {
     **dict.fromkeys(("euclidean", "cityblock", "chebyshev", "minkowski", "nan_euclidean"), 1),
     **dict.fromkeys(("seuclidean", "mahalanobis"), 1),  # 0 if their parameters are estimated
@@ -146,7 +148,11 @@ def _canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]
             f"metric must be one of {', '.join(names)}, 'precomputed' or a callable; "
             f"got {metric!r}.{hint}"
         )
-    name = metric if metric in FORMULAS else ALIASES.get(metric) or _scipy_metrics().get(metric, metric)
+    name = (
+        metric
+        if metric in FORMULAS
+        else ALIASES.get(metric) or _scipy_metrics().get(metric, metric)
+    )
     if name == "minkowski" and "w" not in params:
         p = checks.real(params.get("p", 2), "p", 0, open_low=True)
         special = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p)
@@ -162,7 +168,9 @@ def _inverse_covariance(params: dict[str, Any]) -> dict[str, Any]:
     if "V" not in params:
         return params
     if "VI" in params:
-        raise ValueError("metric_params: give V, the covariance matrix, or VI, its inverse, not both.")
+        raise ValueError(
+            "metric_params: give V, the covariance matrix, or VI, its inverse, not both."
+        )
     covariance = checks.vectors(params["V"], name="metric_params['V']")
     return {"VI": np.linalg.pinv(covariance, hermitian=True)}
 
@@ -194,7 +202,9 @@ def _vectors_without_zeros(X: Any, name: str = "X", copy: bool = False) -> Any:
 
 def _unit_vectors(X: Any, name: str = "X", copy: bool = False) -> Any:
     rows = _vectors(X, name, copy)
-    squares = np.asarray((rows.multiply(rows) if is_sparse(rows) else rows * rows).sum(axis=1)).ravel()
+    squares = np.asarray(
+        (rows.multiply(rows) if is_sparse(rows) else rows * rows).sum(axis=1)
+    ).ravel()
     wrong = np.abs(squares - 1) > UNIT_LENGTH_UP_TO
     if wrong.any():
         i = int(wrong.argmax())

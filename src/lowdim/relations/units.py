@@ -29,7 +29,9 @@ def exponent_of(values: Any) -> int:
     entries = values.data if is_sparse(values) else values
     if entries.dtype.kind != "f" or not entries.size:
         return 0
-    largest = max(float(np.fmax.reduce(entries, axis=None)), -float(np.fmin.reduce(entries, axis=None)))
+    largest = max(
+        float(np.fmax.reduce(entries, axis=None)), -float(np.fmin.reduce(entries, axis=None))
+    )
     exponent = int(np.frexp(largest)[1])
     return exponent if abs(exponent) > SAFE_EXPONENTS[entries.dtype.itemsize] else 0
 

@@ -22,7 +22,12 @@ from sklearn.preprocessing import normalize
 from lowdim import checks
 from lowdim.backends.native.cells import Cells, CoarseSpace, build_cells, coarse_spaces
 from lowdim.backends.native.heaps import rerank
-from lowdim.backends.native.products import canonical, nearest_of_sample, unit_rows, with_zero_column
+from lowdim.backends.native.products import (
+    canonical,
+    nearest_of_sample,
+    unit_rows,
+    with_zero_column,
+)
 from lowdim.checks import Array, dense, distances_in_range, is_sparse
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks
