@@ -14,6 +14,7 @@ void bind_convolution(nanobind::module_&);
 void bind_coranking(nanobind::module_&);
 void bind_curvilinear(nanobind::module_&);
 void bind_descent(nanobind::module_&);
+void bind_digest(nanobind::module_&);
 void bind_divergence(nanobind::module_&);
 void bind_forces(nanobind::module_&);
 void bind_fuzzy(nanobind::module_&);
@@ -26,6 +27,7 @@ void bind_neighbors(nanobind::module_&);
 void bind_products(nanobind::module_&);
 void bind_reconstruction(nanobind::module_&);
 void bind_sammon(nanobind::module_&);
+void bind_shared(nanobind::module_&);
 void bind_stress(nanobind::module_&);
 
 }  // namespace lowdim
@@ -39,6 +41,7 @@ NB_MODULE(_native, m) {
     lowdim::bind_coranking(m);
     lowdim::bind_curvilinear(m);
     lowdim::bind_descent(m);
+    lowdim::bind_digest(m);
     lowdim::bind_divergence(m);
     lowdim::bind_forces(m);
     lowdim::bind_fuzzy(m);
@@ -51,5 +54,6 @@ NB_MODULE(_native, m) {
     lowdim::bind_products(m);
     lowdim::bind_reconstruction(m);
     lowdim::bind_sammon(m);
+    lowdim::bind_shared(m);
     lowdim::bind_stress(m);
 }

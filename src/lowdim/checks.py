@@ -29,7 +29,7 @@ def dense(X: Any) -> Array:
 
 def float_dtype(dtype: Any) -> np.dtype[Any]:
     """float32 for float32 and for smaller types that it represents exactly, else float64."""
-    dtype = np.dtype(dtype)
+    dtype = np.dtype(dtype).newbyteorder("=")
     small = dtype == np.float32 or dtype.str[1:] in _EXACT_IN_FLOAT32
     return np.dtype(np.float32 if small else np.float64)
 
@@ -70,6 +70,7 @@ def vectors(
     """
     from sklearn.utils.validation import check_array
 
+    X = _numbers(X, name)
     given = getattr(X, "dtype", None)
     dtype = float_dtype(given) if isinstance(given, np.dtype) else "numeric"
     X = check_array(
@@ -91,6 +92,20 @@ def vectors(
         row, column = np.argwhere(np.isinf(values))[0]
         raise ValueError(
             f"{name} contains infinity at [{row}, {column}]. Mark missing values as NaN."
+        )
+    return X
+
+
+def _numbers(X: Any, name: str) -> Any:
+    """X with masked entries as NaN; TypeError if it holds dates or time spans."""
+    if isinstance(X, np.ma.MaskedArray):
+        return X.astype(float_dtype(X.dtype)).filled(np.nan) if X.mask.any() else X.data
+    columns = getattr(X, "dtypes", None)  # of a DataFrame
+    types = [getattr(X, "dtype", None)] if columns is None else list(columns)
+    if any(getattr(one, "kind", "") in ("m", "M") for one in types):
+        raise TypeError(
+            f"{name} holds dates or time spans, which have no unit as numbers. Convert them first, for "
+            "instance to days: (dates - dates.min()) / numpy.timedelta64(1, 'D')."
         )
     return X
 
@@ -186,10 +201,7 @@ def _ours(filename: str) -> bool:
     return filename.startswith(folders[0]) or folders[1] in filename
 
 
-def distances_in_range(distances: Array, X: Any) -> None:
+def distances_in_range(distances: Array) -> None:
     """Raise ValueError if a distance between rows of X overflowed."""
     if not np.isfinite(distances).all():
-        raise ValueError(
-            f"X: distances overflow {distances.dtype}; the largest entry of X is {abs(X).max():g}. "
-            "Rescale the columns."
-        )
+        raise ValueError(f"X: distances overflow {distances.dtype}. Divide X by a large number.")

@@ -70,13 +70,15 @@ def _distances(queries: Any, points: Any, cosine: bool, dtype: Any) -> Array:
     if not cosine:
         with np.errstate(over="ignore"):
             found = np.sqrt(_squares(A, B)).astype(dtype)
-        distances_in_range(found, points)
+        distances_in_range(found)
         return np.asarray(found)
     lengths = [np.linalg.norm(rows, axis=1, keepdims=True) for rows in (A, B)]
     A, B = (
         rows / np.where(length > 0, length, 1) for rows, length in zip((A, B), lengths, strict=True)
     )
-    return np.asarray(np.maximum(0, 1 - A @ B.T).astype(dtype))
+    found = np.maximum(0, 1 - A @ B.T)
+    found[np.ix_(lengths[0][:, 0] == 0, lengths[1][:, 0] == 0)] = 0
+    return np.asarray(found.astype(dtype))
 
 
 def nearest(X: Any, k: int, cosine: bool) -> Neighbors:
@@ -155,6 +157,82 @@ def smallest(values: Array, k: int, *, own: bool = False) -> Neighbors:
     found = Heaps(len(values), k, values.dtype)
     found.offer(values, (0 if own else None, 0))
     return found.sorted()
+
+
+TERMS = {
+    "count": lambda a, b: 1.0,
+    "equal": lambda a, b: float(a == b),
+    "product": lambda a, b: a * b,
+    "root": lambda a, b: np.sqrt(a * b),
+    "overlap": lambda a, b: abs(a) + abs(b) - abs(a - b),
+    "opposite": lambda a, b: abs(a) + abs(b) - abs(a + b),
+    "ratio": lambda a, b: abs(a - b) / (abs(a) + abs(b)),
+}
+
+
+def sum_shared(A: Any, B: Any, term: str) -> Array:
+    out = np.zeros((A.shape[0], B.shape[0]))
+    rows = [
+        [dict(zip(row.indices.tolist(), row.data.astype(float), strict=True)) for row in side]
+        for side in ([M[[i]] for i in range(M.shape[0])] for M in (A, B))
+    ]
+    for i, a in enumerate(rows[0]):
+        for j, b in enumerate(rows[1]):
+            for column, value in a.items():
+                if column in b:
+                    out[i, j] += TERMS[term](value, b[column])
+    return out
+
+
+PRIMES = (
+    0x9E3779B185EBCA87,
+    0xC2B2AE3D27D4EB4F,
+    0x165667B19E3779F9,
+    0x85EBCA77C2B2AE63,
+    0x27D4EB2F165667C5,
+)
+WORD = 2**64 - 1
+
+
+def _rotated(x: int, bits: int) -> int:
+    return (x << bits | x >> (64 - bits)) & WORD
+
+
+def _round(total: int, word: int) -> int:
+    return _rotated((total + word * PRIMES[1]) & WORD, 31) * PRIMES[0] & WORD
+
+
+def _xxh64(octets: bytes) -> int:
+    """xxHash64 with seed 0, by its specification."""
+    first, second, third, fourth, fifth = PRIMES
+    rest, total = octets, fifth
+    if len(octets) >= 32:
+        lanes = [(first + second) & WORD, second, 0, -first & WORD]
+        while len(rest) >= 32:
+            words = [int.from_bytes(rest[8 * k : 8 * k + 8], "little") for k in range(4)]
+            lanes = [_round(lane, word) for lane, word in zip(lanes, words, strict=True)]
+            rest = rest[32:]
+        total = sum(_rotated(*pair) for pair in zip(lanes, (1, 7, 12, 18), strict=True)) & WORD
+        for lane in lanes:
+            total = ((total ^ _round(0, lane)) * first + fourth) & WORD
+    total = (total + len(octets)) & WORD
+    while len(rest) >= 8:
+        word = _round(0, int.from_bytes(rest[:8], "little"))
+        total, rest = (_rotated(total ^ word, 27) * first + fourth) & WORD, rest[8:]
+    if len(rest) >= 4:
+        word = int.from_bytes(rest[:4], "little") * first & WORD
+        total, rest = (_rotated(total ^ word, 23) * second + third) & WORD, rest[4:]
+    for octet in rest:
+        total = _rotated(total ^ (octet * fifth & WORD), 11) * first & WORD
+    total = (total ^ total >> 33) * second & WORD
+    total = (total ^ total >> 29) * third & WORD
+    return total ^ total >> 32
+
+
+def digest(values: Array) -> Array:
+    octets = values.tobytes()
+    starts = range(0, len(octets), 2**20)
+    return np.array([_xxh64(octets[at : at + 2**20]) for at in starts], dtype=np.uint64)
 
 
 def compare_orders(

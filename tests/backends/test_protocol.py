@@ -21,6 +21,7 @@ from lowdim.backends.similarity import Similarity
 
 TOLERANCE = {np.dtype("float32"): 2e-5, np.dtype("float64"): 1e-10}
 SIMILARITIES = [Similarity("gaussian"), Similarity(), Similarity("student", 3.0)]
+TERMS = ("count", "equal", "product", "root", "overlap", "opposite", "ratio")
 OPERATIONS = [name for name in vars(Backend) if not name.startswith("_")]
 
 
@@ -113,6 +114,22 @@ def test_both_backends_have_the_protocols_signature(reference, name):
 
 def test_description_is_an_instruction_set():
     assert native.description() in ("portable", "avx2", "avx512")
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 8, 31, 32, 100, 2**17 + 3])
+def test_digest(reference, size):
+    values = np.random.default_rng(size).normal(size=size)
+    agree(reference, "digest", values, tolerance=0)
+    octets = np.random.default_rng(size).integers(0, 256, size=size % 1000, dtype=np.uint8)
+    agree(reference, "digest", octets, tolerance=0)
+
+
+@pytest.mark.parametrize("term", sorted(TERMS))
+def test_sum_shared(reference, dtype, term):
+    A, B = (random_graph(40, dtype, seed, 0.3)[:n] for seed, n in ((0, 40), (1, 23)))
+    A.data, B.data = np.ceil(4 * A.data) / 4, np.ceil(4 * B.data) / 4  # some are equal
+    agree(reference, "sum_shared", A.astype(dtype), B.astype(dtype), term)
+    assert native.sum_shared(A, csr_array((23, 40), dtype=dtype), term).sum() == 0
 
 
 # --- products -------------------------------------------------------------------------------------

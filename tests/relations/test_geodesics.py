@@ -119,7 +119,7 @@ def test_bad_arguments_are_named(monkeypatch):
     graph, _ = random_graph(10, 30, directed=False, seed=4)
     with pytest.raises(ValueError, match=r"path_method must be one of 'auto', 'FW', 'D'"):
         geodesics(graph, path_method="BF")
-    with pytest.raises(ValueError, match="source out of range"):
+    with pytest.raises(ValueError, match="sources must be in"):
         geodesics(graph, np.array([10]))
     with monkeypatch.context() as small:
         small.setattr(memory, "_LOGGED_FROM", 0)

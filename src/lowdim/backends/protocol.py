@@ -138,6 +138,24 @@ class Backend(Protocol):
     def smallest(self, values: Array, k: int, *, own: bool = False) -> Neighbors:
         """The k smallest entries of each row; entry i of row i is left out if `own`."""
 
+    def sum_shared(self, A: Any, B: Any, term: str) -> Array:
+        """Sums over the columns that two sparse rows share.
+
+        Parameters
+        ----------
+        A, B : CSR matrices of shape (m, d) and (n, d)
+            Without duplicate entries.
+        term : {"count", "equal", "product", "root", "overlap", "opposite", "ratio"}
+            What an entry a of a row of A and an entry b of a row of B in the same column contribute:
+            1, 1 if a = b, a b, sqrt(a b), |a| + |b| - |a - b|, |a| + |b| - |a + b|, or
+            |a - b| / (|a| + |b|).
+
+        Returns
+        -------
+        float64 array of shape (m, n)
+            The terms are added in the order of the entries of a row of A.
+        """
+
     def compare_orders(
         self, first: Array, second: Array, own: Array, k: int, grid: Array
     ) -> tuple[Array, Array, Array, Array, Array]:
@@ -178,6 +196,9 @@ class Backend(Protocol):
 
     def level_structure(self, graph: Any) -> tuple[int, int]:
         """Number of breadth-first levels from a peripheral node, and size of the largest level."""
+
+    def digest(self, values: Array) -> Array:
+        """The xxHash64 of each MiB of an array in C order, as uint64, to recognise data."""
 
     # --- rows of neighbours -------------------------------------------------------------------
 

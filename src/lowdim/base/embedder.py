@@ -7,10 +7,10 @@ an inverse of its own also implements `_inverse(Y)`. Everything else is done her
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
@@ -18,9 +18,11 @@ from lowdim.base.footprint import claim_memory
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
+from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
 from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_relations
 from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, objects_of
+from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import running
 
 
@@ -36,6 +38,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     X_fit_: Any
     gower_kinds_: list[Any]
     _cached_training: MeasuredObjects
+    _fitted_in_unit: Self
+    _fitted_exponent: int
+
+    # Fitted attributes, parameters and arguments of `fit` that have the unit of the dissimilarities,
+    # each with the power of the unit; see `_fit_in_unit`.
+    _units: ClassVar[dict[str, float]] = {}
 
     # --- the public contract -------------------------------------------------------------
 
@@ -75,7 +83,11 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         check_is_fitted(self)
         with running(self._n_jobs):
-            return self._finite_result(self._transform(self._new_objects(X)), "transform")
+            new = self._new_objects(X)
+            if not hasattr(self, "_fitted_in_unit"):
+                return self._finite_result(self._transform(new), "transform")
+            Y = self._fitted_in_unit._transform(new)
+            return np.asarray(self._converted("embedding_", Y, self._fitted_exponent))
 
     def inverse_transform(self, Y: Any) -> Array:
         """Vectors of the input space for given coordinates.
@@ -95,7 +107,11 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 f"Y has {Y.shape[1]} columns, but the map has {self._n_features_out} coordinates."
             )
         with running(self._n_jobs):
-            return self._finite_result(self._inverse(Y), "inverse_transform")
+            if not hasattr(self, "_fitted_in_unit"):
+                return self._finite_result(self._inverse(Y), "inverse_transform")
+            Y = self._converted("embedding_", Y, -self._fitted_exponent)
+            found = self._fitted_in_unit._inverse(Y)
+            return np.asarray(scaled(found, self._training.metric.exponent))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the estimator to a file of arrays and JSON; `lowdim.load(path)` reads it."""
@@ -138,7 +154,11 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self._clear()
         try:
             with running(self._n_jobs):
-                self._fit_objects(self._objects(X), **arguments)
+                objects = self._objects(X)
+                if exponent_of_rows(objects) == objects.exponent == 0:
+                    self._fit_objects(objects, **arguments)
+                else:
+                    self._fit_in_unit(objects, arguments)
         except BaseException:
             self._clear()
             raise
@@ -153,10 +173,51 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         claim_memory(self, objects)
         self._fit(objects, **arguments)
 
+    def _fit_in_unit(self, objects: Objects, arguments: dict[str, Any]) -> None:
+        """Fit a copy to objects of extreme magnitude in their unit, and convert what it found."""
+        inner = clone(self)
+        for name, value in inner.get_params(deep=False).items():
+            setattr(inner, name, self._converted(name, value, -objects.exponent))
+        inner._fit_objects(
+            objects,
+            **{k: self._converted(k, v, -objects.exponent) for k, v in arguments.items()},
+        )
+        for name, value in vars(inner).items():
+            if _is_fitted(name) and not name.startswith("_cached"):
+                setattr(self, name, self._converted(name, value, objects.exponent))
+        if hasattr(self, "X_fit_"):
+            self.X_fit_ = scaled(inner.X_fit_, exponent_of_rows(objects))
+        if np.isinf(self.embedding_).any():
+            raise ValueError("X: coordinates of the map overflow. Divide X by a large number.")
+        self._fitted_in_unit, self._fitted_exponent = inner, objects.exponent
+
+    def _unit_of(self, name: str) -> float:
+        """The power of the unit that an attribute, parameter or argument has; see `_units`."""
+        return self._units.get(name, 0)
+
+    def _converted(self, name: str, value: Any, exponent: int) -> Any:
+        """An attribute, parameter or argument times the power of 2^exponent that its unit has."""
+        if isinstance(value, NeighborGraph):
+            return scaled(value, exponent)
+        if isinstance(value, dict):
+            return {k: self._converted(f"{name}.{k}", v, exponent) for k, v in value.items()}
+        power = self._unit_of(name)
+        if not power or value is None or isinstance(value, str):
+            return value
+        if isinstance(value, tuple):
+            return tuple(self._converted(name, one, exponent) for one in value)
+        if power != 1 and isinstance(value, np.ndarray):
+            value = value.astype(np.float64)  # the range of float32 holds distances, not squares
+        if power != int(power):  # of weights d^-power
+            return value * 2.0 ** (exponent * power)
+        return scaled(
+            np.asarray(value) if isinstance(value, list) else value, exponent * int(power)
+        )
+
     def _clear(self) -> None:
         """Delete everything that a fit has set; see the class for the names of fitted state."""
         for name in list(vars(self)):
-            if name.endswith("_") or name.startswith(("_fitted", "_cached")):
+            if _is_fitted(name):
                 delattr(self, name)
 
     def _objects(self, X: Any) -> Objects:
@@ -182,7 +243,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
             return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
         if is_precomputed(self._metric_choice()[0]):
-            new = given_relations(X, unknown_pairs=self._unknown_pairs)
+            exponent = getattr(self, "_fitted_exponent", 0)
+            new = given_relations(X, unknown_pairs=self._unknown_pairs, exponent=exponent)
             validate_data(self, new.vectors(), skip_check_array=True, reset=False)
             return new
         known = self._training
@@ -203,8 +265,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             metric, params = self._metric_choice()
             if hasattr(self, "gower_kinds_"):
                 params["kinds"] = self.gower_kinds_
-            found = resolve_metric(metric, params, self.X_fit_)[0]
-            self._cached_training = MeasuredObjects(self.X_fit_, found)
+            found, rows = resolve_metric(metric, params, self.X_fit_)
+            self._cached_training = MeasuredObjects(rows, found)
         return self._cached_training
 
     def _training_vectors(self, purpose: str) -> Any:
@@ -286,3 +348,13 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if not k.startswith("_cached")}
+
+
+def _is_fitted(name: str) -> bool:
+    """Whether an attribute is fitted state, by its name."""
+    return name.endswith("_") or name.startswith(("_fitted", "_cached"))
+
+
+def exponent_of_rows(objects: Objects) -> int:
+    """Rows are in units of two to this power."""
+    return objects.metric.exponent if isinstance(objects, MeasuredObjects) else 0

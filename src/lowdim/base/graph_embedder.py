@@ -49,6 +49,9 @@ class GraphEmbedder(NeighborEmbedder):
             return min(self._default_neighbors, n - 1)
         return self.n_neighbors  # type: ignore[no-any-return]  # `check_k` checks it
 
+    def _n_least(self, n: int) -> int:
+        return 0  # components and paths need edges, not a number of them
+
     def _cut(self, graph: NeighborGraph) -> NeighborGraph:
         return graph if self.n_neighbors is None else super()._cut(graph)
 
@@ -175,15 +178,29 @@ class GraphEmbedder(NeighborEmbedder):
             return self._new_neighbors(new)
         return self._linked(new, min(k + itself, self.graph_.n_objects))
 
+    def _link_shares(self, new: NewObjects, nearest: Array, distances: Array) -> Array:
+        """The share of its weight that each link of `_new_links` has: with symmetry "mean" one half
+        if only one of the two objects is a neighbour of the other, else 1."""
+        k = self.graph_.n_neighbors
+        if self._symmetry != "mean" or k is None:
+            return np.ones_like(distances)
+        theirs = distances <= self._reach()[nearest]
+        own = distances <= new.nearest(k, self._search)[1][:, -1:]
+        return ((theirs.astype(distances.dtype) + own) / 2).astype(distances.dtype, copy=False)
+
+    def _reach(self) -> Array:
+        """The distance of each training object to the farthest of its neighbours, slightly enlarged,
+        so that rounding does not separate an object from its neighbours."""
+        reach = self.graph_.reach()
+        return np.asarray(reach * (1 + max(1e-8, 16 * float(np.finfo(reach.dtype).eps))))
+
     def _linked(self, new: NewObjects, k: int) -> tuple[Array, Array]:
         """The k nearest training objects, united with those that have the new object in reach.
 
         An object's reach is the distance to the farthest of its own neighbours. With symmetry
         "mutual" the result is the intersection instead, and the nearest object in any case.
         """
-        reach = self.graph_.reach()
-        # Slightly enlarged, so that rounding does not separate an object from its neighbours.
-        reach = reach * (1 + max(1e-8, 16 * float(np.finfo(reach.dtype).eps)))
+        reach = self._reach()
         nearest, distances = new.nearest(k, self._search)
         if self._symmetry == "mutual":
             far = distances > reach[nearest]

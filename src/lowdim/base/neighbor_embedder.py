@@ -59,11 +59,26 @@ class NeighborEmbedder(Embedder):
     def _neighbor_graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
         """The graph to fit to: given as X, given as `graph`, or computed."""
         if isinstance(objects, GivenGraph):
-            return self._cut(objects.graph)
+            return self._enough(self._cut(objects.graph))
         if given is not None:
-            return self._cut(check_given_graph(objects, given))
+            return self._enough(self._cut(check_given_graph(objects, given)))
         k = check_k(self._n_wanted(objects.n), objects.n)
-        return objects.neighbor_graph(k, method=self._search)
+        return self._enough(objects.neighbor_graph(k, method=self._search))
+
+    def _n_least(self, n: int) -> int:
+        """The number of neighbours without which an object cannot be placed; 0: any will do."""
+        return self._n_wanted(n)
+
+    def _enough(self, graph: NeighborGraph) -> NeighborGraph:
+        """Check that each object of a given graph has enough neighbours; returns the graph."""
+        counts, least = graph.counts(), self._n_least(graph.n_objects)
+        if len(counts) and counts.min() < least:
+            raise ValueError(
+                f"X: object {int(counts.argmin())} has {counts.min()} neighbours in the precomputed "
+                f"graph, but {type(self).__name__} with these parameters needs {least}. Store more "
+                "neighbours of each object, or lower perplexity or n_neighbors."
+            )
+        return graph
 
     def _cut(self, graph: NeighborGraph) -> NeighborGraph:
         """The graph without neighbours that the method does not need."""
@@ -82,6 +97,7 @@ def check_given_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
         raise TypeError(
             f"graph must be a NeighborGraph from lowdim.neighbors, got {type(graph).__name__}."
         )
+    graph.check("graph")
     if graph.n_objects != objects.n:
         raise ValueError(f"graph has {graph.n_objects} objects, but X has {objects.n}.")
     if graph.fingerprint and graph.fingerprint != objects.fingerprint():

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
+from lowdim.relations.graph import NeighborGraph, add_edges
 
 WEIGHTS = ("heat", "binary")
 
@@ -37,6 +39,26 @@ def weighted(adjacency: Any, weights: str, t: float) -> Any:
 
     data = edge_weights(adjacency.data, weights, t)
     return csr_array((data, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+
+
+def graph_weights(graph: NeighborGraph, symmetry: str, weights: str, t: float) -> Any:
+    """The symmetric CSR matrix of the edge weights of a neighbour graph.
+
+    Parameters
+    ----------
+    graph : NeighborGraph
+    symmetry : {"union", "mutual", "mean"}
+        Which pairs are linked; see `NeighborGraph.adjacency`. With "mean" the weight of a pair is the
+        mean of the weights of its two directions, half the weight if there is only one.
+    weights, t : str and float
+        See `edge_weights`.
+    """
+    if symmetry != "mean":
+        return weighted(graph.adjacency(symmetry), weights, t)
+    W = backend().symmetrize(weighted(graph.csr(), weights, t), "half-sum")
+    if graph.bridges is None or graph.bridge_lengths is None or not len(graph.bridges):
+        return W
+    return add_edges(W, graph.bridges, edge_weights(graph.bridge_lengths, weights, t))
 
 
 def degrees(W: Any) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from lowdim.relations.landmarks import choose_landmarks
 from lowdim.relations.metrics import Metric
 from lowdim.relations.new_objects import NewObjects, as_new
 from lowdim.relations.objects import MeasuredObjects, Objects
+from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import blocks
 from lowdim.solvers.scaling import (
     Scaling,
@@ -114,6 +115,11 @@ class ClassicalMDS(Embedder):
     >>> abs(Y - Y[0]).ravel().round(6)
     array([0., 1., 3.])
     """
+
+    _units: ClassVar = {
+        **dict.fromkeys(("embedding_", "mean_", "_fitted_distances"), 1),
+        **dict.fromkeys(("eigenvalues_", "mean_squares_"), 2),
+    }
 
     def __init__(
         self,
@@ -216,6 +222,11 @@ class ClassicalMDS(Embedder):
             out[part] = gower_projection(squares, means, self.eigenvalues_, self.eigenvectors_)
         return out
 
+    def _unit_of(self, name: str) -> float:
+        if name == "correction_constant_":
+            return {"lingoes": 2, "cailliez": 1}.get(self.correction, 0)
+        return super()._unit_of(name)
+
     def _corrected_squares(self, D: Array) -> Array:
         constant = np.asarray(self.correction_constant_, dtype=D.dtype)
         if self.correction == "cailliez":
@@ -245,7 +256,8 @@ class ClassicalMDS(Embedder):
                 "kernel needs vectors, but metric='precomputed'. For a kernel matrix use "
                 "KernelPCA(kernel='precomputed')."
             )
-        return MeasuredObjects(objects.rows, self._kernel_metric(objects.rows))
+        rows = scaled(objects.rows, objects.metric.exponent)  # kernels depend on the unit
+        return MeasuredObjects(rows, self._kernel_metric(rows))
 
     @property
     def _training(self) -> MeasuredObjects:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -105,6 +105,8 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
     >>> bool(analysis.stress_ < 1e-6)
     True
     """
+
+    _units: ClassVar = {"embedding_": 1, "init": 1, "lambda_range": 1, "error_": 2, "history_": 2}
 
     def __init__(
         self,

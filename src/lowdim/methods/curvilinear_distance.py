@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -126,6 +126,11 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
     >>> bool(analysis.stress_ < 1e-3)
     True
     """
+
+    _units: ClassVar = {
+        **dict.fromkeys(("embedding_", "dist_matrix_", "init", "radius", "lambda_range"), 1),
+        **dict.fromkeys(("error_", "history_"), 2),
+    }
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -107,6 +107,8 @@ class DiffusionMap(GraphEmbedder):
     """
 
     _default_neighbors = 30
+
+    _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
 
     def __init__(
         self,

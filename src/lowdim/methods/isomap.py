@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -127,6 +127,11 @@ class Isomap(GraphEmbedder):
     >>> float(np.ptp(Y).round(2))
     3.14
     """
+
+    _units: ClassVar = {
+        **dict.fromkeys(("embedding_", "dist_matrix_", "radius"), 1),
+        **dict.fromkeys(("eigenvalues_", "mean_squares_", "stress_", "history_"), 2),
+    }
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from lowdim.checks import Array
 from lowdim.extend.laplacian import extend_eigenvectors
 from lowdim.matrices.laplacian import (
     edge_weights,
+    graph_weights,
     heat_width,
     laplacian,
     positive_degrees,
-    weighted,
 )
 from lowdim.relations.graph import SYMMETRIES, NeighborGraph
 from lowdim.relations.new_objects import NewObjects
@@ -43,7 +43,8 @@ class LaplacianEigenmaps(GraphEmbedder):
         All objects within this distance are neighbours, instead of n_neighbors.
     symmetry : {"union", "mutual", "mean"}, default="union"
         Whether i and j are linked if either is a neighbour of the other ("union") or if both are
-        ("mutual"); "mean" is "union" with averaged distances.
+        ("mutual"); "mean" is "union" with half the weight if only one is a neighbour of the other, as
+        in scikit-learn's SpectralEmbedding.
     weights : {"heat", "binary"}, default="heat"
         Edge weights: exp(-d^2 / t) for an edge of length d, or 1.
     t : float, default=None
@@ -123,6 +124,8 @@ class LaplacianEigenmaps(GraphEmbedder):
     True
     """
 
+    _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
+
     def __init__(
         self,
         n_components: int = 2,
@@ -159,10 +162,9 @@ class LaplacianEigenmaps(GraphEmbedder):
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
         k = self._check_n_components(objects.n)
-        edges = graph.adjacency(self.symmetry)
-        self.t_ = heat_width(self.t, edges)
-        self.affinity_matrix_ = weighted(edges, self.weights, self.t_)
-        self._embed(self.affinity_matrix_, k, rows_dtype=edges.dtype)
+        self.t_ = heat_width(self.t, graph.adjacency(self.symmetry))
+        self.affinity_matrix_ = graph_weights(graph, self.symmetry, self.weights, self.t_)
+        self._embed(self.affinity_matrix_, k, rows_dtype=graph.distances.dtype)
 
     def _embed(self, W: Any, k: int, rows_dtype: Any) -> None:
         """Bottom eigenvectors of the Laplacian of W under the chosen constraint."""
@@ -187,7 +189,10 @@ class LaplacianEigenmaps(GraphEmbedder):
 
     def _place(self, new: NewObjects) -> Array:
         nearest, distances = self._new_links(new)
-        Y = self._extend(nearest, edge_weights(distances, self.weights, self.t_))
+        w = edge_weights(distances, self.weights, self.t_) * self._link_shares(
+            new, nearest, distances
+        )
+        Y = self._extend(nearest, w)
         return self._keep_known(Y, nearest, distances)
 
     def _extend(self, nearest: Array, w: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -149,6 +149,8 @@ class MaximumVarianceUnfolding(GraphEmbedder):
     >>> bool(abs(np.ptp(Y) - 4) < 1e-3)
     True
     """
+
+    _units: ClassVar = {"embedding_": 1, "radius": 1, "eigenvalues_": 2, "kernel_": 2}
 
     def __init__(
         self,

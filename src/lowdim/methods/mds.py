@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -345,6 +345,17 @@ class MDS(Embedder):
         return metric, checks.keywords(self.metric_params, "metric_params")
 
     _unknown_pairs = True
+
+    def _unit_of(self, name: str) -> float:
+        if name == "dissimilarity_matrix_":
+            return 1
+        if self._kind != "ratio":  # the map has a size of its own
+            return 0
+        if name in ("embedding_", "disparities_", "init"):
+            return 1
+        raw = name in ("stresses_.raw", "history_")
+        raw |= name == "stress_" and self.normalized_stress is not True
+        return 2 - known.power_of(self.weights) if raw else 0
 
     def _objects(self, X: Any) -> Objects:
         self._check_parameters()

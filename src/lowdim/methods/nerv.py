@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -88,6 +88,8 @@ class NeRV(AllPairsDivergenceEmbedder):
     >>> precise.false_ < complete.false_
     True
     """
+
+    _units: ClassVar = {"embedding_": 1, "init": 1}
 
     def __init__(
         self,

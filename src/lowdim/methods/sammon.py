@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -111,6 +111,8 @@ class Sammon(Embedder):
     >>> bool(lowdim.Sammon().fit(X).stress_ < 1e-9)
     True
     """
+
+    _units: ClassVar = {"embedding_": 1, "init": 1}
 
     def __init__(
         self,

@@ -115,6 +115,9 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
             return n - 1
         return min(n - 1, int(3 * max(self._perplexities(n))))
 
+    def _n_least(self, n: int) -> int:
+        return min(n - 1, int(np.ceil(max(self._perplexities(n)))))  # the effective number of them
+
     def _perplexities(self, n: int) -> list[float]:
         """The perplexities as a list, checked against the number of objects."""
         given = self.perplexity

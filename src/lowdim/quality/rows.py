@@ -14,6 +14,7 @@ from lowdim.backends import backend
 from lowdim.checks import Array, check_random_state
 from lowdim.relations.distances import check_defined
 from lowdim.relations.objects import Dissimilarities, MeasuredObjects, Objects, objects_of
+from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import blocks, run
 
 MAX_OBJECTS_EXACT = 5000  # objects up to which all rows are compared
@@ -27,22 +28,19 @@ class Rows:
     """The objects of one space, and the distances from some of them to all.
 
     `keys` have the order of the distances, ties included, which `lengths` makes of them: they are
-    squared distances where that is cheaper, of vectors divided by 2^unit.
+    squared distances where that is cheaper, in the unit of the objects.
     """
 
     objects: Objects
     keys: Callable[[Array], Array]
     squared: bool = False
-    unit: int = 0
 
     @property
     def n(self) -> int:
         return self.objects.n
 
     def lengths(self, keys: Array) -> Array:
-        if not self.squared:
-            return keys
-        return np.ldexp(np.sqrt(keys), self.unit) if self.unit else np.sqrt(keys)
+        return np.asarray(scaled(np.sqrt(keys) if self.squared else keys, self.objects.exponent))
 
     def distances(self, chosen: Array) -> Array:
         """The distances from the chosen objects to all."""
@@ -88,15 +86,13 @@ def _measured_from(objects: MeasuredObjects, chosen: Array) -> Array:
 
 
 def _euclidean(objects: Objects, rows: Array) -> Rows:
-    """Squares by differences, of vectors brought to a size at which squares keep their digits."""
-    exponent = int(np.frexp(np.abs(rows).max(initial=0.0))[1])
-    unit = 0 if abs(exponent) < 32 else exponent
-    scaled = np.ascontiguousarray(np.ldexp(rows, -unit) if unit else rows)
+    """Squares by differences."""
+    rows = np.ascontiguousarray(rows)
 
     def keys(chosen: Array) -> Array:
-        return backend().squared_distances(scaled[chosen], scaled)
+        return backend().squared_distances(rows[chosen], rows)
 
-    return Rows(objects, keys, True, unit)
+    return Rows(objects, keys, True)
 
 
 def map_rows(Y: Any, n: int) -> Rows:

@@ -17,7 +17,7 @@ TILE_OBJECTS = 512  # rows and columns of a block of distances: 2 MB in float64
 
 
 def distance_block(rows: Any, metric: Metric, left: slice, right: slice) -> Array:
-    """The distances between two slices of the rows; ValueError if one of them is NaN.
+    """The distances between two slices of the rows; ValueError if one of them is not finite.
 
     The distance of an object to itself is set to zero, also if the metric returns NaN for it.
     """
@@ -32,17 +32,18 @@ def distance_block(rows: Any, metric: Metric, left: slice, right: slice) -> Arra
 def check_defined(
     block: Array, metric: Metric, first: Array, second: Array, *, new: bool = False
 ) -> None:
-    """Raise ValueError if a block of distances contains NaN.
+    """Raise ValueError if a block of distances contains NaN or infinity.
 
     `first` and `second` are the numbers of the objects of its rows and columns; `new` says that
     those of the rows are new objects, numbered by their rows in the user's X.
     """
-    unknown = np.isnan(block)
-    if unknown.any():
-        i, j = np.argwhere(unknown)[0]
+    bad = ~np.isfinite(block)
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
         one = f"row {first[i]} of X and training object" if new else f"objects {first[i]} and"
+        value = "NaN" if np.isnan(block[i, j]) else "infinity"
         raise ValueError(
-            f"metric={metric.name!r} gives NaN for {one} {second[j]}. Remove such objects, or "
+            f"metric={metric.name!r} gives {value} for {one} {second[j]}. Remove such objects, or "
             "choose a metric that is defined for them."
         )
 

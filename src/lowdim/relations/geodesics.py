@@ -9,7 +9,8 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
+from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import row_of_entries
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run, uses_threads
@@ -29,11 +30,12 @@ def geodesics(
 
     Parameters
     ----------
-    graph : CSR matrix of shape (n, n)
-        Lengths of the edges, for instance `NeighborGraph.adjacency()`; a stored zero is an edge of
-        length zero.
-    sources : array of int, default=None
-        Nodes to start from; None takes all.
+    graph : sparse matrix or array of shape (n, n), or NeighborGraph
+        The length of the edge from i to j in row i and column j. In a sparse matrix a stored zero is
+        an edge of length zero; in an array 0, infinity and NaN mean that there is no edge. A
+        `NeighborGraph` stands for its undirected graph, `NeighborGraph.adjacency()`.
+    sources : array of int or of bool, default=None
+        Nodes to start from, by number or as a mask; None takes all.
     path_method : {"auto", "D", "FW"}, default="auto"
         "D" is Dijkstra's search from each source, in time n_sources * n log n on a sparse graph;
         "FW" is Floyd and Warshall's dense n^3 algorithm, for small dense graphs.
@@ -54,7 +56,44 @@ def geodesics(
     >>> lowdim.geodesics(graph.adjacency(), sources=[0])
     array([[0., 1., 3., 6.]])
     """
-    return shortest_path_lengths(graph, sources, path_method)
+    graph = _edges(graph)
+    chosen = None if sources is None else _nodes(sources, graph.shape[0])
+    return shortest_path_lengths(graph, chosen, path_method)
+
+
+def _edges(graph: Any) -> Any:
+    """A graph given by the user, as a CSR matrix of floats."""
+    from scipy.sparse import csr_array
+
+    if isinstance(graph, NeighborGraph):
+        return graph.check("graph").adjacency()
+    if is_sparse(graph):
+        edges = csr_array(graph)
+    else:
+        lengths = np.asarray(
+            checks.vectors(np.where(np.isinf(graph), np.nan, graph), name="graph", allow_nan=True)
+        )
+        places = np.nonzero(~np.isnan(lengths) & (lengths != 0))
+        edges = csr_array((lengths[places], places), shape=lengths.shape)
+    if edges.shape[0] != edges.shape[1]:
+        raise ValueError(f"graph must be square, got shape {edges.shape}.")
+    return edges.astype(checks.float_dtype(edges.dtype), copy=False)
+
+
+def _nodes(sources: Any, n: int) -> Array:
+    """The numbers of the nodes that the user names by number or by a mask."""
+    nodes = np.asarray(sources)
+    if nodes.dtype == bool and nodes.shape == (n,):
+        return np.flatnonzero(nodes)
+    if nodes.ndim != 1 or (nodes.dtype.kind not in "iu" and nodes.size):
+        raise TypeError(
+            f"sources must be a list of node numbers, or a mask of shape ({n},); got an array of "
+            f"shape {nodes.shape} and type {nodes.dtype}."
+        )
+    if nodes.size and not (nodes.min() >= 0 and nodes.max() < n):
+        wrong = nodes[(nodes < 0) | (nodes >= n)][0]
+        raise ValueError(f"sources must be in [0, {n}), the nodes of the graph, got {wrong}.")
+    return nodes.astype(np.int64)
 
 
 def shortest_path_lengths(

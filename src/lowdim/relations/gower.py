@@ -91,21 +91,36 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
 
 def _kinds(X: Any) -> Kinds:
     """The categories of each column of a table, None if it is numeric."""
+    nominal = [type(dtype).__name__ == "CategoricalDtype" for dtype in getattr(X, "dtypes", [])]
     found: Kinds = []
-    for values in _columns(X):
-        present = [v for v in values if not _missing(v)]
-        found.append(list(dict.fromkeys(present)) if _as_numbers(values) is None else None)
+    for c, values in enumerate(_columns(X)):
+        numeric = not any(nominal[c : c + 1]) and _as_numbers(values) is not None
+        present = dict.fromkeys(v for v in values if not _missing(v))
+        found.append(None if numeric else list(present))
     return found
 
 
 def _columns(X: Any) -> list[Array]:
-    """The columns of a table of mixed types."""
+    """The columns of a table of mixed types, as arrays of objects."""
     if hasattr(X, "columns") and hasattr(X, "iloc"):
-        return [np.asarray(X.iloc[:, c], dtype=object) for c in range(X.shape[1])]
-    table = np.asarray(X, dtype=object)
-    if table.ndim != 2:
-        raise ValueError(f"X must be a table of rows and columns, got {table.ndim} dimension(s).")
-    return [table[:, c] for c in range(table.shape[1])]
+        return [_items(X.iloc[:, c]) for c in range(X.shape[1])]
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
+    elif not (isinstance(X, np.ndarray) and X.dtype.kind in "mM"):
+        X = np.asarray(X, dtype=object)
+    if X.ndim != 2:
+        raise ValueError(f"X must be a table of rows and columns, got {X.ndim} dimension(s).")
+    return [_items(X[:, c]) for c in range(X.shape[1])]
+
+
+def _items(column: Any) -> Array:
+    """A column as an array of objects; dates and time spans as numbers of nanoseconds."""
+    kind = getattr(column.dtype, "kind", "O")
+    if kind not in "mM":
+        return np.asarray(column, dtype=object)
+    moments = np.asarray(column, dtype=f"{kind}8[ns]")
+    numbers = moments.astype(np.int64).astype(np.float64)
+    return np.where(np.isnat(moments), np.nan, numbers).astype(object)
 
 
 def _as_numbers(values: Array) -> Array | None:

@@ -22,17 +22,21 @@ SYMMETRIES = ("union", "mutual", "mean")
 
 
 def fingerprint(rows: Any) -> str:
-    """A short digest of a data set: its shape, dtype and about a thousand evenly spaced rows."""
+    """A digest of a data set, of all its values: arrays are read at the speed of the memory."""
     digest = hashlib.blake2b(digest_size=8)
     digest.update(repr((rows.shape, str(rows.dtype))).encode())
-    sample = rows[:: max(1, rows.shape[0] // 1000)]
-    if is_sparse(sample):
-        for part in (np.diff(sample.indptr), sample.indices, sample.data):
-            digest.update(part.tobytes())
-    elif rows.dtype == object:
-        digest.update(repr(list(sample)).encode())
+    if is_sparse(rows):
+        lengths, columns = (
+            np.diff(rows.indptr).astype(np.int64),
+            rows.indices.astype(np.int32, copy=False),
+        )
+        parts = (lengths, columns, rows.data)
     else:
-        digest.update(np.ascontiguousarray(sample).tobytes())
+        parts = () if rows.dtype == object else (rows,)
+    for part in parts:
+        digest.update(backend().digest(part).tobytes())
+    if rows.dtype == object:
+        digest.update(repr(list(rows)).encode())
     return digest.hexdigest()
 
 
@@ -101,6 +105,55 @@ class NeighborGraph:
         share = "" if self.recall is None else f", recall about {self.recall:.3f}"
         return f"NeighborGraph({self.n_objects} objects, {size}, metric={self.metric!r}{share})"
 
+    def check(self, name: str) -> NeighborGraph:
+        """Check the contents of a graph given by the user; `name` is that of the argument.
+
+        Returns
+        -------
+        NeighborGraph
+            The graph itself.
+        """
+        problem = self._problem()
+        if problem:
+            raise ValueError(f"{name}: {problem} Compute the graph with lowdim.neighbors.")
+        return self
+
+    def _problem(self) -> str:
+        """What is wrong with the contents of the graph; empty if nothing is."""
+        arrays = (self.indices, self.distances)
+        if (
+            not all(isinstance(a, np.ndarray) for a in arrays)
+            or self.indices.dtype.kind not in "iu"
+        ):
+            return "indices must be an array of integers and distances one of floats."
+        if self.indices.shape != self.distances.shape:
+            return f"indices have shape {self.indices.shape}, distances {self.distances.shape}."
+        if self.indptr is None and self.indices.ndim != 2:
+            return f"indices must have shape (n, k), or there must be indptr; got {self.indices.shape}."
+        if self.indptr is not None:
+            ends = np.asarray(self.indptr)
+            whole = len(ends) and ends[0] == 0 and ends[-1] == self.indices.size
+            if self.indices.ndim != 1 or not whole or (np.diff(ends) < 0).any():
+                return "indptr must ascend from 0 to the number of neighbours."
+        n = self.n_objects
+        if self.indices.size and not (self.indices.min() >= 0 and self.indices.max() < n):
+            return (
+                f"indices must be in [0, {n}), found {self.indices.min()} to {self.indices.max()}."
+            )
+        for lengths in (self.distances, self.bridge_lengths):
+            if lengths is None:
+                continue
+            bad = ~(np.isfinite(lengths) & (lengths >= 0))
+            if bad.any():
+                return f"distances must be finite and not negative, found {lengths[bad][0]:g}."
+        return ""
+
+    def counts(self) -> Array:
+        """The number of neighbours of each object."""
+        if self.indptr is not None:
+            return np.diff(self.indptr)
+        return np.full(self.n_objects, self.indices.shape[1])
+
     def reach(self) -> Array:
         """Distance from each object to the farthest of its neighbours."""
         if self.indptr is None:
@@ -117,6 +170,8 @@ class NeighborGraph:
         indptr = self.indptr
         if indptr is None:
             indptr = np.arange(n + 1, dtype=np.int64) * self.indices.shape[1]
+        if indptr[-1] <= np.iinfo(np.int32).max:  # scikit-learn requires int32 where it is enough
+            indptr = indptr.astype(np.int32, copy=False)
         parts = (self.distances.ravel(), self.indices.ravel(), indptr)
         return csr_array(parts, shape=(n, n))
 

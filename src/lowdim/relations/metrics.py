@@ -1,19 +1,39 @@
-"""Metrics by name or as a callable, with parameters that are estimated from the training data."""
+"""Metrics by name or as a callable, with parameters that are estimated from the training data.
+
+The formulas are SciPy's, or in `formulas`, which states the conventions for zero and constant rows, and
+in `sparse_formulas`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, dense, is_sparse
+from lowdim.relations.formulas import FORMULAS, UNIT_LENGTH_UP_TO, by_scipy
 from lowdim.relations.gower import gower
+from lowdim.relations.sparse_formulas import SPARSE_FORMULAS, without_zeros
+from lowdim.relations.units import exponent_of, scaled
 
 ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
 NAN_AWARE = ("nan_euclidean", "gower")  # metrics that accept NaN as a missing value
+ROUNDING = (
+    1e-9  # negative distances up to this size, relative to the largest and to 1, count as zero
+)
+DEGREES = {
+    **dict.fromkeys(("euclidean", "cityblock", "chebyshev", "minkowski", "nan_euclidean"), 1),
+    **dict.fromkeys(("seuclidean", "mahalanobis"), 1),  # 0 if their parameters are estimated
+    **dict.fromkeys(("cosine", "correlation", "true_angular", "hellinger", "jensenshannon"), 0),
+    **dict.fromkeys(("braycurtis", "canberra", "wasserstein_1d"), 0),
+    "sqeuclidean": 2,
+}
+"""See `Metric.degree`; the degree of other metrics is unknown."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +51,23 @@ class Metric:
         From user input to rows: an array, a CSR matrix, or an array of arbitrary objects.
     params : dict
         Parameters of the metric.
+    degree : int or None
+        The distances of c x and c y are c^degree times those of x and y, for c > 0; None: unknown.
+    exponent : int
+        The rows are in units of 2^exponent; see `lowdim.relations.units`.
     """
 
     name: str
     block: Callable[[Any, Any], Array]
     prepare: Callable[..., Any]
     params: dict[str, Any] = field(default_factory=dict)
+    degree: int | None = None
+    exponent: int = 0
+
+    @property
+    def distance_exponent(self) -> int:
+        """Distances are in units of 2^distance_exponent."""
+        return self.exponent * (self.degree or 0)
 
     @property
     def euclidean(self) -> bool:
@@ -51,12 +82,12 @@ class Metric:
 
 def euclidean() -> Metric:
     """The Euclidean distance of vectors."""
-    return Metric("euclidean", _scipy_block("euclidean", {}), _vectors)
+    return Metric("euclidean", _named_block("euclidean", {}), _vectors, degree=1)
 
 
 def metric_names() -> list[str]:
     """The names that the parameter `metric` accepts, except "precomputed"."""
-    return sorted({*_scipy_metrics(), *ALIASES, *NAN_AWARE, "haversine"})
+    return sorted({*_scipy_metrics(), *ALIASES, *NAN_AWARE, *FORMULAS, "haversine", "dot"})
 
 
 def _scipy_metrics() -> dict[str, str]:
@@ -83,7 +114,7 @@ def resolve_metric(
     -------
     Metric
     rows : array, CSR matrix or array of objects
-        X as the rows that the metric takes.
+        X as the rows that the metric takes: data of extreme magnitude in units of 2^exponent.
     """
     params = dict(params or {})
     if callable(metric):
@@ -93,40 +124,118 @@ def resolve_metric(
     if name == "gower":
         block, prepare, rows, kinds = gower(X, params.get("kinds"))
         return Metric(name, block, prepare, {"kinds": kinds}), rows
-    if name == "nan_euclidean":
-        from sklearn.metrics import nan_euclidean_distances
-
-        found = Metric(name, nan_euclidean_distances, _vectors_with_nan, params)
-        rows = found.prepare(X)
-        return found, rows
-    rows = _vectors(X)
-    if name == "haversine":
-        from sklearn.metrics.pairwise import haversine_distances
-
-        return Metric(name, haversine_distances, _vectors, params), rows
+    prepare = _preparation(name)
+    rows, degree, exponent = prepare(X), DEGREES.get(name), 0
+    if degree is not None and (exponent := exponent_of(rows)):
+        rows, prepare = scaled(rows, -exponent), partial(_in_unit, prepare, exponent)
     if name == "seuclidean" and "V" not in params:
-        params["V"] = np.var(dense(rows), axis=0, ddof=1, dtype=np.float64)
+        params["V"], degree = np.var(dense(rows), axis=0, ddof=1, dtype=np.float64), 0
     if name == "mahalanobis" and "VI" not in params:
         covariance = np.atleast_2d(np.cov(dense(rows), rowvar=False))
-        params["VI"] = np.linalg.pinv(covariance, hermitian=True)
-    label = f"{name} with {', '.join(params)}" if params else name  # see `Metric`
-    return Metric(label, _scipy_block(name, params), _vectors, params), rows
+        params["VI"], degree = np.linalg.pinv(covariance, hermitian=True), 0
+    plain = "cosine" if name == "dot" else name  # of unit vectors they are the same
+    label = f"{plain} with {', '.join(params)}" if params else plain  # see `Metric`
+    return Metric(label, _named_block(plain, params), prepare, params, degree, exponent), rows
 
 
 def _canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """One name for each metric: "minkowski" with p = 2 becomes "euclidean", and so on."""
-    if metric not in metric_names():
+    names = metric_names()
+    if metric not in names:
+        near = get_close_matches(metric, names, 1) if isinstance(metric, str) else []
+        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f"metric must be one of {', '.join(metric_names())}, 'precomputed' or a callable; "
-            f"got {metric!r}."
+            f"metric must be one of {', '.join(names)}, 'precomputed' or a callable; "
+            f"got {metric!r}.{hint}"
         )
-    name = ALIASES.get(metric) or _scipy_metrics().get(metric, metric)
+    name = (
+        metric
+        if metric in FORMULAS
+        else ALIASES.get(metric) or _scipy_metrics().get(metric, metric)
+    )
     if name == "minkowski" and "w" not in params:
         p = checks.real(params.get("p", 2), "p", 0, open_low=True)
         special = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p)
         if special:
             return special, {}
+    if name == "mahalanobis":
+        params = _inverse_covariance(params)
     return str(name), params
+
+
+def _inverse_covariance(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of "mahalanobis" with VI in place of the covariance matrix V."""
+    if "V" not in params:
+        return params
+    if "VI" in params:
+        raise ValueError(
+            "metric_params: give V, the covariance matrix, or VI, its inverse, not both."
+        )
+    covariance = checks.vectors(params["V"], name="metric_params['V']")
+    return {"VI": np.linalg.pinv(covariance, hermitian=True)}
+
+
+def _preparation(name: str) -> Callable[..., Any]:
+    """From user input to rows, for a metric by name."""
+    if name == "nan_euclidean":
+        return _vectors_with_nan
+    checked = {
+        "dot": _unit_vectors,
+        "poincare": _vectors_in_ball,
+        "bit_hamming": _bytes,
+        "bit_jaccard": _bytes,
+    }
+    return checked.get(name, _vectors_without_zeros if name in SPARSE_FORMULAS else _vectors)
+
+
+def _in_unit(
+    prepare: Callable[..., Any], exponent: int, X: Any, name: str = "X", copy: bool = False
+) -> Any:
+    """Rows in units of 2^exponent."""
+    return scaled(prepare(X, name, copy), -exponent)
+
+
+def _vectors_without_zeros(X: Any, name: str = "X", copy: bool = False) -> Any:
+    rows = _vectors(X, name, copy)
+    return without_zeros(rows) if is_sparse(rows) else rows
+
+
+def _unit_vectors(X: Any, name: str = "X", copy: bool = False) -> Any:
+    rows = _vectors(X, name, copy)
+    squares = np.asarray(
+        (rows.multiply(rows) if is_sparse(rows) else rows * rows).sum(axis=1)
+    ).ravel()
+    wrong = np.abs(squares - 1) > UNIT_LENGTH_UP_TO
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise ValueError(
+            f"{name}: metric='dot' is for rows of length 1, but row {i} has length "
+            f"{np.sqrt(squares[i]):g}. Use metric='cosine', or normalise the rows."
+        )
+    return rows
+
+
+def _vectors_in_ball(X: Any, name: str = "X", copy: bool = False) -> Any:
+    rows = checks.vectors(X, name=name, copy=copy)
+    outside = np.einsum("ij,ij->i", rows, rows, dtype=np.float64) >= 1
+    if outside.any():
+        raise ValueError(
+            f"{name}: metric='poincare' is for rows of length below 1, but row "
+            f"{int(outside.argmax())} is longer."
+        )
+    return rows
+
+
+def _bytes(X: Any, name: str = "X", copy: bool = False) -> Any:
+    rows = checks.vectors(X, name=name, copy=copy)
+    wrong = (rows < 0) | (rows > 255) | (rows != np.floor(rows))
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"{name}: a metric of bits is for bytes, integers from 0 to 255 that hold eight columns "
+            f"each (numpy.packbits makes them), but [{i}, {j}] is {rows[i, j]:g}."
+        )
+    return rows
 
 
 def _vectors(X: Any, name: str = "X", copy: bool = False) -> Any:
@@ -157,17 +266,23 @@ def _objects(X: Any, name: str = "X", copy: bool = False) -> Any:
     return rows
 
 
-def _scipy_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
-    """The `block` of a metric that SciPy's cdist computes."""
-    from scipy.spatial import distance
+def _named_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
+    """The `block` of a metric by name."""
+    if name == "nan_euclidean":
+        from sklearn.metrics import nan_euclidean_distances
 
-    cdist: Any = distance.cdist
+        return partial(nan_euclidean_distances, **params)
+    if name == "haversine":
+        from sklearn.metrics.pairwise import haversine_distances
+
+        return partial(haversine_distances, **params)
+    formula = by_scipy(name) if name not in FORMULAS or "w" in params else FORMULAS[name]
+    of_sparse = None if params else SPARSE_FORMULAS.get(name)
 
     def block(A: Any, B: Any) -> Array:
-        found = cdist(dense(A), dense(B), name, **params)
-        if name == "cosine":  # the angle to a zero vector is undefined; a right angle is used
-            np.nan_to_num(found, copy=False, nan=1.0)
-        return np.asarray(found)
+        if of_sparse is not None and is_sparse(A) and is_sparse(B):
+            return of_sparse(A, B)
+        return formula(dense(A), dense(B), **params)
 
     return block
 
@@ -175,13 +290,18 @@ def _scipy_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Arra
 def _callable_block(
     function: Callable[..., float], params: dict[str, Any]
 ) -> Callable[[Any, Any], Array]:
-    """The `block` of a function of two objects."""
+    """The `block` of a function of two objects; ValueError if a distance is negative."""
 
     def block(A: Any, B: Any) -> Array:
         out = np.empty((len(A), len(B)))
         for i, a in enumerate(A):
             for j, b in enumerate(B):
                 out[i, j] = function(a, b, **params)
-        return out
+        least = np.nanmin(out, initial=0)
+        if least < -ROUNDING * max(1.0, float(np.nanmax(out, initial=0))):
+            raise ValueError(
+                f"metric: the function returned {least:g}, but a distance must not be negative."
+            )
+        return np.maximum(out, 0, out=out)  # as 1 - cos for equal vectors, by rounding
 
     return block

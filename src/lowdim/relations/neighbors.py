@@ -1,23 +1,18 @@
-"""Nearest neighbours of a data set, exact or approximate: graphs, and searches for new rows."""
+"""Nearest neighbours of a data set as a graph, exact or approximate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from lowdim import checks
-from lowdim.checks import Array
-from lowdim.relations.approximate import build_index, report_exact_search
-from lowdim.relations.graph import NeighborGraph, fingerprint
-from lowdim.relations.metrics import Metric, resolve_metric
-from lowdim.relations.precomputed import check_k, precomputed_graph
-from lowdim.relations.search import nearest, query, tree_fits, within
-from lowdim.runtime.scheduling import uses_threads
+import numpy as np
 
-METHODS = ("auto", "exact", "approximate")
-SEED = 0  # default seed of an approximate search
-EXACT_UP_TO = 10_000  # objects up to which "auto" is an exact search
-BLOCKS_UP_TO = 30_000  # the same for SciPy metrics: cdist is fast, and their index is slow
+from lowdim import checks
+from lowdim.relations.choice import METHODS, SEED, neighbor_graph
+from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.objects import MeasuredObjects, objects_of
+from lowdim.relations.units import scaled
+from lowdim.runtime.scheduling import uses_threads
 
 
 @uses_threads
@@ -89,11 +84,20 @@ def neighbors(
     recall = checks.real(recall, "recall", 0, 1, open_low=True)
     if k is None and radius is None:
         k = 15
-    if isinstance(metric, str) and metric == "precomputed":
-        return precomputed_graph(X, k, radius)
-    found, rows = resolve_metric(metric, metric_params, X)
-    seed = index_seed(random_state)
-    return neighbor_graph(rows, found, k, radius, method=method, recall=recall, seed=seed)
+    objects = objects_of(X, metric, metric_params)
+    if radius is not None:
+        radius = float(np.ldexp(checks.real(radius, "radius", 0), -objects.exponent))
+    if isinstance(objects, MeasuredObjects):
+        seed = index_seed(random_state)
+        graph = neighbor_graph(
+            objects.rows, objects.metric, k, radius, method=method, recall=recall, seed=seed
+        )
+    else:
+        graph = objects.neighbor_graph(k, radius)
+    found: NeighborGraph = scaled(graph, objects.exponent)
+    if objects.exponent:
+        checks.distances_in_range(found.distances)
+    return found
 
 
 def index_seed(random_state: Any) -> int:
@@ -103,70 +107,3 @@ def index_seed(random_state: Any) -> int:
     if random_state is None:
         return SEED
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def neighbor_graph(
-    rows: Any,
-    metric: Metric,
-    k: int | None,
-    radius: float | None,
-    *,
-    method: str = "exact",
-    recall: float = 0.95,
-    seed: int = SEED,
-) -> NeighborGraph:
-    """The neighbour graph of rows that a metric has prepared; the parameters are `neighbors`'."""
-    if (k is None) == (radius is None):
-        raise ValueError(
-            "Both n_neighbors and radius are provided: set one of them to None."
-            if k is not None
-            else "Give either a number of neighbours or a radius."
-        )
-    if radius is not None:
-        radius = checks.real(radius, "radius", 0)
-        indptr, indices, distances = within(rows, metric, radius)
-        return NeighborGraph(indices, distances, metric.name, fingerprint(rows), indptr)
-    k = check_k(k, rows.shape[0])
-    index = None
-    if _wants_index(rows, metric, method):
-        index = build_index(rows, metric, k, recall, seed)
-        if index is None:
-            report_exact_search(rows, metric, recall)
-    indices, distances = nearest(rows, k, metric) if index is None else index.neighbors()
-    found = None if index is None else index.recall
-    return NeighborGraph(indices, distances, metric.name, fingerprint(rows), recall=found)
-
-
-def neighbor_query(
-    rows: Any,
-    metric: Metric,
-    k: int,
-    *,
-    method: str = "auto",
-    recall: float = 0.95,
-    seed: int = SEED,
-) -> Callable[[Any], tuple[Array, Array]]:
-    """A function from new rows to the indices and distances of the k nearest of `rows`.
-
-    The neighbours of a new row do not depend on the other new rows. Building the function may
-    take long, because it may build an index; keep it for the next call.
-    """
-    k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
-    index = None
-    if _wants_index(rows, metric, method):
-        index = build_index(rows, metric, k, recall, seed)
-    if index is None:
-        return lambda new: query(rows, new, k, metric)
-    return lambda new: index.query(new, k)
-
-
-def _wants_index(rows: Any, metric: Metric, method: str) -> bool:
-    """Whether a method of search asks for an index."""
-    return method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric))
-
-
-def exact_is_fast(rows: Any, metric: Metric) -> bool:
-    """Whether method="auto" is the exact search."""
-    in_blocks = not metric.by_products and metric.name != "callable"
-    up_to = BLOCKS_UP_TO if in_blocks else EXACT_UP_TO
-    return rows.shape[0] <= up_to or tree_fits(rows, metric)

@@ -15,8 +15,9 @@ from lowdim.checks import Array, is_sparse
 from lowdim.relations.distances import check_defined, cross_distances
 from lowdim.relations.lists import nearest_within, padded
 from lowdim.relations.objects import MeasuredObjects, Objects
-from lowdim.relations.precomputed import sparse_rows
+from lowdim.relations.precomputed import check_stored_dissimilarities, sparse_rows
 from lowdim.relations.search import within_reach
+from lowdim.relations.units import scaled
 
 
 class NewObjects(Protocol):
@@ -170,17 +171,20 @@ def as_new(objects: Objects) -> NewObjects:
     return NewDissimilarities(objects.all_pairs())
 
 
-def given_relations(X: Any, *, unknown_pairs: bool = False) -> NewObjects:
-    """Check a matrix of dissimilarities between new and training objects."""
+def given_relations(X: Any, *, unknown_pairs: bool = False, exponent: int = 0) -> NewObjects:
+    """Check a matrix of dissimilarities between new and training objects.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_new, n_training)
+    unknown_pairs : bool, default=False
+        Whether NaN marks an unknown pair.
+    exponent : int, default=0
+        The dissimilarities of the training objects are in units of 2^exponent.
+    """
     if is_sparse(X) and not unknown_pairs:
-        X = checks.vectors(X, sparse=True)
-        _not_negative(X.data)
-        return NewSparseDissimilarities(X)
+        return NewSparseDissimilarities(scaled(check_stored_dissimilarities(X), -exponent))
     X = checks.vectors(X, allow_nan=unknown_pairs)
-    _not_negative(X)
-    return NewDissimilarities(X)
-
-
-def _not_negative(values: Array) -> None:
-    if values.size and np.nanmin(values, initial=0) < 0:
-        raise ValueError(f"X: dissimilarities must not be negative, found {np.nanmin(values):g}.")
+    if X.size and np.nanmin(X, initial=0) < 0:
+        raise ValueError(f"X: dissimilarities must not be negative, found {np.nanmin(X):g}.")
+    return NewDissimilarities(scaled(X, -exponent))

@@ -17,14 +17,15 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, is_sparse
+from lowdim.relations.choice import neighbor_graph, neighbor_query
 from lowdim.relations.distances import check_dissimilarities, distance_matrix
 from lowdim.relations.graph import NearestOutside, NeighborGraph, fingerprint
 from lowdim.relations.metrics import NAN_AWARE, Metric, resolve_metric
-from lowdim.relations.neighbors import neighbor_graph, neighbor_query
 from lowdim.relations.pairs import Pairs, check_known, dense_pairs, sparse_pairs
-from lowdim.relations.precomputed import precomputed_graph
+from lowdim.relations.precomputed import check_stored_dissimilarities, precomputed_graph
 from lowdim.relations.search import nearest_outside
 from lowdim.relations.streams import distances_from
+from lowdim.relations.units import exponent_of, scaled
 
 LARGEST_KEPT_MATRIX = 256 * 1024**2  # bytes; a larger matrix of distances is computed in parts
 
@@ -38,6 +39,7 @@ class Objects:
     n: int
     dtype: np.dtype[Any]
     metric_name: str
+    exponent = 0  # dissimilarities are in units of 2^exponent; see `lowdim.relations.units`
     euclidean = False  # whether the objects are vectors under the Euclidean distance
     complete = False  # whether the dissimilarity of every pair is known
     measured = False  # whether dissimilarities are computed by a metric, not given by the user
@@ -118,6 +120,7 @@ class MeasuredObjects(Objects):
         self.rows, self.metric = rows, metric
         self.n, self.dtype = rows.shape[0], checks.float_kind(rows)
         self.metric_name, self.euclidean = metric.name, metric.euclidean
+        self.exponent = metric.distance_exponent
         self.has_table = rows.ndim == 2
         self._searches: dict[tuple[int, str], Search] = {}
 
@@ -174,11 +177,12 @@ class Dissimilarities(Objects):
     metric_name = "precomputed"
     complete = True
 
-    def __init__(self, matrix: Array) -> None:
+    def __init__(self, matrix: Array, exponent: int = 0) -> None:
         self.matrix, self.n, self.dtype = matrix, len(matrix), matrix.dtype
+        self.exponent = exponent
 
     def subset(self, rows: Array) -> Dissimilarities:
-        return Dissimilarities(np.ascontiguousarray(self.matrix[np.ix_(rows, rows)]))
+        return Dissimilarities(self.between(rows), self.exponent)
 
     def fingerprint(self) -> str:
         return fingerprint(self.matrix)
@@ -210,11 +214,12 @@ class SparseDissimilarities(Objects):
     metric_name = "precomputed"
     _description = "a sparse graph of dissimilarities"
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Any, exponent: int = 0) -> None:
         self.matrix, self.n, self.dtype = matrix, matrix.shape[0], matrix.dtype
+        self.exponent = exponent
 
     def subset(self, rows: Array) -> SparseDissimilarities:
-        return SparseDissimilarities(self.matrix[rows][:, rows])
+        return SparseDissimilarities(self.matrix[rows][:, rows], self.exponent)
 
     def fingerprint(self) -> str:
         return fingerprint(self.matrix)
@@ -234,11 +239,12 @@ class GivenGraph(Objects):
     metric_name = "precomputed"
     _description = "a neighbour graph"
 
-    def __init__(self, graph: NeighborGraph) -> None:
+    def __init__(self, graph: NeighborGraph, exponent: int = 0) -> None:
         self.graph, self.n, self.dtype = graph, graph.n_objects, graph.distances.dtype
+        self.exponent = exponent
 
     def subset(self, rows: Array) -> GivenGraph:
-        return GivenGraph(self.graph.subset(rows))
+        return GivenGraph(self.graph.subset(rows), self.exponent)
 
     def fingerprint(self) -> str:
         return self.graph.fingerprint
@@ -280,21 +286,19 @@ def objects_of(
         found, rows = resolve_metric(metric, metric_params, X)
         return MeasuredObjects(rows, found)
     if isinstance(X, NeighborGraph):
-        return GivenGraph(X)
+        exponent = exponent_of(X.check("X").distances)
+        return GivenGraph(scaled(X, -exponent), exponent)
     if is_sparse(X):
-        return SparseDissimilarities(checks.vectors(X, sparse=True))
-    return Dissimilarities(check_known(X) if unknown_pairs else check_dissimilarities(X))
+        stored = check_stored_dissimilarities(X)
+        exponent = exponent_of(stored)
+        return SparseDissimilarities(scaled(stored, -exponent), exponent)
+    D = check_known(X) if unknown_pairs else check_dissimilarities(X)
+    exponent = exponent_of(D)
+    return Dissimilarities(scaled(D, -exponent), exponent)
 
 
 def relative_dissimilarities(objects: Objects) -> tuple[Array, float]:
     """All dissimilarities divided by the largest one, and the largest one."""
     D = objects.all_pairs()
-    largest = float(D.max())
-    if not np.isfinite(largest):
-        i, j = np.argwhere(~np.isfinite(D))[0]
-        raise ValueError(
-            f"X: the distance of objects {i} and {j} overflows to infinity. Divide X by a "
-            "large number first; the embedding has the same shape."
-        )
-    largest = largest or 1.0
+    largest = float(D.max()) or 1.0
     return np.divide(D, D.dtype.type(largest), out=D if objects.measured else None), largest

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, is_sparse
-from lowdim.relations.distances import check_dissimilarities
+from lowdim.relations.distances import check_defined, check_dissimilarities
 from lowdim.relations.metrics import Metric
 from lowdim.runtime.scheduling import blocks, run
 
@@ -162,6 +162,7 @@ def sampled_pairs(
         block = np.asarray(metric.block(rows[own], rows[against]))
         left, right = np.meshgrid(own, against, indexing="ij")
         used = left != right
+        check_defined(np.where(used, block, 0), metric, own, against)
         used[:, : len(own)] &= left[:, : len(own)] < right[:, : len(own)]
         low, high = np.minimum(left, right)[used], np.maximum(left, right)[used]
         return low, high, block[used]

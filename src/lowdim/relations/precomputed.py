@@ -35,11 +35,16 @@ def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGr
     return NeighborGraph(*backend().smallest(D, k, own=True), "precomputed", fingerprint(D))
 
 
-def sparse_rows(X: Any, k: int | None, radius: float | None) -> tuple[Array, Array, Array]:
-    """indptr, indices and distances of each row's k smallest stored entries, or up to a radius."""
+def check_stored_dissimilarities(X: Any) -> Any:
+    """Check a sparse matrix of dissimilarities; returns a CSR matrix."""
     X = checks.vectors(X, sparse=True)
     if len(X.data) and X.data.min() < 0:
-        raise ValueError(f"X: a stored distance is negative ({X.data.min():g}).")
+        raise ValueError(f"X: dissimilarities must not be negative, found {X.data.min():g}.")
+    return X
+
+
+def sparse_rows(X: Any, k: int | None, radius: float | None) -> tuple[Array, Array, Array]:
+    """indptr, indices and distances of each row's k smallest stored entries, or up to a radius."""
     rows = row_of_entries(X.indptr)
     order = np.lexsort((X.indices, X.data, rows))
     rows, columns, distances = rows[order], X.indices[order], X.data[order]

@@ -70,6 +70,8 @@ def within_reach(
 
     def one(part: slice) -> tuple[Array, Array, Array]:
         block = np.asarray(metric.block(queries[part], points))
+        asked, known = np.arange(part.start, part.stop), np.arange(points.shape[0])
+        check_defined(block, metric, asked, known, new=True)
         rows, columns = np.nonzero(block <= reach)
         return rows + part.start, columns, block[rows, columns]
 
@@ -101,7 +103,9 @@ def nearest_outside(rows: Any, metric: Metric) -> NearestOutside:
     def search(asked: Array, labels: Array) -> tuple[Array, Array, Array]:
         def one(part: slice) -> tuple[Array, Array]:
             mine = asked[part]
-            distances = np.asarray(metric.block(rows[mine], rows))
+            distances = np.array(metric.block(rows[mine], rows))
+            distances[np.arange(len(mine)), mine] = 0  # whatever the metric says
+            check_defined(distances, metric, mine, np.arange(rows.shape[0]))
             distances[labels[mine][:, None] == labels[None, :]] = np.inf
             best = distances.argmin(axis=1)
             return best, distances[np.arange(len(mine)), best]
@@ -140,7 +144,7 @@ def _tree_neighbors(
     order = np.lexsort((found_i, found_d), axis=1)[:, :k]
     indices = np.take_along_axis(found_i, order, axis=1).astype(np.int32)
     distances = np.take_along_axis(found_d, order, axis=1).astype(points.dtype)
-    distances_in_range(distances, asked)
+    distances_in_range(distances)
     return indices, distances
 
 

@@ -11,6 +11,7 @@ from lowdim.backends.native.affinities import memberships as memberships
 from lowdim.backends.native.affinities import perplexity_affinities as perplexity_affinities
 from lowdim.backends.native.algebra import matmul as matmul
 from lowdim.backends.native.algebra import spmm as spmm
+from lowdim.backends.native.digest import digest as digest
 from lowdim.backends.native.divergence import divergence_gradient as divergence_gradient
 from lowdim.backends.native.divergence import place_by_divergence as place_by_divergence
 from lowdim.backends.native.forces import Attraction
@@ -36,6 +37,7 @@ from lowdim.backends.native.ranks import compare_orders as compare_orders
 from lowdim.backends.native.ranks import squared_distances as squared_distances
 from lowdim.backends.native.repulsion import frozen_field as frozen_field
 from lowdim.backends.native.repulsion import repulsion as repulsion
+from lowdim.backends.native.sparse import sum_shared as sum_shared
 from lowdim.backends.native.stress import curvilinear_sweep as curvilinear_sweep
 from lowdim.backends.native.stress import isotonic as isotonic
 from lowdim.backends.native.stress import meet_in_tiles as meet_in_tiles

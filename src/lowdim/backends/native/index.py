@@ -17,11 +17,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import normalize
 
 from lowdim import checks
 from lowdim.backends.native.cells import Cells, CoarseSpace, build_cells, coarse_spaces
 from lowdim.backends.native.heaps import rerank
-from lowdim.backends.native.products import canonical, nearest_of_sample, unit_rows
+from lowdim.backends.native.products import (
+    canonical,
+    nearest_of_sample,
+    unit_rows,
+    with_zero_column,
+)
 from lowdim.checks import Array, dense, distances_in_range, is_sparse
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks
@@ -71,7 +77,7 @@ class CellIndex:
             places = np.arange(part.start, part.stop, dtype=np.int32)
             found = self._candidates(self.vectors[own], places, self.k)
             indices[own], distances[own] = self._ranked(self.rows[own], found, self.k)
-        distances_in_range(distances, self.rows)
+        distances_in_range(distances)
         return indices, distances
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
@@ -82,7 +88,7 @@ class CellIndex:
         no_place = np.full(len(Z), -1, dtype=np.int32)
         found = self._candidates(Z, no_place, k)
         indices, distances = self._ranked(asked, found, k)
-        distances_in_range(distances, asked)
+        distances_in_range(distances)
         return indices, distances
 
     def _like_rows(self, queries: Any) -> Any:
@@ -93,7 +99,11 @@ class CellIndex:
             asked = canonical(csr_array(queries, dtype=self.rows.dtype))
         else:
             asked = np.ascontiguousarray(dense(queries), dtype=self.rows.dtype)
-        return unit_rows(asked) if self.cosine else asked
+        if not self.cosine:
+            return asked
+        units = normalize(asked)
+        has_zeros = self.rows.shape[1] > units.shape[1]  # see `unit_rows`
+        return with_zero_column(units) if has_zeros else units
 
     def _candidates(self, Z: Array, selves: Array, k: int) -> Array:
         """Row numbers of the candidates for each coarse vector, at least k; padded with -1.
@@ -121,7 +131,7 @@ def build_index(
     """An index of at least this recall, or None if the exact search is cheaper."""
     n = rows.shape[0]
     sample = np.sort(random.choice(n, SAMPLE_ROWS, replace=False))
-    points = unit_rows(rows) if cosine else canonical(rows)
+    points = unit_rows(rows)[0] if cosine else canonical(rows)
     farthest = nearest_of_sample(points, sample, k, cosine)[1][:, -1]
     limit = LARGEST_COST * _exact_cost(points)
     for space in coarse_spaces(points, cosine, random):

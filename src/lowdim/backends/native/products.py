@@ -26,7 +26,7 @@ QUERY_ROWS = 512  # queries compared with all points at once
 def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
     """Indices and distances of each row's k nearest other rows."""
     n = X.shape[0]
-    shifted, norms = _prepared(X, cosine)
+    shifted, norms = _scores(unit_rows(X)[0]) if cosine else _prepared(X)
     heaps = Heaps(n, min(n - 1, k + EXTRA_CANDIDATES), shifted.dtype)
     tiles = blocks(n, TILE_ROWS)
     locks = {rows.start: threading.Lock() for rows in tiles}
@@ -45,11 +45,11 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
     run(multiply, combinations_with_replacement(tiles, 2))
     exact = shifted if cosine else canonical(X)
     if is_sparse(X):
-        distances_in_range(heaps.values, X)
+        distances_in_range(heaps.values)
         return rerank(exact, exact, heaps.ids, k, cosine)
     worst = heaps.values.max(axis=1)
     indices, distances = rerank(exact, exact, heaps.candidates(), k, cosine)
-    distances_in_range(distances, X)
+    distances_in_range(distances)
     if not cosine and worst.size and heaps.ids.shape[1] < n - 1:
         doubt = _in_doubt(distances[:, -1], worst, norms, X.shape[1])
         _search_again(X, X, indices, distances, doubt, own=True)
@@ -61,8 +61,11 @@ def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, 
     dtype = points.dtype
     points, queries = _common(points, queries)
     n, m = points.shape[0], min(points.shape[0], k + EXTRA_CANDIDATES)
-    shifted, norms = _prepared(points, cosine)
-    asked = unit_rows(queries) if cosine else queries - _center(points)
+    if cosine:
+        shifted, asked = unit_rows(points, queries)
+        norms = _scores(shifted)[1]
+    else:
+        (shifted, norms), asked = _prepared(points), queries - _center(points)
     exact = (asked, shifted) if cosine else (queries, points)
     out_i = np.empty((queries.shape[0], k), dtype=np.int32)
     out_d = np.empty((queries.shape[0], k), dtype=dtype)
@@ -75,7 +78,7 @@ def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, 
             heaps.offer(tile, (None, part.start), scale=-2.0, offset=norms[part])
         worst = heaps.values.max(axis=1)
         found_i, found_d = rerank(exact[0][rows], exact[1], heaps.candidates(), k, cosine)
-        distances_in_range(found_d, queries)
+        distances_in_range(found_d)
         if not cosine and m < n:
             sizes = np.einsum("ij,ij->i", asked[rows], asked[rows])
             doubt = _in_doubt(found_d[:, -1], worst, sizes, points.shape[1])
@@ -125,7 +128,7 @@ def squared_norms(X: Any) -> Array:
 def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Array, Array]:
     """Query, point and distance of every pair with |query - point| <= reach[point]."""
     center = _center(points)
-    shifted, norms = _prepared(points, cosine=False)
+    shifted, norms = _prepared(points)
 
     def one(part: slice) -> tuple[Array, Array, Array]:
         asked = queries[part] - center
@@ -194,10 +197,13 @@ def _product(A: Any, B: Any, local: threading.local) -> Array:
         return np.matmul(A, B.T, out=tile)
 
 
-def _prepared(X: Any, cosine: bool) -> tuple[Any, Array]:
+def _scores(units: Any) -> tuple[Any, Array]:
+    """As `_prepared`, for the cosine distance of rows of unit length."""
+    return units, np.zeros(units.shape[0], dtype=units.dtype)
+
+
+def _prepared(X: Any) -> tuple[Any, Array]:
     """Vectors v and offsets c such that the scores c_j - 2 v_i.v_j rank the neighbours of row i."""
-    if cosine:
-        return unit_rows(X), np.zeros(X.shape[0], dtype=X.dtype)
     if is_sparse(X):
         exact = X.astype(np.float64)  # not centred, and no faster in float32
         return exact, squared_norms(exact)
@@ -210,11 +216,28 @@ def _center(X: Array) -> Array:
     return np.asarray(X.mean(axis=0, dtype=np.float64).astype(X.dtype))
 
 
-def unit_rows(X: Any) -> Any:
-    """Rows scaled to unit length; zero rows stay zero."""
+def unit_rows(*matrices: Any) -> tuple[Any, ...]:
+    """The rows of matrices of the same width, scaled to unit length.
+
+    If there are zero rows, all matrices get one more column, in which the zero rows have a one: their
+    distance from each other is 0, and 1 from other rows.
+    """
     from sklearn.preprocessing import normalize
 
-    return normalize(X)
+    units = [normalize(rows) for rows in matrices]
+    if all(squared_norms(rows).all() for rows in units):
+        return tuple(units)
+    return tuple(with_zero_column(rows) for rows in units)
+
+
+def with_zero_column(rows: Any) -> Any:
+    """Rows with one more column, which is 1 for zero rows and else 0."""
+    column = (squared_norms(rows) == 0).astype(rows.dtype)[:, None]
+    if not is_sparse(rows):
+        return np.concatenate([rows, column], axis=1)
+    from scipy.sparse import csr_array, hstack
+
+    return csr_array(hstack([rows, csr_array(column)], format="csr"))
 
 
 def canonical(X: Any) -> Any:

@@ -1,0 +1,88 @@
+"""The choice between exact and approximate searches: neighbour graphs, and searches for new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.relations.approximate import build_index, report_exact_search
+from lowdim.relations.graph import NeighborGraph, fingerprint
+from lowdim.relations.metrics import Metric
+from lowdim.relations.precomputed import check_k
+from lowdim.relations.search import nearest, query, tree_fits, within
+
+METHODS = ("auto", "exact", "approximate")
+SEED = 0  # default seed of an approximate search
+EXACT_UP_TO = 10_000  # objects up to which "auto" is an exact search
+BLOCKS_UP_TO = (
+    30_000  # the same for metrics that are measured in blocks: they are fast, their index is slow
+)
+
+
+def neighbor_graph(
+    rows: Any,
+    metric: Metric,
+    k: int | None,
+    radius: float | None,
+    *,
+    method: str = "exact",
+    recall: float = 0.95,
+    seed: int = SEED,
+) -> NeighborGraph:
+    """The neighbour graph of rows that a metric has prepared; the parameters are `neighbors`'."""
+    if (k is None) == (radius is None):
+        raise ValueError(
+            "Both n_neighbors and radius are provided: set one of them to None."
+            if k is not None
+            else "Give either a number of neighbours or a radius."
+        )
+    if radius is not None:
+        radius = checks.real(radius, "radius", 0)
+        indptr, indices, distances = within(rows, metric, radius)
+        return NeighborGraph(indices, distances, metric.name, fingerprint(rows), indptr)
+    k = check_k(k, rows.shape[0])
+    index = None
+    if _wants_index(rows, metric, method):
+        index = build_index(rows, metric, k, recall, seed)
+        if index is None:
+            report_exact_search(rows, metric, recall)
+    indices, distances = nearest(rows, k, metric) if index is None else index.neighbors()
+    found = None if index is None else index.recall
+    return NeighborGraph(indices, distances, metric.name, fingerprint(rows), recall=found)
+
+
+def neighbor_query(
+    rows: Any,
+    metric: Metric,
+    k: int,
+    *,
+    method: str = "auto",
+    recall: float = 0.95,
+    seed: int = SEED,
+) -> Callable[[Any], tuple[Array, Array]]:
+    """A function from new rows to the indices and distances of the k nearest of `rows`.
+
+    The neighbours of a new row do not depend on the other new rows. Building the function may
+    take long, because it may build an index; keep it for the next call.
+    """
+    k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
+    index = None
+    if _wants_index(rows, metric, method):
+        index = build_index(rows, metric, k, recall, seed)
+    if index is None:
+        return lambda new: query(rows, new, k, metric)
+    return lambda new: index.query(new, k)
+
+
+def _wants_index(rows: Any, metric: Metric, method: str) -> bool:
+    """Whether a method of search asks for an index."""
+    return method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric))
+
+
+def exact_is_fast(rows: Any, metric: Metric) -> bool:
+    """Whether method="auto" is the exact search."""
+    in_blocks = not metric.by_products and metric.name != "callable"
+    up_to = BLOCKS_UP_TO if in_blocks else EXACT_UP_TO
+    return rows.shape[0] <= up_to or tree_fits(rows, metric)

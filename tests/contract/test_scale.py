@@ -1,0 +1,129 @@
+"""Data of any magnitude: the map of c X is that of X, times c if it has the unit of X."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import lowdim
+
+EXPONENTS = {np.float32: (-83, 60), np.float64: (-515, -249, 199, 400)}
+SCALES = [(dtype, exponent) for dtype, all_of in EXPONENTS.items() for exponent in all_of]
+
+
+def data(dtype, n=60):
+    """Points whose largest coordinate is in [0.5, 1), the range to which extreme data are brought."""
+    X, _ = lowdim.data.swiss_roll(n, random_state=3)
+    return unscaled(X.astype(dtype))
+
+
+def unscaled(X):
+    return np.ldexp(X, -np.frexp(np.abs(X).max())[1])
+
+
+@pytest.mark.parametrize(("dtype", "exponent"), SCALES)
+def test_maps_do_not_depend_on_the_unit(metric_case, dtype, exponent):
+    case = metric_case
+    X, new = data(dtype), data(dtype, 70)[60:]
+    ordinary = case.make().fit(X)
+    extreme = case.make().fit(np.ldexp(X, exponent))
+    power = extreme._unit_of("embedding_")
+    assert power in (0, 1)
+    expected = np.ldexp(ordinary.embedding_, int(exponent * power))
+    np.testing.assert_array_equal(extreme.embedding_, expected)
+    assert np.isfinite(extreme.embedding_).all()
+    assert np.ptp(extreme.embedding_) > 0
+    np.testing.assert_array_equal(extreme.X_fit_, np.ldexp(X, exponent))
+    if hasattr(ordinary, "transform"):
+        expected = np.ldexp(ordinary.transform(new), int(exponent * power))
+        np.testing.assert_array_equal(extreme.transform(np.ldexp(new, exponent)), expected)
+
+
+@pytest.mark.parametrize("exponent", [-515, 660])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ClassicalMDS",
+        "MDS",
+        "Sammon",
+        "Isomap",
+        "LaplacianEigenmaps",
+        "DiffusionMap",
+        "UMAP",
+        "TSNE",
+    ],
+)
+def test_dissimilarities_of_extreme_size(name, exponent):
+    X = data(np.float64)
+    D = unscaled(cdist(X, X))
+    new = D[:5] * 1.25
+    params = {"perplexity": 8, "max_iter": 250} if name == "TSNE" else {}
+    make = getattr(lowdim, name)
+    ordinary = make(metric="precomputed", **params).fit(D)
+    extreme = make(metric="precomputed", **params).fit(np.ldexp(D, exponent))
+    shift = int(exponent * extreme._unit_of("embedding_"))
+    np.testing.assert_array_equal(extreme.embedding_, np.ldexp(ordinary.embedding_, shift))
+    np.testing.assert_array_equal(
+        extreme.transform(np.ldexp(new, exponent)), np.ldexp(ordinary.transform(new), shift)
+    )
+
+
+@pytest.mark.parametrize(("dtype", "exponent"), SCALES)
+def test_neighbours_of_extreme_data(dtype, exponent):
+    X = data(dtype, 300)
+    ordinary, extreme = lowdim.neighbors(X, 5), lowdim.neighbors(np.ldexp(X, exponent), 5)
+    np.testing.assert_array_equal(extreme.indices, ordinary.indices)
+    np.testing.assert_array_equal(extreme.distances, np.ldexp(ordinary.distances, exponent))
+
+
+@pytest.mark.parametrize("metric", ["cosine", "correlation", "canberra", "mahalanobis"])
+def test_metrics_without_a_unit(metric):
+    X = data(np.float64, 100)
+    ordinary = lowdim.neighbors(X, 5, metric=metric)
+    extreme = lowdim.neighbors(np.ldexp(X, -600), 5, metric=metric)
+    np.testing.assert_array_equal(extreme.indices, ordinary.indices)
+    np.testing.assert_array_equal(extreme.distances, ordinary.distances)
+
+
+def test_parameters_and_results_with_a_unit():
+    X = data(np.float64, 150)
+    tiny, e = np.ldexp(X, -400), -400
+    ordinary = lowdim.LaplacianEigenmaps(radius=0.5, t=0.25).fit(X)
+    extreme = lowdim.LaplacianEigenmaps(radius=np.ldexp(0.5, e), t=np.ldexp(0.25, 2 * e)).fit(tiny)
+    np.testing.assert_array_equal(extreme.embedding_, ordinary.embedding_)
+    assert extreme.t_ == np.ldexp(0.25, 2 * e)
+    np.testing.assert_array_equal(extreme.graph_.distances, np.ldexp(ordinary.graph_.distances, e))
+    graph = lowdim.neighbors(tiny, 10)
+    isomap = lowdim.Isomap(n_neighbors=10).fit(tiny, graph=graph)
+    np.testing.assert_array_equal(
+        isomap.dist_matrix_, np.ldexp(lowdim.Isomap(n_neighbors=10).fit(X).dist_matrix_, e)
+    )
+    scaling = lowdim.MDS(random_state=0).fit(tiny)
+    plain = lowdim.MDS(random_state=0).fit(X)
+    assert scaling.stress_ == np.ldexp(plain.stress_, 2 * e)
+    assert scaling.stresses_["stress-1"] == plain.stresses_["stress-1"]
+    np.testing.assert_allclose(isomap.inverse_transform(isomap.embedding_[:3]), tiny[:3], rtol=1e-6)
+
+
+def test_infinite_width_of_the_heat_kernel():
+    X = data(np.float64)
+    for make in (lowdim.LaplacianEigenmaps, lowdim.DiffusionMap):
+        maps = make(n_neighbors=8, t=np.inf).fit(X)
+        assert np.isfinite(maps.embedding_).all()
+
+
+def test_a_model_of_extreme_data_is_saved_and_loaded(tmp_path):
+    X = np.ldexp(data(np.float64), -400)
+    isomap = lowdim.Isomap(n_neighbors=8).fit(X)
+    isomap.save(tmp_path / "model.lowdim")
+    found = lowdim.load(tmp_path / "model.lowdim")
+    np.testing.assert_array_equal(found.transform(X[:7]), isomap.transform(X[:7]))
+
+
+def test_quality_of_extreme_data():
+    X = data(np.float32, 100)
+    Y = lowdim.PCA(n_components=2).fit_transform(X)
+    ordinary = lowdim.quality.assess(X, Y)
+    extreme = lowdim.quality.assess(np.ldexp(X, -83), np.ldexp(Y, -83))
+    assert extreme.trustworthiness == ordinary.trustworthiness
