@@ -203,8 +203,10 @@ class LaplacianEigenmaps(GraphEmbedder):
         return super()._metric_choice() if self._uses_graph else ("euclidean", {})
 
     def _n_wanted(self, n: int) -> int:
-        counts_itself = self.affinity == "precomputed_nearest_neighbors"
-        return int(super()._n_wanted(n) - counts_itself)
+        wanted = super()._n_wanted(n)
+        if self.affinity == "precomputed_nearest_neighbors":
+            return checks.integer(wanted, "n_neighbors", 2) - 1
+        return wanted
 
     def _kernel(self, n_features: int) -> Kernel:
         return resolve_kernel(self.affinity, gamma=self.gamma, n_features=n_features)
@@ -284,7 +286,8 @@ class LaplacianEigenmaps(GraphEmbedder):
 
     @property
     def _tolerance(self) -> float:
-        if self.eigen_tol == "auto":
+        if isinstance(self.eigen_tol, str):
+            checks.choice(self.eigen_tol, "eigen_tol", ("auto",))
             return TOLERANCE
         return checks.real(self.eigen_tol, "eigen_tol", 0)
 
@@ -299,7 +302,7 @@ class LaplacianEigenmaps(GraphEmbedder):
             k,
             B=mass,
             null=np.ones(len(self.degrees_)),
-            solver=self.eigen_solver or "auto",
+            solver="auto" if self.eigen_solver is None else self.eigen_solver,
             tol=self._tolerance,
             seed=self.random_state,
         )
