@@ -477,17 +477,13 @@ def on_sphere(Y):
 
 
 def test_a_sphere_is_embedded_on_the_sphere():
-    X = np.random.RandomState(0).standard_normal((400, 3))
+    X = np.random.RandomState(0).standard_normal((300, 3))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     model = UMAP(output_metric="haversine", n_epochs=200).fit(X)
     points = on_sphere(model.embedding_)
     assert trustworthiness(X, points, n_neighbors=10) > 0.93
-    flat = UMAP(n_epochs=200).fit_transform(X)
-
-    def continuity(Y):
-        return trustworthiness(Y, X, n_neighbors=10)
-
-    assert continuity(points) > continuity(flat)  # it is not torn
+    angles, kept = (np.arccos(np.clip(P @ P.T, -1, 1)).ravel() for P in (X, points))
+    assert np.corrcoef(angles, kept)[0, 1] > 0.9  # the whole sphere, not a part of it
     new = on_sphere(model.transform(X[:20] + 1e-3))
     assert np.linalg.norm(new - points[:20], axis=1).max() < 0.5
 

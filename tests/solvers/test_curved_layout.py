@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.solvers.curved_layout import SURFACES
+from lowdim.solvers.curved_layout import SURFACES, _pushes, _pushes_of_all
 
 
 @pytest.fixture(params=["haversine", "hyperboloid"])
@@ -42,3 +42,11 @@ def test_the_tangent_is_the_gradient_of_the_distance(case):
     nearer, _ = surface.towards(surface.move(x[:25], step * tangents), x[25:])
     farther, _ = surface.towards(surface.move(x[:25], -step * tangents), x[25:])
     np.testing.assert_allclose((farther - nearer) / (2 * step), 1, atol=1e-6)
+
+
+def test_the_repulsion_by_all_points_is_the_sum_over_pairs(case):
+    surface, x = case
+    others = (np.arange(50) + np.arange(1, 50)[:, None]) % 50
+    curve = (1.5, 0.9)
+    expected = _pushes(surface, x, others, curve)
+    np.testing.assert_allclose(_pushes_of_all(surface, x, curve), expected, atol=1e-8)

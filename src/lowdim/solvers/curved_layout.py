@@ -16,9 +16,9 @@ import numpy as np
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.relations.lists import row_of_entries
+from lowdim.solvers.layout import draws_per_epoch
 
 LONGEST_STEP = 0.25  # of a vertex in an epoch, as a geodesic distance
-DRAWS_PER_RATE = 1.0  # random points per vertex and epoch, for negative_sample_rate=1
 SOFTENING = 1e-3  # added to squared distances in the repulsion, as in umap-learn
 ROUNDING = 1e-12
 
@@ -128,8 +128,8 @@ def lay_out_on(
     random = np.random.RandomState(seed)
     heads, tails, weights = row_of_entries(graph.indptr), graph.indices, graph.data
     mass = np.bincount(heads, weights, minlength=n)
-    draws = max(1, round(DRAWS_PER_RATE * negative_sample_rate))
-    strength = repulsion * negative_sample_rate / draws
+    draws = draws_per_epoch(n, negative_sample_rate)
+    strength = repulsion * negative_sample_rate * mass
     x, done = surface.start(start.astype(np.float64)), 0
     with monitor:
         for epoch in range(n_epochs):
@@ -138,11 +138,11 @@ def lay_out_on(
             pull = weights * 2 * a * b * power / (1 + a * power * d)
             force = _sums(heads, pull[:, None] * tangents, n)
             loss = float(weights @ np.log1p(a * power * d))
-            for _ in range(draws):
-                others = random.randint(n, size=n)
-                d, tangents = surface.towards(x, x[others])
-                push = 2 * b * d / ((SOFTENING + d**2) * (1 + a * d ** (2 * b)))
-                force -= (strength * mass * push)[:, None] * tangents
+            if draws:
+                push = _pushes(surface, x, random.randint(n, size=(draws, n)), curve) / draws
+            else:
+                push = _pushes_of_all(surface, x, curve) / (n - 1)
+            force -= strength[:, None] * push
             rate = learning_rate * (1 - epoch / n_epochs) / np.maximum(mass, ROUNDING)
             steps = rate[:, None] * force
             lengths = np.sqrt(np.maximum(surface.product(steps, steps), 0))
@@ -151,6 +151,31 @@ def lay_out_on(
             if monitor.wants_loss and monitor(done, loss, surface.coordinates(x)):
                 break
     return surface.coordinates(x).astype(start.dtype), done
+
+
+def _pushes(surface: Surface, x: Array, others: Array, curve: tuple[float, float]) -> Array:
+    """The sum of the repulsive forces on each point, negated; `others` has a column for each."""
+    total = np.zeros_like(x)
+    for partners in others:
+        d, tangents = surface.towards(x, x[partners])
+        total += _repulsion(d, curve)[:, None] * tangents
+    return total
+
+
+def _pushes_of_all(surface: Surface, x: Array, curve: tuple[float, float]) -> Array:
+    """The same for the repulsion by all other points."""
+    signs = np.append(np.full(x.shape[1] - 1, surface.curvature), 1)
+    cosine = (x * signs) @ x.T
+    lengths = np.sqrt(np.maximum(surface.curvature * (1 - cosine**2), 0))
+    d = np.arctan2(lengths, cosine) if surface.curvature > 0 else np.arcsinh(lengths)
+    factors = _repulsion(d, curve) / np.maximum(lengths, ROUNDING)
+    np.fill_diagonal(factors, 0)
+    return np.asarray(factors @ x - (factors * cosine).sum(axis=1)[:, None] * x)
+
+
+def _repulsion(d: Array, curve: tuple[float, float]) -> Array:
+    a, b = curve
+    return np.asarray(2 * b * d / ((SOFTENING + d**2) * (1 + a * d ** (2 * b))))
 
 
 def _sums(groups: Array, rows: Array, n: int) -> Array:
