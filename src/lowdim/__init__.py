@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from lowdim.methods.mds import MDS as MDS
     from lowdim.methods.multiscale_sne import MultiscaleSNE as MultiscaleSNE
+    from lowdim.methods.neighbors_transformer import NeighborsTransformer as NeighborsTransformer
     from lowdim.methods.nerv import NeRV as NeRV
     from lowdim.methods.pca import PCA as PCA
     from lowdim.methods.sammon import Sammon as Sammon
@@ -54,6 +55,7 @@ logging.getLogger("lowdim").addHandler(logging.NullHandler())
 
 _FUNCTIONS = {
     "NeighborGraph": "relations.graph",
+    "NeighborsTransformer": "methods.neighbors_transformer",
     "geodesics": "relations.geodesics",
     "is_euclidean": "matrices.gram",
     "is_positive_semidefinite": "matrices.graph_kernels",
