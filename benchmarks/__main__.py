@@ -1,4 +1,7 @@
-"""Run the benchmarks: `python -m benchmarks [NAME ...] [--quick] [--repeat R] [--data DIR]`."""
+"""Run the benchmarks: `python -m benchmarks [NAME ...] [--quick] [--repeat R] [--data DIR]`.
+
+`python -m benchmarks suites PATH` runs another library's tests on our classes; see `suites`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from fnmatch import fnmatch
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from benchmarks import suites
 from benchmarks.cases import CASES, HAS_UMAP, Case, Where
 from benchmarks.report import Row, Run, as_json, markdown
 
@@ -41,6 +45,8 @@ def main() -> int:
         from benchmarks import soak
 
         return soak.main(sys.argv[2:])
+    if sys.argv[1:2] == ["suites"]:
+        return suites.main(sys.argv[2:])
     options = _options()
     chosen = [case for case in CASES if any(fnmatch(case.name, name) for name in options.names)]
     rows: list[Row] = []

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
         CurvilinearDistanceAnalysis as CurvilinearDistanceAnalysis,
     )
     from lowdim.methods.diffusion_map import DiffusionMap as DiffusionMap
+    from lowdim.methods.functions import locally_linear_embedding as locally_linear_embedding
+    from lowdim.methods.functions import smacof as smacof
+    from lowdim.methods.functions import spectral_embedding as spectral_embedding
     from lowdim.methods.indscal import INDSCAL as INDSCAL
     from lowdim.methods.isomap import Isomap as Isomap
     from lowdim.methods.kernel_pca import KernelPCA as KernelPCA
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     )
     from lowdim.methods.mds import MDS as MDS
     from lowdim.methods.multiscale_sne import MultiscaleSNE as MultiscaleSNE
+    from lowdim.methods.neighbors_transformer import NeighborsTransformer as NeighborsTransformer
     from lowdim.methods.nerv import NeRV as NeRV
     from lowdim.methods.pca import PCA as PCA
     from lowdim.methods.sammon import Sammon as Sammon
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from lowdim.methods.umap import UMAP as UMAP
     from lowdim.methods.weighted_tsne import WeightedTSNE as WeightedTSNE
     from lowdim.persist import load as load
+    from lowdim.quality.rank_measures import trustworthiness as trustworthiness
     from lowdim.relations.geodesics import geodesics as geodesics
     from lowdim.relations.graph import NeighborGraph as NeighborGraph
     from lowdim.relations.neighbors import neighbors as neighbors
@@ -50,14 +55,19 @@ logging.getLogger("lowdim").addHandler(logging.NullHandler())
 
 _FUNCTIONS = {
     "NeighborGraph": "relations.graph",
+    "NeighborsTransformer": "methods.neighbors_transformer",
     "geodesics": "relations.geodesics",
     "is_euclidean": "matrices.gram",
     "is_positive_semidefinite": "matrices.graph_kernels",
     "load": "persist",
+    "locally_linear_embedding": "methods.functions",
     "neighbors": "relations.neighbors",
     "compute": "runtime.context",
     "procrustes": "solvers.procrustes",
     "show_versions": "versions",
+    "smacof": "methods.functions",
+    "spectral_embedding": "methods.functions",
+    "trustworthiness": "quality.rank_measures",
 }
 _PACKAGES = ("data", "plot", "quality", "report", "tables")
 
@@ -78,4 +88,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_FUNCTIONS, *_PACKAGES, *_methods()})
+    return sorted({"__version__", *_FUNCTIONS, *_PACKAGES, *_methods()})

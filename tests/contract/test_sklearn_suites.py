@@ -7,11 +7,14 @@ differs on purpose, the test is listed with the reason.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import types
 
 import numpy as np
 import pytest
+import sklearn.decomposition
+import sklearn.manifold
 
 import lowdim
 
@@ -21,23 +24,56 @@ pytestmark = [
 ]
 
 OURS = {
-    name: getattr(lowdim, name)
-    for name in ("Isomap", "LocallyLinearEmbedding", "ClassicalMDS", "KernelPCA", "MDS", "TSNE")
+    **{
+        name: getattr(lowdim, name)
+        for name in (
+            "Isomap",
+            "LocallyLinearEmbedding",
+            "ClassicalMDS",
+            "KernelPCA",
+            "MDS",
+            "PCA",
+            "TSNE",
+            "locally_linear_embedding",
+            "smacof",
+            "spectral_embedding",
+            "trustworthiness",
+        )
+    },
+    "SpectralEmbedding": lowdim.LaplacianEigenmaps,
 }
 
 DIFFERENT = {
+    # private attributes, functions and printed text of scikit-learn
     "test_normalized_stress_auto": "watches calls of a private function",
+    "test_spectral_eigen_tol_auto": "watches calls of a private function",
+    "test_pca_svd_solver_auto": "reads a private attribute",
+    "test_verbose": "reads the output, which is a progress bar here",
+    "test_n_iter_without_progress": "reads the output, which is a progress bar here",
+    "test_accessible_kl_divergence": "reads the output, which is a progress bar here",
+    "test_min_grad_norm": "reads the output, which is a progress bar here",
+    # the same error or none, in other words
+    "test_bad_precomputed_distances": "message of an error",
+    "test_error_pyamg_not_available": "message of an error: there is no solver 'amg'",
+    "test_n_components_mle_error": "message of an error",
+    "test_pca_validation": "message of an error",
+    "test_sparse_pca_solver_error": "message of an error",
+    # different on purpose
+    "test_pca_array_api_compliance": "arrays of other libraries are converted to NumPy's",
+    "test_pca_mle_array_api_compliance": "arrays of other libraries are converted to NumPy's",
+    "test_pca_score": "the probabilistic model is the same with and without whitening",
+    "test_spectral_embedding_precomputed_affinity[float32": (
+        "compares kernels to 6 digits; those of float32 data are computed in float32"
+    ),
+    "test_precomputed_nearest_neighbors_filtering": (
+        "a disconnected graph without distances to join it by is refused, see `disconnected`"
+    ),
     "test_returned_stress": "the classical start is exact here: it compares roundings of zero",
     "test_future_warning_init_and_metric": "the default start is classical without a warning",
-    "test_singular_matrix": "tests a function; and constant data is embedded here, not refused",
-    "test_barycenter_kneighbors_graph": "tests a private function",
-    "test_remove_zero_eig": "asking for more components than there are is an error here",
-    "test_kernel_conditioning": "asking for more components than there are is an error here",
-    "test_kernel_pca_solvers_equivalence": "asks a rank-2 kernel for 4 components and more",
+    "test_singular_matrix": "constant data is embedded here, not refused",
     "test_precomputed_kernel_not_psd[randomized]": (
         "the largest eigenvalues are found here, not the largest in absolute value"
     ),
-    "test_bad_precomputed_distances": "says the same in other words",
     "test_exact_no_precomputed_sparse": "a sparse graph is accepted here",
     "test_high_perplexity_precomputed_sparse_distances": "uses all neighbours that it is given",
     "test_sparse_precomputed_distance": "equal except for rounding, which a long descent enlarges",
@@ -47,10 +83,6 @@ DIFFERENT = {
         "classical scaling stands in for principal components"
     ),
     "test_max_iter_used": "n_iter_ is the number of iterations, not of the last from zero",
-    "test_verbose": "reads the output, which is a progress bar here",
-    "test_n_iter_without_progress": "reads the output, which is a progress bar here",
-    "test_accessible_kl_divergence": "reads the output, which is a progress bar here",
-    "test_min_grad_norm": "reads the output, which is a progress bar here",
     "test_64bit": "float64 in, float64 out",
     "test_tsne_with_different_distance_metrics": (
         "equal except for rounding, which a long descent enlarges"
@@ -70,35 +102,62 @@ def global_random_seed():
 
 
 def load(name: str) -> types.ModuleType:
+    """A copy of a test module that has our names in place of scikit-learn's."""
     original = importlib.util.find_spec(name)
     spec = importlib.util.spec_from_file_location(
         f"replaced_{name.split('.')[-1]}", original.origin
     )
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for attribute, ours in OURS.items():
-        if hasattr(module, attribute):
-            setattr(module, attribute, ours)
-    if hasattr(module, "manifold"):
-        theirs = {k: v for k, v in vars(module.manifold).items() if not k.startswith("__")}
-        module.manifold = types.SimpleNamespace(**{**theirs, **OURS})
-    if hasattr(module, "mds"):
-        theirs = {k: v for k, v in vars(module.mds).items() if not k.startswith("__")}
-        module.mds = types.SimpleNamespace(**{**theirs, "MDS": OURS["MDS"]})
+    with replaced():  # its decorators make estimators when it is loaded
+        spec.loader.exec_module(module)
+    for attribute, value in vars(module).copy().items():
+        if isinstance(value, types.ModuleType) and value.__name__ in PARTIAL:
+            theirs = {k: v for k, v in vars(value).items() if not k.startswith("__")}
+            setattr(module, attribute, types.SimpleNamespace(**{**theirs, **OURS}))
     return module
 
 
+PARTIAL = ("sklearn.manifold", "sklearn.manifold._mds")
+"""Modules that the tests use by name, in which some attributes are ours."""
+
+
+@contextlib.contextmanager
+def replaced():
+    """scikit-learn's public modules with our names in them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for package in (sklearn.decomposition, sklearn.manifold):
+            for attribute, ours in OURS.items():
+                if hasattr(package, attribute):
+                    patch.setattr(package, attribute, ours)
+        yield
+
+
+def uses_ours(function: types.FunctionType, module: types.ModuleType) -> bool:
+    """Whether a test calls something of ours, itself or in a function of its module."""
+    for name in function.__code__.co_names:
+        value = getattr(module, name, None)
+        if any(value is ours for ours in OURS.values()) or name in OURS:
+            return True
+        helper = isinstance(value, types.FunctionType) and value.__module__ == module.__name__
+        if helper and value is not function and uses_ours(value, module):
+            return True
+    return False
+
+
 for suite in (
+    "sklearn.decomposition.tests.test_kernel_pca",
+    "sklearn.decomposition.tests.test_pca",
+    "sklearn.manifold.tests.test_classical_mds",
     "sklearn.manifold.tests.test_isomap",
     "sklearn.manifold.tests.test_locally_linear",
-    "sklearn.manifold.tests.test_classical_mds",
     "sklearn.manifold.tests.test_mds",
+    "sklearn.manifold.tests.test_spectral_embedding",
     "sklearn.manifold.tests.test_t_sne",
-    "sklearn.decomposition.tests.test_kernel_pca",
 ):
     module = load(suite)
     for name, function in vars(module).copy().items():
-        if name.startswith("test_") and name not in DIFFERENT:
+        wanted = name.startswith("test_") and name not in DIFFERENT
+        if wanted and uses_ours(function, module):
             globals()[f"{name}__{suite.split('.')[-1]}"] = function
 
 

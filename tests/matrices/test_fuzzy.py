@@ -13,10 +13,12 @@ from lowdim.matrices.fuzzy import (
     directed,
     fuzzy_graph,
     intersect,
-    intersect_labels,
     log_radii,
     new_memberships,
+    subtract,
+    unite,
 )
+from lowdim.matrices.targets import edit_distance, intersect_labels, intersect_targets, label_codes
 
 
 @pytest.fixture(scope="module")
@@ -176,3 +178,61 @@ def test_radii(X):
 def test_an_empty_graph_has_no_edges():
     empty = csr_array((5, 5))
     assert intersect(empty, empty, 0.5).nnz == 0
+
+
+def graph_of(seed):
+    values = np.random.RandomState(seed).uniform(0.1, 1, (6, 6))
+    values = np.triu(np.where(values > 0.5, values, 0), 1)
+    return csr_array(values + values.T)
+
+
+def normalized(A):
+    """Rows divided by their maxima, and the union with the transpose."""
+    A = A / np.where(A.max(axis=1) > 0, A.max(axis=1), 1)[:, None]
+    return A + A.T - A * A.T
+
+
+def test_union_and_difference_by_their_definitions():
+    left, right = graph_of(0), graph_of(1)
+    a, b = left.toarray(), right.toarray()
+    either = (a > 0) | (b > 0)
+    low_a, low_b = left.data.min() / 2, right.data.min() / 2
+    in_a, in_b = np.where(a > 0, a, low_a), np.where(b > 0, b, low_b)
+    expected = normalized(np.where(either, in_a + in_b - in_a * in_b, 0))
+    np.testing.assert_allclose(unite(left, right).toarray(), expected)
+    least = min(max((1 - right.data).min() / 2, 1e-8), 1e-4)
+    rest = np.where(b > 0, 1 - b, least)
+    expected = normalized(np.where(either, in_a * rest, 0))
+    np.testing.assert_allclose(subtract(left, right).toarray(), expected)
+
+
+def test_unknown_labels():
+    numbers = label_codes(np.array([3, -1, 3, 0]))
+    assert numbers[1] == -1
+    assert numbers[0] == numbers[2] != numbers[3]
+    texts = label_codes(np.array(["a", None, "a", "b", np.nan], dtype=object))
+    assert list(texts) == [0, -1, 0, 1, -1]
+    assert list(label_codes(np.array([0.0, np.nan])))[1] == -1
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "distance"),
+    [
+        ("ordinal", [0, 1, 2, 4, 4, 0], lambda a, b: abs(a - b) / 4),
+        ("count", [0, 1, 2, 4, 4, 0], lambda a, b: abs(a**0.5 - b**0.5) / 2),
+        ("string", ["ab", "b", "abcd", "", "ab", "x"], lambda a, b: edit_distance(a, b) / 4),
+    ],
+)
+def test_discrete_targets(metric, labels, distance):
+    graph = graph_of(2)
+    found = intersect_targets(graph, np.array(labels), 0.5, metric=metric).toarray()
+    factor = np.array([[np.exp(-5 * distance(a, b)) for b in labels] for a in labels])
+    np.testing.assert_allclose(found, normalized(graph.toarray() * factor))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "steps"),
+    [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("flaw", "lawn", 2), ("ab", "ba", 2)],
+)
+def test_edit_distance(one, other, steps):
+    assert edit_distance(one, other) == edit_distance(other, one) == steps

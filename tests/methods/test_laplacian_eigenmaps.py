@@ -8,8 +8,11 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.manifold import SpectralEmbedding
+from sklearn.manifold import SpectralEmbedding, spectral_embedding
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import kneighbors_graph
 
+import lowdim
 from helpers import aligned
 from lowdim import PCA, LaplacianEigenmaps, data
 
@@ -143,3 +146,81 @@ def test_new_points_of_a_component_whose_neighbors_lie_outside(weights):
         size = np.abs(part.embedding_).max()
         gap = np.abs(part.transform(X[rows] + 1e-10) - part.embedding_).max()
         assert gap < 0.25 * size
+
+
+def gaussian(a, b):
+    return np.exp(-0.3 * ((a - b) ** 2).sum())
+
+
+@pytest.mark.parametrize(
+    "affinity", ["rbf", gaussian, lambda X: rbf_kernel(X, gamma=0.3)], ids=["rbf", "pair", "rows"]
+)
+def test_affinities_of_all_pairs_are_scikit_learns(affinity):
+    X = np.random.RandomState(0).standard_normal((60, 3))
+    ours = LaplacianEigenmaps(2, affinity=affinity, gamma=0.3).fit(X)
+    theirs = SpectralEmbedding(2, affinity="rbf", gamma=0.3, random_state=0).fit(X)
+    np.testing.assert_allclose(ours.affinity_matrix_, theirs.affinity_matrix_, atol=1e-12)
+    np.testing.assert_allclose(abs(ours.embedding_), abs(theirs.embedding_), atol=1e-8)
+
+
+@pytest.mark.parametrize("normalization", ["random-walk", "symmetric", "none"])
+@pytest.mark.parametrize("affinity", ["rbf", "precomputed"])
+def test_transform_of_an_affinity_of_all_pairs(affinity, normalization):
+    random = np.random.RandomState(0)
+    X = random.standard_normal((60, 3))
+    new = np.vstack([X[:5], random.standard_normal((5, 3))])
+    known, rows = X, new
+    if affinity == "precomputed":
+        known, rows = rbf_kernel(X, gamma=0.3), rbf_kernel(new, X, gamma=0.3)
+    model = LaplacianEigenmaps(2, affinity=affinity, gamma=0.3, normalization=normalization)
+    model.fit(known)
+    Y = model.transform(rows)
+    np.testing.assert_allclose(Y[:5], model.embedding_[:5], atol=1e-12)
+    w = rbf_kernel(new[5:6], X, gamma=0.3)[0]  # the eigenvector equation of the new object
+    weights = w / w.sum()
+    values = 1 - model.eigenvalues_
+    if normalization == "none":
+        values = 1 - model.eigenvalues_ / w.sum()
+    if normalization == "symmetric":
+        weights = w / np.sqrt(w.sum() * model.degrees_)
+    np.testing.assert_allclose(Y[5], weights @ model.embedding_ / values, atol=1e-9)
+
+
+def test_a_function_of_all_rows_has_no_transform():
+    X = np.random.RandomState(0).standard_normal((30, 3))
+    model = LaplacianEigenmaps(affinity=lambda X: rbf_kernel(X)).fit(X)
+    with pytest.raises(ValueError, match="function of two vectors"):
+        model.transform(X)
+
+
+def test_a_precomputed_graph_counts_the_object_itself():
+    X = np.random.RandomState(0).standard_normal((50, 2))
+    graph = kneighbors_graph(X, 20, mode="distance", include_self=True)
+    ours = LaplacianEigenmaps(
+        affinity="precomputed_nearest_neighbors", n_neighbors=11, weights="binary"
+    ).fit(graph)
+    direct = LaplacianEigenmaps(n_neighbors=10, weights="binary").fit(X)
+    np.testing.assert_allclose(ours.embedding_, direct.embedding_, atol=1e-8)
+
+
+def test_bad_affinities():
+    X = np.random.RandomState(0).standard_normal((30, 3))
+    with pytest.raises(ValueError, match="affinity must be one of"):
+        LaplacianEigenmaps(affinity="nonsense").fit(X)
+    with pytest.raises(ValueError, match="negative for objects"):
+        LaplacianEigenmaps(affinity="linear").fit(X)
+    with pytest.raises(ValueError, match="object 2 has no positive weight"):
+        LaplacianEigenmaps(1, affinity="precomputed").fit([[0, 1, 0], [1, 0, 0], [0, 0, 1]])
+    two = np.kron(np.eye(2), np.ones((4, 4)))
+    with pytest.warns(UserWarning, match="connected components of the affinity is 2"):
+        LaplacianEigenmaps(1, affinity="precomputed").fit(two)
+
+
+@pytest.mark.parametrize("norm_laplacian", [True, False])
+@pytest.mark.parametrize("drop_first", [True, False])
+def test_the_function_spectral_embedding_is_scikit_learns(norm_laplacian, drop_first):
+    W = rbf_kernel(np.random.RandomState(0).standard_normal((40, 3)))
+    options = {"n_components": 3, "norm_laplacian": norm_laplacian, "drop_first": drop_first}
+    ours = lowdim.spectral_embedding(W, **options)
+    theirs = spectral_embedding(W, random_state=0, **options)
+    np.testing.assert_allclose(abs(ours), abs(theirs), atol=1e-8)

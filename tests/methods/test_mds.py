@@ -12,6 +12,7 @@ from sklearn.manifold import smacof as their_smacof
 
 import lowdim
 from lowdim import MDS, data
+from lowdim.solvers.stress_setup import same_shape
 
 
 @pytest.fixture(scope="module")
@@ -463,3 +464,32 @@ def test_saved_and_loaded_with_order(bent, tmp_path):
     loaded = lowdim.load(tmp_path / "mds")
     np.testing.assert_array_equal(loaded.transform(bent[:3]), model.transform(bent[:3]))
     np.testing.assert_array_equal(loaded.shepard().disparities, model.shepard().disparities)
+
+
+def test_starts_until_the_best_solution_is_found_twice():
+    X = np.random.RandomState(2).standard_normal((10, 3)) * [2, 1, 0.4]
+    options = {"init": "random", "eps": 1e-9, "max_iter": 1000}
+    auto = MDS(2, n_init="auto", **options).fit(X)
+    assert auto.n_starts_ == 8  # none of the first four led to the same solution as another
+    many = MDS(2, n_init=8, **options).fit(X)
+    assert auto.stress_ == pytest.approx(many.stress_, rel=1e-6)
+    with lowdim.compute(n_jobs=3):
+        threads = MDS(2, n_init="auto", **options).fit(X)
+    np.testing.assert_array_equal(threads.embedding_, auto.embedding_)
+
+
+def test_a_solution_that_is_not_found_again_is_reported():
+    D = cdist(*[np.random.RandomState(0).standard_normal((40, 30))] * 2)
+    with pytest.warns(UserWarning, match="no two of 20 starts"):
+        MDS(1, metric="precomputed", n_init="auto", init="random").fit(D)
+    with pytest.raises(ValueError, match="n_init"):
+        MDS(n_init="many").fit(D)
+
+
+def test_equal_shapes():
+    X = np.random.RandomState(0).standard_normal((30, 2))
+    turned = X @ np.array([[0, 1], [1, 0]]) + 5
+    assert same_shape(X, turned)
+    assert same_shape(X, turned + 1e-3)
+    assert not same_shape(X, 1.1 * turned)
+    assert not same_shape(X, X[::-1])

@@ -98,7 +98,7 @@ def test_sparse_rows_are_not_made_dense_but_centred_all_the_same():
     np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=1e-9)
     Y = theirs.transform(sparse.toarray())
     np.testing.assert_allclose(aligned(ours.embedding_, Y), Y, atol=1e-8)
-    with pytest.raises(ValueError, match="svd_solver='full' needs dense X"):
+    with pytest.raises(TypeError, match="svd_solver='full' needs dense X"):
         PCA(3, svd_solver="full").fit(sparse)
 
 
@@ -125,7 +125,64 @@ def test_pca_is_classical_mds_is_linear_kernel_pca():
         np.testing.assert_allclose(aligned(other, Y), Y, atol=1e-8)
 
 
-@pytest.mark.parametrize("n_components", [0, -1, 11, 1.5, "mle", True])
+@pytest.mark.parametrize("n_components", [0, -1, 11, 1.5, "none", True])
 def test_bad_numbers_of_components(n_components):
     with pytest.raises((TypeError, ValueError), match="n_components"):
         PCA(n_components).fit(correlated(30, 10))
+
+
+def test_variances_of_the_randomized_solver_are_those_of_the_scores():
+    X = np.random.RandomState(0).standard_normal((300, 200))
+    pca = PCA(5, svd_solver="randomized", iterated_power=0, random_state=0).fit(X)
+    np.testing.assert_allclose(pca.explained_variance_, pca.embedding_.var(axis=0, ddof=1))
+    correlation = np.corrcoef(pca.embedding_.T) - np.eye(5)
+    np.testing.assert_allclose(correlation, 0, atol=1e-10)
+
+
+def test_a_share_on_a_cumulative_ratio_asks_for_more_than_it():
+    X = np.random.RandomState(0).standard_normal((50, 4))
+    ratios = PCA().fit(X).explained_variance_ratio_.cumsum()
+    for k in range(3):
+        assert PCA(ratios[k]).fit(X).n_components_ == k + 2
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3, 5])
+def test_the_probabilistic_model_is_the_normal_distribution(n_components):
+    from scipy.stats import multivariate_normal
+
+    random = np.random.RandomState(1)
+    X = random.standard_normal((80, 5)) @ random.standard_normal((5, 5))
+    pca = PCA(n_components).fit(X)
+    C = pca.get_covariance()
+    np.testing.assert_allclose(pca.get_precision(), np.linalg.inv(C), rtol=1e-8)
+    values = np.linalg.eigvalsh(C)[::-1]
+    np.testing.assert_allclose(values[:n_components], pca.explained_variance_)
+    np.testing.assert_allclose(values[n_components:], pca.noise_variance_)
+    expected = multivariate_normal(pca.mean_, C).logpdf(X)
+    np.testing.assert_allclose(pca.score_samples(X), expected)
+    assert pca.score(X) == pytest.approx(expected.mean())
+
+
+def test_without_noise_the_model_is_that_of_the_subspace():
+    X = np.random.RandomState(0).standard_normal((4, 6))  # of rank 3
+    pca = PCA(3).fit(X)
+    assert pca.noise_variance_ == pytest.approx(0, abs=1e-12)
+    assert np.isfinite(pca.score_samples(X)).all()
+
+
+def test_mle_finds_the_dimension_of_a_noisy_plane():
+    random = np.random.RandomState(0)
+    X = random.standard_normal((200, 2)) @ random.standard_normal((2, 6)) * 3
+    X += 0.1 * random.standard_normal(X.shape)
+    assert PCA("mle").fit(X).n_components_ == 2
+    with pytest.raises(ValueError, match="n_samples >= n_features"):
+        PCA("mle").fit(X[:5])
+    with pytest.raises(ValueError, match="svd_solver='arpack'"):
+        PCA("mle", svd_solver="arpack").fit(X)
+
+
+def test_mle_is_scikit_learns():
+    for seed in range(5):
+        random = np.random.RandomState(seed)
+        X = random.standard_normal((60, 8)) * np.linspace(3, 0.5, 8)
+        assert PCA("mle").fit(X).n_components_ == Reference("mle").fit(X).n_components_

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
+from sklearn.cluster import SpectralClustering as Theirs
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
@@ -54,7 +55,7 @@ def test_weights_given_ready(form, tmp_path):
     expected = estimator.predict(rows)
     np.testing.assert_array_equal(lowdim.load(tmp_path / "model").predict(rows), expected)
     np.testing.assert_array_equal(expected, estimator.labels_[:20])
-    with pytest.raises(ValueError, match="5 columns, but the model knows 200"):
+    with pytest.raises(ValueError, match="5 columns, but the model has 200"):
         estimator.predict(W[:3, :5])
 
 
@@ -87,3 +88,29 @@ def test_labels_do_not_depend_on_the_threads(n_jobs):
     estimator = SpectralClustering(5, random_state=0, n_neighbors=15, n_jobs=n_jobs).fit(X)
     np.testing.assert_array_equal(estimator.labels_, reference.labels_)
     np.testing.assert_array_equal(estimator.cluster_centers_, reference.cluster_centers_)
+
+
+@pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr"])
+@pytest.mark.parametrize("affinity", ["rbf", "nearest_neighbors"])
+def test_blobs_are_found(affinity, assign_labels):
+    X, y = make_blobs(90, centers=[[0, 0], [3, 0], [0, 3]], cluster_std=0.5, random_state=0)
+    model = SpectralClustering(
+        3, affinity=affinity, n_neighbors=20, assign_labels=assign_labels, random_state=0
+    ).fit(X)
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert adjusted_rand_score(model.labels_, model.predict(X)) == 1
+
+
+@pytest.mark.parametrize("assign_labels", ["discretize", "cluster_qr"])
+def test_labels_are_scikit_learns(assign_labels):
+    X, _ = make_blobs(120, centers=4, cluster_std=2.0, random_state=3)
+    options = {"affinity": "rbf", "gamma": 0.1, "assign_labels": assign_labels, "random_state": 0}
+    ours = SpectralClustering(4, **options).fit_predict(X)
+    theirs = Theirs(4, **options).fit_predict(X)
+    assert adjusted_rand_score(ours, theirs) > 0.95
+
+
+def test_kernel_parameters_reach_the_kernel():
+    X = np.random.RandomState(0).uniform(size=(20, 3))
+    model = SpectralClustering(2, affinity="poly", gamma=2.0, degree=2, coef0=0.5).fit(X)
+    np.testing.assert_allclose(model.affinity_matrix_, (2 * X @ X.T + 0.5) ** 2)

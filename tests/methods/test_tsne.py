@@ -188,3 +188,48 @@ def test_data_in_two_components(init):
     Y = TSNE(perplexity=8, init=init, random_state=0, max_iter=400).fit(X).embedding_
     assert np.isfinite(Y).all()
     assert accuracy(Y, np.repeat([0, 1], 80)) == 1.0
+
+
+def test_affinities_can_be_given():
+    X = np.random.RandomState(0).standard_normal((100, 4))
+    one = TSNE(perplexity=10, max_iter=300).fit(X)
+    for P in (one.affinities_, 7 * one.affinities_.toarray()):
+        other = TSNE(perplexity=10, max_iter=300).fit(X, affinities=P)
+        size = np.abs(one.embedding_).max()
+        assert other.kl_divergence_ == pytest.approx(one.kl_divergence_, rel=0.05)
+        assert np.abs(other.embedding_).max() == pytest.approx(size, rel=0.3)
+    same = TSNE(perplexity=10, max_iter=300).fit(X, affinities=one.affinities_)
+    np.testing.assert_allclose(same.affinities_.toarray(), one.affinities_.toarray(), rtol=1e-12)
+    assert same.transform(X[:3]).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("P", "message"),
+    [
+        (np.ones((3, 3)), "shape"),
+        (-np.ones((20, 20)), "negative"),
+        (np.zeros((20, 20)), "zero"),
+        (np.triu(np.ones((20, 20))), "symmetric"),
+    ],
+)
+def test_bad_affinities(P, message):
+    X = np.random.RandomState(0).standard_normal((20, 4))
+    with pytest.raises(ValueError, match=f"affinities.*{message}"):
+        TSNE(perplexity=5).fit(X, affinities=P)
+
+
+def test_a_descent_is_resumed_with_other_settings():
+    X = np.random.RandomState(0).standard_normal((120, 5))
+    tsne = TSNE(perplexity=10, max_iter=300).fit(X)
+    before, start = tsne.kl_divergence_, tsne.embedding_.copy()
+    tsne.resume(200)
+    assert tsne.n_iter_ == 500
+    assert tsne.kl_divergence_ < before
+    assert (np.diff(tsne.history_[:, 0]) > 0).all()
+    again = TSNE(perplexity=10, max_iter=300).fit(X).resume(200)
+    np.testing.assert_array_equal(again.embedding_, tsne.embedding_)
+    again.resume(200, exaggeration=6.0)
+    assert np.ptp(again.embedding_) < np.ptp(tsne.embedding_)
+    assert np.ptp(start) > 0
+    with pytest.raises(ValueError, match="exaggeration"):
+        tsne.resume(exaggeration=0)

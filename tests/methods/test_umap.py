@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -334,7 +335,7 @@ def test_given_a_and_b(X):
         ("dens_frac", 2.0),
         ("transform_seed", -1),
         ("disconnection_distance", 0.0),
-        ("init", "tswspectral"),
+        ("init", "nonsense"),
         ("init", np.zeros((3, 2))),
         ("target_metric", "no such metric"),
     ],
@@ -365,3 +366,143 @@ def test_the_parameters_of_umap_learn():
         "dens_var_shift output_dens disconnection_distance precomputed_knn"
     )
     assert set(theirs.split()) <= set(UMAP().get_params())
+
+
+def test_positional_arguments_are_in_the_order_of_umap_learn():
+    order = list(signature(UMAP).parameters)
+    assert order[:9] == [
+        "n_neighbors",
+        "n_components",
+        "metric",
+        "metric_kwds",
+        "output_metric",
+        "output_metric_kwds",
+        "n_epochs",
+        "learning_rate",
+        "init",
+    ]
+    assert UMAP(10, 3, "cosine").metric == "cosine"
+
+
+def test_a_metric_may_return_its_gradient_too():
+    X = np.random.RandomState(0).standard_normal((40, 3))
+
+    def with_gradient(a, b):
+        return np.abs(a - b).sum(), np.sign(a - b)
+
+    options = {"n_neighbors": 8, "n_epochs": 20}
+    both = UMAP(metric=with_gradient, **options).fit(X)
+    plain = UMAP(metric=lambda a, b: np.abs(a - b).sum(), **options).fit(X)
+    np.testing.assert_array_equal(both.embedding_, plain.embedding_)
+    np.testing.assert_array_equal(both.transform(X[:4]), plain.embedding_[:4])
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_identical_rows_are_embedded_once_if_asked_for(form):
+    random = np.random.RandomState(0)
+    X = random.standard_normal((40, 3))
+    repeated = np.vstack([X, X[:10], X[:10]])
+    options = {"n_neighbors": 8, "n_epochs": 30}
+    ours = UMAP(unique=True, **options).fit(form(repeated), y=np.arange(60) % 10)
+    alone = UMAP(**options).fit(form(X), y=np.arange(40) % 10)
+    np.testing.assert_array_equal(ours.embedding_[:40], alone.embedding_)
+    np.testing.assert_array_equal(ours.embedding_[40:50], alone.embedding_[:10])
+    assert ours.graph_.shape == (40, 40)
+    np.testing.assert_array_equal(ours.transform(form(repeated)), ours.embedding_)
+    new = random.standard_normal((5, 3))
+    np.testing.assert_array_equal(ours.transform(form(new)), alone.transform(form(new)))
+    with pytest.raises(ValueError, match="unique"):
+        UMAP(unique=True, metric="precomputed").fit(cdist(X, X))
+
+
+def test_the_mode_graph_has_no_embedding():
+    X = np.random.RandomState(0).standard_normal((50, 3))
+    model = UMAP(n_neighbors=8, transform_mode="graph")
+    graph = model.fit_transform(X)
+    assert (graph != UMAP(n_neighbors=8, n_epochs=1).fit(X).graph_).nnz == 0
+    assert not hasattr(model, "embedding_")
+    new = model.transform(X[:5] + 0.01)
+    assert new.shape == (5, 50)
+    assert (new.argmax(axis=1) == np.arange(5)).all()
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_labels_are_unlabelled(missing):
+    X = np.random.RandomState(0).standard_normal((40, 3))
+    numbers = np.arange(40) % 3
+    texts = np.array(["a", "b", "c"], dtype=object)[numbers]
+    numbers[::4], texts[::4] = -1, missing
+    options = {"n_neighbors": 8, "n_epochs": 20}
+    first, second = UMAP(**options).fit(X, numbers), UMAP(**options).fit(X, texts)
+    np.testing.assert_array_equal(first.embedding_, second.embedding_)
+
+
+def test_models_are_combined():
+    X = load_iris().data
+    options = {"n_neighbors": 10, "min_dist": 0.01, "n_epochs": 100, "random_state": 0}
+    left, right = UMAP(**options).fit(X[:, :2]), UMAP(**options).fit(X[:, 2:])
+    for model in (left * right, left + right, left - right):
+        assert trustworthiness(X, model.embedding_, n_neighbors=10) > 0.8
+        with pytest.raises(ValueError, match="combines two others"):
+            model.transform(X)
+    with pytest.raises(ValueError, match="same objects"):
+        left + UMAP(**options).fit(X[:50])
+    with pytest.raises(TypeError, match="got int"):
+        left + 1
+    np.testing.assert_array_equal((left + right).embedding_, (left + right).embedding_)
+
+
+def test_numbers_that_are_not_finite_reach_a_metric_of_the_user():
+    X = np.random.RandomState(0).standard_normal((40, 3))
+    X[3, 1] = np.nan
+
+    def distance(a, b):
+        return np.nansum((a - b) ** 2) ** 0.5
+
+    model = UMAP(n_neighbors=8, n_epochs=20, metric=distance)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X)
+    model.fit(X, ensure_all_finite="allow-nan")
+    placed = model.transform(X[:5], ensure_all_finite=False)
+    np.testing.assert_array_equal(placed, model.embedding_[:5])
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(X, ensure_all_finite="allow-nan")
+
+
+def on_sphere(Y):
+    return np.column_stack(
+        [np.sin(Y[:, 0]) * np.cos(Y[:, 1]), np.sin(Y[:, 0]) * np.sin(Y[:, 1]), np.cos(Y[:, 0])]
+    )
+
+
+def test_a_sphere_is_embedded_on_the_sphere():
+    X = np.random.RandomState(0).standard_normal((300, 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    model = UMAP(output_metric="haversine", n_epochs=200).fit(X)
+    points = on_sphere(model.embedding_)
+    assert trustworthiness(X, points, n_neighbors=10) > 0.93
+    angles, kept = (np.arccos(np.clip(P @ P.T, -1, 1)).ravel() for P in (X, points))
+    assert np.corrcoef(angles, kept)[0, 1] > 0.9  # the whole sphere, not a part of it
+    new = on_sphere(model.transform(X[:20] + 1e-3))
+    assert np.linalg.norm(new - points[:20], axis=1).max() < 0.5
+
+
+def test_hyperbolic_space():
+    X = load_digits(n_class=4).data
+    model = UMAP(output_metric="hyperboloid", n_epochs=100).fit(X[:300])
+    assert trustworthiness(X[:300], model.embedding_, n_neighbors=10) > 0.9
+    assert model.transform(X[300:305]).shape == (5, 2)
+    with pytest.raises(ValueError, match="output_metric"):
+        model.inverse_transform(model.embedding_[:2])
+
+
+def test_outputs_that_are_not_possible():
+    X = np.random.RandomState(0).standard_normal((40, 3))
+    for wrong in ({"output_metric": "gaussian_energy"}, {"output_metric": 2.75}):
+        with pytest.raises((TypeError, ValueError), match="output_metric"):
+            UMAP(**wrong).fit(X)
+    with pytest.raises(ValueError, match="n_components=2"):
+        UMAP(n_components=3, output_metric="haversine").fit(X)
+    with pytest.raises(ValueError, match="densmap"):
+        UMAP(densmap=True, output_metric="haversine").fit(X)

@@ -126,7 +126,7 @@ def test_mahalanobis_by_covariance():
 
 
 NAMED = ("cosine", "correlation", "spearmanr", "braycurtis", "dice", "jaccard", "sokalsneath")
-UNDEFINED = {name: (0.0, 1.0) for name in NAMED}
+UNDEFINED = dict.fromkeys(NAMED, (0.0, 1.0))
 UNDEFINED |= {"hellinger": (0.0, 1.0), "jensenshannon": (0.0, np.sqrt(np.log(2)))}
 
 

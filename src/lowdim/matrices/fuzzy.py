@@ -1,4 +1,4 @@
-"""UMAP's fuzzy graphs of neighbours (McInnes, Healy and Melville 2018), also supervised.
+"""UMAP's fuzzy graphs of neighbours (McInnes, Healy and Melville 2018).
 
 The membership of object i's neighbour at distance d is exp(-max(d - rho_i, 0) / sigma_i). rho_i is
 the distance to the nearest neighbour, and sigma_i is such that the memberships of i's neighbours
@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
-from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import row_of_entries
-from lowdim.relations.objects import objects_of
 
-UNKNOWN_LABEL_DISTANCE = 1.0  # between two labels of which at least one is unknown
 LEAST_MEMBERSHIP = 1e-8  # of a missing edge, in an intersection
 
 
@@ -64,14 +60,14 @@ def fuzzy_graph(
     values, rho, sigma = backend().memberships(
         arcs.indptr, distances, np.log2(n_neighbors), local_connectivity
     )
-    return FuzzyGraph(backend().fuzzy_union(_like(arcs, values), mix), rho, sigma)
+    return FuzzyGraph(backend().fuzzy_union(with_data(arcs, values), mix), rho, sigma)
 
 
 def directed(graph: NeighborGraph, n_neighbors: int) -> Any:
     """The directed fuzzy graph, without the union with its transpose: a CSR matrix."""
     arcs = graph.csr()
     values, _, _ = backend().memberships(arcs.indptr, arcs.data, np.log2(n_neighbors), 1.0)
-    matrix = _like(arcs, values)
+    matrix = with_data(arcs, values)
     matrix.eliminate_zeros()
     matrix.sort_indices()
     return matrix
@@ -133,79 +129,54 @@ def new_memberships(
     return np.asarray(mix * (own + theirs - both) + (1 - mix) * both, dtype=own.dtype)
 
 
-def intersect_targets(
-    matrix: Any,
-    targets: Any,
-    weight: float,
-    *,
-    metric: Any = "categorical",
-    metric_params: dict[str, Any] | None = None,
-    n_neighbors: int = 15,
-) -> Any:
-    """A fuzzy graph intersected with that of the objects' targets.
+def as_matrix(nearest: Array, weights: Array, n: int) -> Any:
+    """The CSR matrix of memberships of the edges between new objects and n training objects."""
+    from scipy.sparse import csr_array
 
-    Parameters
-    ----------
-    matrix : CSR matrix of shape (n, n)
-        Memberships.
-    targets : array of shape (n,) or (n, n_targets)
-        Labels, of which the number -1 is an unknown one; or numbers.
-    weight : float
-        From 0, where only the graph counts, to 1, where only the targets count.
-    metric : str or callable
-        "categorical" for labels, or the metric of numbers.
-    metric_params : dict
-        Further arguments of the metric.
-    n_neighbors : int
-        Size of a neighbourhood of numbers, including the object itself.
+    m, k = nearest.shape
+    indptr = np.arange(m + 1, dtype=np.int32) * k
+    matrix = csr_array((weights.ravel(), nearest.astype(np.int32).ravel(), indptr), shape=(m, n))
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix
+
+
+def unite(left: Any, right: Any) -> Any:
+    """The union a + b - a b of two fuzzy graphs.
+
+    An edge that is missing in one of the graphs gets half of the smallest membership there.
     """
-    n = matrix.shape[0]
-    if isinstance(metric, str) and metric == "categorical":
-        labels = _of_length(column_or_1d(targets, warn=True), n)
-        codes = np.unique(labels, return_inverse=True)[1]
-        if labels.dtype.kind in "iuf":
-            codes = np.where(labels == -1, -1, codes)
-        far = 2.5 / (1 - weight) if weight < 1 else 1e12
-        return intersect_labels(matrix, codes, far)
-    numbers = checks.vectors(_of_length(np.asarray(targets), n).reshape(n, -1), name="y")
-    size = min(n_neighbors, n)
-    graph = objects_of(numbers, metric, metric_params).neighbor_graph(size - 1)
-    return intersect(matrix, directed(graph, size), weight)
+    either, a, b = _on_both(left, right)
+    a, b = np.where(a > 0, a, _least(left)), np.where(b > 0, b, _least(right))
+    return connect_locally(with_data(either, (a + b - a * b).astype(left.dtype)))
 
 
-def _of_length(targets: Array, n: int) -> Array:
-    if len(targets) != n:
-        raise ValueError(f"y has {len(targets)} targets, but X has {n} objects.")
-    return targets
+def subtract(left: Any, right: Any) -> Any:
+    """The intersection of a fuzzy graph with the complement 1 - b of another one."""
+    either, a, b = _on_both(left, right)
+    least = min(max(float((1 - right.data).min(initial=1.0)) / 2, LEAST_MEMBERSHIP), 1e-4)
+    missing = b == 0
+    a, rest = np.where(a > 0, a, _least(left)), np.where(missing, least, 1 - b)
+    data = np.where(missing & (a <= _least(left)), 0.0, a * rest)
+    return connect_locally(with_data(either, data.astype(left.dtype)))
 
 
-def intersect_labels(matrix: Any, labels: Array, far: float) -> Any:
-    """A fuzzy graph intersected with labels, of which -1 is unknown.
+def _on_both(left: Any, right: Any) -> tuple[Any, Array, Array]:
+    """The edges of either graph as a CSR matrix, and their memberships in each; 0 if missing."""
+    from scipy.sparse import csr_array
 
-    Memberships are multiplied by exp(-far) between different labels, and by exp(-1) if one of the
-    labels is unknown.
-    """
-    rows = row_of_entries(matrix.indptr)
-    one, other = labels[rows], labels[matrix.indices]
-    unknown = (one == -1) | (other == -1)
-    factor = np.where(
-        unknown, np.exp(-UNKNOWN_LABEL_DISTANCE), np.where(one != other, np.exp(-far), 1.0)
-    )
-    data = matrix.data * factor.astype(matrix.dtype)
-    return connect_locally(_like(matrix, data))
+    either = csr_array(_ones(left) + _ones(right))
+    either.sort_indices()
+    return either, _on(either, left), _on(either, right)
 
 
-def intersect(left: Any, right: Any, weight: float) -> Any:
+def intersect(left: Any, right: Any, weight: float = 0.5) -> Any:
     """The weighted intersection of two fuzzy graphs: left right^(w / (1 - w)) for weights w < 1/2,
     else left^((1 - w) / w) right.
 
     An edge that is missing in one of the graphs gets half of the smallest membership there.
     """
-    from scipy.sparse import csr_array
-
-    either = csr_array(_ones(left) + _ones(right))
-    either.sort_indices()
-    a, b = _on(either, left), _on(either, right)
+    either, a, b = _on_both(left, right)
     least_a, least_b = _least(left), min(_least(right), 1e-4)
     in_a, in_b = np.where(a > 0, a, least_a), np.where(b > 0, b, least_b)
     if weight < 0.5:
@@ -213,7 +184,7 @@ def intersect(left: Any, right: Any, weight: float) -> Any:
     else:
         data = in_a ** ((1 - weight) / weight) * in_b
     data = np.where((in_a > least_a) | (in_b > least_b), data, a + b)
-    return connect_locally(_like(either, data.astype(left.dtype)))
+    return connect_locally(with_data(either, data.astype(left.dtype)))
 
 
 def connect_locally(matrix: Any) -> Any:
@@ -225,10 +196,10 @@ def connect_locally(matrix: Any) -> Any:
     largest = np.zeros(matrix.shape[0], dtype=matrix.dtype)
     np.maximum.at(largest, rows, matrix.data)
     data = matrix.data / np.where(largest > 0, largest, 1)[rows]
-    return backend().fuzzy_union(_like(matrix, data), 1.0)
+    return backend().fuzzy_union(with_data(matrix, data), 1.0)
 
 
-def _like(matrix: Any, data: Array) -> Any:
+def with_data(matrix: Any, data: Array) -> Any:
     """A CSR matrix with the same stored entries and other values."""
     from scipy.sparse import csr_array
 
@@ -236,7 +207,7 @@ def _like(matrix: Any, data: Array) -> Any:
 
 
 def _ones(matrix: Any) -> Any:
-    return _like(matrix, np.ones(len(matrix.data)))
+    return with_data(matrix, np.ones(len(matrix.data)))
 
 
 def _on(pattern: Any, matrix: Any) -> Array:

@@ -77,6 +77,19 @@ def positive_degrees(W: Any, t: float) -> Array:
     return found
 
 
+def without_loops(W: Any) -> Any:
+    """W without its diagonal, the weights of objects to themselves; CSR or dense, as W is."""
+    if not is_sparse(W):
+        W = np.array(W)
+        np.fill_diagonal(W, 0)
+        return W
+    from scipy.sparse import csr_array
+
+    coo = W.tocoo()
+    off = coo.row != coo.col
+    return csr_array((coo.data[off], (coo.row[off], coo.col[off])), shape=W.shape)
+
+
 def laplacian(W: Any) -> Any:
     """L = D - W of a symmetric weight matrix; CSR or dense, as W is."""
     if not is_sparse(W):

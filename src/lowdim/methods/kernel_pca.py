@@ -71,9 +71,9 @@ class KernelPCA(Embedder):
         Largest number of iterations of the eigensolver.
     iterated_power : int or "auto", default="auto"
         Ignored; accepted for compatibility with scikit-learn.
-    remove_zero_eig : bool or "error", default="error"
-        What to do if n_components exceeds the number of non-zero eigenvalues: raise an "error",
-        leave those components out (True), or keep them as zeros (False).
+    remove_zero_eig : bool, default=False
+        Whether to leave out components with eigenvalue zero, if n_components exceeds the number of
+        non-zero eigenvalues. If False, they are kept as columns of zeros, with a warning.
     random_state : int, RandomState or None, default=None
         Start of the iterative eigensolver.
     copy_X : bool, default=True
@@ -171,7 +171,7 @@ class KernelPCA(Embedder):
         tol: float = 0.0,
         max_iter: int | None = None,
         iterated_power: int | str = "auto",
-        remove_zero_eig: bool | str = "error",
+        remove_zero_eig: bool = False,
         random_state: Any = None,
         copy_X: bool = True,
         n_jobs: int | None = None,
@@ -276,13 +276,13 @@ class KernelPCA(Embedder):
         values = np.where(values > (2e-7 if single else 1e-12) * size, values, 0)
         values = values.astype(vectors.dtype)
         positive = int((values > 0).sum())
-        if all_asked or self.remove_zero_eig is True:
+        if all_asked or self.remove_zero_eig:
             return values[:positive], vectors[:, :positive]
-        if self.remove_zero_eig == "error" and len(values) > positive:
-            raise ValueError(
+        if len(values) > positive:
+            checks.warn(
                 f"n_components={self.n_components} exceeds the number of non-zero eigenvalues of "
-                f"the centred kernel matrix, {positive}. Ask for at most {positive}, or set "
-                "remove_zero_eig to True (leave the others out) or False (keep zeros)."
+                f"the centred kernel matrix, {positive}: the other components are 0. Ask for fewer "
+                "components, or set remove_zero_eig=True."
             )
         return values, vectors
 
@@ -318,7 +318,7 @@ class KernelPCA(Embedder):
     def _check_parameters(self) -> None:
         if not callable(self.kernel):
             checks.choice(self.kernel, "kernel", KERNELS)
-        checks.choice(self.remove_zero_eig, "remove_zero_eig", ("error", True, False))
+        checks.choice(self.remove_zero_eig, "remove_zero_eig", (True, False))
         if self.fit_inverse_transform and is_precomputed(self.kernel):
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         if self.fit_inverse_transform and self._from_graph:

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.base import GraphEmbedder
-from lowdim.checks import Array
+from lowdim.checks import Array, dense
 from lowdim.extend.laplacian import extend_eigenvectors
+from lowdim.matrices.kernels import (
+    ALIASES,
+    NAMES,
+    Kernel,
+    cross_kernel,
+    kernel_matrix,
+    resolve_kernel,
+)
 from lowdim.matrices.laplacian import (
+    degrees,
     edge_weights,
     graph_weights,
     heat_width,
     laplacian,
     positive_degrees,
+    without_loops,
 )
 from lowdim.relations.graph import SYMMETRIES, NeighborGraph
-from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.new_objects import NewDissimilarities, NewObjects
 from lowdim.relations.objects import Objects
+from lowdim.relations.similarities import Similarities, similarities_of
 from lowdim.solvers.spectral import bottom_eigenpairs
 
+GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
+AFFINITIES = (*GRAPHS, "precomputed", *NAMES, *ALIASES)
+TOLERANCE = 1e-10  # relative residual of the eigenvectors, of eigen_tol="auto"
 NORMALIZATIONS = ("random-walk", "symmetric", "none")
 
 
@@ -37,6 +53,15 @@ class LaplacianEigenmaps(GraphEmbedder):
     ----------
     n_components : int, default=2
         Dimension of the map.
+    affinity : str or callable, default="nearest_neighbors"
+        Where edge weights come from: "nearest_neighbors", a neighbour graph with the weights below;
+        "precomputed", X is a symmetric matrix of weights; "precomputed_nearest_neighbors", X is a
+        sparse graph of distances, of which each row's n_neighbors smallest are used, that to the
+        object itself included, as in scikit-learn; the name of a kernel of `KernelPCA`, such as
+        "rbf", of all pairs of vectors; a function k(x, y) of two vectors; or a function of all
+        rows X that returns the matrix of weights. An object's weight to itself is ignored.
+    gamma : float, default=None
+        Factor in "rbf", "poly", "laplacian" and "sigmoid"; None: 1 / n_features.
     n_neighbors : int, default=None
         Number of neighbours of an object; 10 if neither this nor radius is given.
     radius : float, default=None
@@ -54,9 +79,9 @@ class LaplacianEigenmaps(GraphEmbedder):
         random walk; "symmetric": eigenvectors of D^(-1/2) L D^(-1/2), Y'Y = I; "none": L y =
         lambda y with Y'Y = I.
     eigen_solver : str, default="auto"
-        "auto", "dense", "arpack", "shift-invert" or "lobpcg".
-    tol : float, default=1e-10
-        Accuracy of the iterative eigensolver.
+        "auto", "dense", "arpack", "shift-invert" or "lobpcg"; None is "auto".
+    eigen_tol : float or "auto", default="auto"
+        Accuracy of the iterative eigensolver; "auto" is 1e-10.
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
@@ -77,15 +102,15 @@ class LaplacianEigenmaps(GraphEmbedder):
     embedding_ : array of shape (n_samples, n_components)
         Coordinates of the objects.
     graph_ : NeighborGraph
-        The neighbour graph.
+        The neighbour graph; only if the affinity is one of nearest neighbours.
     eigenvalues_ : array of shape (n_components,)
         The smallest eigenvalues, ascending, without the trivial 0.
-    affinity_matrix_ : CSR matrix of shape (n_samples, n_samples)
+    affinity_matrix_ : array or CSR matrix of shape (n_samples, n_samples)
         The symmetric edge weights.
     degrees_ : array of shape (n_samples,)
         Sum of the weights of each object.
     t_ : float
-        The width of the heat kernel.
+        The width of the heat kernel; NaN without a neighbour graph.
 
     See Also
     --------
@@ -95,7 +120,8 @@ class LaplacianEigenmaps(GraphEmbedder):
 
     Notes
     -----
-    Time and memory are n k for k neighbours, and a sparse eigenproblem.
+    Time and memory are n k for k neighbours, and a sparse eigenproblem; n^2 for the kernel of all
+    pairs.
 
     `transform` solves the eigenvector equation for a new object (Nystroem's formula [2]_) over the
     training objects that the rule of the graph links to it. An object at distance zero from a
@@ -130,14 +156,16 @@ class LaplacianEigenmaps(GraphEmbedder):
         self,
         n_components: int = 2,
         *,
+        affinity: Any = "nearest_neighbors",
+        gamma: float | None = None,
         n_neighbors: int | None = None,
         radius: float | None = None,
         symmetry: str = "union",
         weights: str = "heat",
         t: float | None = None,
         normalization: str = "random-walk",
-        eigen_solver: str = "auto",
-        tol: float = 1e-10,
+        eigen_solver: str | None = "auto",
+        eigen_tol: float | str = "auto",
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         disconnected: str = "join",
@@ -145,6 +173,8 @@ class LaplacianEigenmaps(GraphEmbedder):
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
+        self.affinity = affinity
+        self.gamma = gamma
         self.n_neighbors = n_neighbors
         self.radius = radius
         self.symmetry = symmetry
@@ -152,12 +182,102 @@ class LaplacianEigenmaps(GraphEmbedder):
         self.t = t
         self.normalization = normalization
         self.eigen_solver = eigen_solver
-        self.tol = tol
+        self.eigen_tol = eigen_tol
         self.metric = metric
         self.metric_params = metric_params
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    # --- which affinity --------------------------------------------------------------------
+
+    @property
+    def _uses_graph(self) -> bool:
+        """Whether the weights are those of a neighbour graph."""
+        return isinstance(self.affinity, str) and self.affinity in GRAPHS
+
+    def _check_affinity(self) -> None:
+        if not callable(self.affinity):
+            checks.choice(self.affinity, "affinity", AFFINITIES)
+
+    def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
+        if isinstance(self.affinity, str) and self.affinity.startswith("precomputed"):
+            return "precomputed", {}
+        return super()._metric_choice() if self._uses_graph else ("euclidean", {})
+
+    def _n_wanted(self, n: int) -> int:
+        wanted = super()._n_wanted(n)
+        if self.affinity == "precomputed_nearest_neighbors":
+            return checks.integer(wanted, "n_neighbors", 2) - 1
+        return wanted
+
+    def _kernel(self, n_features: int) -> Kernel:
+        return resolve_kernel(self.affinity, gamma=self.gamma, n_features=n_features)
+
+    def _objects(self, X: Any) -> Objects:
+        self._check_affinity()
+        if self.affinity != "precomputed":
+            return super()._objects(X)
+        objects = similarities_of(X, "affinity", nonnegative=True)
+        self.n_features_in_ = objects.n
+        return objects
+
+    def _new_objects(self, X: Any) -> NewObjects:
+        if self.affinity != "precomputed":
+            return super()._new_objects(X)
+        weights = checks.vectors(X)
+        if weights.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {weights.shape[1]} columns, but the model has {self.n_features_in_} "
+                "training objects: give each new object's weights to all of them."
+            )
+        return NewDissimilarities(weights)
+
+    # --- fit -------------------------------------------------------------------------------
+
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
+        if self._uses_graph:
+            super()._fit(objects, graph, **arguments)
+            return
+        if graph is not None:
+            raise ValueError(f"graph cannot be used with affinity={self.affinity!r}.")
+        k = self._check_n_components(objects.n)
+        self.affinity_matrix_, self.t_ = self._weights_of_all_pairs(objects), np.nan
+        W = without_loops(self.affinity_matrix_)
+        isolated = np.flatnonzero(degrees(W) <= 0)
+        if len(isolated):
+            raise ValueError(
+                f"X: object {isolated[0]} has no positive weight to any other object. Leave such "
+                "objects out, or use another affinity."
+            )
+        self._report_components(W)
+        self._embed(W, k, rows_dtype=objects.dtype)
+
+    def _weights_of_all_pairs(self, objects: Objects) -> Any:
+        if isinstance(objects, Similarities):
+            return objects.matrix
+        rows = objects.vectors("affinity")
+        if callable(self.affinity) and takes_all_rows(self.affinity):
+            W = similarities_of(self.affinity(rows), "affinity", nonnegative=True).matrix
+        else:
+            W = kernel_matrix(rows, self._kernel(rows.shape[1]))
+        if W.min() < 0:
+            i, j = np.argwhere(W < 0)[0]
+            raise ValueError(
+                f"affinity={self.affinity!r} is negative for objects {i} and {j} ({W[i, j]:g}), "
+                "but weights must not be. Use another kernel, such as 'rbf'."
+            )
+        return W.astype(objects.dtype, copy=False)
+
+    def _report_components(self, W: Any) -> None:
+        from scipy.sparse.csgraph import connected_components
+
+        count = connected_components(W, directed=False)[0]
+        if count > 1:
+            problem = f"the number of connected components of the affinity is {count} > 1"
+            if self.disconnected == "raise":
+                raise ValueError(f"X: {problem}.")
+            checks.warn(f"{problem}: the first coordinates only tell the components apart.")
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
@@ -165,6 +285,13 @@ class LaplacianEigenmaps(GraphEmbedder):
         self.t_ = heat_width(self.t, graph.adjacency(self.symmetry))
         self.affinity_matrix_ = graph_weights(graph, self.symmetry, self.weights, self.t_)
         self._embed(self.affinity_matrix_, k, rows_dtype=graph.distances.dtype)
+
+    @property
+    def _tolerance(self) -> float:
+        if isinstance(self.eigen_tol, str):
+            checks.choice(self.eigen_tol, "eigen_tol", ("auto",))
+            return TOLERANCE
+        return checks.real(self.eigen_tol, "eigen_tol", 0)
 
     def _embed(self, W: Any, k: int, rows_dtype: Any) -> None:
         """Bottom eigenvectors of the Laplacian of W under the chosen constraint."""
@@ -177,8 +304,8 @@ class LaplacianEigenmaps(GraphEmbedder):
             k,
             B=mass,
             null=np.ones(len(self.degrees_)),
-            solver=self.eigen_solver,
-            tol=self.tol,
+            solver="auto" if self.eigen_solver is None else self.eigen_solver,
+            tol=self._tolerance,
             seed=self.random_state,
         )
         vectors = found.vectors
@@ -186,6 +313,39 @@ class LaplacianEigenmaps(GraphEmbedder):
             vectors = vectors * np.sqrt(self.degrees_)[:, None]
         self.eigenvalues_ = found.values
         self.embedding_ = vectors.astype(rows_dtype, copy=False)
+
+    def _trivial_vector(self) -> Array:
+        """The eigenvector of eigenvalue 0, which `embedding_` leaves out."""
+        n, total = len(self.degrees_), self.degrees_.sum()
+        if self.normalization == "symmetric":
+            return np.asarray(np.sqrt(self.degrees_ / total))
+        return np.full(n, 1 / np.sqrt(n if self.normalization == "none" else total))
+
+    def _transform(self, new: NewObjects) -> Array:
+        if self._uses_graph:
+            return super()._transform(new)
+        everyone = np.arange(len(self.embedding_))[None, :]
+        weights = self._weights_to_all(new)
+        Y = np.concatenate([self._extend(everyone, row[None, :]) for row in weights])
+        if self.affinity != "precomputed":
+            nearest, distances = new.nearest(1)
+            return self._keep_known(Y, nearest, distances)
+        for i, row in enumerate(weights):
+            same = _equal_row(self.affinity_matrix_, row)
+            if same is not None:
+                Y[i] = self.embedding_[same]
+        return Y
+
+    def _weights_to_all(self, new: NewObjects) -> Array:
+        """The weights of new objects to all training objects."""
+        if self.affinity == "precomputed":
+            return np.asarray(new.vectors())
+        if callable(self.affinity) and takes_all_rows(self.affinity):
+            raise ValueError(
+                "transform needs the weights between new objects and training objects, but the "
+                "function given as affinity takes all rows at once. Give a function of two vectors."
+            )
+        return cross_kernel(new.vectors(), self.X_fit_, self._kernel(self.X_fit_.shape[1]))
 
     def _place(self, new: NewObjects) -> Array:
         nearest, distances = self._new_links(new)
@@ -210,3 +370,32 @@ class LaplacianEigenmaps(GraphEmbedder):
         mean = np.einsum("mk,mkd->md", w, known.astype(np.float64))
         Y = np.asarray(mean / np.maximum(1 - self.eigenvalues_, 1e-12))
         return Y.astype(self.embedding_.dtype, copy=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def takes_all_rows(function: Callable[..., Any]) -> bool:
+    """Whether a function needs one argument, all rows, rather than two vectors."""
+    parameters = signature(function).parameters.values()
+    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [p for p in parameters if p.kind in positional and p.default is Parameter.empty]
+    return len(needed) == 1
+
+
+def _equal_row(W: Any, row: Array) -> int | None:
+    """The training object with the same weights as a new one, to rounding; None if there is none.
+
+    It is sought only among objects with a weight to themselves. For others the extension formula
+    gives their coordinates.
+    """
+    itself = W.diagonal()
+    rounding = 1e-6 if row.dtype == np.float32 else 1e-12
+    close = (itself > 0) & (np.abs(row - itself) <= rounding * itself)
+    for i in np.flatnonzero(close):
+        known = dense(W[[i]])[0]
+        if np.allclose(row, known, rtol=0, atol=rounding * float(known.max())):
+            return int(i)
+    return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.base import Embedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, Monitor
 from lowdim.checks import Array, check_random_state, is_sparse
 from lowdim.extend.stress import place_by_stress
 from lowdim.relations import pairs as known
@@ -19,8 +19,15 @@ from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.relations.pairs import Pairs
 from lowdim.runtime.scheduling import blocks
 from lowdim.solvers.disparities import DISPARITIES, TIES, apply_curve
+from lowdim.solvers.majorize import Majorized
 from lowdim.solvers.stress_problems import Random, StressProblem, pair_distances
-from lowdim.solvers.stress_setup import check_range, known_stress, sampled_stress, stress_starts
+from lowdim.solvers.stress_setup import (
+    check_range,
+    known_stress,
+    minimize_until_repeated,
+    sampled_stress,
+    stress_starts,
+)
 
 METHODS = ("auto", "smacof", "sampled")
 LARGE = 10_000  # vectors above which method="auto" samples pairs
@@ -62,8 +69,9 @@ class MDS(Embedder):
         "smacof" fits all known pairs. "sampled" measures random pairs of vectors, new ones in each
         of max_iter rounds, in memory proportional to n_samples; it needs disparities="ratio" and
         no weights matrix. "auto" is "sampled" for more than 10,000 vectors.
-    n_init : int, default=1
-        Number of starts, which run in parallel; the solution of lowest stress is kept.
+    n_init : int or "auto", default=1
+        Number of starts, which run in parallel; the solution of lowest stress is kept. "auto": as
+        many as are needed to find the best solution twice, at most 20 [4]_.
     init : str or array of shape (n_samples, n_components), default="classical"
         The first start: "classical", classical scaling, with missing pairs filled in by shortest
         paths; "random"; or given coordinates. Further starts are random.
@@ -105,6 +113,8 @@ class MDS(Embedder):
         Raw stress of the start and after each iteration; it never increases.
     n_iter_ : int
         Number of iterations.
+    n_starts_ : int
+        Number of starts.
     dissimilarity_matrix_ : array or sparse matrix of shape (n_samples, n_samples)
         The dissimilarities: dense, NaN if missing; sparse for sparse X and method="sampled".
     disparities_ : array or sparse matrix of shape (n_samples, n_samples)
@@ -138,6 +148,8 @@ class MDS(Embedder):
     .. [2] J. de Leeuw, W. J. Heiser, "Multidimensional scaling with restrictions on the
        configuration", Multivariate Analysis V, 1980.
     .. [3] I. Borg, P. J. F. Groenen, "Modern Multidimensional Scaling", 2nd edition, 2005.
+    .. [4] P. R. Minchin, "An evaluation of the relative robustness of techniques for ecological
+       ordination", Vegetatio 69, 1987; the rule is that of metaMDS in the R package vegan.
 
     Examples
     --------
@@ -160,7 +172,7 @@ class MDS(Embedder):
         ties: str = "primary",
         weights: str | None = None,
         method: str = "auto",
-        n_init: int = 1,
+        n_init: int | str = 1,
         init: Any = "classical",
         max_iter: int = 300,
         verbose: int = 0,
@@ -222,9 +234,7 @@ class MDS(Embedder):
         random = check_random_state(0 if self.random_state is None else self.random_state)
         init = self.init if init is None else init
         problem = self._problem(objects, init, weights, random)
-        starts = stress_starts(problem, objects, init, self.n_components, self.n_init, random)
-        found = problem.minimize(starts, lambda: self._monitor(self.max_iter), self.eps)
-        best = min(found, key=lambda one: one.stress)
+        best = self._minimize(problem, objects, init, random)
         self.embedding_, self.history_ = best.embedding, best.history
         self.n_iter_ = max(1, len(best.history) - 1)
         solution = problem.solution(best)
@@ -235,6 +245,33 @@ class MDS(Embedder):
         wanted = self.normalized_stress
         normalized = self._kind != "ratio" if isinstance(wanted, str) else wanted
         self.stress_ = self.stresses_["stress-1" if normalized else "raw"]
+
+    def _minimize(
+        self, problem: StressProblem, objects: Objects, init: Any, random: Random
+    ) -> Majorized:
+        """The best minimum from several starts."""
+        auto, dim = self.n_init == "auto", self.n_components
+        starts = stress_starts(problem, objects, init, dim, 0 if auto else int(self.n_init), random)
+        if not auto:
+            self.n_starts_ = len(starts)
+            found = problem.minimize(starts, self._new_monitor, self.eps)
+            return min(found, key=lambda one: one.stress)
+        best, self.n_starts_, repeated = minimize_until_repeated(
+            problem,
+            starts,
+            lambda: problem.random_start(dim, random),
+            self._new_monitor,
+            self.eps,
+        )
+        if not repeated:
+            checks.warn(
+                f"n_init='auto': no two of {self.n_starts_} starts led to the best solution, which "
+                "may not be the global minimum. Lower eps, raise max_iter or n_components."
+            )
+        return best
+
+    def _new_monitor(self) -> Monitor:
+        return self._monitor(self.max_iter)
 
     def shepard(self) -> Shepard:
         """Dissimilarities, distances on the map and disparities of the fitted pairs.
@@ -320,7 +357,10 @@ class MDS(Embedder):
         checks.choice(self.ties, "ties", TIES)
         checks.choice(self.method, "method", METHODS)
         checks.choice(self.normalized_stress, "normalized_stress", ("auto", True, False))
-        checks.integer(self.n_init, "n_init", 1)
+        if isinstance(self.n_init, str):
+            checks.choice(self.n_init, "n_init", ("auto",))
+        else:
+            checks.integer(self.n_init, "n_init", 1)
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.eps, "eps", 0)
         known.power_of(self.weights)

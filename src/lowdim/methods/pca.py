@@ -6,12 +6,15 @@ import numbers
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.checks import Array, dense
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
+from lowdim.runtime.scheduling import running
+from lowdim.solvers.probabilistic import Model, most_probable_dimension
 from lowdim.solvers.scaling import leading_count
 from lowdim.solvers.svd import principal_axes, scores
 
@@ -23,10 +26,12 @@ class PCA(Embedder):
 
     Parameters
     ----------
-    n_components : int, float, "parallel" or None, default=None
-        Dimension of the map. A float in (0, 1): the fewest components that explain this share of
-        the variance. "parallel": as many as explain more variance than in 95 % of data sets with
-        permuted columns (Horn's parallel analysis). None: all, min(n_samples, n_features).
+    n_components : int, float, "mle", "parallel" or None, default=None
+        Dimension of the map. A float in (0, 1): the fewest components that explain more than this
+        share of the variance. "mle": the most probable number of components [5]_, for at least as
+        many objects as features. "parallel": as many as explain more variance than in 95 % of data
+        sets with permuted columns (Horn's parallel analysis). None: all, min(n_samples,
+        n_features), or one less with svd_solver="arpack".
     copy : bool, default=True
         Ignored; accepted for compatibility with scikit-learn. X is never changed.
     whiten : bool, default=False
@@ -35,13 +40,13 @@ class PCA(Embedder):
         "full" (SVD of X), "covariance_eigh", "gram_eigh", "randomized" [3]_, "arpack" (Lanczos,
         also for sparse X), or "auto": by the shape of X.
     tol : float, default=0.0
-        Ignored; accepted for compatibility with scikit-learn.
+        Accuracy of svd_solver="arpack"; 0 stands for machine precision.
     iterated_power : int or "auto", default="auto"
         Number of power iterations of the randomized solver.
     n_oversamples : int, default=10
         Number of additional random vectors of the randomized solver.
-    power_iteration_normalizer : str, default="auto"
-        Ignored; accepted for compatibility with scikit-learn.
+    power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
+        How the randomized solver keeps its vectors independent between power iterations.
     random_state : int, RandomState or None, default=None
         Seed of the randomized solver and of parallel analysis.
     n_jobs : int, default=None
@@ -80,6 +85,10 @@ class PCA(Embedder):
     ``transform(X_train)`` equals `embedding_` to rounding, and `inverse_transform` is the best
     linear reconstruction.
 
+    `score`, `score_samples`, `get_covariance` and `get_precision` are those of probabilistic
+    principal component analysis [4]_: a normal distribution with the variances of the components
+    along their axes and `noise_variance_` in all other directions.
+
     References
     ----------
     .. [1] K. Pearson, "On lines and planes of closest fit to systems of points in space",
@@ -88,6 +97,9 @@ class PCA(Embedder):
        Journal of Educational Psychology 24, 1933.
     .. [3] N. Halko, P. G. Martinsson, J. A. Tropp, "Finding structure with randomness", SIAM Review
        53, 2011.
+    .. [4] M. E. Tipping, C. M. Bishop, "Mixtures of probabilistic principal component analyzers",
+       Neural Computation 11, 1999.
+    .. [5] T. P. Minka, "Automatic choice of dimensionality for PCA", NIPS, 2000.
 
     Examples
     --------
@@ -129,14 +141,16 @@ class PCA(Embedder):
         X = objects.vectors("PCA")
         n, d = X.shape
         most = min(n, d)
-        k = self._components_to_compute(most)
+        k = self._components_to_compute(n, d)
         axes = principal_axes(
             X,
-            k,
+            max(k, 1),
             solver=self.svd_solver,
             seed=self.random_state,
+            tol=checks.real(self.tol, "tol", 0),
             power=self.iterated_power,
             oversamples=self.n_oversamples,
+            normalizer=self.power_iteration_normalizer,
         )
         k = self._components_to_keep(X, axes.variances, axes.total)
         self.n_samples_, self.n_components_ = n, k
@@ -149,6 +163,54 @@ class PCA(Embedder):
         left = max(axes.total - float(axes.variances[:k].sum()), 0.0)
         self.noise_variance_ = left / (most - k) if most > k else 0.0
         self.embedding_ = self._scores(X)
+
+    # --- the probabilistic model -----------------------------------------------------------
+
+    def get_covariance(self) -> Array:
+        """The covariance matrix of the probabilistic model.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+        """
+        return self._model.covariance()
+
+    def get_precision(self) -> Array:
+        """The inverse of the covariance matrix; its pseudo-inverse if there is no noise.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+        """
+        return self._model.precision()
+
+    def score_samples(self, X: Any) -> Array:
+        """The log-likelihood of each object under the probabilistic model.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, n_features)
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        check_is_fitted(self)
+        with running(self._n_jobs):
+            return self._model.log_likelihood(dense(self._new_objects(X).vectors()))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log-likelihood of the objects; the parameters are those of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    @property
+    def _model(self) -> Model:
+        check_is_fitted(self)
+        return Model(
+            self.mean_, self.components_, self.explained_variance_, float(self.noise_variance_)
+        )
+
+    # --- scores ----------------------------------------------------------------------------
 
     def _transform(self, new: NewObjects) -> Array:
         return self._scores(new.vectors())
@@ -166,25 +228,46 @@ class PCA(Embedder):
         tiny = np.finfo(deviation.dtype).eps * deviation.max(initial=0) or 1
         return np.asarray(1 / np.maximum(deviation, tiny))
 
-    def _components_to_compute(self, most: int) -> int:
-        asked = self.n_components
-        if asked is None or asked == "parallel":
-            return most
-        if isinstance(asked, str):
+    def _components_to_compute(self, n: int, d: int) -> int:
+        asked, most = self.n_components, min(n, d)
+        if self.svd_solver == "arpack" and most > 1:
+            most -= 1  # Lanczos' method finds all eigenvectors but one
+        if asked == "mle":
+            if n < d:
+                raise ValueError(
+                    "n_components='mle' is only supported if n_samples >= n_features; got "
+                    f"{n} objects and {d} features. Use a number, a share or 'parallel'."
+                )
+            if self.svd_solver in ("arpack", "randomized"):
+                raise ValueError(
+                    "n_components='mle' needs all variances: it cannot be used with "
+                    f"svd_solver={self.svd_solver!r}. Use 'auto' or 'full'."
+                )
+        elif isinstance(asked, str) and asked != "parallel":
             raise ValueError(
-                f"n_components must be an integer, a share in (0, 1), 'parallel' or None; "
+                "n_components must be an integer, a share in (0, 1), 'mle', 'parallel' or None; "
                 f"got {asked!r}."
             )
+        if asked is None or isinstance(asked, str):
+            return most
         if isinstance(asked, numbers.Integral):
-            return checks.integer(asked, "n_components", 1, most, " (min(n_samples, n_features))")
+            least = 0 if self.svd_solver == "full" else 1  # 0: the model of noise alone
+            limit = " (min(n_samples, n_features))"
+            if most < min(n, d):
+                limit = " (strictly less than min(n_samples, n_features) with svd_solver='arpack')"
+            return checks.integer(asked, "n_components", least, most, limit)
         checks.real(asked, "n_components", 0, 1, open_low=True)
         return most
 
     def _components_to_keep(self, X: Any, variances: Array, total: float) -> int:
         asked = self.n_components
+        if asked == "mle":
+            return most_probable_dimension(variances, X.shape[0])
         if asked == "parallel":
             return max(1, int((variances > self._chance_variances(X)).cumprod().sum()))
-        if isinstance(asked, numbers.Real) and not isinstance(asked, numbers.Integral):
+        if isinstance(asked, numbers.Integral):
+            return int(asked)
+        if isinstance(asked, numbers.Real):
             return leading_count(variances, float(asked), total)
         return len(variances)
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import ClusterMixin
 
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.matrices.kernels import Kernel, resolve_kernel
 from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.new_objects import NewDissimilarities, NewObjects
 from lowdim.relations.objects import Objects
-from lowdim.relations.similarities import Similarities, similarities_of
+from lowdim.solvers.assignment import ASSIGNMENTS, Assignment
 
 
 class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
@@ -33,8 +32,19 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         eigenvector holds no information.
     n_init : int, default=10
         Number of starts of k-means.
-    affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
-        Weights from the neighbour graph, or X is a symmetric matrix of weights.
+    assign_labels : {"kmeans", "discretize", "cluster_qr"}, default="kmeans"
+        How the eigenvectors are divided into clusters: k-means; the rotation to indicator vectors
+        of [3]_; or a pivoted QR factorisation [4]_, which has no random start.
+    affinity : str or callable, default="nearest_neighbors"
+        See LaplacianEigenmaps.
+    gamma : float, default=1.0
+        Factor in "rbf", "poly", "laplacian" and "sigmoid".
+    degree : float, default=3
+        Exponent of "poly".
+    coef0 : float, default=1
+        Constant in "poly" and "sigmoid".
+    kernel_params : dict, default=None
+        Further arguments of an affinity that is a function of two vectors.
     n_neighbors : int, default=None
         Number of neighbours of an object; 10 if neither this nor radius is given.
     radius : float, default=None
@@ -49,7 +59,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         See LaplacianEigenmaps.
     eigen_solver : str, default="auto"
         See LaplacianEigenmaps.
-    tol : float, default=1e-10
+    eigen_tol : float or "auto", default="auto"
         See LaplacianEigenmaps.
     metric : str or callable, default="euclidean"
         See LaplacianEigenmaps.
@@ -62,6 +72,8 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         Seed of k-means and start of the iterative eigensolver.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it.
+    verbose : bool, default=False
+        Whether k-means prints its progress.
 
     Attributes
     ----------
@@ -74,8 +86,8 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     eigenvalues_ : array of shape (n_components,)
         The smallest eigenvalues, ascending, without the trivial 0.
     graph_ : NeighborGraph
-        The neighbour graph; not with affinity="precomputed".
-    affinity_matrix_ : CSR matrix of shape (n_samples, n_samples)
+        The neighbour graph; only if the affinity is one of nearest neighbours.
+    affinity_matrix_ : array or CSR matrix of shape (n_samples, n_samples)
         The symmetric edge weights.
 
     See Also
@@ -87,8 +99,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     Time and memory are n k for k neighbours, a sparse eigenproblem, and k-means.
 
     `predict` and `transform` place new objects by Nystroem's formula as LaplacianEigenmaps does.
-    ``transform(X_train)`` equals `embedding_`, with affinity="precomputed" to the accuracy of the
-    eigensolver.
+    ``transform(X_train)`` equals `embedding_`.
 
     References
     ----------
@@ -96,6 +107,9 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
        Analysis and Machine Intelligence 22, 2000.
     .. [2] A. Y. Ng, M. I. Jordan, Y. Weiss, "On spectral clustering: analysis and an algorithm",
        NIPS, 2002.
+    .. [3] S. X. Yu, J. Shi, "Multiclass spectral clustering", ICCV, 2003.
+    .. [4] A. Damle, V. Minden, L. Ying, "Simple, direct and efficient multi-way spectral
+       clustering", Information and Inference 8, 2019.
 
     Examples
     --------
@@ -118,23 +132,31 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         *,
         n_components: int | None = None,
         n_init: int = 10,
-        affinity: str = "nearest_neighbors",
+        assign_labels: str = "kmeans",
+        affinity: Any = "nearest_neighbors",
+        gamma: float | None = 1.0,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
         n_neighbors: int | None = None,
         radius: float | None = None,
         symmetry: str = "union",
         weights: str = "heat",
         t: float | None = None,
         normalization: str = "random-walk",
-        eigen_solver: str = "auto",
-        tol: float = 1e-10,
+        eigen_solver: str | None = "auto",
+        eigen_tol: float | str = "auto",
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         disconnected: str = "join",
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(
             n_components,  # type: ignore[arg-type]
+            affinity=affinity,
+            gamma=gamma,
             n_neighbors=n_neighbors,
             radius=radius,
             symmetry=symmetry,
@@ -142,7 +164,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
             t=t,
             normalization=normalization,
             eigen_solver=eigen_solver,
-            tol=tol,
+            eigen_tol=eigen_tol,
             metric=metric,
             metric_params=metric_params,
             disconnected=disconnected,
@@ -151,7 +173,11 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         )
         self.n_clusters = n_clusters
         self.n_init = n_init
-        self.affinity = affinity
+        self.assign_labels = assign_labels
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Self:
         """Compute `labels_` and `embedding_` from the objects X.
@@ -172,46 +198,49 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         """
         checks.integer(self.n_clusters, "n_clusters", 1)
         checks.choice(self.disconnected, "disconnected", ("join", "raise"))
-        checks.choice(self.affinity, "affinity", ("nearest_neighbors", "precomputed"))
+        checks.choice(self.assign_labels, "assign_labels", ("kmeans", *ASSIGNMENTS))
         return super().fit(X, y, graph=graph)
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
-        if isinstance(objects, Similarities):
-            self.affinity_matrix_, self.t_ = csr_array(objects.matrix), np.nan
-            k = self._check_n_components(objects.n)
-            self._embed(self.affinity_matrix_, k, rows_dtype=objects.dtype)
-        else:
-            super()._fit(objects, graph, **arguments)
+        super()._fit(objects, graph, **arguments)
         self._cluster()
 
-    def _objects(self, X: Any) -> Objects:
-        if self.affinity != "precomputed":
-            return super()._objects(X)
-        objects = similarities_of(X, "affinity", nonnegative=True)
-        self.n_features_in_ = objects.n
-        return objects
-
-    def _new_objects(self, X: Any) -> NewObjects:
-        if self.affinity != "precomputed":
-            return super()._new_objects(X)
-        weights = checks.vectors(X)
-        if weights.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {weights.shape[1]} columns, but the model knows {self.n_features_in_} "
-                "objects: give each new object's weights to all of them."
-            )
-        return NewDissimilarities(weights)
+    def _kernel(self, n_features: int) -> Kernel:
+        return resolve_kernel(
+            self.affinity,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            params=self.kernel_params,
+            n_features=n_features,
+        )
 
     def _cluster(self) -> None:
         from sklearn.cluster import KMeans
         from threadpoolctl import threadpool_limits
 
         checks.integer(self.n_clusters, "n_clusters", 1, len(self.embedding_), " (n_samples)")
-        kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
+        if self.assign_labels != "kmeans":
+            self._assign(ASSIGNMENTS[self.assign_labels])
+            return
+        kmeans = KMeans(
+            self.n_clusters,
+            n_init=self.n_init,
+            random_state=self.random_state,
+            verbose=int(self.verbose),
+        )
         with threadpool_limits(1):  # sums in a fixed order
             kmeans.fit(self.embedding_ * self._spread())
         self.labels_ = kmeans.labels_
         self.cluster_centers_ = kmeans.cluster_centers_ / self._spread()
+
+    def _assign(self, assignment: Assignment) -> None:
+        """Labels from the eigenvectors, the trivial one included; centres are cluster means."""
+        vectors = np.column_stack([self._trivial_vector(), self.embedding_]).astype(np.float64)
+        self.labels_ = assignment(vectors[:, : self.n_clusters], self.random_state)
+        groups = [self.embedding_[self.labels_ == c] for c in range(self.n_clusters)]
+        far = np.full(self.embedding_.shape[1], np.inf)  # an empty cluster is nearest to nothing
+        self.cluster_centers_ = np.array([g.mean(axis=0) if len(g) else far for g in groups])
 
     def _spread(self) -> float:
         """A factor that scales eigenvectors, whose entries are tiny, for k-means' tolerance."""
@@ -232,18 +261,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         Y = self.transform(X)
         return backend().smallest(cdist(Y, self.cluster_centers_), 1)[0][:, 0]
 
-    def _transform(self, new: NewObjects) -> Array:
-        if self.affinity != "precomputed":
-            return super()._transform(new)
-        everyone = np.arange(self.n_features_in_)[None, :]
-        return np.concatenate([self._extend(everyone, row[None, :]) for row in new.vectors()])
-
     def _check_n_components(self, n: int) -> int:
         if self.n_components is None:
             return min(max(self.n_clusters - 1, 1), n - 1)
         return super()._check_n_components(n)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise |= self.affinity == "precomputed"
-        return tags

@@ -150,7 +150,7 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         precise = self.method == "exact" or P.shape[0] <= PRECISE_UP_TO
         return np.dtype(P.dtype if precise else np.float32)
 
-    def _start(self, objects: Objects, graph: NeighborGraph) -> Array:
+    def _start(self, objects: Objects, graph: Any) -> Array:
         random = check_random_state(self.random_state)
         start = layout_start(self.init, int(self.n_components), objects, graph, random)
         return np.array(start, dtype=self._working_dtype, order="C")
@@ -166,6 +166,10 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
             Phase(early - first, self.learning_rate_, EARLY_MOMENTUM, self.early_exaggeration),
             Phase(self.max_iter - early, late, MOMENTUM, self.exaggeration),
         ]
+        self._follow(divergence, start, phases)
+
+    def _follow(self, divergence: ForceField, start: Array, phases: list[Phase]) -> None:
+        """Run phases of a descent and set `embedding_` and what describes it."""
         patience = self.n_iter_without_progress
         descent = Descent(
             divergence,
@@ -173,7 +177,8 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
             self.min_grad_norm,
             NEVER if patience < 0 else patience,
         )
-        descend(descent, phases, self._monitor(self.max_iter), fallback=start.copy())
+        monitor = self._monitor(sum(phase.iterations for phase in phases))
+        descend(descent, phases, monitor, fallback=start.copy())
         divergence.exaggeration = 1.0
         self.kl_divergence_ = float(divergence(descent.Y)[0])
         self.n_iter_ = descent.iteration

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.callbacks import Callback
+from lowdim.checks import Array
 from lowdim.matrices.affinities import conditional_matrix, joint
 from lowdim.methods.shared_docs import SNE_PASSAGES, fill
-from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
+from lowdim.methods.stochastic_neighbors import MOMENTUM, StochasticNeighborEmbedder
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import Objects
+from lowdim.runtime.scheduling import running
+from lowdim.solvers.descend import Phase
+from lowdim.solvers.descend import learning_rate as step_size
 from lowdim.solvers.divergence import PairDivergence
+from lowdim.solvers.objective import ForceField
 
 DOF_RANGE = (1e-3, 1e6)  # a heavier tail overflows, and a lighter one is a Gaussian
 
@@ -125,7 +134,132 @@ class TSNE(StochasticNeighborEmbedder):
         dof = self.dof if self.dof is not None else max(self.n_components - 1, 1)
         return Similarity("student", checks.real(dof, "dof", *DOF_RANGE))
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+    def fit(
+        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
+    ) -> Self:
+        """Compute `embedding_` from the objects X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            One object per row; with metric="precomputed" a matrix of dissimilarities, a sparse
+            graph of them, or a `NeighborGraph`.
+        y : None
+            Ignored.
+        graph : NeighborGraph, default=None
+            The neighbour graph of X from `lowdim.neighbors`, with at least 3 * perplexity
+            neighbours, to be used instead of computing it.
+        affinities : array or sparse matrix of shape (n_samples, n_samples), default=None
+            Symmetric affinities P of the objects, such as `affinities_` of another estimator, to
+            be used instead of those of `perplexity`. They are divided by their sum.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_to(X, graph=graph, affinities=affinities)
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
+    ) -> Array:
+        """Fit to X and return `embedding_`; the parameters are those of `fit`."""
+        return self.fit(X, y, graph=graph, affinities=affinities).embedding_
+
+    def resume(
+        self,
+        max_iter: int = 250,
+        *,
+        exaggeration: float = 1.0,
+        learning_rate: float | str = "auto",
+        momentum: float = MOMENTUM,
+    ) -> Self:
+        """Continue the descent from `embedding_`, with other settings.
+
+        Parameters
+        ----------
+        max_iter : int, default=250
+            Maximum number of further iterations.
+        exaggeration : float, default=1.0
+            Factor on the attraction.
+        learning_rate : float or "auto", default="auto"
+            Step size; "auto" is n / exaggeration / 4.
+        momentum : float, default=0.8
+            Share of the last step that is added to the next one.
+
+        Returns
+        -------
+        self
+            `embedding_` and `kl_divergence_` are replaced; `n_iter_` and `history_` go on.
+
+        Notes
+        -----
+        Parameters that are set before, such as `dof`, `method` or `callback`, are used. The
+        affinities are those of `fit`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from lowdim import TSNE
+        >>> X = load_digits().data[:200]
+        >>> tsne = TSNE(perplexity=20, max_iter=250).fit(X)
+        >>> tsne.resume(50, exaggeration=4.0).n_iter_
+        300
+        """
+        check_is_fitted(self)
+        checks.integer(max_iter, "max_iter", 1)
+        checks.real(exaggeration, "exaggeration", 0, open_low=True)
+        checks.real(momentum, "momentum", 0, 1)
+        before, history = self.n_iter_, self.history_
+        with running(self._n_jobs):
+            divergence = self._objective(self.affinities_)
+            rate = step_size(learning_rate, len(self.embedding_), max(exaggeration, 1.0))
+            start = np.array(self.embedding_, dtype=self._working_dtype, order="C")
+            self._follow(divergence, start, [Phase(max_iter, rate, momentum, exaggeration)])
+        self.n_iter_ += before
+        self.history_ = np.vstack([history, np.add(self.history_, [before, 0])])
+        return self
+
+    def _fit(
+        self,
+        objects: Objects,
+        graph: NeighborGraph | None = None,
+        affinities: Any = None,
+        **arguments: Any,
+    ) -> None:
+        if affinities is None:
+            super()._fit(objects, graph, **arguments)
+            return
+        self._check_parameters(objects.n)
+        P = joint_affinities(affinities, objects)
+        self._fit_affinities(objects, P, P, **arguments)
+
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph, **arguments: Any) -> None:
         P = joint(conditional_matrix(graph, self._perplexities(objects.n)))
-        divergence = self._divergence(PairDivergence, P)
-        self._descend(divergence, self._start(objects, graph))
+        self._fit_affinities(objects, P, graph, **arguments)
+
+    def _fit_affinities(self, objects: Objects, P: Any, links: Any) -> None:
+        """Set `embedding_` from affinities; `links` is the graph of init="spectral"."""
+        divergence = self._objective(P)
+        self._descend(divergence, self._start(objects, links))
+
+    def _objective(self, P: Any) -> ForceField:
+        return self._divergence(PairDivergence, P)
+
+
+def joint_affinities(affinities: Any, objects: Objects) -> Any:
+    """Affinities given by the user as a symmetric CSR matrix of sum 1."""
+    P = csr_array(checks.vectors(affinities, name="affinities", sparse=True))
+    n = objects.n
+    if P.shape != (n, n):
+        raise ValueError(f"affinities has shape {P.shape}, but X has {n} objects.")
+    if P.nnz and P.data.min() < 0:
+        raise ValueError(f"affinities must not be negative, found {P.data.min():g}.")
+    total = float(P.data.sum(dtype=np.float64))
+    if not total > 0:
+        raise ValueError("affinities are all zero.")
+    if abs(P - P.T).max() > 1e-6 * P.data.max():
+        raise ValueError("affinities must be symmetric: give (P + P.T) / 2.")
+    P = P.astype(objects.dtype)
+    P.sort_indices()
+    P.data /= P.dtype.type(total)
+    return P

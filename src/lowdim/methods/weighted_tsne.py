@@ -8,12 +8,12 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.matrices.affinities import conditional_matrix, joint
 from lowdim.methods.shared_docs import SNE_PASSAGES, fill
 from lowdim.methods.tsne import TSNE
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import PairDivergence
+from lowdim.solvers.objective import ForceField
 
 
 @fill(**SNE_PASSAGES)
@@ -73,6 +73,7 @@ class WeightedTSNE(TSNE):
         y: Any = None,
         *,
         graph: NeighborGraph | None = None,
+        affinities: Any = None,
         sample_weight: Any = None,
     ) -> Self:
         """Compute `embedding_` from the objects X.
@@ -87,6 +88,8 @@ class WeightedTSNE(TSNE):
         graph : NeighborGraph, default=None
             The neighbour graph of X from `lowdim.neighbors`, with at least 3 * perplexity
             neighbours, to be used instead of computing it.
+        affinities : array or sparse matrix of shape (n_samples, n_samples), default=None
+            See `TSNE.fit`.
         sample_weight : array of shape (n_samples,), default=None
             Positive importances of the objects. By default an object counts by its total affinity
             to all others.
@@ -95,16 +98,19 @@ class WeightedTSNE(TSNE):
         -------
         self
         """
-        return self._fit_to(X, graph=graph, sample_weight=sample_weight)
+        return self._fit_to(X, graph=graph, affinities=affinities, sample_weight=sample_weight)
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph, sample_weight: Any = None) -> None:
-        P = joint(conditional_matrix(graph, self._perplexities(objects.n)))
+    def _fit_affinities(
+        self, objects: Objects, P: Any, links: Any, sample_weight: Any = None
+    ) -> None:
         self.importance_ = (
             _degrees(P) if sample_weight is None else _masses(sample_weight, objects.n)
         )
+        super()._fit_affinities(objects, P, links)
+
+    def _objective(self, P: Any) -> ForceField:
         mass = None if (self.importance_ == 1).all() else self.importance_
-        divergence = self._divergence(PairDivergence, P, mass=mass)
-        self._descend(divergence, self._start(objects, graph))
+        return self._divergence(PairDivergence, P, mass=mass)
 
 
 def _degrees(P: Any) -> Array:

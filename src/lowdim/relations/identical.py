@@ -1,10 +1,12 @@
-"""Groups of objects with identical dissimilarities."""
+"""Groups of objects with identical rows or identical dissimilarities."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
 from lowdim.runtime.scheduling import blocks
 
 
@@ -44,3 +46,28 @@ def merge_identical(D: Array, floor: float) -> tuple[Array, Array]:
             groups[i] = groups[alike] = len(first)
             first.append(i)
     return np.array(first), groups
+
+
+def identical_rows(rows: Any) -> tuple[Array, Array]:
+    """Group identical rows of an array or a CSR matrix.
+
+    Returns
+    -------
+    first : array of int
+        The first row of each group, ascending.
+    groups : array of shape (n,)
+        The group of each row.
+    """
+    if is_sparse(rows):
+        rows = rows.copy()
+        rows.eliminate_zeros()
+        rows.sort_indices()
+        ends = rows.indptr
+        parts = [slice(ends[i], ends[i + 1]) for i in range(rows.shape[0])]
+        keys = [rows.indices[p].tobytes() + b"|" + rows.data[p].tobytes() for p in parts]
+    else:
+        keys = [row.tobytes() for row in np.ascontiguousarray(rows) + 0.0]  # -0.0 becomes 0.0
+    number: dict[bytes, int] = {}
+    groups = np.array([number.setdefault(key, len(number)) for key in keys])
+    first = np.unique(groups, return_index=True)[1]
+    return first, groups

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lowdim import checks
 from lowdim.checks import is_sparse
 from lowdim.relations.distances import check_square
@@ -34,7 +36,8 @@ def similarities_of(X: Any, name: str, *, nonnegative: bool = False) -> Similari
     W = checks.vectors(X, sparse=True) if is_sparse(X) else check_square(X)
     if not nonnegative:
         return Similarities(W)
-    if W.shape[0] != W.shape[1] or abs(W - W.T).max() > 1e-9 * abs(W).max():
+    rounding = max(1e-9, 8 * float(np.finfo(W.dtype).eps))
+    if W.shape[0] != W.shape[1] or abs(W - W.T).max() > rounding * abs(W).max():
         raise ValueError(f"X: a precomputed {name} must be square and symmetric.")
     if W.min() < 0:
         raise ValueError(f"X: a precomputed {name} must not be negative, found {W.min():g}.")

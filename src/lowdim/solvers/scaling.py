@@ -69,9 +69,9 @@ def scale_distances(
 
 
 def leading_count(values: Array, share: float, total: float) -> int:
-    """The fewest leading values, none of them negative, that hold a share of a total."""
-    part = np.cumsum(values) / total if total > 0 else np.ones(len(values))
-    return min(len(values), int(np.searchsorted(part, share * (1 - 1e-12))) + 1)
+    """The fewest leading values, none of them negative, that hold more than a share of a total."""
+    part = np.cumsum(values / total) if total > 0 else np.ones(len(values))
+    return min(len(values), int(np.searchsorted(part, share, side="right")) + 1)
 
 
 def pivoted_cholesky_scaling(D: Array, k: int) -> Scaling:

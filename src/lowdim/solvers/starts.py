@@ -88,10 +88,12 @@ def layout_start(
     init: Any,
     dim: int,
     objects: Objects,
-    graph: NeighborGraph,
+    graph: Any,
     random: np.random.RandomState,
 ) -> Array:
     """The start of t-SNE and its relatives: very small coordinates.
+
+    `graph` is a NeighborGraph or a symmetric CSR matrix, of which only the links are used.
 
     init="pca" uses the principal components of vectors, or landmark scaling of given
     dissimilarities, or, if only a graph is known, spectral initialisation. An array is used as it
@@ -111,7 +113,8 @@ def layout_start(
         given = objects.all_pairs()
         start = landmark_start(lambda chosen: given[chosen], n, dim, random)
     else:
-        links = graph.adjacency().astype(np.float32)
+        given_links = graph.adjacency() if isinstance(graph, NeighborGraph) else graph
+        links = given_links.astype(np.float32)
         links.data[:] = 1
         start = spectral_start(links, dim, random, rows=vectors)
     start = np.asarray(start, dtype=np.float64)

@@ -11,9 +11,11 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.relations.pairs import Pairs, dense_pairs, require_connected, sampled_pairs
+from lowdim.solvers.majorize import Majorized
 from lowdim.solvers.starts import given_start
 from lowdim.solvers.stress_problems import (
     FullStress,
+    NewMonitor,
     PairStress,
     Random,
     SampledStress,
@@ -22,6 +24,9 @@ from lowdim.solvers.stress_problems import (
 from lowdim.solvers.svd import principal_axes, scores
 
 INITS = ("classical", "classical_mds", "random")
+MOST_STARTS = 20  # of n_init="auto", as in vegan's metaMDS
+STARTS_AT_ONCE = 4  # starts that run in parallel; fixed, so that the result is that of one thread
+SAME_SHAPE = 0.01  # rms difference of equal solutions, relative to their size, as in metaMDS
 PARTNERS = 160  # objects that each object is measured against, to estimate a sampled stress
 
 WeighPairs = Callable[[Pairs], Pairs]
@@ -118,3 +123,55 @@ def check_range(values: Array) -> Array:
             "Rescale X."
         )
     return values
+
+
+def minimize_until_repeated(
+    problem: StressProblem,
+    starts: list[Array],
+    draw: Callable[[], Array],
+    new_monitor: NewMonitor,
+    eps: float,
+) -> tuple[Majorized, int, bool]:
+    """Minimise from the given starts and from random ones until the best minimum is found twice.
+
+    Parameters
+    ----------
+    problem : StressProblem
+    starts : list of arrays
+        The first starts.
+    draw : callable
+        Returns a random start.
+    new_monitor, eps
+        As in `StressProblem.minimize`.
+
+    Returns
+    -------
+    best : Majorized
+        The minimum of lowest stress.
+    count : int
+        Number of starts.
+    repeated : bool
+        Whether another start led to the same minimum; False after `MOST_STARTS` starts without it.
+    """
+    best, count, repeated = None, 0, False
+    while not repeated and count < MOST_STARTS:
+        batch = starts[count : count + STARTS_AT_ONCE]
+        batch += [draw() for _ in range(STARTS_AT_ONCE - len(batch))]
+        for found in problem.minimize(batch, new_monitor, eps):
+            if best is not None and same_shape(best.embedding, found.embedding):
+                repeated = True
+            elif best is not None and found.stress < best.stress:
+                repeated = False
+            if best is None or found.stress < best.stress:
+                best = found
+        count += len(batch)
+    assert best is not None
+    return best, count, repeated
+
+
+def same_shape(X: Array, Y: Array) -> bool:
+    """Whether two configurations are equal after translation and rotation, up to `SAME_SHAPE`."""
+    X, Y = (np.asarray(Z - Z.mean(axis=0), dtype=np.float64) for Z in (X, Y))
+    size = float((X**2).sum())
+    overlap = float(np.linalg.svd(X.T @ Y, compute_uv=False).sum())
+    return size + float((Y**2).sum()) - 2 * overlap <= SAME_SHAPE**2 * size

@@ -33,8 +33,10 @@ def principal_axes(
     *,
     solver: str = "auto",
     seed: Any = None,
+    tol: float = 0.0,
     power: Any = "auto",
     oversamples: int = 10,
+    normalizer: str = "auto",
 ) -> Axes:
     """The k leading principal axes of the rows of X.
 
@@ -46,8 +48,10 @@ def principal_axes(
         One of `SOLVERS`; see `choose` for "auto".
     seed : int, RandomState or None
         Of iterative solvers; None is a fixed seed.
-    power, oversamples
-        Power iterations and additional columns of the randomized solver.
+    tol : float
+        Accuracy of "arpack"; 0 stands for machine precision.
+    power, oversamples, normalizer
+        Power iterations, additional columns and normalisation of the randomized solver.
 
     Returns
     -------
@@ -58,9 +62,9 @@ def principal_axes(
     n, d = X.shape
     if solver == "auto":
         solver = choose(n, d, k, sparse=is_sparse(X))
-    if is_sparse(X) and solver not in ("arpack",):
+    if is_sparse(X):
         if solver in ("full", "gram_eigh", "randomized"):
-            raise ValueError(f"svd_solver={solver!r} needs dense X; use 'auto' or 'arpack'.")
+            raise TypeError(f"svd_solver={solver!r} needs dense X; use 'auto' or 'arpack'.")
         solver = "arpack"
     with blas_on_one_thread():
         if solver == "covariance_eigh":
@@ -70,29 +74,16 @@ def principal_axes(
                 mean = _mean(X)
                 total = _sum_of_squares(X, mean)
             _require_finite(total, X)
-            values, components = _about(X, mean, k, solver, seed, power, oversamples)
+            if solver == "arpack":
+                values, components = _by_lanczos(X, mean, k, tol, seed)
+            elif solver == "randomized":
+                centered = X - mean.astype(X.dtype)
+                values, components = _by_sampling(centered, k, power, oversamples, normalizer, seed)
+            else:
+                solve = _by_svd if solver == "full" else _by_gram
+                values, components = solve(X - mean.astype(X.dtype), k)
     components = fix_signs(components.T).T.astype(X.dtype, copy=False)
     return Axes(mean, components, np.maximum(values, 0) / max(n - 1, 1), total / max(n - 1, 1))
-
-
-def _about(
-    X: Any,
-    mean: Array,
-    k: int,
-    solver: str,
-    seed: Any,
-    power: Any,
-    oversamples: int,
-) -> tuple[Array, Array]:
-    """Squared singular values and right singular vectors of X - mean."""
-    if solver == "arpack":
-        return _by_lanczos(X, mean, k, seed)
-    centered = X - mean.astype(X.dtype)
-    if solver == "full":
-        return _by_svd(centered, k)
-    if solver == "gram_eigh":
-        return _by_gram(centered, k)
-    return _by_sampling(centered, k, power, oversamples, seed)
 
 
 def choose(n: int, d: int, k: int, sparse: bool = False) -> str:
@@ -199,16 +190,27 @@ def _by_gram(X: Array, k: int) -> tuple[Array, Array]:
     return values, axes.T
 
 
-def _by_sampling(X: Array, k: int, power: Any, oversamples: int, seed: Any) -> tuple[Array, Array]:
+def _by_sampling(
+    X: Array, k: int, power: Any, oversamples: int, normalizer: str, seed: Any
+) -> tuple[Array, Array]:
     from sklearn.utils.extmath import randomized_svd
 
-    _, s, Vt = randomized_svd(
-        X, k, n_oversamples=oversamples, n_iter=power, random_state=0 if seed is None else seed
+    _, _, Vt = randomized_svd(
+        X,
+        k,
+        n_oversamples=oversamples,
+        n_iter=power,
+        power_iteration_normalizer=normalizer,
+        random_state=0 if seed is None else seed,
     )
-    return s**2, Vt
+    # The axes span the right space up to the error of the sample; within it they are rotated so
+    # that scores are uncorrelated and their variances are exactly those returned.
+    T = backend().matmul(X, Vt.T).astype(np.float64)
+    values, rotation = extreme_eigh(T.T @ T, k, top=True)
+    return values[::-1], rotation[:, ::-1].T.astype(X.dtype) @ Vt
 
 
-def _by_lanczos(X: Any, mean: Array, k: int, seed: Any) -> tuple[Array, Array]:
+def _by_lanczos(X: Any, mean: Array, k: int, tol: float, seed: Any) -> tuple[Array, Array]:
     center = mean.astype(X.dtype)[:, None]
     d = X.shape[1]
 
@@ -216,7 +218,7 @@ def _by_lanczos(X: Any, mean: Array, k: int, seed: Any) -> tuple[Array, Array]:
         inner = X @ V - center.T @ V
         return np.asarray(X.T @ inner - center * inner.sum(axis=0))
 
-    found = top_eigenpairs(Operator(d, X.dtype, small_side), k, seed=seed)
+    found = top_eigenpairs(Operator(d, X.dtype, small_side), k, tol=tol, seed=seed)
     return found.values.astype(np.float64), found.vectors.T
 
 

@@ -1,0 +1,166 @@
+"""Run another library's own tests on our classes: `python -m benchmarks suites PATH`.
+
+PATH is a checkout of umap-learn or openTSNE, whose dependencies must be installed. Every test file
+that uses the replaced class is run twice by pytest in its own process: as it is, and with our class
+in place of theirs. The table tells how many tests passed and failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMEOUT = 1800  # seconds for one file
+CHOICE = "LOWDIM_SUITE"  # environment variable that tells the plugin below which library to replace
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library whose tests are run.
+
+    Parameters
+    ----------
+    tests : str
+        Folder of the tests in its checkout.
+    replaced : tuple of (module, attribute, our class)
+    uses : str
+        Pattern in the text of a test file that uses the replaced class.
+    others : str
+        Pattern of the names of files that test something else.
+    """
+
+    tests: str
+    replaced: tuple[tuple[str, str, str], ...]
+    uses: str
+    others: str
+
+
+LIBRARIES = {
+    "umap-learn": Library(
+        "umap/tests",
+        (("umap", "UMAP", "UMAP"), ("umap.umap_", "UMAP", "UMAP")),
+        r"\bUMAP\(",
+        r"conftest|aligned|parametric|plot",
+    ),
+    "openTSNE": Library(
+        "tests",
+        (("openTSNE.sklearn", "TSNE", "TSNE"),),
+        r"openTSNE\.sklearn",
+        r"conftest",
+    ),
+}
+
+
+@dataclass
+class Counts:
+    """Results of one run of a file."""
+
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    note: str = ""
+
+    def __str__(self) -> str:
+        return self.note or f"{self.passed} / {len(self.failed)}"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks suites", description=__doc__)
+    parser.add_argument("path", type=Path, help="a checkout of umap-learn or openTSNE")
+    parser.add_argument("files", nargs="*", help="test files, by name; all that use the class")
+    parser.add_argument("--ours", action="store_true", help="do not run their own class")
+    options = parser.parse_args(arguments)
+    path = options.path.resolve()
+    name = next((name for name, one in LIBRARIES.items() if _is_checkout(path, one)), None)
+    if name is None:
+        parser.error(f"{path} is no checkout of {' or '.join(LIBRARIES)}")
+    library = LIBRARIES[name]
+    rows = []
+    for file in _files(path, library, options.files):
+        ours = _run(path, file, name)
+        theirs = Counts(note="not run") if options.ours else _run(path, file, "")
+        rows.append((file.name, ours, theirs))
+        print(f"{file.name}: {ours}", file=sys.stderr, flush=True)
+    print(table(name, rows))
+    return 0
+
+
+def _is_checkout(path: Path, library: Library) -> bool:
+    package = library.replaced[0][0].split(".")[0]
+    return (path / package).is_dir() and (path / library.tests).is_dir()
+
+
+def _files(path: Path, library: Library, wanted: list[str]) -> list[Path]:
+    found = []
+    for file in sorted((path / library.tests).glob("test_*.py")):
+        if wanted and file.name not in wanted:
+            continue
+        text = file.read_text(encoding="utf-8")
+        if re.search(library.uses, text) and not re.search(library.others, file.name):
+            found.append(file)
+    return found
+
+
+def _run(path: Path, file: Path, replaced: str) -> Counts:
+    """Run a test file, with the class of a library replaced unless `replaced` is empty."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.suites"]
+        command += ["-p", "no:cacheprovider", f"--junitxml={report}", str(file)]
+        # Tests inside of a package need that package from the checkout; a package with an
+        # extension is compiled only where it is installed.
+        inside = [str(path)] if (file.parents[1] / "__init__.py").exists() else []
+        search = os.pathsep.join([*inside, str(ROOT), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, CHOICE: replaced, "PYTHONPATH": search.strip(os.pathsep)}
+        try:
+            subprocess.run(
+                command, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT
+            )
+        except subprocess.TimeoutExpired:
+            return Counts(note=f"stopped after {TIMEOUT} s")
+        if not report.exists():
+            return Counts(note="no result")
+        return count(ElementTree.parse(report).getroot())
+
+
+def count(report: Any) -> Counts:
+    """Count the results in a report of pytest in JUnit's format; skipped tests do not count."""
+    counts = Counts()
+    for case in report.iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            counts.failed.append(case.get("name"))
+        elif case.find("skipped") is None:
+            counts.passed += 1
+    return counts
+
+
+def table(name: str, rows: list[tuple[str, Counts, Counts]]) -> str:
+    """The results in Markdown, with the tests that pass with their class only."""
+    lines = [f"| {name}: passed / failed | lowdim | {name} |", "| --- | --- | --- |"]
+    lines += [f"| {file} | {ours} | {theirs} |" for file, ours, theirs in rows]
+    totals = [
+        f"{sum(c.passed for c in side)} / {sum(len(c.failed) for c in side)}"
+        for side in ([row[1] for row in rows], [row[2] for row in rows])
+    ]
+    lines += [f"| all | {totals[0]} | {totals[1]} |", ""]
+    for file, ours, theirs in rows:
+        lines += [f"- {file}: {test}" for test in ours.failed if test not in theirs.failed]
+    return "\n".join(lines)
+
+
+def pytest_configure(config: Any) -> None:
+    """As a plugin of pytest: put our classes in place of a library's before it collects tests."""
+    import lowdim
+
+    name = os.environ.get(CHOICE)
+    for module, attribute, ours in LIBRARIES[name].replaced if name else ():
+        setattr(importlib.import_module(module), attribute, getattr(lowdim, ours))
