@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from lowdim.backends import memory
 from lowdim.cli import main
+from lowdim.runtime import memory
 
 
 class Broken(NamedTuple):

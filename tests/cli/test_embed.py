@@ -180,16 +180,16 @@ def test_time_and_memory_are_told_first(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_keeps_the_best_map_so_far(flowers, tmp_path, monkeypatch):
-    from lowdim.callbacks import Watch
+    from lowdim.callbacks import Monitor
 
-    called = Watch.__call__
+    called = Monitor.__call__
 
     def press(self, iteration, loss, embedding):
         if iteration == 5:
             signal.raise_signal(signal.SIGINT)
         return called(self, iteration, loss, embedding)
 
-    monkeypatch.setattr(Watch, "__call__", press)
+    monkeypatch.setattr(Monitor, "__call__", press)
     result = run("embed", flowers, "-m", "sammon", "-o", tmp_path / "m.csv")
     assert result.exit_code == 130, result.output
     assert "Sammon: stopped after" in result.stderr

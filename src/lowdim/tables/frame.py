@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ class Frame:
     `names` if the file names them; `texts` are columns of strings, with None where a value is
     missing; `beside` holds what the file keeps beside its data, such as the labels in an NPZ
     file. `ids` are the names of the objects if the file has them in a place of their own.
+    `as_stored` returns a column of `numbers` as the file holds it, where `numbers` may have rounded
+    it: integers, or strings with None where a value is missing.
     """
 
     numbers: Any
@@ -36,6 +39,7 @@ class Frame:
     order: list[str] | None = None  # of all columns, as in the file
     first_line: int | None = None  # of the rows, in a text file
     image_shape: tuple[int, ...] | None = None  # of each row, if it is an image
+    as_stored: Callable[[str], Array] | None = None
     photographs: bool = False  # images whose values are light
 
     @property

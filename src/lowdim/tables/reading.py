@@ -55,7 +55,8 @@ def read(
     kind : {"auto", "vectors", "distances", "edges"}, default="auto"
         What the file holds: vectors; a square table of distances; or a list of edges in three
         columns (one object, another, their distance). "auto" takes a table for distances if it is
-        square and symmetric with a zero diagonal, and otherwise for vectors.
+        square and symmetric (or one triangle) with a zero or empty diagonal, and otherwise for
+        vectors; it warns if a table is nearly one of distances or looks like a list of edges.
     id : str, default=None
         Column of the names of the objects. By default the first column, if it tells the objects
         apart and is text or a counter.
@@ -131,12 +132,35 @@ def read(
         return _edges(frame, choices, source)
     if kind == "distances":
         return _square(frame, choices, source, [])
-    table = _vectors(frame, choices, source)
-    plain = kind == "auto" and categorical in ("label", "ignore") and not standardize
-    if plain and distances.looks_like_distances(table.X):
-        why = "the table is square and symmetric with a zero diagonal: taken as distances"
-        return _square(frame, choices, source, [f'{why} (change with kind="vectors")'])
-    return table
+    if kind == "auto" and categorical in ("label", "ignore") and not standardize:
+        X = _numeric(frame, assign(frame, choices, source))
+        why = distances.why_distances(X)
+        if why is not None:
+            return _square(frame, choices, source, [f'{why} (change with kind="vectors")'])
+        _hint_at_distances(frame, X, source)
+    return _vectors(frame, choices, source)
+
+
+def _hint_at_distances(frame: Frame, X: Any, source: str) -> None:
+    """Warn if a table that is read as vectors was perhaps meant as distances."""
+    almost = distances.why_almost_distances(X)
+    if almost is not None:
+        checks.warn(
+            f"{source} is read as vectors. It is square and {almost}. If it holds distances, "
+            'correct it and set kind="distances"; if it holds vectors, set kind="vectors".'
+        )
+    elif distances.looks_like_pairs(frame, source):
+        checks.warn(
+            f"{source} is read as vectors, but looks like a list of pairs with a distance each. If "
+            'it is one, set kind="edges"; if it holds vectors, set kind="vectors".'
+        )
+
+
+def _numeric(frame: Frame, roles: Roles) -> Any:
+    """The columns of numbers that have no other role."""
+    if frame.names is None or roles.numeric == frame.names:
+        return frame.numbers
+    return frame.numbers[:, [frame.names.index(name) for name in roles.numeric]]
 
 
 def load_frame(path: str | PathLike[str], options: Options | None = None) -> tuple[Frame, str]:
@@ -177,6 +201,9 @@ def _table(
     def cut(values: Array) -> Array:
         return values if kept is None else values[kept]
 
+    if kept is not None and roles.ids is None:  # without ids, nothing would say which rows are left
+        roles.ids, roles.id_name = _row_numbers(frame.n_rows), "row"
+        notes = [*notes, "the rows that are left are numbered in column 'row', from 0"]
     return Table(
         X,
         source,
@@ -191,6 +218,10 @@ def _table(
     )
 
 
+def _row_numbers(n: int) -> Array:
+    return np.array([str(row) for row in range(n)], dtype=object)
+
+
 def _images(frame: Frame, kept: Array | None) -> Array | None:
     if frame.image_shape is None:
         return None
@@ -203,7 +234,7 @@ def _images(frame: Frame, kept: Array | None) -> Array | None:
 
 def _repeat(frame: Frame, choices: Choices, recipe: Recipe, source: str) -> Table:
     """New data, prepared as those of a model were."""
-    X, kept = follow(frame, recipe, source)
+    X, kept, found = follow(frame, recipe, source)
     features = {*(recipe.numeric or frame.names or ()), *recipe.textual}
     others = [name for name in [*(frame.names or ()), *frame.texts] if name not in features]
     known = Choices(choices.id, labels=choices.labels, drop=(*choices.drop, *recipe.textual))
@@ -213,16 +244,13 @@ def _repeat(frame: Frame, choices: Choices, recipe: Recipe, source: str) -> Tabl
         if name != roles.id_name and name not in choices.drop:
             roles.labels.setdefault(name, columns.values(name))
     roles.notes.clear()
-    return _table(frame, roles, recipe, X, kept, source, [])
+    return _table(frame, roles, recipe, X, kept, source, found)
 
 
 def _square(frame: Frame, choices: Choices, source: str, notes: list[str]) -> Table:
     ids, further = distances.names_of(frame, choices, source)
     roles = assign(frame, choices, source)
-    X = frame.numbers
-    if frame.names is not None and roles.numeric != frame.names:
-        X = X[:, [frame.names.index(name) for name in roles.numeric]]
-    D = distances.square(X, source)
+    D = distances.square(_numeric(frame, roles), source)
     if np.isnan(D).any() and choices.missing != "keep":
         row, column = np.argwhere(np.isnan(D))[0]
         raise DataError(

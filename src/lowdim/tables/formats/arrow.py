@@ -48,6 +48,7 @@ def _frame(path: Path, table: Any) -> Frame:
             names.append(name)
             numbers.append(values)
     frame.names = names
+    frame.as_stored = lambda name: _as_stored(table.column(name))
     if numbers:
         memory.claim(
             8 * len(numbers) * table.num_rows, f"Reading {path}", "Choose some of its columns."
@@ -91,12 +92,22 @@ def _values(column: Any, what: str) -> Any:
         kind = column.type
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         if column.null_count:
-            column = column.cast(arrow.float64())
+            column = column.cast(arrow.float64(), safe=False)  # `_as_stored` has all digits
         return column.to_numpy()
     if types.is_nested(kind):
         raise DataError(f"{what} holds {kind}, not one value an object. Leave it out of the file.")
     texts = column.to_pylist()
     return np.array([None if v is None else str(v) for v in texts], dtype=object)
+
+
+def _as_stored(column: Any) -> Any:
+    """A column of numbers without rounding: integers with gaps become strings and None."""
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if types.is_integer(kind) and column.null_count:
+        return np.array([None if v is None else str(v) for v in column.to_pylist()], dtype=object)
+    return _values(column, "")
 
 
 def write(path: Path, result: Result) -> None:

@@ -55,10 +55,17 @@ def _is_number(value: str) -> bool:
 
 
 def all_columns(
-    path: Path, dialect: Dialect, columns: TextColumns, textual: set[int]
+    path: Path,
+    dialect: Dialect,
+    columns: TextColumns,
+    textual: set[int],
+    only: int | None = None,
 ) -> tuple[Array, dict[int, Array], int]:
-    """All rows: the columns of numbers as one array, each column of text as objects."""
-    numeric = [i for i in range(columns.width) if i not in textual]
+    """All rows: the columns of numbers as one array, each column of text as objects.
+
+    With `only`, no other column is converted.
+    """
+    numeric = [i for i in range(columns.width) if i not in textual and only is None]
     blocks: list[Array] = []
     texts: dict[int, list[str | None]] = {i: [] for i in sorted(textual)}
     missing = set(dialect.missing)
