@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import input_options, read_table, reading
+from lowdim.cli.inputs import input_options, read_table, reading, stem_of
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
 
@@ -49,9 +49,11 @@ def embed(
 ) -> None:
     """Make a map of the objects in FILE.
 
-    FILE is CSV or TSV, Parquet, Arrow or Feather, NPY or NPZ, HDF5, AnnData, Matlab, or a folder
-    of images. With -m METHOD, --help shows the method's own parameters too, each of which is an
-    option: lowdim embed --help -m isomap
+    FILE is CSV, TSV or other text, JSON lines, Excel, Parquet, Arrow or Feather, NPY or NPZ, HDF5,
+    AnnData, Matlab, or a folder of images; it may be compressed, and '-' is standard input.
+
+    With -m METHOD, --help shows the method's own parameters too, each of which is an option: lowdim
+    embed --help -m isomap
     """
     from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import INTERRUPTED, Stop
@@ -133,7 +135,7 @@ class Outputs:
         self.color_by = values["color_by"]
         self.table: Path | None = values["output"]
         if self.table is None and self.picture is None and self.model is None:
-            self.table = Path(f"{file.stem or 'map'}-{alias(method.name)}.csv")
+            self.table = Path(f"{stem_of(file)}-{alias(method.name)}.csv")
 
     @property
     def _stdout(self) -> bool:

@@ -13,6 +13,7 @@ import click
 from lowdim.cli.console import Console
 from lowdim.cli.messages import in_options, note_in_options, options_of
 from lowdim.cli.types import Names, Size
+from lowdim.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from lowdim.tables import Recipe, Table
@@ -28,6 +29,11 @@ _OPTIONS = (
         default="auto",
         help="What the file holds: vectors, a square table of distances, or edges (one object, "
         "another, their distance). By default guessed from the content.",
+    ),
+    click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        help="What the file is, whatever its name; for pipes, guessed from the first bytes.",
     ),
     click.option("--id", "id", metavar="COLUMN", help="Column that names the objects."),
     click.option(
@@ -76,6 +82,13 @@ def input_options(command: Command) -> Command:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def stem_of(file: Path) -> str:
+    """The beginning of the names of files that a command makes of a file."""
+    if str(file) == "-" or (file.exists() and not file.is_file() and not file.is_dir()):
+        return "map"
+    return file.name.partition(".")[0] or "map"
 
 
 def reading(values: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -14,11 +15,12 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.tables import distances
 from lowdim.tables.errors import DataError, listed
-from lowdim.tables.formats import module_for
+from lowdim.tables.formats import FORMATS, module_for
 from lowdim.tables.frame import Frame
 from lowdim.tables.options import MISSING_TEXTS, Dialect, Options
 from lowdim.tables.recipe import Recipe, follow, learn
 from lowdim.tables.roles import CATEGORICAL, MISSING_POLICIES, Choices, Columns, Roles, assign
+from lowdim.tables.sources import opened_source
 from lowdim.tables.table import Table
 
 KINDS = ("auto", "vectors", "distances", "edges")
@@ -43,6 +45,7 @@ def read(
     na: Sequence[str] = (),
     image_size: tuple[int, int] | None = None,
     color: bool = False,
+    format: str | None = None,
     recipe: Recipe | None = None,
 ) -> Table:
     """Read a file or a folder of images into what an estimator takes.
@@ -50,8 +53,11 @@ def read(
     Parameters
     ----------
     path : str or path-like
-        CSV, TSV and other delimited text; Parquet, Arrow, Feather; NPY (memory-mapped), NPZ;
-        HDF5; AnnData; Matlab; or a folder of images. The ending determines the format.
+        CSV, TSV and other delimited text; JSON lines; Excel; Parquet, Arrow, Feather; NPY
+        (memory-mapped), NPZ (also of `scipy.sparse.save_npz`); HDF5; AnnData; Matlab; or a folder
+        of images. The ending determines the format. Files may be compressed (.gz, .bz2, .xz,
+        .zst). "-" is standard input; its format, and that of a named pipe, is guessed from the
+        first bytes.
     kind : {"auto", "vectors", "distances", "edges"}, default="auto"
         What the file holds: vectors; a square table of distances; or a list of edges in three
         columns (one object, another, their distance). "auto" takes a table for distances if it is
@@ -91,6 +97,9 @@ def read(
         Width and height to which images are resized.
     color : bool, default=False
         Read images in colour instead of grey.
+    format : str, default=None
+        What the file holds, whatever its name: "csv", "tsv", "jsonl", "xlsx", "parquet", "arrow",
+        "npy", "npz", "h5", "h5ad" or "mat".
     recipe : Recipe, default=None
         The recipe of another table, to prepare this one in the same way.
 
@@ -121,18 +130,27 @@ def read(
     checks.choice(kind, "kind", KINDS)
     checks.choice(categorical, "categorical", CATEGORICAL)
     checks.choice(missing, "missing", MISSING_POLICIES)
+    checks.choice(format, "format", (None, *FORMATS))
     dialect = Dialect(delimiter, encoding, decimal, header, (*MISSING_TEXTS, *na))
-    frame, source = load_frame(path, Options(dialect, key, image_size, color))
     choices = Choices(
         id, tuple(labels), tuple(features), tuple(drop), categorical, missing, standardize
     )
+    options = Options(dialect, "", key, image_size, color)
+    with loaded_frame(path, options, format) as (frame, source):
+        return _table_of(frame, choices, source, kind, recipe)
+
+
+def _table_of(
+    frame: Frame, choices: Choices, source: str, kind: str, recipe: Recipe | None
+) -> Table:
     if recipe is not None:
         return _repeat(frame, choices, recipe, source)
     if kind == "edges":
         return _edges(frame, choices, source)
     if kind == "distances":
         return _square(frame, choices, source, [])
-    if kind == "auto" and categorical in ("label", "ignore") and not standardize:
+    plain = choices.categorical in ("label", "ignore") and not choices.standardize
+    if kind == "auto" and plain:
         X = _numeric(frame, assign(frame, choices, source))
         why = distances.why_distances(X)
         if why is not None:
@@ -163,17 +181,22 @@ def _numeric(frame: Frame, roles: Roles) -> Any:
     return frame.numbers[:, [frame.names.index(name) for name in roles.numeric]]
 
 
-def load_frame(path: str | PathLike[str], options: Options | None = None) -> tuple[Frame, str]:
+@contextmanager
+def loaded_frame(
+    path: str | PathLike[str], options: Options | None = None, format: str | None = None
+) -> Iterator[tuple[Frame, str]]:
     """The content of a file, and its name for messages."""
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist.")
-    frame: Frame = module_for(path).read(path, options or Options())
-    if frame.n_rows < 2:
-        raise DataError(
-            f"{path} holds {frame.n_rows} object{'s'[: frame.n_rows != 1]}; a map needs at least 2."
-        )
-    return frame, path.name or str(path)
+    with opened_source(Path(path), format) as source:
+        reader = module_for(source.ending)
+        frame: Frame = reader.read(source.path, replace(options or Options(), ending=source.ending))
+        if frame.n_rows < 2:
+            raise DataError(
+                f"{source.name} holds {frame.n_rows} object{'s'[: frame.n_rows != 1]}; a map needs "
+                "at least 2."
+            )
+        if source.temporary and isinstance(frame.numbers, np.memmap):
+            frame.numbers = np.array(frame.numbers)
+        yield frame, Path(source.name).name or source.name
 
 
 def _vectors(frame: Frame, choices: Choices, source: str) -> Table:

@@ -20,13 +20,14 @@ def read(path: Path, options: Options) -> Frame:
     """The columns of an Arrow table; a pandas index is the objects' ids."""
     arrow = require("pyarrow", "io", "Parquet and Arrow files")
     try:
-        return _frame(path, _table(path))
+        return _frame(path, _table(path, _is_parquet(options.ending)))
     except DataError:
         raise
     except Exception as error:  # Arrow's own, and what a damaged schema leads to
         if isinstance(error, MemoryError) and not isinstance(error, arrow.ArrowMemoryError):
             raise
-        raise damaged(path, "Parquet" if _is_parquet(path) else "Arrow", error) from error
+        kind = "Parquet" if _is_parquet(options.ending) else "Arrow"
+        raise damaged(path, kind, error) from error
 
 
 def _frame(path: Path, table: Any) -> Frame:
@@ -57,12 +58,12 @@ def _frame(path: Path, table: Any) -> Frame:
     return frame
 
 
-def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() in (".parquet", ".pq")
+def _is_parquet(ending: str) -> bool:
+    return ending.lower() in (".parquet", ".pq")
 
 
-def _table(path: Path) -> Any:
-    if _is_parquet(path):
+def _table(path: Path, is_parquet: bool) -> Any:
+    if is_parquet:
         from pyarrow import parquet
 
         file = parquet.ParquetFile(path)
@@ -114,7 +115,7 @@ def write(path: Path, result: Result) -> None:
     """Columns of ids, labels and coordinates."""
     arrow = require("pyarrow", "io", "Parquet and Arrow files")
     table = arrow.table({name: arrow.array(v) for name, v in result.columns().items()})
-    if _is_parquet(path):
+    if _is_parquet(path.suffix):
         from pyarrow import parquet
 
         parquet.write_table(table, path)

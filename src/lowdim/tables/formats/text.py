@@ -29,6 +29,8 @@ from lowdim.tables.result import Result
 def read(path: Path, options: Options) -> Frame:
     """Read the columns of a delimited text file."""
     dialect = options.dialect
+    if options.ending in (".tsv", ".tab") and dialect.delimiter is None and _has_tabs(path):
+        dialect = replace(dialect, delimiter="\t")
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.")
     try:
@@ -37,6 +39,11 @@ def read(path: Path, options: Options) -> Frame:
         raise DataError(wrong_encoding(path, error)) from error
     except (LookupError, UnicodeError) as error:
         raise DataError(f"{path}: {error}.") from error
+
+
+def _has_tabs(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return b"\t" in file.read(1 << 16)
 
 
 def _read(path: Path, dialect: Dialect) -> Frame:
@@ -50,8 +57,8 @@ def _read(path: Path, dialect: Dialect) -> Frame:
         sample = [row for _, row in itertools.islice(rows, SAMPLE)]
     if is_triangle(sample):
         with opened(path, dialect) as file:
-            rows = [row for _, row in records(path, file, dialect)]
-        return read_triangle(str(path), rows, dialect)
+            every = [row for _, row in records(path, file, dialect)]
+        return read_triangle(str(path), every, dialect)
     columns = TextColumns.of(sample, dialect)
     numbers = all_numbers(path, dialect, columns, sample)
     if numbers is not None:
