@@ -187,3 +187,55 @@ def test_transform_numbers_the_rows_that_are_left(tmp_path):
     assert placed.exit_code == 0, placed.output
     assert "1 of 4 rows have missing values" in placed.stderr
     assert [line.split(",")[0] for line in out.read_text().splitlines()] == ["row", "0", "2", "3"]
+
+
+def test_any_column_can_colour(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{a:.3f},{b:.3f},{c:.3f},{'uv'[i % 2]}"
+        for i, (a, b, c) in enumerate(rng.normal(size=(40, 3)))
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,left_out,kind", *rows]) + "\n")
+    for column in ("a", "left_out", "kind"):
+        made = run(
+            "embed",
+            "t.csv",
+            "-m",
+            "pca",
+            "--drop",
+            "left_out",
+            "--plot",
+            "p.png",
+            "-f",
+            "--color-by",
+            column,
+        )
+        assert made.exit_code == 0, made.output
+    wrong = run("embed", "t.csv", "-m", "pca", "--color-by", "lef_out")
+    assert wrong.exit_code == 2
+    assert "did you mean 'left_out'?" in wrong.stderr
+    made = run(
+        "compare",
+        "t.csv",
+        "-m",
+        "pca,isomap",
+        "--drop",
+        "left_out",
+        "--report",
+        "r.html",
+        "--color-by",
+        "left_out",
+    )
+    assert made.exit_code == 0, made.output
+    text = (tmp_path / "r.html").read_text()
+    held = json.loads(text.split('id="data">')[1].split("</script>")[0])
+    assert [one["name"] for one in held["colors"]] == ["kind", "left_out", "a", "b"]
+
+
+def test_columns_keep_the_values_of_the_file(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,k\n1,10,x\n2,,y\n3,30,x\n4,50,z\n")
+    table = tables.read(tmp_path / "t.csv", standardize=True, missing="drop")
+    assert table.file_columns["b"].tolist() == [10, 30, 50]
+    assert table.file_columns["k"].tolist() == ["x", "x", "z"]
+    assert list(table.file_columns) == ["a", "b", "k"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ _SHOWN = (
 @click.option("--report", type=_FILE, help="Write all of it into one HTML page.")
 @click.option("--plot", "picture", type=_FILE, help="Draw the maps side by side.")
 @click.option("-o", "--output", type=_FILE, help="File for all coordinates.")
-@click.option("--color-by", metavar="COLUMN", help="Label to colour the plot by.")
+@click.option("--color-by", metavar="COLUMN", help="Column to colour by, used for the maps or not.")
 @click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
 @input_options
 @output_options
@@ -56,6 +57,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     A parameter that is given goes to every method that has it.
     """
     from lowdim.atomic import uninterrupted
+    from lowdim.cli.embed import check_color
     from lowdim.report import Run
 
     methods = list(dict.fromkeys(one for several in method for one in several))
@@ -64,6 +66,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     arguments = reading(values)
     _check(values)
     table = read_table(file, arguments, console)
+    check_color(table, values["color_by"])
     fits: dict[Method, Fitted] = {}
     failures: dict[str, str] = {}
     for one in methods:
@@ -142,7 +145,7 @@ def _assess(
 ) -> tuple[dict[str, Assessment], dict[str, str]]:
     """Assess all maps by the metric that was asked for; a failure concerns one map only."""
     from lowdim import quality
-    from lowdim.cli.embed import shown_labels
+    from lowdim.cli.embed import label_to_assess
 
     metric = given.get("metric") or table.metric or "euclidean"
     further = given.get("metric_params") or given.get("metric_kwds")
@@ -150,7 +153,7 @@ def _assess(
         found = quality.compare(
             table.X,
             {one.name: fitted.estimator for one, fitted in fits.items()},
-            labels=shown_labels(table, color_by),
+            labels=label_to_assess(table, color_by),
             metric=metric,
             metric_params=further,
             random_state=0,
@@ -180,6 +183,12 @@ def _table(runs: list[Run]) -> str:
         lines.append("  ".join(cells).rstrip())
     low = ", ".join(measure.label for measure in shown if measure.better == "lower")
     return "\n".join([*lines, "", f"* best of the column; lower is better for {low}."])
+
+
+def _first(columns: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    """The columns, the one of that name first."""
+    first = {name: columns[name]} if name is not None and name in columns else {}
+    return {**first, **columns}
 
 
 def _value(run: Run, name: str) -> float:
@@ -222,7 +231,12 @@ def _write(
             values["report"],
             runs,
             title=f"Maps of {table.source}",
-            labels={name: shown_labels(table, name) for name in table.labels} or None,
+            labels=_first(table.labels, values["color_by"]),
+            features={
+                name: column
+                for name, column in _first(table.file_columns, values["color_by"]).items()
+                if name not in table.labels and name != table.id_name
+            },
             images=table.images,
             ids=None if table.ids is None else list(table.ids),
             commands=[command],

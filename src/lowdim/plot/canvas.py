@@ -31,27 +31,6 @@ OKABE_ITO = (
 )
 """Okabe and Ito, "Color universal design", 2008; the faintest on white last."""
 
-TWELVE = (
-    "#008DF9",
-    "#E20134",
-    "#009F81",
-    "#FFC33B",
-    "#8400CD",
-    "#00FCCF",
-    "#FF5AAF",
-    "#FF6E3A",
-    "#FFB2FD",
-    "#9F0162",
-    "#00C2F9",
-    "#A40122",
-)
-"""Twelve colours told apart with any colour vision (Krzywinski, "Color palettes", 2020)."""
-
-
-def palette(n_kinds: int) -> tuple[str, ...]:
-    """Colours for up to twelve kinds."""
-    return (OKABE_ITO if n_kinds <= len(OKABE_ITO) else TWELVE)[:n_kinds]
-
 
 def require_matplotlib() -> None:
     """Raise an ImportError that says what to install."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from lowdim.checks import Array
 
@@ -46,9 +48,50 @@ class Frame:
     def n_rows(self) -> int:
         return int(self.numbers.shape[0])
 
+    def column(self, name: str) -> Array:
+        """The values of a column by its name; unnamed columns of numbers are x0, x1, ..."""
+        if name in self.beside:
+            return self.beside[name]
+        if name in self.texts:
+            return self.texts[name]
+        place = self.number_names.index(name)
+        column: Any = self.numbers[:, [place]]
+        if hasattr(column, "toarray"):
+            column = column.toarray()
+        return np.asarray(column).ravel()
+
+    @property
+    def number_names(self) -> list[str]:
+        """Names of the columns of numbers."""
+        return self.names or [f"x{i}" for i in range(self.numbers.shape[1])]
+
+    @property
+    def all_names(self) -> list[str]:
+        """Names of all columns, those beside the data last."""
+        return [*(self.order or [*self.number_names, *self.texts]), *self.beside]
+
     def place(self, row: int) -> str:
         """How to find a row: by its line in a text file without quoted line breaks, else by
         its number."""
         if self.first_line is None:
             return f"row {row}"
         return f"row {row} (line {row + self.first_line})"
+
+
+class FileColumns(Mapping[str, Array]):
+    """All columns of a file as it holds them, of the rows that were kept."""
+
+    def __init__(self, frame: Frame | None = None, kept: Array | None = None) -> None:
+        self._frame, self._kept = frame, kept
+
+    def __getitem__(self, name: str) -> Array:
+        if self._frame is None or name not in self._frame.all_names:
+            raise KeyError(name)
+        values = self._frame.column(name)
+        return values if self._kept is None else values[self._kept]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([] if self._frame is None else self._frame.all_names)
+
+    def __len__(self) -> int:
+        return 0 if self._frame is None else len(self._frame.all_names)

@@ -16,7 +16,7 @@ from lowdim.checks import Array
 from lowdim.tables import distances
 from lowdim.tables.errors import DataError, listed
 from lowdim.tables.formats import FORMATS, module_for
-from lowdim.tables.frame import Frame
+from lowdim.tables.frame import FileColumns, Frame
 from lowdim.tables.options import MISSING_TEXTS, Dialect, Options
 from lowdim.tables.recipe import Recipe, follow, learn
 from lowdim.tables.roles import CATEGORICAL, MISSING_POLICIES, Choices, Columns, Roles, assign
@@ -238,6 +238,7 @@ def _table(
         notes=[*frame.notes, *notes, *roles.notes],
         recipe=recipe,
         images=_images(frame, kept),
+        file_columns=FileColumns(frame, kept),
     )
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
 
 import numpy as np
 
@@ -59,21 +58,15 @@ class Columns:
 
     def __init__(self, frame: Frame, source: str) -> None:
         self.frame, self.source = frame, source
-        n_numbers = frame.numbers.shape[1]
-        self.numbers = frame.names or [f"x{i}" for i in range(n_numbers)]
+        self.numbers = frame.number_names
         self.places = {name: place for place, name in enumerate(self.numbers)}
         self.names = frame.order or [*self.numbers, *frame.texts]
-        self.all = [*self.names, *frame.beside]
+        self.all = frame.all_names
 
     def values(self, name: str) -> Array:
-        if name in self.frame.beside:
-            return self.frame.beside[name]
-        if name in self.frame.texts:
-            return self.frame.texts[name]
-        column: Any = self.frame.numbers[:, [self.places[name]]]
-        if hasattr(column, "toarray"):
-            column = column.toarray()
-        column = np.asarray(column).ravel()
+        column = self.frame.column(name)
+        if name not in self.places or name in self.frame.beside:
+            return column
         if self.frame.as_stored is not None and _whole(column):
             return _digits(self.frame.as_stored(name), column)
         return _tidy(column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +34,8 @@ class Table:
         The choices that were made for the user, one sentence each.
     recipe : Recipe or None
         How X was made, so that a model can do the same to new data.
+    file_columns : mapping of str to array of shape (n_rows,)
+        All columns of the file as it holds them, used for the map or not; empty for distances.
     images : array of shape (n_rows, height, width) or (n_rows, height, width, 3), or None
         The objects as pictures, if they are images.
 
@@ -58,6 +61,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     recipe: Recipe | None = None
     images: Array | None = None
+    file_columns: Mapping[str, Array] = field(default_factory=dict, repr=False)
 
     @property
     def n_rows(self) -> int:
