@@ -78,4 +78,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_FUNCTIONS, *_PACKAGES, *_methods()})
+    return sorted({"__version__", *_FUNCTIONS, *_PACKAGES, *_methods()})

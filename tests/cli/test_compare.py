@@ -231,6 +231,7 @@ def test_any_column_can_colour(tmp_path, monkeypatch):
     text = (tmp_path / "r.html").read_text()
     held = json.loads(text.split('id="data">')[1].split("</script>")[0])
     assert [one["name"] for one in held["colors"]] == ["kind", "left_out", "a", "b"]
+    assert held["first"] == 1
 
 
 def test_columns_keep_the_values_of_the_file(tmp_path):

@@ -231,7 +231,8 @@ def _write(
             values["report"],
             runs,
             title=f"Maps of {table.source}",
-            labels=_first(table.labels, values["color_by"]),
+            color_by=values["color_by"],
+            labels=table.labels,
             features={
                 name: column
                 for name, column in _first(table.file_columns, values["color_by"]).items()

@@ -43,7 +43,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--color-by", metavar="COLUMN", help="Column to colour by, used for the map or not.")
 @click.option("--model", type=_FILE, help="Save the fitted model, for `lowdim transform`.")
 @click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
-@click.option("--no-estimate", is_flag=True, help="Start at once.")
+@click.option("--no-estimate", is_flag=True, help="Start at once, without an estimate of the time.")
 @input_options
 @output_options
 def embed(
@@ -112,7 +112,7 @@ def label_to_assess(table: Table, by: str | None) -> Any:
 
 def check_color(table: Table, by: str | None) -> None:
     """Raise if there is no column of the name that the picture is to be coloured by."""
-    known = [*table.labels, *table.file_columns]
+    known = list(dict.fromkeys([*table.labels, *table.file_columns]))
     if by is None or by in known:
         return
     close = difflib.get_close_matches(by, known, n=1)

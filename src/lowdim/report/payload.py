@@ -32,6 +32,7 @@ def encode(
     *,
     labels: Any = None,
     features: Mapping[str, Any] | None = None,
+    color_by: str | None = None,
     ids: Sequence[Any] | None = None,
     images: Any = None,
 ) -> str:
@@ -39,8 +40,12 @@ def encode(
     n = len(runs[0].points)
     maps = aligned({run.name: run.points for run in runs})
     shown_features = list((features or {}).items())[: max(_MOST_VALUES // max(n, 1), 1)]
+    known = [*_named(labels), *(name for name, _ in shown_features)]
+    if color_by is not None and color_by not in known:
+        raise ValueError(f"color_by must be one of labels or features, got {color_by!r}.")
     document = {
         "n": n,
+        "first": 0 if color_by is None else known.index(color_by),
         "ids": None if ids is None else _ids(ids, n),
         "colors": [
             *(_color(name, values, n) for name, values in _named(labels).items()),

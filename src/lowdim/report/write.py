@@ -34,6 +34,7 @@ def write(
     X: Any = None,
     labels: Any = None,
     features: Mapping[str, Any] | None = None,
+    color_by: str | None = None,
     ids: Sequence[Any] | None = None,
     images: Any = None,
     commands: Sequence[str] | None = None,
@@ -58,6 +59,8 @@ def write(
     features : mapping of str to array of shape (n,), default=None
         Further columns to colour by, shown under the pointer and compared for a selection. Of many,
         the first are kept that fit into about 4 MB.
+    color_by : str, default=None
+        The label or feature that colours the maps first; by default the first one.
     ids : sequence of n names, default=None
         Names of the objects, shown under the pointer; by default their row numbers.
     images : array of shape (n, height, width) or (n, height, width, 3), default=None
@@ -97,7 +100,7 @@ def write(
     n = check_runs(runs)
     if X is not None:
         runs = _assessed(runs, X, labels)
-    data = encode(runs, labels=labels, features=features, ids=ids, images=images)
+    data = encode(runs, labels=labels, features=features, color_by=color_by, ids=ids, images=images)
     page = _resource("page.html").substitute(
         title=text(title),
         style=_resource("report.css").template,

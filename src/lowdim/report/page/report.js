@@ -169,4 +169,5 @@ figures.forEach((figure, i) => {
   listen(charts[i], figure);
 });
 $("tools").hidden = $("help").hidden = false;
-colorBy(0);
+$("color").value = String(data.first);
+colorBy(data.first);
