@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 from lowdim import checks
 from lowdim.checks import Array
-
-SECONDS_BETWEEN_DRAWINGS = 0.1  # of the progress bar, so that drawing costs no time
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class Monitor:
     callback : callable, default=None
         Called with a `State` after every iteration.
     verbose : int, default=0
-        Whether to draw a progress bar, on stderr.
+        Whether to show a progress bar of tqdm: on stderr, or as a widget in a notebook.
     """
 
     def __init__(
@@ -71,8 +68,8 @@ class Monitor:
         checks.integer(int(verbose) if isinstance(verbose, bool) else verbose, "verbose", 0)
         self.max_iter, self.label = max_iter, label
         self.callback, self.verbose = callback, verbose
-        self.started = self.drawn = time.monotonic()
         self.stopped = False
+        self._bar: Any = None
 
     @property
     def wants_loss(self) -> bool:
@@ -86,7 +83,7 @@ class Monitor:
 
     def __call__(self, iteration: int, loss: float, embedding: Array) -> bool:
         """Report a finished iteration; returns True if the solver should stop."""
-        if self.verbose and time.monotonic() - self.drawn > SECONDS_BETWEEN_DRAWINGS:
+        if self.verbose:
             self._draw(iteration, loss)
         if self.callback is None:
             return False
@@ -96,13 +93,13 @@ class Monitor:
         return self.stopped
 
     def _draw(self, iteration: int, loss: float) -> None:
-        self.drawn = time.monotonic()
-        done = iteration / max(self.max_iter, 1)
-        left = (self.drawn - self.started) * (1 - done) / max(done, 1e-9)
-        bar = "#" * int(30 * done)
-        sys.stderr.write(f"\r{self.label} [{bar:<30}] {iteration}/{self.max_iter}")
-        sys.stderr.write(f"  loss {loss:.4g}  at most {left:.0f} s left ")
-        sys.stderr.flush()
+        """Bring the progress bar up to date; it is made by the first iteration."""
+        if self._bar is None:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=self.max_iter, desc=self.label, unit="it")
+        self._bar.set_postfix(loss=f"{loss:.4g}", refresh=False)
+        self._bar.update(iteration - self._bar.n)
 
     def __enter__(self) -> Monitor:
         return self
@@ -113,8 +110,8 @@ class Monitor:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        if self.verbose:
-            sys.stderr.write("\n")
+        if self._bar is not None:
+            self._bar.close()
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.stopped = True
             checks.warn(f"{self.label} was interrupted; the best coordinates so far are kept.")

@@ -359,6 +359,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 log n per iteration, n^2 memory",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Lee, Peluffo-Ordonez and Verleysen 2015",
+        memory=2.0,
         local_only=True,
     ),
     Method(
@@ -372,6 +373,7 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 per iteration, n^2 memory",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
+        memory=2.0,
         local_only=True,
     ),
 )

@@ -134,7 +134,7 @@ BROKEN = [
     Broken("csv.parquet", text(grid()), "cannot be read as Parquet"),
     Broken("pickle.npy", pickled, "pickled"),
     Broken("lying.npz", lying, "promises"),
-    Broken("data.xlsx", raw(b"PK"), "the ending '.xlsx'"),
+    Broken("data.xlsx", raw(b"PK"), "cannot be read as Excel"),
     Broken("data.zip", raw(b"PK"), "unpack it first"),
     Broken("no-ending", text(grid()), "no ending"),
 ]

@@ -1,6 +1,8 @@
 """`lowdim compare`, `assess` and `suggest`: how true the maps are."""
 
+import importlib
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -97,3 +99,144 @@ def test_suggest_ends_with_a_command_that_works(roll, tmp_path, monkeypatch):
     command = found["command"].split()
     assert command[:2] == ["lowdim", "embed"]
     assert run(*command[1:], *OPTIONS).exit_code == 0
+
+
+def test_suggest_repeats_the_options_that_matter(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(60, 3)), 1000 * rng.normal(size=60)])
+    rows = [";".join([*(f"{v:.4f}" for v in row), "x"]) for row in X]
+    (tmp_path / "w.csv").write_text("\n".join(["a;b;c;big;note", *rows]) + "\n")
+    options = ["--standardize", "--drop", "note,a", "--delimiter", ";", "--header"]
+    found = run(
+        "suggest",
+        "w.csv",
+        *options,
+        "-m",
+        "tsne",
+        "--metric",
+        "cosine",
+        "--seed",
+        "3",
+        "-d",
+        "3",
+        "--json",
+    )
+    assert found.exit_code == 0, found.output
+    command = json.loads(found.stdout)["command"].split()
+    for option in (
+        ["--standardize"],
+        ["--drop", "note,a"],
+        ["--delimiter", "';'"],
+        ["--header"],
+        ["--metric", "cosine"],
+        ["--random-state", "3"],
+        ["--n-components", "3"],
+    ):
+        assert " ".join(option) in " ".join(command)
+    again = run(*shlex.split(" ".join(command))[1:], "--max-iter", "20")
+    assert again.exit_code == 0, again.output
+
+
+def test_compare_judges_by_the_metric_that_was_asked_for(roll, tmp_path):
+    from lowdim import PCA, quality
+
+    found = run("compare", roll, "-m", "pca,isomap", "--metric", "cosine", "--json")
+    assert found.exit_code == 0, found.output
+    (first, _) = json.loads(found.stdout)["runs"]
+    table = tables.read(roll)
+    Y = PCA(2).fit_transform(table.X)
+    right = quality.assess(table.X, Y, metric="cosine", random_state=0)
+    wrong = quality.assess(table.X, Y, random_state=0)
+    got = first["assessment"]["trustworthiness"]["value"]
+    assert got == pytest.approx(float(right.trustworthiness), abs=1e-9)
+    assert abs(got - float(wrong.trustworthiness)) > 1e-3
+
+
+def test_a_failed_assessment_costs_one_cell(roll, tmp_path, monkeypatch):
+    module = importlib.import_module("lowdim.quality.compare")
+    assess = module.assess_map
+
+    def failing(data, Y, *, method, **arguments):
+        if method == "Isomap":
+            raise ValueError("no ranks today")
+        return assess(data, Y, method=method, **arguments)
+
+    monkeypatch.setattr(module, "assess_map", failing)
+    page, maps = tmp_path / "r.html", tmp_path / "maps.csv"
+    found = run("compare", roll, "-m", "pca,isomap", "--report", page, "-o", maps, "--json")
+    assert found.exit_code == 7
+    document = json.loads(found.stdout)
+    assert document["unassessed"] == {"Isomap": "no ranks today"}
+    assert [one["assessment"] is None for one in document["runs"]] == [False, True]
+    assert "Isomap" in page.read_text()
+    assert "isomap0" in maps.read_text()
+    shown = run("compare", roll, "-m", "pca,isomap")
+    assert "Isomap: not assessed: no ranks today" in shown.stderr
+    (line,) = [line for line in shown.stdout.splitlines() if line.startswith("Isomap")]
+    assert line.split()[2:] == ["-"] * 6
+
+
+def test_transform_numbers_the_rows_that_are_left(tmp_path):
+    (tmp_path / "old.csv").write_text("a,b\n" + "".join(f"{i},{i * i % 7}\n" for i in range(12)))
+    (tmp_path / "new.csv").write_text("a,b\n1,2\n,3\n4,5\n2,2\n")
+    model, out = tmp_path / "m.lowdim", tmp_path / "out.csv"
+    made = run("embed", tmp_path / "old.csv", "-m", "pca", "--missing", "drop", "--model", model)
+    assert made.exit_code == 0, made.output
+    placed = run("transform", model, tmp_path / "new.csv", "-o", out)
+    assert placed.exit_code == 0, placed.output
+    assert "1 of 4 rows have missing values" in placed.stderr
+    assert [line.split(",")[0] for line in out.read_text().splitlines()] == ["row", "0", "2", "3"]
+
+
+def test_any_column_can_colour(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{a:.3f},{b:.3f},{c:.3f},{'uv'[i % 2]}"
+        for i, (a, b, c) in enumerate(rng.normal(size=(40, 3)))
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,left_out,kind", *rows]) + "\n")
+    for column in ("a", "left_out", "kind"):
+        made = run(
+            "embed",
+            "t.csv",
+            "-m",
+            "pca",
+            "--drop",
+            "left_out",
+            "--plot",
+            "p.png",
+            "-f",
+            "--color-by",
+            column,
+        )
+        assert made.exit_code == 0, made.output
+    wrong = run("embed", "t.csv", "-m", "pca", "--color-by", "lef_out")
+    assert wrong.exit_code == 2
+    assert "did you mean 'left_out'?" in wrong.stderr
+    made = run(
+        "compare",
+        "t.csv",
+        "-m",
+        "pca,isomap",
+        "--drop",
+        "left_out",
+        "--report",
+        "r.html",
+        "--color-by",
+        "left_out",
+    )
+    assert made.exit_code == 0, made.output
+    text = (tmp_path / "r.html").read_text()
+    held = json.loads(text.split('id="data">')[1].split("</script>")[0])
+    assert [one["name"] for one in held["colors"]] == ["kind", "left_out", "a", "b"]
+    assert held["first"] == 1
+
+
+def test_columns_keep_the_values_of_the_file(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,k\n1,10,x\n2,,y\n3,30,x\n4,50,z\n")
+    table = tables.read(tmp_path / "t.csv", standardize=True, missing="drop")
+    assert table.file_columns["b"].tolist() == [10, 30, 50]
+    assert table.file_columns["k"].tolist() == ["x", "x", "z"]
+    assert list(table.file_columns) == ["a", "b", "k"]

@@ -246,7 +246,7 @@ def test_debug_shows_the_traceback(flowers, monkeypatch):
         (["-m", "isomapp"], "did you mean 'isomap'?"),
         (["-m", "isomap", "--n-neighbors", "many"], "'many' is not integer or none"),
         (["-m", "isomap", "--perplexity", "30"], "No such option"),
-        (["-m", "pca", "--plot", "m.png", "--color-by", "colour"], "labels are species"),
+        (["-m", "pca", "--plot", "m.png", "--color-by", "colour"], "columns are species"),
     ],
 )
 def test_wrong_command_lines(flowers, options, message, tmp_path, monkeypatch):

@@ -1,16 +1,17 @@
 import subprocess
 import sys
+from importlib.resources import files
 
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
 import lowdim
 from lowdim import plot
-from lowdim.plot.canvas import OKABE_ITO, TWELVE, palette
+from lowdim.plot.colors import DARK, LIGHT, MOST_KINDS, OTHER, kinds_of
 from lowdim.relations.neighbors import neighbors
 
 rng = np.random.default_rng(0)
@@ -79,7 +80,7 @@ def test_missing_labels_are_one_grey_kind():
     color = np.array(["a", None, float("nan"), "", "b", "a"] * 10, dtype=object)
     ax = plot.scatter(Y2, color)
     assert legend_texts(ax.get_legend()) == ["(missing)", "a", "b"]
-    greys = [to_hex(shade) for shade in drawn(ax)[1]].count("#cccccc")
+    greys = [to_hex(shade) for shade in drawn(ax)[1]].count("#8c8c8c")
     assert greys == 30
 
 
@@ -125,10 +126,52 @@ def test_one_colour_for_all():
     assert {to_hex(shade) for shade in shades} == {"#d55e00"}
 
 
-def test_palettes_are_distinct():
-    assert len(set(OKABE_ITO)) == 8
-    assert len(set(TWELVE)) == 12
-    assert [len(palette(n)) for n in (1, 8, 9, 12)] == [1, 8, 9, 12]
+def luminance(shade):
+    """Relative luminance of WCAG 2."""
+    parts = np.array(to_rgb(shade))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def contrast(one, other):
+    bright, dim = sorted([luminance(one), luminance(other)], reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("shades", "paper", "theme"), [(LIGHT, "#ffffff", "light"), (DARK, "#1b1e22", "dark")]
+)
+def test_colours_of_kinds_differ_and_stand_out_from_the_paper(shades, paper, theme):
+    style = files("lowdim.report").joinpath("page", "report.css").read_text()
+    assert f"--panel: {paper.replace('ffffff', 'fff')};" in style
+    assert len(set(shades)) == MOST_KINDS == 30
+    assert min(contrast(shade, paper) for shade in [*shades, OTHER[theme]]) >= 3
+    rgb = np.array([to_rgb(shade) for shade in shades])
+    gaps = np.linalg.norm(rgb[:, None] - rgb[None], axis=2) + 9 * np.eye(30)
+    assert gaps.min() > 0.1
+
+
+def test_kinds_are_in_natural_order_and_keep_thirty_colours():
+    names = [f"topic {i}" for i in range(30)]
+    kinds = kinds_of(np.array(names[::-1]))
+    assert list(kinds.names) == names
+    assert sorted(kinds.places.tolist()) == list(range(30))
+    ax = plot.scatter(np.tile(Y2, (2, 1))[:90], np.array(names * 3))
+    assert legend_texts(ax.get_legend()) == names
+    assert len({to_hex(handle.get_color()) for handle in ax.get_legend().legend_handles}) == 30
+
+
+def test_of_many_kinds_the_largest_have_colours_and_the_legend_says_so():
+    sizes = np.where(np.arange(40) % 4 == 3, 1, 3)  # ten small kinds
+    values = np.repeat([f"k{i}" for i in range(40)], sizes)
+    Y = np.random.default_rng(0).normal(size=(len(values), 2))
+    ax = plot.scatter(Y, values)
+    texts = legend_texts(ax.get_legend())
+    assert texts[:4] == ["k0", "k1", "k2", "k4"]
+    assert texts[-1] == "10 smaller kinds"
+    assert len(texts) == 31
+    grey = [to_hex(shade) for shade in drawn(ax)[1]].count(OTHER["light"])
+    assert grey == 10
 
 
 @pytest.mark.parametrize("Y", [Y2[:, 0], Y2[:, :1]])
@@ -293,7 +336,7 @@ def test_values_have_a_colour_bar():
 
 def test_many_kinds_are_named_on_the_map():
     kinds = np.array([f"kind {i:02}" for i in np.arange(60) % 15])
-    ax = plot.scatter(Y2, kinds)
+    ax = plot.scatter(Y2, kinds, legend="map")
     assert ax.get_legend() is None
     assert sorted(text.get_text() for text in ax.texts) == sorted(set(kinds))
     for text in ax.texts:

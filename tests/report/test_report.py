@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import re
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import lowdim
 from lowdim.report import Findings, Measure, Run, write
 from lowdim.report.payload import NOWHERE, UNKNOWN, png, quantize
 from lowdim.report.tables import best
@@ -133,7 +135,8 @@ def test_kinds_and_values_are_told_apart(tmp_path):
     restored = value["low"] + (value["high"] - value["low"]) * q / (NOWHERE - 1)
     np.testing.assert_allclose(np.delete(restored, 4), np.delete(values, 4), atol=1e-4)
     assert len(code["kinds"]) == 20
-    assert code["shades"] is None  # too many to tell apart by colours of their own
+    assert len(set(code["shades"]["light"])) == len(set(code["shades"]["dark"])) == 20
+    assert code["kinds"][2] == "2"  # in the order of the numbers
 
 
 def test_errors_are_stored_to_a_254th(tmp_path):
@@ -311,8 +314,86 @@ def test_a_browser_runs_the_page(tmp_path):
     done = subprocess.run(command, capture_output=True, check=True, timeout=120)
     dom = Page(done.stdout.decode("utf-8", errors="replace"))
     states = [value for name, value in dom.attributes if name == "aria-pressed"]
-    assert len(states) == 6  # move, select, two maps to enlarge, and, made by the script, two kinds
+    assert len(states) == 7  # move, select, names, two maps to enlarge; by the script, two kinds
     assert dom.tags.count("option") == 2  # the label and nothing
     assert "img" not in dom.tags
     assert "marquee" not in dom.tags
     assert dom.text.count(SHOWN) >= 13  # the legend has it too
+
+
+def in_browser(tmp_path, path, script):
+    """What a script prints, run as the last part of the page's own."""
+    text = path.read_text(encoding="utf-8")
+    end = text.rindex("</script>")
+    shown = 'document.title = "\\u0001" + JSON.stringify((() => {' + script + "})());"
+    path.write_text(text[:end] + shown + text[end:], encoding="utf-8")
+    options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000"]
+    options += ["--disable-background-networking", "--window-size=1200,900"]
+    folder = f"--user-data-dir={tmp_path / 'profile'}"
+    command = ["chromium", *options, folder, "--dump-dom", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=120)
+    title = re.search("<title>\\u0001(.*?)</title>", done.stdout.decode("utf-8", "replace"))
+    return json.loads(html.unescape(title[1]))
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_a_selection_is_described_and_maps_fill_the_view(tmp_path):
+    Y = rng.normal(size=(N, 2))
+    left = Y[:, 0] < np.median(Y[:, 0])
+    side = np.where(left, "left", "right")
+    features = {"twice": 2 * Y[:, 0], "noise": rng.normal(size=N)}
+    path = write(
+        tmp_path / "r.html",
+        dict.fromkeys("abcd", Y),
+        labels={"side": side},
+        features=features,
+        ids=[f"o{i}" for i in range(N)],
+    )
+    found = in_browser(
+        tmp_path,
+        path,
+        """
+        const boxes = figures.map((figure) => figure.getBoundingClientRect());
+        select(Array.from({ length: n }, (_, i) => i).filter((i) => labels[0].codes[i] === 0));
+        const difference = $("difference").textContent;
+        const button = figures[1].querySelector(".enlarge");
+        button.click();
+        const large = figures[1].getBoundingClientRect();
+        const said = button.textContent;
+        const closed = (button.click(), button.textContent);
+        hover(places[7], { clientX: 10, clientY: 10 });
+        return {
+          rows: new Set(boxes.map((box) => Math.round(box.top))).size,
+          difference,
+          count: $("count").textContent,
+          ids: $("chosen").value.split("\\n").length,
+          fills: large.width === innerWidth && large.height === innerHeight,
+          said, closed,
+          tip: $("tip").textContent,
+          colors: [...$("color").options].map((option) => option.textContent),
+        };
+        """,
+    )
+    assert found["rows"] == 2  # four maps as two by two
+    assert found["count"].startswith(f"{left.sum()} of {N} selected.")
+    assert found["ids"] == left.sum()
+    assert "side: left100 %0 %" in found["difference"]
+    assert "twice" in found["difference"]
+    assert "noise" not in found["difference"]
+    assert found["fills"]
+    assert (found["said"], found["closed"]) == ("Close", "Enlarge")
+    assert found["tip"].startswith("o7")
+    assert f"side: {side[7]}" in found["tip"]
+    assert found["colors"] == ["side", "twice", "noise", "nothing"]
+
+
+def test_estimators_and_arrays_make_a_report(tmp_path):
+    X = rng.normal(size=(60, 4))
+    pca, isomap = lowdim.PCA(n_components=2).fit(X), lowdim.Isomap(n_neighbors=9).fit(X)
+    made = page(tmp_path, [pca, isomap, lowdim.PCA(n_components=1).fit(X)], X=X)
+    assert [one["name"] for one in made.data["maps"]] == ["PCA", "Isomap", "PCA 2"]
+    assert "lowdim.Isomap(n_neighbors=9).fit_transform(X)" in made.text
+    assert "trustworthiness" in made.text
+    made = page(tmp_path, {"by hand": X[:, :2], "PCA": pca})
+    assert [one["name"] for one in made.data["maps"]] == ["by hand", "PCA"]
+    assert "trustworthiness" not in made.text

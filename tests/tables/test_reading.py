@@ -192,13 +192,33 @@ def test_a_recipe_does_to_new_data_what_was_done_to_the_old(tmp_path):
     table = tables.read(old, **options)
     recipe = Recipe(**table.recipe.to_dict())
     new = save(tmp_path, "who,c,b,a,note\nn1,v,,3,hm\nn2,w,6,5,ha\n", "new.csv")
-    again = tables.read(new, recipe=recipe)
+    with pytest.warns(UserWarning, match="column 'c' has values .* not have: 'w'. In 1 row"):
+        again = tables.read(new, recipe=recipe)
     np.testing.assert_allclose(again.X[0], table.X[1])
     np.testing.assert_allclose(again.X[1], [*table.X[2, :2], 0, 0])  # w was never seen
     assert again.ids.tolist() == ["n1", "n2"]
     assert again.labels["note"].tolist() == ["hm", "ha"]
     with pytest.raises(tables.DataError, match="lacks b"):
         tables.read(save(tmp_path, "a,c\n1,u\n2,v\n", "less.csv"), recipe=recipe)
+
+
+def test_dropped_rows_leave_row_numbers(tmp_path):
+    path = save(tmp_path, "a,b\n1,2\n3,\n5,6\n7,1\n")
+    table = tables.read(path, missing="drop")
+    assert (table.id_name, table.ids.tolist()) == ("row", ["0", "2", "3"])
+    again = tables.read(save(tmp_path, "a,b\n,2\n3,4\n5,6\n", "n.csv"), recipe=table.recipe)
+    assert again.ids.tolist() == ["1", "2"]
+    assert told(again, "1 of 3 rows have missing values")
+    assert tables.read(path, missing="mean").ids is None
+
+
+def test_gower_does_not_hide_missing_text(tmp_path):
+    path = save(tmp_path, "age,sex\n1,f\n2,\n3,m\n4,f\n")
+    with pytest.raises(tables.DataError, match=r"1 value missing .* column 'sex'.*missing=\"keep"):
+        tables.read(path, categorical="gower")
+    assert tables.read(path, categorical="gower", missing="drop").ids.tolist() == ["0", "2", "3"]
+    kept = tables.read(path, categorical="gower", missing="keep")
+    assert kept.X[1].tolist() == [2.0, None]
 
 
 # --- distances --------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def assess(
     """
     from lowdim import plot, quality, tables
     from lowdim.atomic import check_writable
-    from lowdim.cli.embed import shown_labels
+    from lowdim.cli.embed import label_to_assess
     from lowdim.cli.errors import Refused
     from lowdim.cli.names import aliases, plain
 
@@ -67,7 +67,7 @@ def assess(
             table.X,
             Y,
             method=method,
-            labels=shown_labels(table, None),
+            labels=label_to_assess(table, None),
             n_neighbors=n_neighbors,
             metric=table.metric or metric,
             random_state=seed,

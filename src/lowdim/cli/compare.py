@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from lowdim.cli.parameters import MethodCommand, split
 if TYPE_CHECKING:
     from lowdim.catalog import Method
     from lowdim.cli.fitting import Fitted
+    from lowdim.quality import Assessment
     from lowdim.report import Run
     from lowdim.tables import Table
 
@@ -44,7 +46,7 @@ _SHOWN = (
 @click.option("--report", type=_FILE, help="Write all of it into one HTML page.")
 @click.option("--plot", "picture", type=_FILE, help="Draw the maps side by side.")
 @click.option("-o", "--output", type=_FILE, help="File for all coordinates.")
-@click.option("--color-by", metavar="COLUMN", help="Label to colour the plot by.")
+@click.option("--color-by", metavar="COLUMN", help="Column to colour by, used for the maps or not.")
 @click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
 @input_options
 @output_options
@@ -55,6 +57,8 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     A parameter that is given goes to every method that has it.
     """
     from lowdim.atomic import uninterrupted
+    from lowdim.cli.embed import check_color
+    from lowdim.report import Run
 
     methods = list(dict.fromkeys(one for several in method for one in several))
     values, given = split(values)
@@ -62,16 +66,31 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     arguments = reading(values)
     _check(values)
     table = read_table(file, arguments, console)
-    runs: list[Run] = []
+    check_color(table, values["color_by"])
+    fits: dict[Method, Fitted] = {}
     failures: dict[str, str] = {}
     for one in methods:
         try:
-            runs.append(_run(one, given, table, values["color_by"], console))
+            fits[one] = _fit(one, given, table, console)
         except (Refused, MemoryError, ImportError) as error:
             failures[one.name] = in_options(" ".join(str(error).split()), options_of(context))
             console.say(f"{one.name}: failed: {failures[one.name]}")
-    if not runs:
+    if not fits:
         raise Refused(f"none of the methods made a map: {'; '.join(failures.values())}")
+    assessments, unassessed = _assess(fits, given, table, values["color_by"])
+    for name, reason in unassessed.items():
+        console.say(f"{name}: not assessed: {reason}")
+    runs = [
+        Run(
+            one.name,
+            one.name,
+            fitted.parameters,
+            fitted.embedding,
+            fitted.seconds,
+            assessments.get(one.name),
+        )
+        for one, fitted in fits.items()
+    ]
     with uninterrupted():
         console.show(_table(runs))
         outputs = _write(runs, table, values, context.meta["lowdim.command"], console)
@@ -81,15 +100,16 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
                     "method": run.method,
                     "parameters": dict(run.parameters),
                     "seconds": run.seconds,
-                    "assessment": run.assessment.to_dict(),
+                    "assessment": None if run.assessment is None else run.assessment.to_dict(),
                 }
                 for run in runs
             ],
             failures=failures,
+            unassessed=unassessed,
             outputs=outputs,
         )
         console.finish()
-    if failures:
+    if failures or unassessed:
         raise Stop(PARTLY)
 
 
@@ -109,28 +129,39 @@ def _check(values: dict[str, Any]) -> None:
         require_matplotlib()
 
 
-def _run(
-    method: Method, given: dict[str, Any], table: Table, color_by: str | None, console: Console
-) -> Run:
-    from lowdim import quality
-    from lowdim.cli.embed import shown_labels
+def _fit(method: Method, given: dict[str, Any], table: Table, console: Console) -> Fitted:
     from lowdim.cli.fitting import fit, parameters_for
-    from lowdim.report import Run
 
     if method.objects == "subjects":
         raise Refused(f"{method.name} maps several subjects' matrices: use lowdim embed.")
-    params = parameters_for(method, given, table)
-    fitted: Fitted = fit(method, params, table.X, draw=console.shows_progress)
+    fitted = fit(method, parameters_for(method, given, table), table.X, draw=console.shows_progress)
     console.say(str(fitted))
     console.warn(fitted.warnings)
-    assessment = quality.assess(
-        table.X,
-        fitted.estimator,
-        labels=shown_labels(table, color_by),
-        metric=table.metric,
-        random_state=0,
-    )
-    return Run(method.name, method.name, params, fitted.embedding, fitted.seconds, assessment)
+    return fitted
+
+
+def _assess(
+    fits: dict[Method, Fitted], given: dict[str, Any], table: Table, color_by: str | None
+) -> tuple[dict[str, Assessment], dict[str, str]]:
+    """Assess all maps by the metric that was asked for; a failure concerns one map only."""
+    from lowdim import quality
+    from lowdim.cli.embed import label_to_assess
+
+    metric = given.get("metric") or table.metric or "euclidean"
+    further = given.get("metric_params") or given.get("metric_kwds")
+    try:
+        found = quality.compare(
+            table.X,
+            {one.name: fitted.estimator for one, fitted in fits.items()},
+            labels=label_to_assess(table, color_by),
+            metric=metric,
+            metric_params=further,
+            random_state=0,
+        )
+    except (TypeError, ValueError, MemoryError) as error:  # the data as a whole
+        reason = " ".join(str(error).split())
+        return {}, {one.name: reason for one in fits}
+    return found.assessments, found.failures
 
 
 def _table(runs: list[Run]) -> str:
@@ -141,16 +172,28 @@ def _table(runs: list[Run]) -> str:
     width = max(len(run.name) for run in runs)
     heads = [f"{measure.label:>{max(len(measure.label), 8)}} " for measure in shown]
     lines = ["  ".join([" " * width, " seconds", *heads]).rstrip()]
-    found = [[float(getattr(run.assessment, measure.name)) for run in runs] for measure in shown]
-    for row, run in enumerate(runs):
+    for run in runs:
         cells = [f"{run.name:<{width}}", f"{run.seconds:8.2f}"]
-        for measure, head, values in zip(shown, heads, found, strict=True):
-            best = max(values) if measure.better == "higher" else min(values)
-            mark = "*" if values[row] == best else " "
-            cells.append(f"{values[row]:{len(head) - 1}.3f}{mark}")
+        for measure, head in zip(shown, heads, strict=True):
+            value = _value(run, measure.name)
+            known = [v for v in (_value(one, measure.name) for one in runs) if v == v]
+            best = (max if measure.better == "higher" else min)(known, default=None)
+            text = "-" if value != value else f"{value:.3f}"
+            cells.append(f"{text:>{len(head) - 1}}{'*' if value == best else ' '}")
         lines.append("  ".join(cells).rstrip())
     low = ", ".join(measure.label for measure in shown if measure.better == "lower")
     return "\n".join([*lines, "", f"* best of the column; lower is better for {low}."])
+
+
+def _first(columns: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    """The columns, the one of that name first."""
+    first = {name: columns[name]} if name is not None and name in columns else {}
+    return {**first, **columns}
+
+
+def _value(run: Run, name: str) -> float:
+    """A measure of a map, NaN if it is not known."""
+    return float("nan") if run.assessment is None else float(getattr(run.assessment, name))
 
 
 def _write(
@@ -188,7 +231,13 @@ def _write(
             values["report"],
             runs,
             title=f"Maps of {table.source}",
-            labels={name: shown_labels(table, name) for name in table.labels} or None,
+            color_by=values["color_by"],
+            labels=table.labels,
+            features={
+                name: column
+                for name, column in _first(table.file_columns, values["color_by"]).items()
+                if name not in table.labels and name != table.id_name
+            },
             images=table.images,
             ids=None if table.ids is None else list(table.ids),
             commands=[command],

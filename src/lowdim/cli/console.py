@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -47,10 +47,12 @@ class Console:
         if not self.quiet and not self.as_json:
             click.echo(text, err=True)
 
-    def warn(self, warnings: list[str]) -> None:
-        """Print warnings about a result."""
-        for warning in warnings:
-            self.say(f"  warning: {warning}")
+    def warn(self, warnings: Iterable[str]) -> list[str]:
+        """Print warnings and return them as lines."""
+        lines = [f"warning: {warning}" for warning in warnings]
+        for line in lines:
+            self.say(f"  {line}")
+        return lines
 
     def show(self, text: str) -> None:
         """Print the result itself."""

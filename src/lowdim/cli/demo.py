@@ -71,7 +71,7 @@ def dimension() -> Figure:
     """Residual variance and eigenvalues of Isomap on the Swiss roll."""
     X, _ = data.swiss_roll(2000, random_state=0)
     isomap = lowdim.Isomap(n_neighbors=10, n_components=6).fit(X)
-    figure = new_figure(7.0, 3.0)
+    figure = new_figure(7.0, 3.0, shown=False)
     left, right = figure.subplots(1, 2)
     plot.scree(
         isomap.residual_variance(6),
@@ -139,7 +139,7 @@ def cities() -> Figure:
     west_to_east = Y[names.index("Tokyo")] - Y[names.index("New York")]
     south_to_north = Y[names.index("London")] - Y[names.index("Cape Town")]
     Y *= np.sign([west_to_east[0], south_to_north[1], south_to_north[2]])  # mirrored as on a map
-    figure = new_figure(8.0, 4.2)
+    figure = new_figure(8.0, 4.2, shown=False)
     for ax, second in zip(figure.subplots(1, 2), (1, 2), strict=True):
         title = f"Classical MDS, dimensions 1 and {second + 1}"
         plot.scatter(Y[:, [0, second]], names=names, ax=ax, title=title)

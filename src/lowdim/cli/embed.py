@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import input_options, read_table, reading
+from lowdim.cli.inputs import input_options, read_table, reading, stem_of
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
+from lowdim.tables.errors import listed
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
@@ -38,10 +40,10 @@ _FILE = click.Path(path_type=Path)
     "folder, unless a plot or a model is wanted. '-' is CSV on stdout.",
 )
 @click.option("--plot", "picture", type=_FILE, help="Draw the map: a PNG, PDF or SVG file.")
-@click.option("--color-by", metavar="COLUMN", help="Label to colour the plot by.")
+@click.option("--color-by", metavar="COLUMN", help="Column to colour by, used for the map or not.")
 @click.option("--model", type=_FILE, help="Save the fitted model, for `lowdim transform`.")
 @click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
-@click.option("--no-estimate", is_flag=True, help="Start at once.")
+@click.option("--no-estimate", is_flag=True, help="Start at once, without an estimate of the time.")
 @input_options
 @output_options
 def embed(
@@ -49,9 +51,11 @@ def embed(
 ) -> None:
     """Make a map of the objects in FILE.
 
-    FILE is CSV or TSV, Parquet, Arrow or Feather, NPY or NPZ, HDF5, AnnData, Matlab, or a folder
-    of images. With -m METHOD, --help shows the method's own parameters too, each of which is an
-    option: lowdim embed --help -m isomap
+    FILE is CSV, TSV or other text, JSON lines, Excel, Parquet, Arrow or Feather, NPY or NPZ, HDF5,
+    AnnData, Matlab, or a folder of images; it may be compressed, and '-' is standard input.
+
+    With -m METHOD, --help shows the method's own parameters too, each of which is an option: lowdim
+    embed --help -m isomap
     """
     from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import INTERRUPTED, Stop
@@ -64,7 +68,7 @@ def embed(
     outputs = Outputs(file, method, values, force)
     outputs.check()
     table = read_table(file, arguments, console)
-    outputs.check_labels(table)
+    check_color(table, values["color_by"])
     params = parameters_for(method, given, table)
     X = objects_for(method, table)
     wanted = console.informs and not values["no_estimate"]
@@ -91,14 +95,29 @@ def embed(
 
 
 def shown_labels(table: Table, by: str | None) -> Any:
-    """The label to colour by: the one that is named, or the first; None if there is none."""
+    """The column to colour by: the one that is named, or the first label; None if there is none."""
     by = by or next(iter(table.labels), None)
     if by is None:
         return None
-    values = table.labels[by]
-    if values.dtype != object:
+    return table.labels[by] if by in table.labels else table.file_columns[by]
+
+
+def label_to_assess(table: Table, by: str | None) -> Any:
+    """The label by which maps are assessed: the one that is named, or the first."""
+    values = shown_labels(table, by if by in table.labels else None)
+    if values is None or values.dtype != object:
         return values
     return ["missing" if v is None else v for v in values.tolist()]
+
+
+def check_color(table: Table, by: str | None) -> None:
+    """Raise if there is no column of the name that the picture is to be coloured by."""
+    known = list(dict.fromkeys([*table.labels, *table.file_columns]))
+    if by is None or by in known:
+        return
+    close = difflib.get_close_matches(by, known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"columns are {listed(known)}."
+    raise click.UsageError(f"--color-by: there is no column {by!r}; {hint}")
 
 
 def _described(table: Table) -> dict[str, Any]:
@@ -133,19 +152,11 @@ class Outputs:
         self.color_by = values["color_by"]
         self.table: Path | None = values["output"]
         if self.table is None and self.picture is None and self.model is None:
-            self.table = Path(f"{file.stem or 'map'}-{alias(method.name)}.csv")
+            self.table = Path(f"{stem_of(file)}-{alias(method.name)}.csv")
 
     @property
     def _stdout(self) -> bool:
         return self.table is not None and str(self.table) == "-"
-
-    def check_labels(self, table: Table) -> None:
-        """Raise if there is no label of the name that the plot is to be coloured by."""
-        if self.color_by is not None and self.color_by not in table.labels:
-            known = ", ".join(table.labels) or "none"
-            raise click.UsageError(
-                f"--color-by: there is no label {self.color_by!r}; labels are {known} (--label)."
-            )
 
     def check(self) -> None:
         """Raise before the fit if its results could not be written after it."""

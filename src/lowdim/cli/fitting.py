@@ -31,6 +31,7 @@ class Fitted:
     """A finished fit."""
 
     estimator: Any
+    parameters: dict[str, Any]
     embedding: Array
     names: list[str]
     seconds: float
@@ -95,7 +96,7 @@ def fit(method: Method, params: dict[str, Any], X: Any, *, draw: bool = False) -
     )
     stem = alias(method.name)
     names = [f"{stem}{i}" for i in range(Y.shape[1])]
-    return Fitted(estimator, Y, names, seconds, list(messages), bool(pressed))
+    return Fitted(estimator, params, Y, names, seconds, list(messages), bool(pressed))
 
 
 def _parameters(cls: Any) -> Any:

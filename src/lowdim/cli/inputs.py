@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.console import Console
-from lowdim.cli.messages import note_in_options, options_of
+from lowdim.cli.messages import in_options, note_in_options, options_of
 from lowdim.cli.types import Names, Size
+from lowdim.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from lowdim.tables import Recipe, Table
@@ -27,6 +29,11 @@ _OPTIONS = (
         default="auto",
         help="What the file holds: vectors, a square table of distances, or edges (one object, "
         "another, their distance). By default guessed from the content.",
+    ),
+    click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        help="What the file is, whatever its name; for pipes, guessed from the first bytes.",
     ),
     click.option("--id", "id", metavar="COLUMN", help="Column that names the objects."),
     click.option(
@@ -77,6 +84,13 @@ def input_options(command: Command) -> Command:
     return command
 
 
+def stem_of(file: Path) -> str:
+    """The beginning of the names of files that a command makes of a file."""
+    if str(file) == "-" or (file.exists() and not file.is_file() and not file.is_dir()):
+        return "map"
+    return file.name.partition(".")[0] or "map"
+
+
 def reading(values: dict[str, Any]) -> dict[str, Any]:
     """Take the arguments of `lowdim.tables.read` out of the values of a command."""
     from lowdim.tables import read
@@ -90,14 +104,45 @@ def reading(values: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
+def given_options(context: click.Context) -> list[str]:
+    """The options of reading a file that are on the command line, to be typed again."""
+    words: list[str] = []
+    for option in context.command.params:
+        name = option.name or ""
+        given = context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+        if name not in _INPUTS or not given or not isinstance(option, click.Option):
+            continue
+        value = context.params[name]
+        for one in value if option.multiple else [value]:
+            words += _typed_again(option, one)
+    return words
+
+
+_INPUTS = {
+    parameter.name for parameter in getattr(input_options(lambda: None), "__click_params__", ())
+}
+
+
+def _typed_again(option: click.Option, value: Any) -> list[str]:
+    flag = max(option.opts, key=len)
+    if isinstance(value, bool):
+        return [flag if value else max(option.secondary_opts, key=len)]
+    if isinstance(option.type, Size):
+        return [flag, "x".join(map(str, value))]
+    return [flag, ",".join(value) if isinstance(value, list) else str(value)]
+
+
 def read_table(
     file: Path, arguments: dict[str, Any], console: Console, recipe: Recipe | None = None
 ) -> Table:
     """Read the objects of a command and print how the file was understood."""
     from lowdim import tables
 
-    table = tables.read(file, recipe=recipe, **arguments)
     options = options_of(click.get_current_context())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = tables.read(file, recipe=recipe, **arguments)
     table.notes = [note_in_options(note, options) for note in table.notes]
     console.say(str(table))
+    table.notes += console.warn(in_options(str(w.message), options) for w in caught)
     return table

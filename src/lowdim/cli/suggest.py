@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import input_options, read_table, reading
+from lowdim.cli.inputs import given_options, input_options, read_table, reading
 from lowdim.cli.names import MethodName, alias
 
 
@@ -30,7 +30,10 @@ from lowdim.cli.names import MethodName, alias
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
 @input_options
 @output_options
+@click.pass_context
 def suggest(
+    context: click.Context,
+    /,
     file: Path,
     methods: Any,
     n_components: int,
@@ -59,9 +62,10 @@ def suggest(
     except (TypeError, ValueError) as error:
         raise Refused(str(error)) from error
     best = found.best
-    chosen = {k: v for k, v in best.params.items() if k in ("n_neighbors", "perplexity")}
-    options = [part for k, v in chosen.items() for part in (f"--{k.replace('_', '-')}", str(v))]
-    command = shlex.join(["lowdim", "embed", str(file), "-m", alias(best.method), *options])
+    chosen = {k: v for k, v in best.params.items() if k != "metric" or v != table.metric}
+    words = [part for k, v in chosen.items() for part in (f"--{k.replace('_', '-')}", str(v))]
+    words = ["lowdim", "embed", str(file), "-m", alias(best.method), *words]
+    command = shlex.join(words + given_options(context))
     console.show(str(found))
     console.say(f"\nTry: {command} --plot map.png")
     console.record(**found.to_dict(), command=command)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import input_options, read_table, reading
+from lowdim.cli.inputs import input_options, read_table, reading, stem_of
 from lowdim.cli.names import alias
 
 
@@ -49,7 +49,7 @@ def transform(
     arguments = reading(values)
     estimator = lowdim.load(model)
     name = type(estimator).__name__
-    output = output or Path(f"{file.stem or 'map'}-{alias(name)}.csv")
+    output = output or Path(f"{stem_of(file)}-{alias(name)}.csv")
     check_writable(output, force=force)
     writer_for(output)
     remembered = getattr(estimator, "preparation_", None)

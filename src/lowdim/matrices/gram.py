@@ -18,6 +18,7 @@ from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.matrices.operators import Operator, centered
 from lowdim.relations.distances import check_dissimilarities
+from lowdim.summaries import html_facts, short_repr
 
 CORRECTIONS = ("none", "lingoes", "cailliez")
 
@@ -68,6 +69,20 @@ class EuclideanTest:
 
     def __bool__(self) -> bool:
         return self.euclidean
+
+    def __repr__(self) -> str:
+        return short_repr(self, self._facts())
+
+    def _repr_html_(self) -> str:
+        return html_facts("Are the dissimilarities Euclidean?", self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "euclidean": self.euclidean,
+            "dimension": self.dimension,
+            "negative_share": self.negative_share,
+            "n_objects": len(self.eigenvalues),
+        }
 
 
 def is_euclidean(D: Any, *, tol: float | None = None) -> EuclideanTest:

@@ -1,7 +1,8 @@
 """Pictures of embeddings, made with matplotlib (the extra `plot`).
 
-Every function draws on the axes that it is given, or on a new figure that is independent of
-pyplot. `save(picture, path)` writes it.
+Every function draws on the axes that it is given, or on a new figure. If pyplot is imported, or in
+a notebook, that figure is one of pyplot: it appears, and `plt.show()` works. `save(picture, path)`
+writes a picture.
 """
 
 from lowdim.plot.animate import animate

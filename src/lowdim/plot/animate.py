@@ -129,7 +129,7 @@ def _pictures(
     frames: list[Snapshot], labels: Any, title: str | None, size: float | None
 ) -> Iterator[Array]:
     """One RGB picture a frame, sides even in pixels."""
-    figure = new_figure(4.8, 4.8 if frames[0].embedding.shape[1] > 1 else 2.0)
+    figure = new_figure(4.8, 4.8 if frames[0].embedding.shape[1] > 1 else 2.0, shown=False)
     figure.set_dpi(_DPI)
     middles, radii = _views(frames)
     three = frames[0].embedding.shape[1] == 3

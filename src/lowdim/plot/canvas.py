@@ -1,8 +1,9 @@
-"""What all pictures share: figures without pyplot, plain axes, colours for any colour vision."""
+"""What all pictures share: figures, plain axes, the size of texts."""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,27 +32,6 @@ OKABE_ITO = (
 )
 """Okabe and Ito, "Color universal design", 2008; the faintest on white last."""
 
-TWELVE = (
-    "#008DF9",
-    "#E20134",
-    "#009F81",
-    "#FFC33B",
-    "#8400CD",
-    "#00FCCF",
-    "#FF5AAF",
-    "#FF6E3A",
-    "#FFB2FD",
-    "#9F0162",
-    "#00C2F9",
-    "#A40122",
-)
-"""Twelve colours told apart with any colour vision (Krzywinski, "Color palettes", 2020)."""
-
-
-def palette(n_kinds: int) -> tuple[str, ...]:
-    """Colours for up to twelve kinds."""
-    return (OKABE_ITO if n_kinds <= len(OKABE_ITO) else TWELVE)[:n_kinds]
-
 
 def require_matplotlib() -> None:
     """Raise an ImportError that says what to install."""
@@ -59,15 +39,37 @@ def require_matplotlib() -> None:
         raise ImportError('Pictures need matplotlib: pip install "lowdim[plot]"')
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """A figure drawn by Agg, independent of pyplot: it need not be closed and opens no window."""
+def new_figure(width: float, height: float, *, shown: bool = True) -> Figure:
+    """A figure; in a session of pyplot one that pyplot shows, otherwise one that Agg draws.
+
+    Parameters
+    ----------
+    width, height : float
+        Size in inches.
+    shown : bool, default=True
+        Whether the user is to see the figure. If not, it is independent of pyplot: it need not be
+        closed and opens no window.
+    """
     require_matplotlib()
+    if shown and _in_pyplot_session():
+        from matplotlib import pyplot
+
+        return pyplot.figure(figsize=(width, height), layout="constrained")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def _in_pyplot_session() -> bool:
+    """Whether pyplot is imported, or the code runs in a notebook, which shows its figures."""
+    if "matplotlib.pyplot" in sys.modules:
+        return True
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
 
 
 def save(picture: Axes | Figure, path: str | PathLike[str], *, force: bool = True) -> None:

@@ -110,7 +110,7 @@ def compare(
         figure.legend(
             handles=painted.handles(),
             loc="outside lower center",
-            ncols=min(len(painted.kinds), 4 * columns),
+            ncols=min(len(painted.handles()), 4 * columns),
             **LEGEND,
         )
     painted.color_bar(figure, panels, location="bottom", aspect=60, shrink=0.5)

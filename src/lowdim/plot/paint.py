@@ -7,13 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.plot.canvas import FAINT, INK, OKABE_ITO, TEXT, palette, require_matplotlib
-
-MOST_KINDS = 12
-"""More kinds than this cannot be told apart by colour."""
-
-MISSING_KIND = "(missing)"
-"""The kind of objects whose label is not known."""
+from lowdim.plot.canvas import FAINT, INK, TEXT, require_matplotlib
+from lowdim.plot.colors import LIGHT, MISSING_KIND, OTHER, kinds_of
 
 LEGEND: dict[str, Any] = {
     "frameon": False,
@@ -29,6 +24,7 @@ class Paint(NamedTuple):
 
     kinds : the names of kinds, if the colours tell kinds apart, and `codes` which one each is;
     shades : the colour of each kind;
+    n_grey : how many of the kinds are grey because they are too many;
     scale : the least and the greatest value, if the colours run along viridis.
     """
 
@@ -36,17 +32,27 @@ class Paint(NamedTuple):
     kinds: tuple[str, ...] = ()
     codes: Array | None = None
     shades: Array | None = None
+    n_grey: int = 0
     scale: tuple[float, float] | None = None
 
     def handles(self) -> list[Any]:
-        """What a legend shows: a dot for each kind, unless they are too many to tell apart."""
+        """What a legend shows: a dot for each kind that has a colour, one for all others."""
+        from matplotlib.colors import to_rgba
         from matplotlib.lines import Line2D
 
-        if self.shades is None or len(self.kinds) > MOST_KINDS:
+        if self.shades is None:
             return []
+        grey = to_rgba(OTHER["light"])
+        shown = {
+            kind: shade
+            for kind, shade in zip(self.kinds, self.shades.tolist(), strict=True)
+            if tuple(shade) != grey or kind == MISSING_KIND
+        }
+        if self.n_grey:
+            shown[f"{self.n_grey} smaller kinds"] = list(grey)
         return [
             Line2D([], [], linestyle="", marker="o", markersize=5, color=shade, label=kind)
-            for kind, shade in zip(self.kinds, self.shades, strict=True)
+            for kind, shade in shown.items()
         ]
 
     def color_bar(self, figure: Any, axes: Any, **place: Any) -> None:
@@ -68,21 +74,16 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     from matplotlib.colors import to_rgba_array
 
     if labels is None:
-        return Paint(_given(n, OKABE_ITO[0] if color is None else color))
+        return Paint(_given(n, LIGHT[0] if color is None else color))
     if color is not None:
         raise ValueError("labels and color both say how to colour the points: give one of them.")
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels has shape {values.shape}, but there are {n} objects.")
-    values = in_words(values)
-    if values.dtype.kind in "biuU":
-        kinds, codes = np.unique(values, return_inverse=True)
-        if len(kinds) <= MOST_KINDS or values.dtype.kind == "U":
-            few = len(kinds) <= MOST_KINDS
-            spread = np.linspace(0, 1, max(len(kinds), 2))[: len(kinds)]
-            shades = to_rgba_array(palette(len(kinds))) if few else viridis(spread)
-            shades[kinds == MISSING_KIND] = to_rgba_array(FAINT)
-            return Paint(shades[codes], tuple(map(str, kinds)), codes, shades)
+    kinds = kinds_of(values)
+    if kinds is not None:
+        shades = to_rgba_array([*LIGHT, OTHER["light"]])[kinds.places]
+        return Paint(shades[kinds.codes], kinds.names, kinds.codes, shades, kinds.n_grey)
     if values.dtype.kind not in "biuf":
         raise TypeError(f"labels must be numbers or strings, got {values.dtype}.")
     numbers = values.astype(np.float64)
@@ -91,18 +92,6 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     with np.errstate(invalid="ignore"):
         unit = (numbers - low) / ((high - low) or 1.0)
     return Paint(viridis(unit), scale=(low, high))
-
-
-def in_words(labels: Array) -> Array:
-    """Labels that are no numbers as strings, with one kind for None, NaN and empty ones."""
-    if labels.dtype.kind not in "OUS":
-        return labels
-    entries = labels.astype("U") if labels.dtype.kind == "S" else labels
-    return np.array([MISSING_KIND if _absent(entry) else str(entry) for entry in entries.tolist()])
-
-
-def _absent(entry: Any) -> bool:
-    return entry is None or entry == "" or (isinstance(entry, float) and np.isnan(entry))
 
 
 def viridis(unit: Array) -> Array:

@@ -11,7 +11,7 @@ from lowdim.checks import Array
 from lowdim.plot import density as pixels
 from lowdim.plot.canvas import INK, TITLE, PlotPoints, axes_for, bare, plot_points
 from lowdim.plot.names import Names, write_names
-from lowdim.plot.paint import LEGEND, MOST_KINDS, Paint, paint
+from lowdim.plot.paint import LEGEND, Paint, paint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,8 +25,8 @@ _IMAGE_STEP = 3.0
 _RASTER_FROM = 5000
 """From this many points on, vector files hold the points as pixels and stay small."""
 
-_MOST_NAMED = 60
-"""More kinds than this are not written on the map unless asked for."""
+_MOST_LINES = 15
+"""Entries in one column of a legend."""
 
 
 def scatter(
@@ -49,9 +49,9 @@ def scatter(
     Y : array of shape (n,) or (n, 1 to 3)
         Coordinates. Rows with NaN are left out.
     labels : array of shape (n,), default=None
-        Strings, or integers of at most twelve kinds, get a colour each, which can be told apart
-        with any colour vision, and a legend; other numbers are coloured along viridis, with a
-        colour bar.
+        Strings, and integers of at most thirty values, are kinds with a colour each and a legend.
+        Of more than thirty kinds, the largest thirty have colours and the others are grey. Other
+        numbers are coloured along viridis, with a colour bar.
     names : sequence of n strings, or mapping of row to string, default=None
         Written beside the points: all of them, or those that are mapped.
     images : array of shape (n, height, width) or (n, height, width, 3 or 4), default=None
@@ -63,7 +63,7 @@ def scatter(
         default from 100,000 points on. The shade is equalised (True) or logarithmic.
     legend : {"beside", "map", "none"}, default=None
         Where the kinds are named: beside the map, or on it, each at the middle of its points. By
-        default beside for at most twelve kinds, and on the map for up to sixty.
+        default beside.
     title : str, default=None
         Written above the map.
     ax : matplotlib axes, default=None
@@ -153,18 +153,20 @@ def frame(ax: Any, place: PlotPoints) -> None:
 
 def _legend(ax: Any, place: PlotPoints, painted: Paint, where: str | None) -> None:
     """Say what the colours mean: a legend, names on the map, or a colour bar."""
-    n_kinds = len(painted.kinds)
     if where == "none":
         return
     if painted.scale is not None:
         painted.color_bar(ax.figure, ax)
-    elif where == "map" or (where is None and MOST_KINDS < n_kinds <= _MOST_NAMED):
+    elif where == "map":
         _name_kinds(ax, place, painted)
-    elif 0 < n_kinds <= MOST_KINDS:
-        spot: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    elif painted.kinds:
+        handles = painted.handles()
+        columns = -(-len(handles) // _MOST_LINES)
+        spot: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": columns}
         if place.strip:  # too low for a column
-            spot = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": n_kinds}
-        ax.legend(handles=painted.handles(), **spot, **LEGEND)
+            columns = min(len(handles), _MOST_LINES // 2)
+            spot = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": columns}
+        ax.legend(handles=handles, **spot, **LEGEND)
 
 
 def _name_kinds(ax: Any, place: PlotPoints, painted: Paint) -> None:

@@ -12,6 +12,7 @@ from lowdim.checks import Array, check_random_state
 from lowdim.relations.pairs import check_known, dense_pairs
 from lowdim.runtime.scheduling import run
 from lowdim.solvers.procrustes import procrustes
+from lowdim.summaries import html_facts, short_repr
 
 MAX_ROUNDS = 200
 TOLERANCE = 1e-9  # movement of the mean in a round, as a share of its size
@@ -44,6 +45,20 @@ class Jackknife(NamedTuple):
     base: Array
     replications: Array
 
+    def __repr__(self) -> str:
+        return short_repr(self, self._facts())
+
+    def _repr_html_(self) -> str:
+        return html_facts("Jackknife", self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "stability": self.stability,
+            "cross_validity": self.cross_validity,
+            "dispersion": self.dispersion,
+            "n_objects": len(self.base),
+        }
+
 
 class Permutations(NamedTuple):
     """Stress of a map, stresses of maps of permuted dissimilarities, and the p-value."""
@@ -51,6 +66,20 @@ class Permutations(NamedTuple):
     stress: float
     null: Array
     p_value: float
+
+    def __repr__(self) -> str:
+        return short_repr(self, self._facts())
+
+    def _repr_html_(self) -> str:
+        return html_facts("Permutation test", self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "stress": self.stress,
+            "p_value": self.p_value,
+            "least_permuted_stress": float(self.null.min()),
+            "n_permutations": len(self.null),
+        }
 
 
 def jackknife(estimator: Any, D: Any) -> Jackknife:

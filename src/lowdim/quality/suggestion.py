@@ -10,6 +10,7 @@ from lowdim.quality.assessment import plain
 from lowdim.quality.dimension import IntrinsicDimension
 from lowdim.quality.measures import find_measure
 from lowdim.quality.structure import Structure
+from lowdim.summaries import html_table, short_repr
 
 SCORES = ("rnx_auc", "rnx_auc_local", "rnx_auc_global")  # the first one ranks
 TUNED = ("n_neighbors", "perplexity")  # the parameters that `suggest` varies
@@ -91,6 +92,31 @@ class Suggestion:
     def best(self) -> Candidate:
         """The first candidate."""
         return self.candidates[0]
+
+    def __repr__(self) -> str:
+        facts = {
+            "best": self.best.name,
+            SCORES[0]: getattr(self.best, SCORES[0]),
+            "n_candidates": len(self.candidates),
+            "n_tried": self.n_tried,
+        }
+        return short_repr(self, facts)
+
+    def _repr_html_(self) -> str:
+        labels = [find_measure(name).label for name in SCORES]
+        rows = [
+            [one.name, *(["-"] * len(SCORES)), f"{one.seconds:.1f}", f"failed: {one.failed}"]
+            if one.failed is not None
+            else [
+                one.name,
+                *(f"{getattr(one, name):.3f}" for name in SCORES),
+                f"{one.seconds:.1f}",
+                one.reason,
+            ]
+            for one in self.candidates
+        ]
+        title = f"Methods by {labels[0]}, tried on {self.n_tried:,} objects"
+        return html_table(title, ["", *labels, "seconds", ""], rows)
 
     def __str__(self) -> str:
         lines = []

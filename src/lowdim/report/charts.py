@@ -32,7 +32,7 @@ def dash(place: int) -> str | None:
 
 def rnx_chart(curves: Mapping[str, tuple[Any, Any]], places: Mapping[str, int]) -> str:
     """R_NX(K) of several maps over log K."""
-    width, height, left, bottom, top = 640, 320, 44, 40, 10
+    width, height, left, bottom, top = 480, 300, 40, 42, 10
     checked = {name: _curve(name, *curve) for name, curve in curves.items()}
     most = max(float(K.max()) for K, _ in checked.values())
     least = min(float(K.min()) for K, _ in checked.values())
@@ -112,7 +112,7 @@ def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None
         x = left + side * _BINS * np.asarray(given)[order] / right
         y = low - side * _BINS * np.asarray(disparities)[order] / top
         knots = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-        parts.append(tag("polyline", points=knots, class_="curve s3"))
+        parts.append(tag("polyline", points=knots, class_="curve s1"))
     ends = {"class_": "end"}
     parts.append(tag("text", "0", x=left - 4, y=low + 4, **ends))
     parts.append(tag("text", _short(right), x=left + side * _BINS, y=low + 15, **ends))

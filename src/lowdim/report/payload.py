@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.plot.canvas import palette
+from lowdim.plot.colors import DARK, LIGHT, OTHER, kinds_of
 from lowdim.plot.compare import aligned
-from lowdim.plot.paint import MOST_KINDS, in_words
 from lowdim.report.markup import clean
 from lowdim.report.runs import Run
 
@@ -24,27 +23,34 @@ NOWHERE = 65535
 UNKNOWN = 255
 """The error of an object for which it was not computed."""
 
-_MOST_LISTED = 200
-_MOST_INTEGERS = 30
-"""Integers of more kinds than this are values on a scale."""
-
 _MOST_PIXELS = 8_000_000
+_MOST_VALUES = 1_500_000  # of features; about 4 MB of the page
 
 
 def encode(
     runs: Sequence[Run],
     *,
     labels: Any = None,
+    features: Mapping[str, Any] | None = None,
+    color_by: str | None = None,
     ids: Sequence[Any] | None = None,
     images: Any = None,
 ) -> str:
     """The data as JSON for a script element; the maps are aligned."""
     n = len(runs[0].points)
     maps = aligned({run.name: run.points for run in runs})
+    shown_features = list((features or {}).items())[: max(_MOST_VALUES // max(n, 1), 1)]
+    known = [*_named(labels), *(name for name, _ in shown_features)]
+    if color_by is not None and color_by not in known:
+        raise ValueError(f"color_by must be one of labels or features, got {color_by!r}.")
     document = {
         "n": n,
+        "first": 0 if color_by is None else known.index(color_by),
         "ids": None if ids is None else _ids(ids, n),
-        "colors": [_color(name, values, n) for name, values in _named(labels).items()],
+        "colors": [
+            *(_color(name, values, n) for name, values in _named(labels).items()),
+            *(_color(name, values, n) | {"feature": True} for name, values in shown_features),
+        ],
         "maps": [_map(run, maps[run.name]) for run in runs],
         "images": None if images is None else _sheet(images, n),
     }
@@ -97,18 +103,19 @@ def _color(name: str, labels: Any, n: int) -> dict[str, Any]:
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels {name!r} has shape {values.shape}, but there are {n} objects.")
-    values = in_words(values)
-    if values.dtype.kind in "biuU":
-        kinds, codes = np.unique(values, return_inverse=True)
-        if values.dtype.kind == "U" or len(kinds) <= _MOST_INTEGERS:
-            few = len(kinds) <= MOST_KINDS
-            return {
-                "name": clean(name),
-                "kinds": [clean(kind) for kind in kinds],
-                "shades": list(palette(len(kinds))) if few else None,
-                "legend": len(kinds) <= _MOST_LISTED,
-                "codes": _base64(codes.astype("<u4" if len(kinds) > 65536 else "<u2")),
-            }
+    kinds = kinds_of(values)
+    if kinds is not None:
+        return {
+            "name": clean(name),
+            "kinds": [clean(kind) for kind in kinds.names],
+            "shades": {
+                "light": [[*LIGHT, OTHER["light"]][place] for place in kinds.places],
+                "dark": [[*DARK, OTHER["dark"]][place] for place in kinds.places],
+            },
+            "grey": kinds.n_grey,
+            "listed": [int(code) for code in np.flatnonzero(kinds.places >= 0)],
+            "codes": _base64(kinds.codes.astype("<u4" if len(kinds.names) > 65536 else "<u2")),
+        }
     if values.dtype.kind not in "biuf":
         raise TypeError(f"labels {name!r} must be numbers or strings, got {values.dtype}.")
     numbers = values.astype(np.float64)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.report.findings import Findings, findings_of
 
@@ -70,9 +72,57 @@ class Run:
 
     @property
     def call(self) -> str:
-        """The line of Python that makes the map."""
+        """The line of Python that makes the map; empty if it is not known."""
+        if not self.method:
+            return ""
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return f"lowdim.{self.method}({given}).fit_transform(X)"
+        package = "lowdim." if find(self.method) is not None else ""
+        return f"{package}{self.method}({given}).fit_transform(X)"
+
+
+def runs_of(given: Any) -> list[Run]:
+    """Runs from what a user has: runs, fitted estimators or arrays, in a list or by name."""
+    if isinstance(given, Mapping):
+        return [_run(one, str(name)) for name, one in given.items()]
+    if isinstance(given, Run) or hasattr(given, "embedding_"):
+        given = [given]
+    runs: list[Run] = []
+    for one in given:
+        name = one.name if isinstance(one, Run) else _free_name(one, [run.name for run in runs])
+        runs.append(_run(one, name))
+    return runs
+
+
+def _run(one: Any, name: str) -> Run:
+    if isinstance(one, Run):
+        return replace(one, name=name)
+    if hasattr(one, "embedding_"):
+        return Run(name, type(one).__name__, _set_parameters(one), one.embedding_)
+    return Run(name, "", {}, one)
+
+
+def _free_name(one: Any, taken: Sequence[str]) -> str:
+    stem = type(one).__name__ if hasattr(one, "embedding_") else "map"
+    name, count = stem, 2
+    while name in taken:
+        name, count = f"{stem} {count}", count + 1
+    return name
+
+
+def _set_parameters(estimator: Any) -> dict[str, Any]:
+    """The parameters that differ from their defaults and can be written down."""
+    if not hasattr(estimator, "get_params"):
+        return {}
+    defaults = {
+        name: parameter.default
+        for name, parameter in signature(type(estimator).__init__).parameters.items()
+    }
+    return {
+        name: value
+        for name, value in estimator.get_params(deep=False).items()
+        if isinstance(value, str | int | float | tuple | dict | None)
+        and value != defaults.get(name)
+    }
 
 
 def check_runs(runs: Sequence[Run]) -> int:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from lowdim import checks
 from lowdim.atomic import check_writable, replacing
+from lowdim.quality import compare
 from lowdim.report.charts import dash, rnx_chart, shade, shepard_chart
 from lowdim.report.markup import tag, text, user
 from lowdim.report.payload import encode
-from lowdim.report.runs import Run, check_runs
+from lowdim.report.runs import Run, check_runs, runs_of
 from lowdim.report.tables import best, measure_names, number, quality_table
 from lowdim.versions import versions
 
@@ -25,10 +28,13 @@ _UNDER_A_MAP = 3
 
 def write(
     path: str | os.PathLike[str],
-    runs: Sequence[Run],
+    runs: Any,
     *,
     title: str = "Maps of the data",
+    X: Any = None,
     labels: Any = None,
+    features: Mapping[str, Any] | None = None,
+    color_by: str | None = None,
     ids: Sequence[Any] | None = None,
     images: Any = None,
     commands: Sequence[str] | None = None,
@@ -41,12 +47,20 @@ def write(
     ----------
     path : str or path-like
         The file, which is complete or not there, whatever happens.
-    runs : sequence of Run
-        The maps.
+    runs : sequence or mapping of str to fitted estimators, arrays or Run
+        The maps: estimators that are fitted to the same objects, arrays of coordinates, or `Run`
+        with more to say about them. A mapping names them.
     title : str, default="Maps of the data"
         The heading.
+    X : array-like, default=None
+        The data. If given, maps without an assessment are assessed by `lowdim.quality.compare`.
     labels : array of shape (n,), or mapping of str to such arrays, default=None
         What to colour the points by.
+    features : mapping of str to array of shape (n,), default=None
+        Further columns to colour by, shown under the pointer and compared for a selection. Of many,
+        the first are kept that fit into about 4 MB.
+    color_by : str, default=None
+        The label or feature that colours the maps first; by default the first one.
     ids : sequence of n names, default=None
         Names of the objects, shown under the pointer; by default their row numbers.
     images : array of shape (n, height, width) or (n, height, width, 3), default=None
@@ -55,7 +69,7 @@ def write(
     commands : sequence of str, default=None
         How to make the report again; by default the Python lines of the runs.
     notes : sequence of str, default=()
-        Paragraphs under the title, for instance on the data.
+        Details of the data, folded away under the title.
     force : bool, default=True
         Whether an existing file is replaced.
 
@@ -68,23 +82,36 @@ def write(
     --------
     >>> import os, tempfile
     >>> import lowdim
-    >>> X, t = lowdim.data.swiss_roll(100, random_state=0)
-    >>> Y = lowdim.PCA(n_components=2).fit_transform(X)
-    >>> run = lowdim.report.Run("PCA", "PCA", {"n_components": 2}, Y)
+    >>> X, t = lowdim.data.swiss_roll(200, random_state=0)
+    >>> pca, isomap = lowdim.PCA(n_components=2).fit(X), lowdim.Isomap(n_neighbors=8).fit(X)
     >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
-    >>> lowdim.report.write(path, [run], labels={"angle": t}).name
+    >>> lowdim.report.write(path, [pca, isomap], X=X, labels={"angle": t}).name
+    'report.html'
+
+    A mapping names the maps, which may be plain arrays.
+
+    >>> maps = {"by hand": X[:, :2], "PCA": pca.embedding_}
+    >>> lowdim.report.write(path, maps).name
     'report.html'
     """
     path = Path(path)
     check_writable(path, force=force)
+    runs = runs_of(runs)
     n = check_runs(runs)
-    data = encode(runs, labels=labels, ids=ids, images=images)
+    if X is not None:
+        runs = _assessed(runs, X, labels)
+    data = encode(runs, labels=labels, features=features, color_by=color_by, ids=ids, images=images)
     page = _resource("page.html").substitute(
         title=text(title),
         style=_resource("report.css").template,
         introduction=_introduction(n, runs, notes),
+        columns=_columns(len(runs)),
         maps="".join(_figure(run, n) for run in runs),
-        findings=_quality(runs) + _readings(runs) + _curves(runs) + _shepards(runs),
+        findings=_summary(runs)
+        + _quality(runs)
+        + _readings(runs)
+        + _curves(runs)
+        + _shepards(runs),
         again=_again(runs, commands),
         data=data,
         script="\n".join(_resource(name).template for name in _SCRIPTS),
@@ -98,18 +125,47 @@ def _resource(name: str) -> Template:
     return Template(files("lowdim.report").joinpath("page", name).read_text(encoding="utf-8"))
 
 
+def _assessed(runs: Sequence[Run], X: Any, labels: Any) -> list[Run]:
+    """The runs with assessments; a map that cannot be assessed stays without."""
+    missing = {run.name: run.embedding for run in runs if run.assessment is None}
+    if not missing:
+        return list(runs)
+    first = next(iter(labels.values()), None) if isinstance(labels, Mapping) else labels
+    found = compare(X, missing, labels=first, random_state=0)
+    for name, reason in found.failures.items():
+        checks.warn(f"{name} could not be assessed: {reason}")
+    return [
+        replace(run, assessment=found.assessments[run.name])
+        if run.name in found.assessments
+        else run
+        for run in runs
+    ]
+
+
+def _columns(count: int) -> int:
+    """Maps in a row: four are two by two."""
+    return count if count <= 3 else 2 if count == 4 else 3
+
+
 def _introduction(n: int, runs: Sequence[Run], notes: Sequence[str]) -> str:
     count = "1 map" if len(runs) == 1 else f"{len(runs)} maps"
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     lines = [tag("p", f"{n:,} objects, {count}, {today}", class_="note")]
-    lines += [tag("p", text(note)) for note in notes]
-    facts = dict.fromkeys(fact for run in runs for fact in run.findings.data)
-    lines += [tag("p", text(fact)) for fact in facts]
+    if notes:
+        details = [tag("p", text(note)) for note in notes]
+        lines.append(tag("details", tag("summary", "How the data were read"), *details))
     if runs[0].findings.no_structure:  # of the data, so of every run
         lines.append(tag("p", tag("strong", text(runs[0].findings.verdict))))
-    else:
-        lines.append(_headlines(runs))
     return "".join(lines)
+
+
+def _summary(runs: Sequence[Run]) -> str:
+    """Facts about the data, and which map is best for what."""
+    facts = dict.fromkeys(fact for run in runs for fact in run.findings.data)
+    lines = [tag("p", text(fact)) for fact in facts]
+    if not runs[0].findings.no_structure:
+        lines.append(_headlines(runs))
+    return _section("Summary", *lines) if any(lines) else ""
 
 
 def _headlines(runs: Sequence[Run]) -> str:
@@ -137,7 +193,8 @@ def _figure(run: Run, n: int) -> str:
     """A map's place on the page; the script draws on its canvas."""
     measures = list(run.findings.measures.items())[:_UNDER_A_MAP]
     measured = ", ".join(f"{name} {number(measure.value)}" for name, measure in measures)
-    description = f"Map of {n:,} objects, {run.name}, by {run.method}. {measured}".strip()
+    by = f", by {run.method}" if run.method else ""
+    description = f"Map of {n:,} objects, {run.name}{by}. {measured}".strip()
     facts = [measured] if measured else []
     if run.seconds is not None:
         facts.append(f"{run.seconds:.2f} s")
@@ -232,17 +289,22 @@ def _shepards(runs: Sequence[Run]) -> str:
 
 def _again(runs: Sequence[Run], commands: Sequence[str] | None) -> str:
     """What to type, with which versions."""
-    lines = commands if commands is not None else [run.call for run in runs]
+    lines = commands if commands is not None else [run.call for run in runs if run.call]
     rows = []
     for run in runs:
         given = (f"{name} = {value!r}" for name, value in run.parameters.items())
-        cells = (user(run.name), text(run.method), text(", ".join(given) or "defaults"))
+        cells = (
+            user(run.name),
+            text(run.method),
+            text(", ".join(given) or ("defaults" if run.method else "")),
+        )
         rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
     head = tag("tr", *(tag("th", name, scope="col") for name in ("map", "method", "parameters")))
     found = "\n".join(f"{name:<13} {value}" for name, value in versions().items())
+    code = [tag("pre", tag("code", text("\n".join(lines))), tabindex=0)] if lines else []
     return _section(
         "How to make this again",
-        tag("pre", tag("code", text("\n".join(lines))), tabindex=0),
+        *code,
         tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), class_="scroll left"),
         tag("pre", tag("code", text(found)), tabindex=0),
     )

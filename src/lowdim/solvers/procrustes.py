@@ -13,6 +13,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.summaries import html_facts, short_repr
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,20 @@ class Procrustes:
     shift: Array
     correlation: float
     disparity: float
+
+    def __repr__(self) -> str:
+        return short_repr(self, self._facts())
+
+    def _repr_html_(self) -> str:
+        return html_facts("Procrustes", self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "correlation": self.correlation,
+            "disparity": self.disparity,
+            "scale": self.scale,
+            "n_objects": len(self.aligned),
+        }
 
     def apply(self, new: Any) -> Array:
         """Move other points of the space of Y in the same way."""

@@ -14,14 +14,70 @@ from lowdim.tables.roles import Choices, Columns, assign
 _TOLERANCE = 1e-6  # of symmetry, in units of the largest entry: files are rounded
 
 
-def looks_like_distances(X: Any) -> bool:
-    """Whether a matrix is square and symmetric, with a zero diagonal and no negative entry."""
+_NEARLY = 0.9  # share of pairs that are symmetric in a table that was meant to be symmetric
+
+
+def why_distances(X: Any) -> str | None:
+    """Why a matrix is taken for distances: it is symmetric or a triangle, at least 0, with a zero
+    or empty diagonal. None if it is not."""
+    if not _is_square(X):
+        return None
+    X = np.asarray(X, dtype=np.float64)
+    full = completed(X)
+    if np.any(np.diagonal(full) != 0) or np.isnan(full).all() or not np.nanmax(full) > 0:
+        return None
+    if np.nanmin(full) < 0 or _asymmetry(full) is not None:
+        return None
+    if full is not X:
+        return "the table is one triangle of a square: taken as distances"
+    return "the table is square and symmetric with a zero diagonal: taken as distances"
+
+
+def why_almost_distances(X: Any) -> str | None:
+    """What keeps a square table from being read as distances, if it was perhaps meant so."""
+    if not _is_square(X):
+        return None
+    X = np.asarray(X, dtype=np.float64)
+    if not np.isfinite(X).all():
+        return None
+    equal = np.isclose(X, X.T, rtol=_TOLERANCE, atol=0)
+    equal &= ~np.eye(len(X), dtype=bool)
+    share = equal.sum() / (len(X) * (len(X) - 1))
+    if share < max(_NEARLY, 1 - 2 / len(X)) and share < 1 - 2 / (len(X) * (len(X) - 1)):
+        return None
+    place = _asymmetry(X)
+    if place is not None:
+        i, j = place
+        return f"nearly symmetric, but [{i}, {j}] is {X[i, j]:g} and [{j}, {i}] is {X[j, i]:g}"
+    if np.any(np.diagonal(X) != 0):
+        row = int(np.flatnonzero(np.diagonal(X))[0])
+        found = f"symmetric, but its diagonal is not 0 ([{row}, {row}] is {X[row, row]:g})"
+        return f"{found}, as in a table of similarities or correlations"
+    row, column = np.argwhere(X < 0)[0]
+    return f"symmetric, but [{row}, {column}] is {X[row, column]:g}, below 0"
+
+
+def _is_square(X: Any) -> bool:
     if hasattr(X, "tocsr") or X.ndim != 2 or X.shape[0] != X.shape[1] or len(X) < 3:
         return False
-    if X.dtype.kind not in "iuf" or np.any(np.diagonal(X) != 0):
-        return False
-    X = np.asarray(X, dtype=np.float64)
-    return bool(np.nanmin(X) >= 0 and np.nanmax(X) > 0 and _asymmetry(X) is None)
+    return X.dtype.kind in "iuf" and bool((X != 0).any())
+
+
+def completed(X: Array) -> Array:
+    """A triangle as the full matrix, an empty diagonal as zeros; other matrices as they are."""
+    diagonal = np.diagonal(X)
+    if np.isnan(diagonal).any() and not np.any(diagonal[~np.isnan(diagonal)]):
+        X = X.copy()
+        np.fill_diagonal(X, 0.0)
+    lower, upper = np.tril_indices(len(X), -1), np.triu_indices(len(X), 1)
+    for held, vacant in ((lower, upper), (upper, lower)):
+        rest = X[vacant]
+        if (np.isnan(rest).all() or not rest.any()) and np.nansum(np.abs(X[held])) > 0:
+            full = np.diag(np.diagonal(X))
+            full[held] = X[held]
+            full.T[held] = X[held]
+            return full
+    return X
 
 
 def _asymmetry(X: Array) -> tuple[int, int] | None:
@@ -44,7 +100,7 @@ def square(X: Any, source: str) -> Array:
             f"{source}: a table of distances must be square, but it has {n} rows and {m} columns "
             'of numbers. Check header= and id=, or read it with kind="vectors" or kind="edges".'
         )
-    X = np.asarray(X, dtype=np.float64)
+    X = completed(np.asarray(X, dtype=np.float64))
     if np.nanmin(X) < 0:
         row, column = np.argwhere(X < 0)[0]
         raise DataError(f"{source}: the distance [{row}, {column}] is {X[row, column]:g}, below 0.")
@@ -98,6 +154,25 @@ def from_pairs(frame: Frame, choices: Choices, source: str) -> tuple[Any, Array]
 
     both = np.concatenate([i, j]), np.concatenate([j, i])
     return csr_array((np.concatenate([lengths, lengths]), both), shape=(n, n)), ids
+
+
+def looks_like_pairs(frame: Frame, source: str) -> bool:
+    """Whether a table may be a list of pairs: two columns name the same things, a third has
+    numbers of at least 0, and no pair occurs twice."""
+    columns = Columns(frame, source)
+    if len(columns.names) != 3 or columns.names[2] not in columns.places or frame.n_rows < 3:
+        return False
+    one, other = (columns.values(name) for name in columns.names[:2])
+    if one.dtype.kind not in "iuO" or other.dtype.kind != one.dtype.kind:
+        return False
+    lengths = np.asarray(frame.numbers[:, columns.places[columns.names[2]]], dtype=np.float64)
+    first, second = one.tolist(), other.tolist()
+    shared = set(first) & set(second) - {None}
+    if 2 * len(shared) < min(len(set(first)), len(set(second))) or not (lengths >= 0).all():
+        return False
+    pairs = {frozenset(pair) for pair in zip(first, second, strict=True)}
+    own = any(a == b and d != 0 for a, b, d in zip(first, second, lengths.tolist(), strict=True))
+    return len(pairs) == frame.n_rows and not own
 
 
 def _key(values: Array) -> Array:

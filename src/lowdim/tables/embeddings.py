@@ -11,7 +11,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.tables.errors import DataError, listed, shortened
-from lowdim.tables.reading import load_frame
+from lowdim.tables.reading import loaded_frame
 from lowdim.tables.roles import Choices, Columns, assign
 from lowdim.tables.table import Table
 
@@ -57,15 +57,15 @@ def read_embedding(
     >>> Y.tolist(), names
     ([[2.0, 3.0], [0.0, 1.0]], ['y0', 'y1'])
     """
-    frame, source = load_frame(path)
-    columns = Columns(frame, source)
-    chosen = columns.matching(coordinates, "coordinates")
-    numbered = [] if chosen else _numbered(columns.numbers)
-    roles = assign(frame, Choices(features=tuple(chosen or numbered)), source)
-    Y = np.asarray(frame.numbers[:, [columns.places[name] for name in roles.numeric]])
-    if Y.dtype.kind == "f" and np.isinf(Y).any():
-        raise DataError(f"{source}: the coordinates hold infinite values.")
-    return _aligned(Y, roles.ids, table, source), roles.numeric
+    with loaded_frame(path) as (frame, source):
+        columns = Columns(frame, source)
+        chosen = columns.matching(coordinates, "coordinates")
+        numbered = [] if chosen else _numbered(columns.numbers)
+        roles = assign(frame, Choices(features=tuple(chosen or numbered)), source)
+        Y = np.asarray(frame.numbers[:, [columns.places[name] for name in roles.numeric]])
+        if Y.dtype.kind == "f" and np.isinf(Y).any():
+            raise DataError(f"{source}: the coordinates hold infinite values.")
+        return _aligned(Y, roles.ids, table, source), roles.numeric
 
 
 def _numbered(names: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ class Dialect:
     decimal: str | None = None
     header: bool | None = None
     missing: tuple[str, ...] = MISSING_TEXTS
+    comments: bool = False  # whether lines that begin with # are comments
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Options:
     """The options of all formats; each reader uses its own."""
 
     dialect: Dialect = field(default_factory=Dialect)
+    ending: str = ""  # that names the format, whatever the file is called
     key: str | None = None  # which array of a file that holds several
     image_size: tuple[int, int] | None = None  # width and height that images are brought to
     color: bool = False  # images in three channels instead of one

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -14,11 +15,12 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.tables import distances
 from lowdim.tables.errors import DataError, listed
-from lowdim.tables.formats import module_for
-from lowdim.tables.frame import Frame
+from lowdim.tables.formats import FORMATS, module_for
+from lowdim.tables.frame import FileColumns, Frame
 from lowdim.tables.options import MISSING_TEXTS, Dialect, Options
 from lowdim.tables.recipe import Recipe, follow, learn
 from lowdim.tables.roles import CATEGORICAL, MISSING_POLICIES, Choices, Columns, Roles, assign
+from lowdim.tables.sources import opened_source
 from lowdim.tables.table import Table
 
 KINDS = ("auto", "vectors", "distances", "edges")
@@ -43,6 +45,7 @@ def read(
     na: Sequence[str] = (),
     image_size: tuple[int, int] | None = None,
     color: bool = False,
+    format: str | None = None,
     recipe: Recipe | None = None,
 ) -> Table:
     """Read a file or a folder of images into what an estimator takes.
@@ -50,12 +53,16 @@ def read(
     Parameters
     ----------
     path : str or path-like
-        CSV, TSV and other delimited text; Parquet, Arrow, Feather; NPY (memory-mapped), NPZ;
-        HDF5; AnnData; Matlab; or a folder of images. The ending determines the format.
+        CSV, TSV and other delimited text; JSON lines; Excel; Parquet, Arrow, Feather; NPY
+        (memory-mapped), NPZ (also of `scipy.sparse.save_npz`); HDF5; AnnData; Matlab; or a folder
+        of images. The ending determines the format. Files may be compressed (.gz, .bz2, .xz,
+        .zst). "-" is standard input; its format, and that of a named pipe, is guessed from the
+        first bytes.
     kind : {"auto", "vectors", "distances", "edges"}, default="auto"
         What the file holds: vectors; a square table of distances; or a list of edges in three
         columns (one object, another, their distance). "auto" takes a table for distances if it is
-        square and symmetric with a zero diagonal, and otherwise for vectors.
+        square and symmetric (or one triangle) with a zero or empty diagonal, and otherwise for
+        vectors; it warns if a table is nearly one of distances or looks like a list of edges.
     id : str, default=None
         Column of the names of the objects. By default the first column, if it tells the objects
         apart and is text or a counter.
@@ -90,6 +97,9 @@ def read(
         Width and height to which images are resized.
     color : bool, default=False
         Read images in colour instead of grey.
+    format : str, default=None
+        What the file holds, whatever its name: "csv", "tsv", "jsonl", "xlsx", "parquet", "arrow",
+        "npy", "npz", "h5", "h5ad" or "mat".
     recipe : Recipe, default=None
         The recipe of another table, to prepare this one in the same way.
 
@@ -120,36 +130,73 @@ def read(
     checks.choice(kind, "kind", KINDS)
     checks.choice(categorical, "categorical", CATEGORICAL)
     checks.choice(missing, "missing", MISSING_POLICIES)
+    checks.choice(format, "format", (None, *FORMATS))
     dialect = Dialect(delimiter, encoding, decimal, header, (*MISSING_TEXTS, *na))
-    frame, source = load_frame(path, Options(dialect, key, image_size, color))
     choices = Choices(
         id, tuple(labels), tuple(features), tuple(drop), categorical, missing, standardize
     )
+    options = Options(dialect, "", key, image_size, color)
+    with loaded_frame(path, options, format) as (frame, source):
+        return _table_of(frame, choices, source, kind, recipe)
+
+
+def _table_of(
+    frame: Frame, choices: Choices, source: str, kind: str, recipe: Recipe | None
+) -> Table:
     if recipe is not None:
         return _repeat(frame, choices, recipe, source)
     if kind == "edges":
         return _edges(frame, choices, source)
     if kind == "distances":
         return _square(frame, choices, source, [])
-    table = _vectors(frame, choices, source)
-    plain = kind == "auto" and categorical in ("label", "ignore") and not standardize
-    if plain and distances.looks_like_distances(table.X):
-        why = "the table is square and symmetric with a zero diagonal: taken as distances"
-        return _square(frame, choices, source, [f'{why} (change with kind="vectors")'])
-    return table
+    plain = choices.categorical in ("label", "ignore") and not choices.standardize
+    if kind == "auto" and plain:
+        X = _numeric(frame, assign(frame, choices, source))
+        why = distances.why_distances(X)
+        if why is not None:
+            return _square(frame, choices, source, [f'{why} (change with kind="vectors")'])
+        _hint_at_distances(frame, X, source)
+    return _vectors(frame, choices, source)
 
 
-def load_frame(path: str | PathLike[str], options: Options | None = None) -> tuple[Frame, str]:
-    """The content of a file, and its name for messages."""
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist.")
-    frame: Frame = module_for(path).read(path, options or Options())
-    if frame.n_rows < 2:
-        raise DataError(
-            f"{path} holds {frame.n_rows} object{'s'[: frame.n_rows != 1]}; a map needs at least 2."
+def _hint_at_distances(frame: Frame, X: Any, source: str) -> None:
+    """Warn if a table that is read as vectors was perhaps meant as distances."""
+    almost = distances.why_almost_distances(X)
+    if almost is not None:
+        checks.warn(
+            f"{source} is read as vectors. It is square and {almost}. If it holds distances, "
+            'correct it and set kind="distances"; if it holds vectors, set kind="vectors".'
         )
-    return frame, path.name or str(path)
+    elif distances.looks_like_pairs(frame, source):
+        checks.warn(
+            f"{source} is read as vectors, but looks like a list of pairs with a distance each. If "
+            'it is one, set kind="edges"; if it holds vectors, set kind="vectors".'
+        )
+
+
+def _numeric(frame: Frame, roles: Roles) -> Any:
+    """The columns of numbers that have no other role."""
+    if frame.names is None or roles.numeric == frame.names:
+        return frame.numbers
+    return frame.numbers[:, [frame.names.index(name) for name in roles.numeric]]
+
+
+@contextmanager
+def loaded_frame(
+    path: str | PathLike[str], options: Options | None = None, format: str | None = None
+) -> Iterator[tuple[Frame, str]]:
+    """The content of a file, and its name for messages."""
+    with opened_source(Path(path), format) as source:
+        reader = module_for(source.ending)
+        frame: Frame = reader.read(source.path, replace(options or Options(), ending=source.ending))
+        if frame.n_rows < 2:
+            raise DataError(
+                f"{source.name} holds {frame.n_rows} object{'s'[: frame.n_rows != 1]}; a map needs "
+                "at least 2."
+            )
+        if source.temporary and isinstance(frame.numbers, np.memmap):
+            frame.numbers = np.array(frame.numbers)
+        yield frame, Path(source.name).name or source.name
 
 
 def _vectors(frame: Frame, choices: Choices, source: str) -> Table:
@@ -177,6 +224,9 @@ def _table(
     def cut(values: Array) -> Array:
         return values if kept is None else values[kept]
 
+    if kept is not None and roles.ids is None:  # without ids, nothing would say which rows are left
+        roles.ids, roles.id_name = _row_numbers(frame.n_rows), "row"
+        notes = [*notes, "the rows that are left are numbered in column 'row', from 0"]
     return Table(
         X,
         source,
@@ -188,7 +238,12 @@ def _table(
         notes=[*frame.notes, *notes, *roles.notes],
         recipe=recipe,
         images=_images(frame, kept),
+        file_columns=FileColumns(frame, kept),
     )
+
+
+def _row_numbers(n: int) -> Array:
+    return np.array([str(row) for row in range(n)], dtype=object)
 
 
 def _images(frame: Frame, kept: Array | None) -> Array | None:
@@ -203,7 +258,7 @@ def _images(frame: Frame, kept: Array | None) -> Array | None:
 
 def _repeat(frame: Frame, choices: Choices, recipe: Recipe, source: str) -> Table:
     """New data, prepared as those of a model were."""
-    X, kept = follow(frame, recipe, source)
+    X, kept, found = follow(frame, recipe, source)
     features = {*(recipe.numeric or frame.names or ()), *recipe.textual}
     others = [name for name in [*(frame.names or ()), *frame.texts] if name not in features]
     known = Choices(choices.id, labels=choices.labels, drop=(*choices.drop, *recipe.textual))
@@ -213,16 +268,13 @@ def _repeat(frame: Frame, choices: Choices, recipe: Recipe, source: str) -> Tabl
         if name != roles.id_name and name not in choices.drop:
             roles.labels.setdefault(name, columns.values(name))
     roles.notes.clear()
-    return _table(frame, roles, recipe, X, kept, source, [])
+    return _table(frame, roles, recipe, X, kept, source, found)
 
 
 def _square(frame: Frame, choices: Choices, source: str, notes: list[str]) -> Table:
     ids, further = distances.names_of(frame, choices, source)
     roles = assign(frame, choices, source)
-    X = frame.numbers
-    if frame.names is not None and roles.numeric != frame.names:
-        X = X[:, [frame.names.index(name) for name in roles.numeric]]
-    D = distances.square(X, source)
+    D = distances.square(_numeric(frame, roles), source)
     if np.isnan(D).any() and choices.missing != "keep":
         row, column = np.argwhere(np.isnan(D))[0]
         raise DataError(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lowdim import checks
 from lowdim.checks import Array
 from lowdim.tables.errors import DataError, listed, shortened
 from lowdim.tables.frame import Frame
@@ -80,7 +81,7 @@ def learn(
     absent = _missing(frame, recipe, numbers, source)
     if choices.missing == "drop" and absent is not None:
         kept = np.flatnonzero(~absent)
-        roles.notes.append(f"{absent.sum()} of {len(absent)} rows have missing values: dropped")
+        roles.notes.append(_dropped(absent))
         numbers = numbers[kept]
     if choices.missing == "mean" and absent is not None:
         recipe.fill = _means(numbers, recipe, source)
@@ -94,22 +95,45 @@ def learn(
         roles.notes.append("every column of numbers was brought to mean 0 and spread 1")
     elif named and choices.categorical != "gower":
         roles.notes += _uneven(numbers, recipe)
+    if named and not choices.features:
+        roles.notes += _counters(numbers, recipe)
     return recipe, _matrix(frame, recipe, numbers, kept), kept
 
 
-def follow(frame: Frame, recipe: Recipe, source: str) -> tuple[Any, Array | None]:
-    """The same for new data: the matrix, and the rows kept (None: all)."""
+def follow(frame: Frame, recipe: Recipe, source: str) -> tuple[Any, Array | None, list[str]]:
+    """The same for new data: the matrix, the rows kept (None: all), and notes."""
     numbers, kept = _numbers(frame, recipe, source), None
     absent = _missing(frame, recipe, numbers, source)
+    notes = []
     if recipe.missing == "drop" and absent is not None:
         kept = np.flatnonzero(~absent)
         numbers = numbers[kept]
-    if recipe.missing == "mean" and absent is not None and recipe.fill is None:
+        notes.append(_dropped(absent))
+    _warn_of_new_categories(frame, recipe, source)
+    fills = recipe.missing == "mean" and absent is not None and numbers.dtype.kind == "f"
+    if fills and recipe.fill is None and np.isnan(numbers).any():
         raise DataError(
             f"{source} has missing values, but the data of the model had none, so there are no "
             "means to fill them with."
         )
-    return _matrix(frame, recipe, numbers, kept), kept
+    return _matrix(frame, recipe, numbers, kept), kept, notes
+
+
+def _dropped(absent: Array) -> str:
+    return f"{absent.sum()} of {len(absent)} rows have missing values: dropped"
+
+
+def _warn_of_new_categories(frame: Frame, recipe: Recipe, source: str) -> None:
+    for name, kinds in recipe.categories.items():
+        values = frame.texts[name]
+        new = sorted(set(values) - {None, *kinds})
+        if new:
+            rows = int(np.isin(values, new).sum())
+            checks.warn(
+                f"{source}: column {name!r} has values that the data of the model did not have: "
+                f"{listed(map(repr, new))}. In {rows} row{'s'[: rows != 1]} all columns made of "
+                f"{name!r} are 0."
+            )
 
 
 # --- numbers ------------------------------------------------------------------------------------
@@ -136,16 +160,14 @@ def _numbers(frame: Frame, recipe: Recipe, source: str) -> Any:
 def _missing(frame: Frame, recipe: Recipe, numbers: Any, source: str) -> Array | None:
     """Which rows lack a value; None if no row does. Infinity is always an error."""
     absent = _check_finite(frame, recipe, numbers, source)
-    texts = [frame.texts[name] for name in recipe.textual] if recipe.missing != "keep" else []
-    if recipe.categorical == "gower":
-        texts = []  # Gower's distance handles missing values
-    for values in texts:
-        absent |= values == None  # noqa: E711
+    if recipe.missing != "keep":
+        for name in recipe.textual:
+            absent |= frame.texts[name] == None  # noqa: E711
     if not absent.any():
         return None
     if absent.all() and recipe.missing == "drop":
         raise DataError(f"{source}: every row has a missing value, so none would be left.")
-    if recipe.missing == "error" and recipe.categorical != "gower":
+    if recipe.missing == "error":
         raise DataError(_missing_message(frame, recipe, numbers, absent, source))
     return absent
 
@@ -183,9 +205,12 @@ def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array, 
     total = int(np.isnan(numbers).sum()) if numbers.dtype.kind == "f" else 0
     total += sum(int((frame.texts[name] == None).sum()) for name in recipe.textual)  # noqa: E711
     places = f"the first in {frame.place(row)}, column {holes[0]}"
+    other = 'missing="mean"'
+    if recipe.categorical == "gower":
+        other = 'missing="keep", because Gower\'s distance uses the values that are known'
     return (
         f"{source}: {total} value{'s'[: total != 1]} missing in {absent.sum()} of {len(absent)} "
-        f'rows, {places}. Set missing="drop" to leave out those rows, or missing="mean".'
+        f'rows, {places}. Set missing="drop" to leave out those rows, or {other}.'
     )
 
 
@@ -228,6 +253,30 @@ def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
         f"column {recipe.numeric[wide]!r} spreads {spread[wide] / usual:,.0f} times as wide as the "
         "others do: standardize=True gives every column the same weight"
     ]
+
+
+def _counters(numbers: Any, recipe: Recipe) -> list[str]:
+    """A note on columns that may be ids: a different whole number in each row."""
+    if hasattr(numbers, "tocsr") or not 1 < numbers.shape[1] <= 1000 or recipe.numeric is None:
+        return []
+    found = [
+        name
+        for place, name in enumerate(recipe.numeric)
+        if _distinct_integers(np.asarray(numbers[:, place]))
+    ]
+    if not found or len(found) == len(recipe.numeric):
+        return []
+    return [
+        "used as features, but different whole numbers in all rows: "
+        f"{listed(map(repr, found))} (if they name the objects: id= or drop=)"
+    ]
+
+
+def _distinct_integers(values: Array) -> bool:
+    head = values[:100]  # decides most columns without sorting all values
+    if not (head == np.rint(head)).all() or len(np.unique(head)) < len(head):
+        return False
+    return bool((values == np.rint(values)).all()) and len(np.unique(values)) == len(values)
 
 
 # --- the matrix -----------------------------------------------------------------------------------

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from lowdim.tables.frame import Frame
 
 CATEGORICAL = ("label", "ignore", "onehot", "gower")
 MISSING_POLICIES = ("error", "drop", "mean", "keep")
-_COUNTERS = ("", "id", "ids", "index", "idx", "row", "unnamed: 0", "sample", "sample_id")
+_COUNTERS = ("", "idx", "row", "unnamed: 0", "sample")  # names of a first column that counts
+_ID_NAME = re.compile(r"(.*[_ .-])?ids?|index|.*[a-z](Id|ID)|Id|ID")  # tweet_id, customerId, index
+_EXACT = 2**53  # integers below have a float64 of their own
 _TARGETS = ("label", "labels", "class", "target", "y", "species", "category", "digit", "cluster")
 
 
@@ -56,21 +58,18 @@ class Columns:
 
     def __init__(self, frame: Frame, source: str) -> None:
         self.frame, self.source = frame, source
-        n_numbers = frame.numbers.shape[1]
-        self.numbers = frame.names or [f"x{i}" for i in range(n_numbers)]
+        self.numbers = frame.number_names
         self.places = {name: place for place, name in enumerate(self.numbers)}
         self.names = frame.order or [*self.numbers, *frame.texts]
-        self.all = [*self.names, *frame.beside]
+        self.all = frame.all_names
 
     def values(self, name: str) -> Array:
-        if name in self.frame.beside:
-            return self.frame.beside[name]
-        if name in self.frame.texts:
-            return self.frame.texts[name]
-        column: Any = self.frame.numbers[:, [self.places[name]]]
-        if hasattr(column, "toarray"):
-            column = column.toarray()
-        return _tidy(np.asarray(column).ravel())
+        column = self.frame.column(name)
+        if name not in self.places or name in self.frame.beside:
+            return column
+        if self.frame.as_stored is not None and _whole(column):
+            return _digits(self.frame.as_stored(name), column)
+        return _tidy(column)
 
     def known(self, name: str, argument: str) -> str:
         if name in self.all:
@@ -92,11 +91,35 @@ class Columns:
         return list(chosen)
 
 
+def _whole(values: Array) -> bool:
+    """Whether all known values are whole numbers."""
+    if values.dtype.kind != "f":
+        return values.dtype.kind in "iu"
+    known = values[~np.isnan(values)]
+    return bool(len(known) and np.isfinite(known).all() and (known == np.rint(known)).all())
+
+
 def _tidy(values: Array) -> Array:
     """Whole numbers as integers: labels that a text file or Matlab holds as 3.0 are 3."""
-    if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.rint(values)).all():
-        return values.astype(np.int64) if np.abs(values).max(initial=0) < 2**53 else values
+    if values.dtype.kind == "f" and not np.isnan(values).any() and _whole(values):
+        return values.astype(np.int64) if np.abs(values).max() < _EXACT else values
     return values
+
+
+def _digits(stored: Array, numbers: Array) -> Array:
+    """Whole numbers as they are stored: integers, or strings if that would change a digit."""
+    if stored.dtype != object:
+        return stored
+    known = [v for v in stored.tolist() if v is not None]
+    if not all(re.fullmatch(r"[+-]?\d+", v) for v in known):  # 3.0, 1e3
+        return _tidy(numbers)
+    integers = [int(v) for v in known]
+    same = all(str(i) == v for i, v in zip(integers, known, strict=True))
+    if same and len(known) == len(stored) and all(-(2**63) <= i < 2**63 for i in integers):
+        return np.array(integers, dtype=np.int64)
+    if same and all(abs(i) < _EXACT for i in integers):
+        return numbers  # NaN where a value is missing
+    return stored
 
 
 def assign(frame: Frame, choices: Choices, source: str) -> Roles:
@@ -115,6 +138,8 @@ def assign(frame: Frame, choices: Choices, source: str) -> Roles:
             roles.labels[name] = columns.values(name)
     _assign_beside(columns, taken, roles)
     features = chosen or [name for name in columns.names if name not in taken]
+    if not chosen:
+        features = _without_references(columns, features, roles)
     if not chosen and not wanted:
         features = _without_target(columns, features, roles)
     _assign_features(columns, choices, features, bool(chosen), roles)
@@ -129,10 +154,11 @@ def _assign_ids(columns: Columns, choices: Choices, taken: set[str], roles: Role
         taken.add(name)
     elif frame.ids is not None:
         roles.ids = _texts(frame.ids)
-    elif columns.names and columns.names[0] not in taken:
-        name = columns.names[0]
-        if name in frame.mixed or not _tells_apart(name, columns.values(name), name in frame.texts):
+    else:
+        found = [name for name in columns.names if _are_ids(columns, name, taken)]
+        if not found:
             return
+        name = found[0]
         roles.ids, roles.id_name = _texts(columns.values(name)), name or "id"
         taken.add(name)
         called = f"column {name!r}" if name else "the first column"
@@ -152,11 +178,24 @@ def _assign_ids(columns: Columns, choices: Choices, taken: set[str], roles: Role
         )
 
 
-def _tells_apart(name: str, values: Array, textual: bool) -> bool:
-    if textual:
-        return None not in values and len(set(values)) == len(values) > 1
-    counter = name.strip().lower() in _COUNTERS and values.dtype.kind == "i"
-    return counter and len(np.unique(values)) == len(values) > 1
+def _are_ids(columns: Columns, name: str, taken: set[str]) -> bool:
+    """Whether a column looks like ids: by its name, or as a first column of text or a counter."""
+    frame = columns.frame
+    if name in taken or name in frame.mixed:
+        return False
+    first = name == columns.names[0]
+    named = _named_as_ids(name) or (first and name.strip().lower() in _COUNTERS)
+    if not named and not (first and name in frame.texts):
+        return False
+    values = columns.values(name)
+    if values.dtype.kind not in "iuO":
+        return False
+    listed_values = values.tolist()
+    return None not in listed_values and len(set(listed_values)) == len(listed_values) > 1
+
+
+def _named_as_ids(name: str) -> bool:
+    return _ID_NAME.fullmatch(name.strip()) is not None or name.strip().lower() in ("id", "index")
 
 
 def _texts(values: Array) -> Array:
@@ -169,6 +208,26 @@ def _assign_beside(columns: Columns, taken: set[str], roles: Roles) -> None:
         roles.labels[name] = _tidy(columns.frame.beside[name])
     if carried:
         roles.notes.append(f"carried through as labels: {listed(carried)}")
+
+
+def _without_references(columns: Columns, features: list[str], roles: Roles) -> list[str]:
+    """Whole numbers in a column named as ids, such as customer_id, name things: they are labels."""
+    found = [
+        name
+        for name in features
+        if name in columns.places
+        and _named_as_ids(name)
+        and columns.values(name).dtype.kind in "iuO"
+    ]
+    if not found or len(found) == len(features):
+        return features
+    for name in found:
+        roles.labels[name] = columns.values(name)
+    roles.notes.append(
+        f"named as ids, so carried through as labels: {listed(map(repr, found))} (change with "
+        "features=)"
+    )
+    return [name for name in features if name not in found]
 
 
 def _without_target(columns: Columns, features: list[str], roles: Roles) -> list[str]:

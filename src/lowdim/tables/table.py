@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lowdim.checks import Array
+from lowdim.summaries import html_facts, short_repr
+from lowdim.tables.errors import listed
 from lowdim.tables.recipe import Recipe
 
 
-@dataclass
+@dataclass(repr=False)
 class Table:
     """The objects of a file, made by `lowdim.tables.read`.
 
@@ -33,6 +36,8 @@ class Table:
         The choices that were made for the user, one sentence each.
     recipe : Recipe or None
         How X was made, so that a model can do the same to new data.
+    file_columns : mapping of str to array of shape (n_rows,)
+        All columns of the file as it holds them, used for the map or not; empty for distances.
     images : array of shape (n_rows, height, width) or (n_rows, height, width, 3), or None
         The objects as pictures, if they are images.
 
@@ -58,11 +63,31 @@ class Table:
     notes: list[str] = field(default_factory=list)
     recipe: Recipe | None = None
     images: Array | None = None
+    file_columns: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
         """Number of objects."""
         return int(self.X.shape[0])
+
+    def __repr__(self) -> str:
+        return short_repr(self, self._facts())
+
+    def _repr_html_(self) -> str:
+        notes = {f"note {place}": note for place, note in enumerate(self.notes, start=1)}
+        return html_facts(f"Table of {self.source}", {**self._facts(), **notes})
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"source": self.source, "n_rows": self.n_rows}
+        if self.metric is None:
+            facts["n_features"] = int(self.X.shape[1])
+        else:
+            facts["metric"] = self.metric
+        if self.ids is not None:
+            facts["ids"] = self.id_name
+        if self.labels:
+            facts["labels"] = listed(self.labels)
+        return facts
 
     def __str__(self) -> str:
         if self.metric == "precomputed":

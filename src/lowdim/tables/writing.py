@@ -12,7 +12,7 @@ import numpy as np
 from lowdim.atomic import replacing
 from lowdim.checks import Array
 from lowdim.tables.errors import DataError
-from lowdim.tables.formats import module_for
+from lowdim.tables.formats import ending_of, module_for
 from lowdim.tables.result import Result
 
 
@@ -95,7 +95,7 @@ def write(
 
 def writer_for(path: Path) -> Any:
     """The function that writes the format of a path."""
-    module = module_for(path)
+    module = module_for(ending_of(path))
     if not hasattr(module, "write"):
         raise DataError(f"{path} is a folder; give the name of a file.")
     return module.write

@@ -161,6 +161,7 @@ class Chart {
     if (!this.image) return;
     const { context, ratio } = this;
     context.putImageData(this.image, 0, 0);
+    if (this.look.names) this.writeNames(this.look);
     context.strokeStyle = this.look.ink;
     context.lineWidth = 2 * ratio;
     if (ringed >= 0 && this.placed[ringed] && this.look.states[ringed] !== HIDDEN) {
@@ -175,6 +176,38 @@ class Chart {
       context.closePath();
       context.stroke();
       context.setLineDash([]);
+    }
+  }
+
+  /** The name of each kind at the median of its points that are shown, unless two would overlap. */
+  writeNames({ names, states, ink, halo }) {
+    const { context, ratio } = this;
+    const across = names.kinds.map(() => []);
+    const up = names.kinds.map(() => []);
+    for (let i = 0; i < this.n; i++) {
+      if (states[i] !== SHOWN || !this.placed[i]) continue;
+      across[names.codes[i]].push(this.x[i]);
+      up[names.codes[i]].push(this.y[i]);
+    }
+    context.font = `600 ${12 * ratio}px system-ui, sans-serif`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+    const taken = [];
+    for (const code of names.listed) {
+      if (!across[code].length) continue;
+      const [x, y] = [middle(across[code]), middle(up[code])];
+      const name = names.kinds[code].slice(0, 24);
+      const half = context.measureText(name).width / 2;
+      const near = ([a, b, w]) =>
+        Math.abs(a - x) < w + half + 2 * ratio && Math.abs(b - y) < 14 * ratio;
+      if (taken.some(near)) continue;
+      taken.push([x, y, half]);
+      context.strokeStyle = halo;
+      context.lineWidth = 4 * ratio;
+      context.strokeText(name, x, y);
+      context.fillStyle = ink;
+      context.fillText(name, x, y);
     }
   }
 
@@ -251,4 +284,8 @@ function encloses(line, x, y) {
     if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) within = !within;
   }
   return within;
+}
+
+function middle(values) {
+  return Float64Array.from(values).sort()[values.length >> 1];
 }

@@ -10,14 +10,27 @@ function drawLegend() {
   const legend = $("legend");
   legend.replaceChildren();
   if (color.errors) legend.append(...errorLegend(...color.errors));
-  else if (color.label?.kinds)
-    legend.append(...color.label.kinds.map((_, code) => kindButton(color.label, code)));
+  else if (color.label?.kinds) legend.append(...kindLegend(color.label));
   else if (color.label)
-    legend.append(number(color.label.low), bar(viridis), number(color.label.high));
+    legend.append(number(color.label.low), bar(valueShade), number(color.label.high));
 }
 
+/** A number with four digits, as people write it. */
 function number(value) {
-  return Number(value.toPrecision(4)).toString();
+  const size = Math.abs(value);
+  if (size >= 1e7 || (size > 0 && size < 1e-4)) return value.toExponential(2);
+  return value.toLocaleString("en", { maximumSignificantDigits: size < 1e4 ? 4 : 7 });
+}
+
+/** A button for every kind that has a colour, and how many have none. */
+function kindLegend(label) {
+  const missing = label.kinds.indexOf("(missing)");
+  const codes = missing < 0 ? label.listed : [...label.listed, missing];
+  const buttons = codes.map((code) => kindButton(label, code));
+  if (!label.grey) return buttons;
+  const dot = element("i");
+  dot.style.background = css(rgb(label.shades[theme()].find((_, k) => !label.listed.includes(k))));
+  return [...buttons, element("span", {}, dot, `${label.grey.toLocaleString("en")} smaller kinds`)];
 }
 
 /** A strip of colours. */
@@ -51,8 +64,8 @@ function errorLegend(useTorn, useFalse) {
   }
   const lines = [
     `→ torn: neighbours placed far away (blue: ${most} or more of 1)`,
-    `↑ false: neighbours on the map that are none (orange: ${most} or more)`,
-    `↗ both; grey where the map is right${sampled ? "; pale where nobody looked" : ""}`,
+    `↑ false: neighbours on the map that are far in the data (orange: ${most} or more)`,
+    `↗ both; grey where the map is right${sampled ? "; pale where it is not known" : ""}`,
   ];
   return [key, element("span", {}, ...lines.map((line) => element("div", {}, line)))];
 }
@@ -71,8 +84,9 @@ function kindButton(label, code) {
     const others = label.kinds.map((_, other) => other).filter((other) => other !== code);
     if (event.shiftKey) label.hidden = new Set(label.hidden.size === others.length ? [] : others);
     else if (!label.hidden.delete(code)) label.hidden.add(code);
+    const place = [...$("legend").children].indexOf(button);
     drawLegend();
-    $("legend").children[code].focus();
+    $("legend").children[place].focus();
     repaint();
   });
   return button;

@@ -4,6 +4,8 @@ const $ = (id) => document.getElementById(id);
 const data = JSON.parse($("data").textContent);
 const n = data.n;
 const order = shuffled(n); // of the objects on the page: all that follows counts them so
+const places = new Uint32Array(n); // of the objects of the file, in that order
+order.forEach((row, i) => (places[row] = i));
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const figures = [...document.querySelectorAll("figure.map")];
 const charts = figures.map(
@@ -59,10 +61,12 @@ function theme() {
 }
 
 function kindShade(label, code) {
-  if (label.kinds[code] === "(missing)") return theme() === "dark" ? [90, 90, 90] : [190, 190, 190];
-  if (!label.shades) return viridis(code / Math.max(label.kinds.length - 1, 1));
-  const shade = label.shades[code];
-  return shade === "#000000" && theme() === "dark" ? [255, 255, 255] : rgb(shade);
+  return rgb(label.shades[theme()][code]);
+}
+
+/** Values along viridis, without the end that the paper of the theme swallows. */
+function valueShade(unit) {
+  return viridis(theme() === "dark" ? 0.2 + 0.8 * unit : 0.92 * unit);
 }
 
 /** n colours of one label, the same on every map. */
@@ -74,7 +78,7 @@ function byLabel(label) {
   } else {
     const grey = pack(theme() === "dark" ? [90, 90, 90] : [190, 190, 190]);
     label.values.forEach((value, i) => {
-      colors[i] = value === NOWHERE ? grey : pack(viridis(value / (NOWHERE - 1)));
+      colors[i] = value === NOWHERE ? grey : pack(valueShade(value / (NOWHERE - 1)));
     });
   }
   return () => colors;
@@ -99,17 +103,26 @@ function plain() {
   return () => colors;
 }
 
-const choices = labels
-  .filter((label) => !label.kinds || label.legend)
-  .map((label) => ({ name: label.name, label, paint: () => byLabel(label) }));
+const ERRORS_OF_MAPS = "Errors of the map";
+const choices = labels.map((label) => ({
+  name: label.name,
+  group: label.feature ? "Columns of the data" : "Labels",
+  label,
+  paint: () => byLabel(label),
+}));
 if (data.maps.some((map) => map.torn || map.false)) {
   choices.push(
-    { name: "torn and false neighbours", errors: [1, 1], paint: () => byErrors(1, 1) },
-    { name: "torn neighbours", errors: [1, 0], paint: () => byErrors(1, 0) },
-    { name: "false neighbours", errors: [0, 1], paint: () => byErrors(0, 1) },
+    { name: "torn and false", group: ERRORS_OF_MAPS, errors: [1, 1], paint: () => byErrors(1, 1) },
+    { name: "torn neighbours", group: ERRORS_OF_MAPS, errors: [1, 0], paint: () => byErrors(1, 0) },
+    { name: "false neighbours", group: ERRORS_OF_MAPS, errors: [0, 1], paint: () => byErrors(0, 1) },
   );
 }
-choices.push({ name: "nothing", paint: plain });
+choices.push({ name: "nothing", group: "", paint: plain });
+
+/** Whether the names of kinds are written on the maps. */
+function namesShown() {
+  return Boolean(color.label?.kinds) && $("names").ariaPressed === "true";
+}
 
 // --- drawing ---
 
@@ -123,6 +136,7 @@ function repaint() {
   const paper = token("--panel");
   const shades = color.paint();
   const any = selected.includes(1);
+  const written = namesShown() ? color.label : null;
   const sifted = labels.filter((label) => label.hidden?.size);
   for (let i = 0; i < n; i++) {
     const off = sifted.some((label) => label.hidden.has(label.codes[i]));
@@ -134,7 +148,9 @@ function repaint() {
     paper: pack(paper),
     faint: pack(mix(paper, token("--ink"), 0.18)),
     ink: css(token("--ink")),
-    grow: any || (color.errors && sampled) ? 2 : 1, // so that few among many are seen
+    halo: css(paper),
+    names: written && { kinds: written.kinds, codes: written.codes, listed: written.listed },
+    grow: any || (color.errors && sampled) ? 1.5 : 1, // so that few among many are seen
   }));
   charts.forEach((chart) => later(chart));
 }

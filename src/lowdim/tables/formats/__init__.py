@@ -14,6 +14,8 @@ _MODULES = {
     ".tab": "text",
     ".txt": "text",
     ".dat": "text",
+    ".jsonl": "json_lines",
+    ".ndjson": "json_lines",
     ".parquet": "arrow",
     ".pq": "arrow",
     ".arrow": "arrow",
@@ -25,18 +27,34 @@ _MODULES = {
     ".hdf5": "hdf5",
     ".h5ad": "annotated",
     ".mat": "matlab",
+    ".xlsx": "excel",
 }
 ENDINGS = tuple(_MODULES)
+FORMATS = tuple(ending[1:] for ending in ENDINGS)
 
 
-def module_for(path: Path) -> Any:
-    """The module for the format of a path, by its ending."""
+def is_ending(ending: str) -> bool:
+    """Whether an ending such as ".csv" names a format."""
+    return ending.lower() in _MODULES
+
+
+def ending_of(path: Path, format: str | None = None) -> str:
+    """The ending that names the format of a path, or the given format; empty for a folder."""
     if path.is_dir():
-        return import_module("lowdim.tables.formats.images")
-    name = _MODULES.get(path.suffix.lower())
-    if name is None:
-        ending = f"the ending {path.suffix!r}" if path.suffix else "no ending"
-        packed = path.suffix.lower() in (".zip", ".gz", ".bz2", ".xz", ".zst", ".7z", ".tar")
-        advice = "unpack it first, to one of" if packed else "the endings known are"
-        raise DataError(f"{path} has {ending}; {advice} {', '.join(ENDINGS)}.")
-    return import_module(f"lowdim.tables.formats.{name}")
+        return ""
+    if format is not None:
+        return f".{format}"
+    if is_ending(path.suffix):
+        return path.suffix.lower()
+    ending = f"the ending {path.suffix!r}" if path.suffix else "no ending"
+    if path.suffix.lower() in (".zip", ".7z", ".tar"):
+        raise DataError(f"{path} has {ending}; unpack it first, to one of {', '.join(ENDINGS)}.")
+    raise DataError(
+        f"{path} has {ending}; the endings known are {', '.join(ENDINGS)}. Set format= to say what "
+        "it holds."
+    )
+
+
+def module_for(ending: str) -> Any:
+    """The module for an ending; the empty one is that of a folder of images."""
+    return import_module(f"lowdim.tables.formats.{_MODULES[ending] if ending else 'images'}")

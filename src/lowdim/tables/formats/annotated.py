@@ -76,6 +76,8 @@ def _column(item: Any) -> Any:
     kind = item.attrs.get("encoding-type")
     if kind == "categorical":
         categories, codes = whole(item["categories"]), whole(item["codes"])
+        if categories.dtype.kind in "biuf" and (codes >= 0).all():
+            return categories[codes]
         if categories.dtype.kind in "biuf":
             return np.where(codes < 0, np.nan, categories.astype(float)[codes])
         return np.where(codes < 0, None, np.asarray(categories, dtype=object)[codes])

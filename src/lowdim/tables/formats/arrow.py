@@ -20,13 +20,14 @@ def read(path: Path, options: Options) -> Frame:
     """The columns of an Arrow table; a pandas index is the objects' ids."""
     arrow = require("pyarrow", "io", "Parquet and Arrow files")
     try:
-        return _frame(path, _table(path))
+        return _frame(path, _table(path, _is_parquet(options.ending)))
     except DataError:
         raise
     except Exception as error:  # Arrow's own, and what a damaged schema leads to
         if isinstance(error, MemoryError) and not isinstance(error, arrow.ArrowMemoryError):
             raise
-        raise damaged(path, "Parquet" if _is_parquet(path) else "Arrow", error) from error
+        kind = "Parquet" if _is_parquet(options.ending) else "Arrow"
+        raise damaged(path, kind, error) from error
 
 
 def _frame(path: Path, table: Any) -> Frame:
@@ -48,6 +49,7 @@ def _frame(path: Path, table: Any) -> Frame:
             names.append(name)
             numbers.append(values)
     frame.names = names
+    frame.as_stored = lambda name: _as_stored(table.column(name))
     if numbers:
         memory.claim(
             8 * len(numbers) * table.num_rows, f"Reading {path}", "Choose some of its columns."
@@ -56,12 +58,12 @@ def _frame(path: Path, table: Any) -> Frame:
     return frame
 
 
-def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() in (".parquet", ".pq")
+def _is_parquet(ending: str) -> bool:
+    return ending.lower() in (".parquet", ".pq")
 
 
-def _table(path: Path) -> Any:
-    if _is_parquet(path):
+def _table(path: Path, is_parquet: bool) -> Any:
+    if is_parquet:
         from pyarrow import parquet
 
         file = parquet.ParquetFile(path)
@@ -91,7 +93,7 @@ def _values(column: Any, what: str) -> Any:
         kind = column.type
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         if column.null_count:
-            column = column.cast(arrow.float64())
+            column = column.cast(arrow.float64(), safe=False)  # `_as_stored` has all digits
         return column.to_numpy()
     if types.is_nested(kind):
         raise DataError(f"{what} holds {kind}, not one value an object. Leave it out of the file.")
@@ -99,11 +101,21 @@ def _values(column: Any, what: str) -> Any:
     return np.array([None if v is None else str(v) for v in texts], dtype=object)
 
 
+def _as_stored(column: Any) -> Any:
+    """A column of numbers without rounding: integers with gaps become strings and None."""
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if types.is_integer(kind) and column.null_count:
+        return np.array([None if v is None else str(v) for v in column.to_pylist()], dtype=object)
+    return _values(column, "")
+
+
 def write(path: Path, result: Result) -> None:
     """Columns of ids, labels and coordinates."""
     arrow = require("pyarrow", "io", "Parquet and Arrow files")
     table = arrow.table({name: arrow.array(v) for name, v in result.columns().items()})
-    if _is_parquet(path):
+    if _is_parquet(path.suffix):
         from pyarrow import parquet
 
         parquet.write_table(table, path)

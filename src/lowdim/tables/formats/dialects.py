@@ -72,10 +72,45 @@ def wrong_encoding(path: Path, error: UnicodeDecodeError) -> str:
     return f"{path} is not {error.encoding}: {error.reason}. Set another encoding=."
 
 
+def content(lines: Iterable[str], dialect: Dialect) -> Iterator[str]:
+    """The lines with comments left empty, so that lines keep their numbers.
+
+    A comment right above the data with as many fields as they have is their header.
+    """
+    if not dialect.comments:
+        yield from lines
+        return
+    header, begun = "", False
+    for line in lines:
+        if not begun and line.startswith("#"):
+            yield "\n" if not header else ""
+            header = line.lstrip("#").lstrip()
+            continue
+        if not begun and line.strip():
+            begun = True
+            width = _fields(line, dialect)
+            if header and width > 1 and _fields(header, dialect) == width:
+                yield header
+        yield "\n" if line.startswith("#") else line
+
+
+def _fields(line: str, dialect: Dialect) -> int:
+    if dialect.delimiter == " ":
+        return len(line.split())
+    return len(next(csv.reader([line], delimiter=dialect.delimiter or ","), []))
+
+
+def _has_comments(lines: Sequence[str]) -> bool:
+    """Whether the file begins with comments; if all lines begin with #, they are data."""
+    known = [line for line in lines if line.strip()]
+    return known[0].startswith("#") and not all(line.startswith("#") for line in known)
+
+
 def records(path: Path, file: Iterable[str], dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not blank, each with the number of its last line."""
+    file = content(file, dialect)
     if dialect.delimiter == " ":
-        file = (line.strip() + "\n" for line in file)
+        file = (line if '"' in line else " ".join(line.split()) + "\n" for line in file)
     reader = csv.reader(
         file, delimiter=dialect.delimiter or ",", strict=True, skipinitialspace=True
     )
@@ -93,6 +128,9 @@ def records(path: Path, file: Iterable[str], dialect: Dialect) -> Iterator[tuple
 
 def complete_dialect(path: Path, lines: Sequence[str], dialect: Dialect) -> Dialect:
     """Guess from the first lines what the dialect leaves open."""
+    dialect = replace(dialect, comments=_has_comments(lines))
+    if dialect.comments:
+        lines = [line for line in lines if not line.startswith("#")]
     if dialect.delimiter is None:
         dialect = replace(dialect, delimiter=_delimiter(path, lines))
     elif len(dialect.delimiter) != 1:
@@ -109,7 +147,7 @@ def _sample(path: Path, lines: Sequence[str], dialect: Dialect) -> list[list[str
     """The first records, up to the first that cannot be parsed."""
     rows: list[list[str]] = []
     try:
-        for _, row in records(path, lines, dialect):
+        for _, row in records(path, lines, replace(dialect, comments=False)):
             rows.append(row)
     except DataError:
         pass
@@ -129,8 +167,6 @@ def _check_delimiter(path: Path, lines: Sequence[str], given: str) -> None:
 
 def _delimiter(path: Path, lines: Sequence[str]) -> str:
     """The delimiter that gives most records the same number of fields, and the most of them."""
-    if path.suffix.lower() in (".tsv", ".tab") and any("\t" in line for line in lines):
-        return "\t"
     best, chosen = (0.0, 0), ","
     for delimiter in _NAMES:
         widths = Counter(len(row) for row in _sample(path, lines, Dialect(delimiter)))

@@ -19,8 +19,11 @@ from lowdim.tables.result import Result, as_text
 
 def read(path: Path, options: Options) -> Frame:
     """An array, or one of several; pickled objects are never loaded."""
-    if path.suffix.lower() == ".npz":
-        return choose(path, _archive(path), options.key)
+    if options.ending == ".npz":
+        arrays = _archive(path)
+        if {"format", "shape", "data"} <= set(arrays) and options.key is None:
+            return Frame(_sparse(path))
+        return choose(path, arrays, options.key)
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # the header is Python text, and a damaged one is anything
@@ -53,6 +56,18 @@ def _archive(path: Path) -> dict[str, Any]:
         raise
     except Exception as error:  # zlib, struct, zipfile and NumPy each have errors of their own
         raise _explained(path, error) from error
+
+
+def _sparse(path: Path) -> Any:
+    """What `scipy.sparse.save_npz` wrote, by rows."""
+    from scipy import sparse
+
+    try:
+        matrix = sparse.csr_array(sparse.load_npz(path))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        raise damaged(path, "a sparse matrix", error) from error
+    return matrix
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:

@@ -20,6 +20,7 @@ from lowdim.tables.formats.dialects import (
 )
 from lowdim.tables.formats.text_columns import TextColumns
 from lowdim.tables.formats.text_values import CHUNK, NotNumbers, all_columns, all_numbers
+from lowdim.tables.formats.triangles import is_triangle, read_triangle
 from lowdim.tables.frame import Frame
 from lowdim.tables.options import Dialect, Options
 from lowdim.tables.result import Result
@@ -28,6 +29,8 @@ from lowdim.tables.result import Result
 def read(path: Path, options: Options) -> Frame:
     """Read the columns of a delimited text file."""
     dialect = options.dialect
+    if options.ending in (".tsv", ".tab") and dialect.delimiter is None and _has_tabs(path):
+        dialect = replace(dialect, delimiter="\t")
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.")
     try:
@@ -36,6 +39,11 @@ def read(path: Path, options: Options) -> Frame:
         raise DataError(wrong_encoding(path, error)) from error
     except (LookupError, UnicodeError) as error:
         raise DataError(f"{path}: {error}.") from error
+
+
+def _has_tabs(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return b"\t" in file.read(1 << 16)
 
 
 def _read(path: Path, dialect: Dialect) -> Frame:
@@ -47,10 +55,14 @@ def _read(path: Path, dialect: Dialect) -> Frame:
     with opened(path, dialect) as file:
         rows = records(path, file, dialect)
         sample = [row for _, row in itertools.islice(rows, SAMPLE)]
+    if is_triangle(sample):
+        with opened(path, dialect) as file:
+            every = [row for _, row in records(path, file, dialect)]
+        return read_triangle(str(path), every, dialect)
     columns = TextColumns.of(sample, dialect)
     numbers = all_numbers(path, dialect, columns, sample)
     if numbers is not None:
-        return columns.frame(numbers, {}, 1 + columns.header, dialect)
+        return _frame(path, dialect, columns, numbers, {}, 1 + columns.header)
     textual: set[int] = set()
     while True:
         try:
@@ -58,7 +70,26 @@ def _read(path: Path, dialect: Dialect) -> Frame:
             break
         except NotNumbers as found:
             textual |= found.columns
-    return columns.frame(numbers, texts, first, dialect)
+    return _frame(path, dialect, columns, numbers, texts, first)
+
+
+def _frame(
+    path: Path,
+    dialect: Dialect,
+    columns: TextColumns,
+    numbers: Array,
+    texts: dict[int, Array],
+    first: int,
+) -> Frame:
+    places = {name: place for place, name in enumerate(columns.names)}
+    frame = columns.frame(numbers, texts, first, dialect)
+
+    def as_stored(name: str) -> Array:
+        place = places[name]
+        return all_columns(path, dialect, columns, {place}, only=place)[1][place]
+
+    frame.as_stored = as_stored
+    return frame
 
 
 def write(path: Path, result: Result) -> None:

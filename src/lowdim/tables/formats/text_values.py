@@ -10,7 +10,14 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.tables.errors import DataError
-from lowdim.tables.formats.dialects import converted, delimiter_name, number, opened, records
+from lowdim.tables.formats.dialects import (
+    content,
+    converted,
+    delimiter_name,
+    number,
+    opened,
+    records,
+)
 from lowdim.tables.formats.text_columns import TextColumns
 from lowdim.tables.options import Dialect
 
@@ -35,13 +42,13 @@ def all_numbers(
         return None
     delimiter = None if dialect.delimiter == " " else dialect.delimiter
     with opened(path, dialect) as file:
+        lines = (line for line in content(file, dialect) if line.strip())
         try:
             return np.loadtxt(
-                file,
+                itertools.islice(lines, int(columns.header), None),
                 delimiter=delimiter,
                 comments=None,
                 quotechar='"',
-                skiprows=int(columns.header),
                 ndmin=2,
             )
         except ValueError as error:
@@ -55,10 +62,17 @@ def _is_number(value: str) -> bool:
 
 
 def all_columns(
-    path: Path, dialect: Dialect, columns: TextColumns, textual: set[int]
+    path: Path,
+    dialect: Dialect,
+    columns: TextColumns,
+    textual: set[int],
+    only: int | None = None,
 ) -> tuple[Array, dict[int, Array], int]:
-    """All rows: the columns of numbers as one array, each column of text as objects."""
-    numeric = [i for i in range(columns.width) if i not in textual]
+    """All rows: the columns of numbers as one array, each column of text as objects.
+
+    With `only`, no other column is converted.
+    """
+    numeric = [i for i in range(columns.width) if i not in textual and only is None]
     blocks: list[Array] = []
     texts: dict[int, list[str | None]] = {i: [] for i in sorted(textual)}
     missing = set(dialect.missing)
