@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lowdim.methods.nerv import NeRV as NeRV
     from lowdim.methods.pca import PCA as PCA
     from lowdim.methods.sammon import Sammon as Sammon
+    from lowdim.methods.self_organizing_map import SelfOrganizingMap as SelfOrganizingMap
     from lowdim.methods.sne import SNE as SNE
     from lowdim.methods.spectral_clustering import SpectralClustering as SpectralClustering
     from lowdim.methods.symmetric_sne import SymmetricSNE as SymmetricSNE

@@ -33,8 +33,8 @@ class Method:
         Name of the class.
     module : str
         Its module in `lowdim.methods`.
-    family : {"spectral", "stress", "neighbour"}
-        What is optimised: eigenvectors, distances, or neighbours.
+    family : {"spectral", "stress", "neighbour", "learned"}
+        What is optimised: eigenvectors, distances, neighbours, or the parameters of a map.
     sentence : str
         The steps from objects to coordinates.
     keeps : str
@@ -72,7 +72,7 @@ class Method:
 
     name: str
     module: str
-    family: Literal["spectral", "stress", "neighbour"]
+    family: Literal["spectral", "stress", "neighbour", "learned"]
     sentence: str
     keeps: str
     cost: str
@@ -372,6 +372,21 @@ CATALOG: tuple[Method, ...] = (
         cost="n^2 per iteration, n^2 memory",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
+        local_only=True,
+    ),
+    Method(
+        name="SelfOrganizingMap",
+        module="self_organizing_map",
+        family="learned",
+        sentence="grid + prototypes -> best units -> means over neighbourhoods that shrink",
+        keeps="which objects are alike, as places on a grid of prototypes",
+        when="you want an ordered summary of the data by prototypes, and to look at one feature "
+        "after the other",
+        power=1.5,
+        cost="n m d per pass for m units; n^2 memory for dissimilarities",
+        extends="the unit with the nearest prototype; the prototype of the nearest unit",
+        paper="Kohonen 1982, 2001; relational: Hammer and Hasenfuss 2010; median: Kohonen and "
+        "Somervuo 2002",
         local_only=True,
     ),
 )
