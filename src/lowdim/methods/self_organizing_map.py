@@ -12,7 +12,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.base import Embedder
 from lowdim.callbacks import Callback, Monitor
-from lowdim.checks import Array, is_sparse
+from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
 from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.new_objects import NewObjects
@@ -144,8 +144,8 @@ class SelfOrganizingMap(Embedder):
     A pass takes time n m d for n objects, m units and d features. A relational map takes n^2 memory
     and n^2 + n m^2 time per pass.
 
-    Batch training is that of [2]_; the relational map is that of [3]_, and gives the same map as the
-    vectors if the dissimilarities are Euclidean distances; prototypes="median" is [4]_.
+    Batch training is that of [2]_, prototypes="median" that of [4]_. The relational map of [3]_ is
+    that of the vectors if the dissimilarities are Euclidean distances.
 
     ``transform(X_train)`` equals `embedding_`. `inverse_transform` returns the prototype of the
     nearest unit, or with placement="interpolated" a combination of the nearest ones.
@@ -173,6 +173,10 @@ class SelfOrganizingMap(Embedder):
     >>> bool(som.topographic_error_ < 0.2)
     True
     """
+
+    hits_: Array
+    _fitted_sums: Array
+    _fitted_counts: Array
 
     def __init__(
         self,
@@ -254,9 +258,7 @@ class SelfOrganizingMap(Embedder):
             if self.training == "online":
                 last, rate = Schedule(radius.last, radius.last), self._rates()
                 once = Monitor(1, type(self).__name__)
-                random = check_random_state(
-                    0 if self.random_state is None else self.random_state
-                )
+                random = check_random_state(0 if self.random_state is None else self.random_state)
                 still = Schedule(rate.last, rate.last)
                 train_online(found, grid, self.neighborhood, last, still, new.n, once, random)
             else:

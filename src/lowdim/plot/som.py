@@ -54,7 +54,8 @@ def u_matrix(som: Any, *, title: str | None = None, ax: Any = None) -> Axes:
     """
     grid, axes = _start(som, ax)
     _values(axes, grid, np.asarray(som.u_matrix_).ravel())
-    return _finish(axes, grid, title)
+    _finish(axes, grid, title)
+    return axes
 
 
 def component_planes(
@@ -143,10 +144,11 @@ def hits(som: Any, *, title: str | None = None, ax: Any = None) -> Axes:
     grid, axes = _start(som, ax)
     counts = np.asarray(som.hits_)
     most = int(counts.max(initial=1))
-    _cells(axes, grid, np.ones(grid.n), EMPTY)
+    _cells(axes, grid, np.ones(grid.n), EMPTY, edges=True)
     _cells(axes, grid, np.sqrt(counts / most), OKABE_ITO[0])
     default = f"at most {most} object{'s' * (most > 1)} per unit"
-    return _finish(axes, grid, default if title is None else title)
+    _finish(axes, grid, default if title is None else title)
+    return axes
 
 
 def unit_labels(
@@ -189,7 +191,7 @@ def unit_labels(
     """
     grid, axes = _start(som, ax)
     units = np.asarray(som.units_)
-    _cells(axes, grid, np.ones(grid.n), EMPTY)
+    _cells(axes, grid, np.ones(grid.n), EMPTY, edges=True)
     if labels is not None:
         painted = paint(len(units), labels)
         if painted.codes is None:
@@ -200,10 +202,12 @@ def unit_labels(
         if len(names) != len(units):
             raise ValueError(f"names has {len(names)} entries, but there are {len(units)} objects.")
         for unit in np.unique(units):
-            text = "\n".join(str(names[i]) for i in np.flatnonzero(units == unit))
+            text = "\n".join(str(names[i]) for i in np.flatnonzero(units == unit).tolist())
             style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": TEXT - 1}
-            axes.text(*_places(grid)[unit], text, color=INK, **style)
-    return _finish(axes, grid, title)
+            x, y = _places(grid)[unit]
+            axes.text(x, y, text, color=INK, **style)
+    _finish(axes, grid, title)
+    return axes
 
 
 def _grid_of(som: Any) -> UnitGrid:
@@ -223,13 +227,13 @@ def _size(grid: UnitGrid) -> tuple[float, float]:
     return max(width, 1.2), max(height, 1.2)
 
 
-def _start(som: Any, ax: Any) -> tuple[UnitGrid, Any]:
+def _start(som: Any, ax: Any) -> tuple[UnitGrid, Axes]:
     check_is_fitted(som)
     grid = _grid_of(som)
     return grid, new_figure(*_size(grid)).add_subplot() if ax is None else ax
 
 
-def _finish(axes: Any, grid: UnitGrid, title: str | None) -> Any:
+def _finish(axes: Axes, grid: UnitGrid, title: str | None) -> None:
     places = _places(grid)
     low, high = places.min(axis=0) - 0.65, places.max(axis=0) + 0.65
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
@@ -237,15 +241,15 @@ def _finish(axes: Any, grid: UnitGrid, title: str | None) -> Any:
     axes.set_axis_off()
     if title is not None:
         axes.set_title(title, fontsize=TITLE, color=INK)
-    return axes
 
 
-def _cells(axes: Any, grid: UnitGrid, scale: Array, colors: Any) -> None:
-    """Draw the cells, each shrunk by a factor."""
+def _cells(axes: Any, grid: UnitGrid, scale: Array, colors: Any, *, edges: bool = False) -> None:
+    """Draw the cells, each shrunk by a factor, with white edges or none."""
     from matplotlib.collections import PolyCollection
 
     corners = _places(grid)[:, None, :] + scale[:, None, None] * grid.corners()[None]
-    axes.add_collection(PolyCollection(list(corners), facecolors=colors, edgecolors="none"))
+    border: dict[str, Any] = {"edgecolors": "white" if edges else "none", "linewidths": 0.5}
+    axes.add_collection(PolyCollection(list(corners), facecolors=colors, **border))
 
 
 def _values(axes: Any, grid: UnitGrid, values: Array) -> None:
@@ -269,7 +273,8 @@ def _means(axes: Any, grid: UnitGrid, units: Array, values: Array) -> None:
 
 
 def _majorities(axes: Any, grid: UnitGrid, units: Array, painted: Paint) -> None:
-    assert painted.codes is not None and painted.shades is not None
+    assert painted.codes is not None
+    assert painted.shades is not None
     table = np.zeros((grid.n, len(painted.kinds)))
     np.add.at(table, (units, painted.codes), 1)
     total = table.sum(axis=1)

@@ -66,7 +66,7 @@ class UnitGrid:
         """The unit nearest to each point."""
         found = np.empty(len(points), dtype=np.int64)
         for rows in blocks(len(points)):
-            clipped = np.clip(points[rows], -self.periods, self.periods)  # so that squares are finite
+            clipped = np.clip(points[rows], -self.periods, self.periods)  # for finite squares
             apart = self.displacements(clipped[:, None, :], self.coordinates[None])
             found[rows] = np.einsum("abk,abk->ab", apart, apart).argmin(axis=1)
         return found
@@ -93,7 +93,7 @@ class UnitGrid:
         """The corners of a cell around the origin, in order: a hexagon or a square."""
         if self.hexagonal:
             angles = np.pi / 6 + np.arange(6) * np.pi / 3
-            return np.column_stack([np.cos(angles), np.sin(angles)]) / np.sqrt(3)
+            return np.asarray(np.column_stack([np.cos(angles), np.sin(angles)]) / np.sqrt(3))
         return np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 
 

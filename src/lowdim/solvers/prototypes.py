@@ -150,6 +150,11 @@ class RelationalPrototypes:
     median : bool
         Whether each prototype is a single object, the one with the least weighted sum of squared
         dissimilarities to all objects (Kohonen and Somervuo 2002).
+
+    Attributes
+    ----------
+    halves : array of shape (n_units,)
+        ``a' D2 a / 2`` of each prototype a.
     """
 
     def __init__(self, D: Array, coefficients: Array, median: bool) -> None:
@@ -158,20 +163,20 @@ class RelationalPrototypes:
         self._products = backend().matmul(self.D2, self.coefficients.T).T  # (n_units, n)
         if median:
             self._take_medians(self._products)
-        self._halves = np.einsum("un,un->u", self._products, self.coefficients) / 2
+        self.halves = np.einsum("un,un->u", self._products, self.coefficients) / 2
 
     def nearest(self, k: int) -> tuple[Array, Array]:
         units, squares = backend().smallest(self.squared_distances(slice(None)), k)
         return units, np.sqrt(np.maximum(squares, 0))
 
     def squared_distances(self, objects: slice) -> Array:
-        return np.ascontiguousarray((self._products[:, objects] - self._halves[:, None]).T)
+        return np.ascontiguousarray((self._products[:, objects] - self.halves[:, None]).T)
 
     def between(self, A: Array, B: Array) -> Array:
         cross = np.array(
             [self._products[a] @ self.coefficients[b] for a, b in zip(A, B, strict=True)]
         )
-        return np.sqrt(np.maximum(cross - self._halves[A] - self._halves[B], 0))
+        return np.asarray(np.sqrt(np.maximum(cross - self.halves[A] - self.halves[B], 0)))
 
     def update(self, units: Array, kernel: Kernel) -> None:
         n_units = len(self.coefficients)
@@ -192,7 +197,7 @@ class RelationalPrototypes:
         self.coefficients, self._products = coefficients, products
         if self.median:
             self._take_medians(products)
-        self._halves = np.einsum("un,un->u", self._products, self.coefficients) / 2
+        self.halves = np.einsum("un,un->u", self._products, self.coefficients) / 2
 
     def _take_medians(self, products: Array) -> None:
         chosen = products.argmin(axis=1)
@@ -202,23 +207,14 @@ class RelationalPrototypes:
 
     def step(self, i: int, weights: Callable[[int], Array]) -> float:
         column = self._products[:, i].copy()
-        squares = column - self._halves
+        squares = column - self.halves
         best = int(squares.argmin())
         size = weights(best).astype(self.D2.dtype)
         self.coefficients *= (1 - size)[:, None]
         self.coefficients[:, i] += size
         self._products += size[:, None] * (self.D2[i] - self._products)
-        self._halves = (1 - size) ** 2 * self._halves + size * (1 - size) * column
+        self.halves = (1 - size) ** 2 * self.halves + size * (1 - size) * column
         return float(np.sqrt(max(float(squares[best]), 0.0)))
-
-    def distances_from(self, D: Array) -> Array:
-        """Squared distances to all prototypes of new objects with dissimilarities D."""
-        return relational_squares(D, self.coefficients, self._halves)
-
-    @property
-    def halves(self) -> Array:
-        """Half of a' D2 a for each prototype a."""
-        return self._halves
 
 
 def relational_squares(D: Array, coefficients: Array, halves: Array) -> Array:

@@ -86,8 +86,8 @@ def train_online(
 
                 total += prototypes.step(int(i), pull)
             history.append(total / n)
-            seen = grid.coordinates[prototypes.nearest(1)[0][:, 0]] if monitor.wants_embedding else None
-            if monitor(epoch + 1, history[-1], grid.coordinates if seen is None else seen):
+            units = prototypes.nearest(1)[0][:, 0] if monitor.wants_embedding else slice(None)
+            if monitor(epoch + 1, history[-1], grid.coordinates[units]):
                 break
     return np.array(history)
 
@@ -115,7 +115,8 @@ def start_positions(grid: UnitGrid, k: int) -> Array:
         found = even
     else:
         angles = grid.coordinates / half * np.pi
-        circles = [f(angles[:, [axis]]) for axis in range(angles.shape[1]) for f in (np.cos, np.sin)]
+        columns = angles.T[:, :, None]
+        circles = [turn(column) for column in columns for turn in (np.cos, np.sin)]
         found = np.hstack(circles) * np.sqrt(2)
     return np.pad(found, ((0, 0), (0, max(0, k - found.shape[1]))))[:, :k]
 
