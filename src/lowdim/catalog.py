@@ -45,9 +45,9 @@ class Method:
         How new objects are placed and how coordinates are taken back to the data.
     paper : str
         Authors and years.
-    objects : {"vectors", "subjects"}
-        What `fit` takes: objects as vectors or dissimilarities, or several matrices of
-        dissimilarities of the same objects, one a subject.
+    objects : {"vectors", "labelled", "subjects"}
+        What `fit` takes: objects as vectors or dissimilarities, vectors with their labels, or
+        several matrices of dissimilarities of the same objects, one a subject.
     when : str
         When to use it.
     power : float
@@ -78,7 +78,7 @@ class Method:
     cost: str
     extends: str
     paper: str
-    objects: Literal["vectors", "subjects"] = "vectors"
+    objects: Literal["vectors", "labelled", "subjects"] = "vectors"
     when: str = ""
     power: float = 2.0
     memory: float = 1.0
@@ -388,6 +388,46 @@ CATALOG: tuple[Method, ...] = (
         paper="Kohonen 1982, 2001; relational: Hammer and Hasenfuss 2010; median: Kohonen and "
         "Somervuo 2002",
         local_only=True,
+    ),
+    Method(
+        name="NeighborhoodComponentsAnalysis",
+        module="neighborhood_components",
+        family="learned",
+        sentence="labels + softmax of distances -> quasi-Newton on the leave-one-out errors",
+        keeps="which features tell the labels apart, as a linear map",
+        when="objects have labels and a picture of them or a classifier by neighbours is wanted",
+        cost="n^2 k per iteration for k components",
+        extends="linear both ways",
+        paper="Goldberger, Hinton, Roweis and Salakhutdinov 2005",
+        objects="labelled",
+        scales_axes=True,
+    ),
+    Method(
+        name="LargeMarginNearestNeighbor",
+        module="large_margin",
+        family="learned",
+        sentence="labels -> target neighbours and impostors -> accelerated gradient over metrics",
+        keeps="neighbours of the same label, with a margin around them, as a linear map",
+        when="a nearest-neighbour classifier needs a metric, found by a convex problem",
+        cost="n^2 d per search of impostors; n d^2 + d^3 per iteration",
+        extends="linear both ways",
+        paper="Weinberger and Saul 2009",
+        objects="labelled",
+        scales_axes=True,
+    ),
+    Method(
+        name="InformationTheoreticMetricLearning",
+        module="information_theoretic",
+        family="learned",
+        sentence="pairs + bounds -> Bregman projections of a Mahalanobis matrix",
+        keeps="similar pairs near, dissimilar pairs far, else the prior metric, as a linear map",
+        when="you know of pairs of objects that are similar or dissimilar rather than labels",
+        power=1.0,
+        cost="m d^2 per pass over m pairs",
+        extends="linear both ways",
+        paper="Davis, Kulis, Jain, Sra and Dhillon 2007",
+        objects="labelled",
+        scales_axes=True,
     ),
 )
 

@@ -114,19 +114,21 @@ def _run(
 ) -> Run:
     from lowdim import quality
     from lowdim.cli.embed import shown_labels
-    from lowdim.cli.fitting import fit, parameters_for
+    from lowdim.cli.fitting import fit, labels_for, parameters_for
     from lowdim.report import Run
 
     if method.objects == "subjects":
         raise Refused(f"{method.name} maps several subjects' matrices: use lowdim embed.")
     params = parameters_for(method, given, table)
-    fitted: Fitted = fit(method, params, table.X, draw=console.shows_progress)
+    labels = shown_labels(table, color_by)
+    y = labels_for(method, table, labels)
+    fitted: Fitted = fit(method, params, table.X, y, draw=console.shows_progress)
     console.say(str(fitted))
     console.warn(fitted.warnings)
     assessment = quality.assess(
         table.X,
         fitted.estimator,
-        labels=shown_labels(table, color_by),
+        labels=labels,
         metric=table.metric,
         random_state=0,
     )
