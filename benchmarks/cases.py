@@ -17,6 +17,7 @@ from benchmarks.quality import Array, Data, Quality
 WARM_UP = 500  # objects in the small job that comes before the measured one
 HAS_UMAP = find_spec("umap") is not None
 HAS_OPENTSNE = find_spec("openTSNE") is not None
+HAS_MINISOM = find_spec("minisom") is not None
 
 Job = Callable[[Data], Any]
 
@@ -240,6 +241,40 @@ def open_tsne(data: Data) -> Any:
     return SimpleNamespace(embedding_=np.asarray(model.fit(data["X"])))
 
 
+SOM_SIDE, SOM_PASSES, SOM_RADII = 20, 10, (5.0, 1.0)
+
+
+def our_som(data: Data) -> Array:
+    import lowdim
+
+    model = lowdim.SelfOrganizingMap(
+        shape=(SOM_SIDE, SOM_SIDE), topology="rectangular", radius=SOM_RADII, max_iter=SOM_PASSES
+    )
+    return np.asarray(model.fit(data["X"]).codebook_)
+
+
+def peer_som(data: Data) -> Array:
+    """minisom's offline batch training, with the same radii and full steps."""
+    from minisom import MiniSom
+
+    def radius(first: float, t: int, passes: int) -> float:
+        return float(first * (SOM_RADII[1] / first) ** (t / (passes - 1)))
+
+    model = MiniSom(
+        SOM_SIDE,
+        SOM_SIDE,
+        data["X"].shape[1],
+        sigma=SOM_RADII[0],
+        learning_rate=1.0,
+        random_seed=0,
+    )
+    model._sigma_decay_function = radius  # its arguments choose among schedules by name only
+    model._learning_rate_decay_function = lambda rate, t, passes: rate
+    model.pca_weights_init(data["X"])
+    model.train_batch_offline(data["X"], SOM_PASSES)
+    return np.asarray(model.get_weights()).reshape(SOM_SIDE**2, -1)
+
+
 def tsne(name: str, n: int, iterations: int, peer: Job | None, package: str) -> Case:
     """Raw pixels to a map, neighbours included; the divergence by one function for both."""
     return Case(
@@ -372,6 +407,16 @@ CASES = [
             peer_package="pynndescent",
         )
         for k in (15, 90)
+    ),
+    Case(
+        "som",
+        4_000,
+        fashion,
+        our_som,
+        quality.quantization,
+        peer_som if HAS_MINISOM else None,
+        peer_package="minisom",
+        peer_note="train_batch_offline",
     ),
     Case(
         "isomap-landmarks",

@@ -166,3 +166,15 @@ def _trust(Y: Array, X: Array, count: int = 1000, k: int = 10) -> float:
 
     rows = _rows(len(X), count)
     return float(trustworthiness(X[rows], Y[rows], n_neighbors=k))
+
+
+def quantization(codebook: Array, data: Data) -> Quality:
+    """Mean distance to the nearest prototype of a square grid, and the topographic error."""
+    from scipy.spatial.distance import cdist
+
+    side = round(len(codebook) ** 0.5)
+    D = cdist(data["X"], codebook)
+    two = D.argpartition(1, axis=1)[:, :2]
+    row, column = np.divmod(two, side)
+    apart = np.maximum(np.abs(np.diff(row)), np.abs(np.diff(column))) > 1
+    return {"quantization error": float(D.min(axis=1).mean()), "topographic": float(apart.mean())}

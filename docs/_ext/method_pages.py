@@ -19,6 +19,7 @@ FAMILIES = {
     "spectral": "Spectral methods",
     "stress": "Methods that preserve distances",
     "neighbour": "Methods that preserve neighbours",
+    "learned": "Learned maps",
 }
 
 

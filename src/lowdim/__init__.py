@@ -21,19 +21,29 @@ if TYPE_CHECKING:
     from lowdim.methods.functions import smacof as smacof
     from lowdim.methods.functions import spectral_embedding as spectral_embedding
     from lowdim.methods.indscal import INDSCAL as INDSCAL
+    from lowdim.methods.information_theoretic import (
+        InformationTheoreticMetricLearning as InformationTheoreticMetricLearning,
+    )
     from lowdim.methods.isomap import Isomap as Isomap
     from lowdim.methods.kernel_pca import KernelPCA as KernelPCA
     from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
+    from lowdim.methods.large_margin import (
+        LargeMarginNearestNeighbor as LargeMarginNearestNeighbor,
+    )
     from lowdim.methods.locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
     from lowdim.methods.maximum_variance import (
         MaximumVarianceUnfolding as MaximumVarianceUnfolding,
     )
     from lowdim.methods.mds import MDS as MDS
     from lowdim.methods.multiscale_sne import MultiscaleSNE as MultiscaleSNE
+    from lowdim.methods.neighborhood_components import (
+        NeighborhoodComponentsAnalysis as NeighborhoodComponentsAnalysis,
+    )
     from lowdim.methods.neighbors_transformer import NeighborsTransformer as NeighborsTransformer
     from lowdim.methods.nerv import NeRV as NeRV
     from lowdim.methods.pca import PCA as PCA
     from lowdim.methods.sammon import Sammon as Sammon
+    from lowdim.methods.self_organizing_map import SelfOrganizingMap as SelfOrganizingMap
     from lowdim.methods.sne import SNE as SNE
     from lowdim.methods.spectral_clustering import SpectralClustering as SpectralClustering
     from lowdim.methods.symmetric_sne import SymmetricSNE as SymmetricSNE

@@ -33,8 +33,8 @@ class Method:
         Name of the class.
     module : str
         Its module in `lowdim.methods`.
-    family : {"spectral", "stress", "neighbour"}
-        What is optimised: eigenvectors, distances, or neighbours.
+    family : {"spectral", "stress", "neighbour", "learned"}
+        What is optimised: eigenvectors, distances, neighbours, or the parameters of a map.
     sentence : str
         The steps from objects to coordinates.
     keeps : str
@@ -45,9 +45,9 @@ class Method:
         How new objects are placed and how coordinates are taken back to the data.
     paper : str
         Authors and years.
-    objects : {"vectors", "subjects"}
-        What `fit` takes: objects as vectors or dissimilarities, or several matrices of
-        dissimilarities of the same objects, one a subject.
+    objects : {"vectors", "labelled", "subjects"}
+        What `fit` takes: objects as vectors or dissimilarities, vectors with their labels, or
+        several matrices of dissimilarities of the same objects, one a subject.
     when : str
         When to use it.
     power : float
@@ -72,13 +72,13 @@ class Method:
 
     name: str
     module: str
-    family: Literal["spectral", "stress", "neighbour"]
+    family: Literal["spectral", "stress", "neighbour", "learned"]
     sentence: str
     keeps: str
     cost: str
     extends: str
     paper: str
-    objects: Literal["vectors", "subjects"] = "vectors"
+    objects: Literal["vectors", "labelled", "subjects"] = "vectors"
     when: str = ""
     power: float = 2.0
     memory: float = 1.0
@@ -375,6 +375,61 @@ CATALOG: tuple[Method, ...] = (
         paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
         memory=2.0,
         local_only=True,
+    ),
+    Method(
+        name="SelfOrganizingMap",
+        module="self_organizing_map",
+        family="learned",
+        sentence="grid + prototypes -> best units -> means over neighbourhoods that shrink",
+        keeps="which objects are alike, as places on a grid of prototypes",
+        when="you want an ordered summary of the data by prototypes, and to look at one feature "
+        "after the other",
+        power=1.5,
+        cost="n m d per pass for m units; n^2 memory for dissimilarities",
+        extends="the unit with the nearest prototype; the prototype of the nearest unit",
+        paper="Kohonen 1982, 2001; relational: Hammer and Hasenfuss 2010; median: Kohonen and "
+        "Somervuo 2002",
+        local_only=True,
+    ),
+    Method(
+        name="NeighborhoodComponentsAnalysis",
+        module="neighborhood_components",
+        family="learned",
+        sentence="labels + softmax of distances -> quasi-Newton on the leave-one-out errors",
+        keeps="which features tell the labels apart, as a linear map",
+        when="objects have labels and a picture of them or a classifier by neighbours is wanted",
+        cost="n^2 k per iteration for k components",
+        extends="linear both ways",
+        paper="Goldberger, Hinton, Roweis and Salakhutdinov 2005",
+        objects="labelled",
+        scales_axes=True,
+    ),
+    Method(
+        name="LargeMarginNearestNeighbor",
+        module="large_margin",
+        family="learned",
+        sentence="labels -> target neighbours and impostors -> accelerated gradient over metrics",
+        keeps="neighbours of the same label, with a margin around them, as a linear map",
+        when="a nearest-neighbour classifier needs a metric, found by a convex problem",
+        cost="n^2 d per search of impostors; n d^2 + d^3 per iteration",
+        extends="linear both ways",
+        paper="Weinberger and Saul 2009",
+        objects="labelled",
+        scales_axes=True,
+    ),
+    Method(
+        name="InformationTheoreticMetricLearning",
+        module="information_theoretic",
+        family="learned",
+        sentence="pairs + bounds -> Bregman projections of a Mahalanobis matrix",
+        keeps="similar pairs near, dissimilar pairs far, else the prior metric, as a linear map",
+        when="you know of pairs of objects that are similar or dissimilar rather than labels",
+        power=1.0,
+        cost="m d^2 per pass over m pairs",
+        extends="linear both ways",
+        paper="Davis, Kulis, Jain, Sra and Dhillon 2007",
+        objects="labelled",
+        scales_axes=True,
     ),
 )
 

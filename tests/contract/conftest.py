@@ -65,8 +65,8 @@ NEARBY = {
 }
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the
-# map can hold. Two of a kernel's components hold only part of it.
-INVERSE = {"KernelPCA": 0.5}
+# map can hold. Two of a kernel's components hold only part of it, and units hold prototypes.
+INVERSE = {"KernelPCA": 0.5, "SelfOrganizingMap": 0.7}
 
 
 @dataclass(frozen=True)

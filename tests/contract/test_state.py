@@ -49,7 +49,8 @@ def other_fits(case, two_strips):
     for name, params in options.items():
         clusters_the_whole = name == "disconnected" and case.has("n_clusters")
         needs_vectors = name == "metric" and case.name == "LocallyLinearEmbedding"
-        if case.has(name) and not clusters_the_whole and not needs_vectors:
+        of_a_grid = name == "radius" and not case.sees_graph
+        if case.has(name) and not (clusters_the_whole or needs_vectors or of_a_grid):
             yield params, two_strips, {}
     arguments = {
         "MDS": {"weights": np.ones((80, 80)), "init": two_strips[:, :2]},
@@ -147,7 +148,8 @@ def test_a_callback_sees_snapshots_and_changes_nothing(case, X):
         for before, after in pairwise(states):
             assert not np.shares_memory(before.embedding, after.embedding)
             moved = (before.embedding != after.embedding).any()
-            assert moved or before.loss == after.loss, (options, after.iteration)
+            still = case.name == "SelfOrganizingMap"  # while prototypes move on
+            assert moved or still or before.loss == after.loss, (options, after.iteration)
         assert (states[0].embedding != states[-1].embedding).any()
         alone = case.make(**options).fit(X)
         watched.callback = None

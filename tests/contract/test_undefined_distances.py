@@ -31,7 +31,7 @@ def test_transform_names_a_row_without_distances(metric_case, box, metric, quiet
         options.append({"n_landmarks": 20})
     if metric_case.has("n_prototypes"):
         options.append({"n_prototypes": 30})
-    if metric_case.has("radius"):
+    if metric_case.has("radius") and metric_case.sees_graph:
         options.append({"radius": 0.6 if metric == "gower" else 1.0, "n_neighbors": None})
     new = box[:4] * 1.01
     new[2] = UNDEFINED[metric]

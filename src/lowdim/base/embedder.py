@@ -345,6 +345,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    def __sklearn_clone__(self) -> Any:
+        copy = super().__sklearn_clone__()
+        if hasattr(getattr(self, "metric", None), "metric_"):
+            copy.metric = self.metric  # a learned metric is data: a copy of it would not be fitted
+        return copy
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if not k.startswith("_cached")}

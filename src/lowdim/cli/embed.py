@@ -59,7 +59,7 @@ def embed(
     """
     from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import INTERRUPTED, Stop
-    from lowdim.cli.fitting import fit, objects_for, parameters_for
+    from lowdim.cli.fitting import fit, labels_for, objects_for, parameters_for
     from lowdim.cli.forecast import forecast
 
     values, given = split(values)
@@ -76,7 +76,8 @@ def embed(
     if expected is not None:
         console.say(f"{method.name}: {expected}")
         console.record(estimate={"seconds": expected.seconds, "bytes": expected.n_bytes})
-    fitted = fit(method, params, X, draw=console.shows_progress)
+    y = labels_for(method, table, shown_labels(table, values["color_by"]))
+    fitted = fit(method, params, X, y, draw=console.shows_progress)
     with uninterrupted():  # Ctrl-C that ended the fit must not end the writing of its result too
         console.say(f"{fitted}{_measures(fitted.estimator)}")
         console.warn(fitted.warnings)

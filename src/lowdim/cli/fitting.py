@@ -75,7 +75,21 @@ def objects_for(method: Method, table: Table) -> Any:
     return table.X.reshape(-1, side, side)
 
 
-def fit(method: Method, params: dict[str, Any], X: Any, *, draw: bool = False) -> Fitted:
+def labels_for(method: Method, table: Table, labels: Any) -> Any:
+    """The labels that a method learns from; None if it does not use any."""
+    if method.objects != "labelled":
+        return None
+    if labels is None:
+        raise Refused(
+            f"{method.name} learns from labels, but {table.source} has none. Name the column that "
+            "holds them with --label."
+        )
+    return labels
+
+
+def fit(
+    method: Method, params: dict[str, Any], X: Any, y: Any = None, *, draw: bool = False
+) -> Fitted:
     """Fit; Ctrl-C ends an iterative fit early, and the best map so far is the answer."""
     cls = method.load()
     shown = {"verbose": 1} if draw and "verbose" in _parameters(cls) else {}
@@ -84,7 +98,7 @@ def fit(method: Method, params: dict[str, Any], X: Any, *, draw: bool = False) -
     with _interrupts() as pressed, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(X)
+            estimator.fit(X) if y is None else estimator.fit(X, y)
         except (TypeError, ValueError, RuntimeError) as error:
             raise Refused(f"{method.name}: {error}") from error
     seconds = perf_counter() - start

@@ -13,18 +13,23 @@ from lowdim.plot.lines import graph, rnx, scree
 from lowdim.plot.recorder import Recorder
 from lowdim.plot.scatter import scatter
 from lowdim.plot.shepard import shepard
+from lowdim.plot.som import component_planes, hits, u_matrix, unit_labels
 from lowdim.plot.subjects import subject_weights
 
 __all__ = [
     "Recorder",
     "animate",
     "compare",
+    "component_planes",
     "errors",
     "graph",
+    "hits",
     "rnx",
     "save",
     "scatter",
     "scree",
     "shepard",
     "subject_weights",
+    "u_matrix",
+    "unit_labels",
 ]

@@ -117,6 +117,8 @@ def resolve_metric(
         X as the rows that the metric takes: data of extreme magnitude in units of 2^exponent.
     """
     params = dict(params or {})
+    if hasattr(metric, "get_params"):
+        return _learned(metric), _vectors(X)
     if callable(metric):
         found = Metric("callable", _callable_block(metric, params), _objects, params)
         return found, found.prepare(X)
@@ -236,6 +238,18 @@ def _bytes(X: Any, name: str = "X", copy: bool = False) -> Any:
             f"each (numpy.packbits makes them), but [{i}, {j}] is {rows[i, j]:g}."
         )
     return rows
+
+
+def _learned(estimator: Any) -> Metric:
+    """The Mahalanobis distance that a fitted estimator such as NCA has learned."""
+    if not hasattr(estimator, "metric_"):
+        raise ValueError(
+            f"metric must be a name, a callable or an estimator that has learned a metric; got "
+            f"{estimator!r}, which is not fitted or learns no metric."
+        )
+    factor = np.asarray(estimator.components_, dtype=np.float64).T
+    straight = _scipy_block("euclidean", {})
+    return Metric("learned", lambda A, B: straight(dense(A) @ factor, dense(B) @ factor), _vectors)
 
 
 def _vectors(X: Any, name: str = "X", copy: bool = False) -> Any:

@@ -30,6 +30,7 @@ def lbfgs(
     *,
     tol: float,
     show: Callable[[Array], Array],
+    floor: float = 0.0,
     after: int = 0,
     most: int | None = None,
 ) -> Minimum:
@@ -42,9 +43,12 @@ def lbfgs(
     monitor : Monitor
         Ctrl-C and the callback end the iterations, with the best point so far.
     tol : float
-        Iterations end when `SPAN` of them together lower the value by less than tol times it.
+        Iterations end when `SPAN` of them together lower the value by less than tol times it, or
+        times `floor` if that is larger.
     show : callable
         From x to the coordinates that the callback gets.
+    floor : float
+        See `tol`; for objectives that can become 0.
     after, most : int
         If this is one of several minimisations with the same monitor: the number of iterations
         before it, and the largest number of its own iterations (default: `monitor.max_iter`).
@@ -70,7 +74,9 @@ def lbfgs(
         history.append(value)
         before = history[-1 - SPAN] if len(history) > SPAN else np.inf
         seen = show(x) if monitor.wants_embedding else x
-        if monitor(after + len(history) - 1, value, seen) or before - value <= tol * value:
+        if monitor(after + len(history) - 1, value, seen) or before - value <= tol * max(
+            value, floor
+        ):
             raise StopIteration
 
     limit = monitor.max_iter if most is None else most

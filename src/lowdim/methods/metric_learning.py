@@ -1,0 +1,112 @@
+"""What the methods that learn a Mahalanobis distance from labels share."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from lowdim import checks
+from lowdim.base import Embedder
+from lowdim.checks import Array, dense
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects
+from lowdim.solvers.spectral import fix_signs
+
+
+class LearnedMetric(Embedder):
+    """Base class: a linear map that is fitted to vectors and their labels.
+
+    A method implements `_fit_labelled(X, codes)`, which sets `components_`.
+    """
+
+    components_: Array
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the map from vectors and their labels.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+            One object per row.
+        y : array of shape (n_samples,)
+            Labels of the objects: integers or strings.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_to(X, y=y)
+
+    def _fit(self, objects: Objects, y: Any = None) -> None:
+        X = dense(objects.vectors(type(self).__name__))
+        self._finish(X, self._learn(X, self._codes(y, len(X))))
+
+    def _learn(self, X: Array, codes: Array) -> Array:
+        """The matrix L of the map, of shape (n_components, n_features)."""
+        raise NotImplementedError
+
+    def _finish(self, X: Array, L: Array) -> None:
+        self.components_ = np.ascontiguousarray(L, dtype=X.dtype)
+        self.mean_ = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        self.metric_ = self.components_.T @ self.components_
+        self.embedding_ = self._mapped(X)
+
+    def _codes(self, y: Any, n: int) -> Array:
+        """Labels as numbers of classes."""
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(
+                f"{name} requires y to be passed, but the target y is None: give one label for "
+                "each row of X."
+            )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if len(y) != n:
+            raise ValueError(f"y has {len(y)} labels, but X has {n} rows.")
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y: {name} needs at least 2 classes, got 1 class.")
+        return np.asarray(codes)
+
+    def _dimension(self, d: int) -> int:
+        if self.n_components is None:
+            return d
+        return checks.integer(self.n_components, "n_components", 1, d, " (n_features)")
+
+    def _transform(self, new: NewObjects) -> Array:
+        return self._mapped(dense(new.vectors()).astype(self.components_.dtype, copy=False))
+
+    def _mapped(self, X: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            Y = np.asarray(X @ self.components_.T)
+        if not np.isfinite(Y).all():
+            raise ValueError("X: coordinates overflow. Rescale the columns.")
+        return Y
+
+    def _inverse(self, Y: Array) -> Array:
+        """Of all vectors with these coordinates the one nearest to the mean."""
+        L = self.components_.astype(np.float64)
+        back = (Y - L @ self.mean_) @ np.linalg.pinv(L).T + self.mean_
+        return np.asarray(back, dtype=self.components_.dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def principal_factor(M: Array, X: Array, k: int) -> Array:
+    """L with ``L' L = M``, rotated to the principal axes of the mapped rows X; k rows of it."""
+    values, vectors = np.linalg.eigh((M + M.T) / 2)
+    root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
+    Z = (X - X.mean(axis=0)) @ root.T
+    axes = np.linalg.eigh(Z.T @ Z)[1][:, ::-1]
+    return np.asarray(fix_signs(axes).T[:k] @ root)

@@ -1,0 +1,171 @@
+"""Neighbourhood components analysis (Goldberger, Hinton, Roweis and Salakhutdinov 2005)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from lowdim import checks
+from lowdim.callbacks import Callback
+from lowdim.checks import Array
+from lowdim.methods.metric_learning import LearnedMetric
+from lowdim.solvers.labelled import StochasticNeighbors
+from lowdim.solvers.quasi_newton import lbfgs
+from lowdim.solvers.svd import principal_axes
+
+STARTS = ("auto", "pca", "lda", "identity", "random")
+
+
+class NeighborhoodComponentsAnalysis(LearnedMetric):
+    """Neighbourhood components analysis: the linear map in which neighbours share their label.
+
+    labels + softmax of distances -> quasi-Newton on the expected leave-one-out errors
+
+    Each object chooses another one as its neighbour, with probabilities that decrease with the
+    squared distance after the map, and takes its label. The map minimises the expected number of
+    wrong labels.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension of the map; None is the number of features.
+    init : {"auto", "pca", "lda", "identity", "random"} or array, default="auto"
+        First map. "auto" is linear discriminant analysis if n_components is less than the number of
+        classes, otherwise principal components if it is less than the number of features, and
+        otherwise the identity. An array has shape (n_components, n_features).
+    max_iter : int, default=50
+        Maximum number of iterations.
+    tol : float, default=1e-5
+        Stop when 5 iterations together lower the expected share of errors by less than this.
+    random_state : int, RandomState or None, default=None
+        Seed of init="random"; None stands for 0.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    callback : callable, default=None
+        Called after every iteration with the loss and the map; a true return value stops.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The linear map.
+    metric_ : array of shape (n_features, n_features)
+        The matrix of its Mahalanobis distance, ``components_.T @ components_``.
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects, ``X @ components_.T``.
+    classes_ : array of shape (n_classes,)
+        The labels.
+    mean_ : array of shape (n_features,)
+        Mean of X.
+    loss_ : float
+        Expected share of wrong labels.
+    history_ : array of shape (n_iter + 1,)
+        The loss at the start and after each iteration.
+    n_iter_ : int
+        Number of iterations.
+
+    See Also
+    --------
+    LargeMarginNearestNeighbor : a convex problem instead.
+    PCA : without labels.
+
+    Notes
+    -----
+    An iteration takes time n^2 k + n k d for n objects, d features and k components. The objective
+    has local minima, so the result depends on `init`.
+
+    ``transform(X_train)`` equals `embedding_`. `inverse_transform` returns, of all vectors with the
+    given coordinates, the one nearest to the mean of the data.
+
+    A fitted estimator can be the `metric` of another one, and of `lowdim.neighbors`.
+
+    References
+    ----------
+    .. [1] J. Goldberger, G. Hinton, S. Roweis, R. Salakhutdinov, "Neighbourhood components
+       analysis", NIPS 17, 2005.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> nca = lowdim.NeighborhoodComponentsAnalysis(2).fit(X, y)
+    >>> nca.transform(X[:3]).shape, bool(nca.loss_ < 0.05)
+    ((3, 2), True)
+    >>> learned = lowdim.neighbors(X, 5, metric=nca)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "auto",
+        max_iter: int = 50,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def _learn(self, X: Array, codes: Array) -> Array:
+        k = self._dimension(X.shape[1])
+        checks.integer(self.max_iter, "max_iter", 1)
+        tol = checks.real(self.tol, "tol", 0)
+        start = self._start(X, codes, k)
+        objective = StochasticNeighbors(X, codes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(objective(start)[0]):
+                raise ValueError("X: squared distances overflow. Rescale the columns.")
+        found = lbfgs(
+            objective,
+            start,
+            self._monitor(self.max_iter),
+            tol=tol,
+            show=lambda L: X @ L.astype(X.dtype).T,
+            floor=len(X),
+        )
+        self.history_ = found.history / len(X)
+        self.n_iter_ = len(found.history) - 1
+        self.loss_ = float(found.value / len(X))
+        return found.x
+
+    def _start(self, X: Array, codes: Array, k: int) -> Array:
+        n, d = X.shape
+        init = self.init
+        if not isinstance(init, str):
+            shape = np.shape(init) if hasattr(init, "__len__") else repr(init)
+            if shape != (k, d):
+                raise ValueError(
+                    f"init must be one of {', '.join(map(repr, STARTS))} or an array of shape "
+                    f"{(k, d)}; got {shape}."
+                )
+            return np.asarray(checks.vectors(init, name="init"), dtype=np.float64)
+        checks.choice(init, "init", STARTS)
+        if init == "auto":
+            n_classes = int(codes.max()) + 1
+            init = "lda" if k <= min(d, n_classes - 1) else "pca" if k < min(d, n) else "identity"
+        if init == "identity":
+            return np.eye(k, d)
+        if init == "random":
+            random = check_random_state(0 if self.random_state is None else self.random_state)
+            return np.asarray(random.standard_normal((k, d)))
+        if init == "pca":
+            found = principal_axes(X, min(k, n, d)).components.astype(np.float64)
+        else:
+            from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+            analysis = LinearDiscriminantAnalysis(n_components=min(k, int(codes.max()), d))
+            found = analysis.fit(X, codes).scalings_.T[:k].astype(np.float64)
+        return np.pad(found, ((0, k - len(found)), (0, 0)))

@@ -1,0 +1,540 @@
+"""The self-organizing map (Kohonen 1982, 2001)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim import checks
+from lowdim.backends import backend
+from lowdim.base import Embedder
+from lowdim.callbacks import Callback, Monitor
+from lowdim.checks import Array
+from lowdim.extend.barycentric import decode
+from lowdim.relations.metrics import resolve_metric
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import MeasuredObjects, Objects, relative_dissimilarities
+from lowdim.relations.unit_grid import UnitGrid, suited_shape
+from lowdim.runtime.scheduling import blocks, running
+from lowdim.solvers.prototypes import (
+    Prototypes,
+    RelationalPrototypes,
+    VectorPrototypes,
+    best_units,
+    relational_squares,
+    squared,
+)
+from lowdim.solvers.scaling import scale_distances
+from lowdim.solvers.self_organization import (
+    NEIGHBORHOODS,
+    Schedule,
+    interpolated,
+    invariant_signs,
+    kernel,
+    start_positions,
+    train_batch,
+    train_online,
+)
+from lowdim.solvers.svd import principal_axes, scores
+
+MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors have a mean
+UNITS_PER_ROOT = 5.0  # units per square root of the number of objects (Vesanto 2000)
+PLACEMENTS = ("unit", "interpolated")
+STARTS = ("pca", "random")
+
+
+class SelfOrganizingMap(Embedder):
+    """Self-organizing map: prototypes on a grid, adjacent ones alike.
+
+    grid + prototypes -> best unit of each object -> means over neighbourhoods that shrink
+
+    Each unit of a grid has a prototype in the space of the data. An object belongs to the unit with
+    the nearest prototype. Prototypes become means of the objects of their unit and of the units
+    around it, while the radius of this neighbourhood decreases.
+
+    Parameters
+    ----------
+    n_components : {1, 2}, default=2
+        Dimension of the grid: a chain or a sheet of units.
+    shape : tuple of int or "auto", default="auto"
+        Rows and columns of the grid; (n_units,) for a chain. "auto" is about 5 n_samples^(1/2)
+        units, with sides in the ratio of the standard deviations of the first two principal
+        components.
+    topology : {"hexagonal", "rectangular"}, default="hexagonal"
+        Shape of the cells. A unit has 6 adjacent units, or 8 with the diagonal ones.
+    toroidal : bool, default=False
+        Whether opposite sides of the grid are adjacent, so that there is no border.
+    training : {"batch", "online"}, default="batch"
+        "batch" takes all objects in each step; "online" moves the prototypes towards one object
+        after the other, in random order.
+    neighborhood : {"gaussian", "bubble", "cut_gaussian"}, default="gaussian"
+        Weight of a unit at distance d of the best one, for the radius r: exp(-d^2 / (2 r^2)); 1 up
+        to r and 0 beyond; or the product of both.
+    radius : tuple of float, default=None
+        First and last radius, in units of the spacing of the grid; it decreases geometrically.
+        None is from a quarter of the longer side (at least 1) to 1.
+    learning_rate : tuple of float, default=(0.5, 0.01)
+        First and last step size of training="online"; it decreases geometrically.
+    max_iter : int, default=40
+        Number of passes over the objects.
+    init : {"pca", "random"} or array of shape (n_units, n_features), default="pca"
+        First prototypes: on the plane of the first two principal components, or random objects.
+    prototypes : {"mean", "median"}, default="mean"
+        "median" makes each prototype a training object, for dissimilarities whose means have no
+        sense. It compares all pairs of objects.
+    placement : {"unit", "interpolated"}, default="unit"
+        Coordinates of an object: those of its best unit, or a place between it and the adjacent
+        units.
+    metric : str or callable, default="euclidean"
+        "euclidean", "cosine", "nan_euclidean" (missing values take no part), or any other metric or
+        "precomputed": then the prototypes are combinations of objects (relational map), which needs
+        the dissimilarities of all pairs.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    random_state : int, RandomState or None, default=None
+        Seed of init="random" and of the order of training="online"; None stands for 0.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    callback : callable, default=None
+        Called after every pass with the quantization error and the map before it; a true return
+        value stops.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects on the grid.
+    units_ : array of shape (n_samples,)
+        The best unit of each object.
+    codebook_ : array of shape (n_units, n_features)
+        The prototypes; those of a relational map of vectors are computed from its coefficients. Not
+        for dissimilarities and arbitrary objects.
+    coefficients_ : array of shape (n_units, n_samples)
+        Coefficients of the objects in each prototype of a relational map.
+    medoids_ : array of shape (n_units,)
+        The object nearest to each prototype of a relational map.
+    grid_ : array of shape (n_units, n_components)
+        Coordinates of the units, centred at 0, with spacing 1.
+    shape_ : tuple of int
+        Rows and columns. Units are numbered row by row.
+    hits_ : array of shape (n_units,)
+        Number of objects of each unit.
+    u_matrix_ : array of shape `shape_`
+        Mean distance of each prototype to those of the adjacent units: large values are gaps.
+    quantization_error_ : float
+        Mean distance of the objects to the prototypes of their units.
+    topographic_error_ : float
+        Share of objects whose best and second best unit are not adjacent.
+    history_ : array of shape (n_iter,)
+        Quantization error before each pass (during it if training is online).
+    n_iter_ : int
+        Number of passes.
+
+    See Also
+    --------
+    PCA : the plane that the map starts from.
+    CurvilinearComponentAnalysis : prototypes that find their places freely.
+
+    Notes
+    -----
+    A pass takes time n m d for n objects, m units and d features. A relational map takes n^2 memory
+    and n^2 + n m^2 time per pass.
+
+    Batch training is that of [2]_, prototypes="median" that of [4]_. The relational map of [3]_ is
+    that of the vectors if the dissimilarities are Euclidean distances.
+
+    ``transform(X_train)`` equals `embedding_`. `inverse_transform` returns the prototype of the
+    nearest unit, or with placement="interpolated" a combination of the nearest ones.
+
+    References
+    ----------
+    .. [1] T. Kohonen, "Self-organized formation of topologically correct feature maps", Biological
+       Cybernetics 43, 1982.
+    .. [2] T. Kohonen, "Self-Organizing Maps", third edition, Springer, 2001.
+    .. [3] B. Hammer, A. Hasenfuss, "Topographic mapping of large dissimilarity data sets", Neural
+       Computation 22, 2010.
+    .. [4] T. Kohonen, P. Somervuo, "How to make large self-organizing maps for nonvectorial data",
+       Neural Networks 15, 2002.
+
+    Examples
+    --------
+    Colours on a grid: adjacent units have similar colours.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> colors = np.random.default_rng(0).uniform(size=(500, 3))
+    >>> som = lowdim.SelfOrganizingMap(shape=(8, 10)).fit(colors)
+    >>> som.codebook_.shape, int(som.hits_.sum())
+    ((80, 3), 500)
+    >>> bool(som.topographic_error_ < 0.2)
+    True
+    """
+
+    hits_: Array
+    _fitted_sums: Array
+    _fitted_counts: Array
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        shape: tuple[int, ...] | str = "auto",
+        topology: str = "hexagonal",
+        toroidal: bool = False,
+        training: str = "batch",
+        neighborhood: str = "gaussian",
+        radius: tuple[float, float] | None = None,
+        learning_rate: tuple[float, float] = (0.5, 0.01),
+        max_iter: int = 40,
+        init: Any = "pca",
+        prototypes: str = "mean",
+        placement: str = "unit",
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.shape = shape
+        self.topology = topology
+        self.toroidal = toroidal
+        self.training = training
+        self.neighborhood = neighborhood
+        self.radius = radius
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.init = init
+        self.prototypes = prototypes
+        self.placement = placement
+        self.metric = metric
+        self.metric_params = metric_params
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    # --- more public methods ----------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Train further with new objects, which need not be kept in memory together.
+
+        The first call is `fit`. Later ones keep the grid. With training="batch" the sums of the
+        objects of earlier calls are kept, and all prototypes are computed again with the last
+        radius; with training="online" each new object makes a step with the last radius and
+        learning rate.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, as vectors.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            `embedding_`, `units_` and the two errors are those of the new objects, and `hits_`
+            counts all objects.
+        """
+        if not hasattr(self, "grid_"):
+            return self.fit(X, y)
+        if not hasattr(self, "_fitted_sums"):
+            raise ValueError(
+                "partial_fit needs vectors under the metric 'euclidean', 'cosine' or "
+                f"'nan_euclidean' and prototypes='mean', but metric={self.metric!r} and "
+                f"prototypes={self.prototypes!r} make a relational map. Fit all objects at once."
+            )
+        with running(self._n_jobs):
+            new = self._new_objects(X)
+            rows, metric = self._rows(new.vectors(), self._training), self._training.metric
+            found = VectorPrototypes(rows, metric, self.codebook_)
+            grid, radius = self._grid, self._radii(self._grid)
+            if self.training == "online":
+                last, rate = Schedule(radius.last, radius.last), self._rates()
+                once = Monitor(1, type(self).__name__)
+                random = check_random_state(0 if self.random_state is None else self.random_state)
+                still = Schedule(rate.last, rate.last)
+                train_online(found, grid, self.neighborhood, last, still, new.n, once, random)
+            else:
+                sums, counts = found.sums(found.nearest(1)[0][:, 0])
+                sums, counts = sums + self._fitted_sums, counts + self._fitted_counts
+                found.smooth(sums, counts, kernel(grid, radius.last, self.neighborhood))
+            before = self.hits_
+            self._describe(found, grid)
+            self.hits_ = self.hits_ + before
+            if self.training == "batch":
+                self._fitted_sums, self._fitted_counts = sums, counts
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The number of the best unit of each object.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            Objects, as in `transform`.
+
+        Returns
+        -------
+        array of shape (n_new,)
+        """
+        check_is_fitted(self)
+        with running(self._n_jobs):
+            return self._best(self._new_objects(X))
+
+    # --- fit ----------------------------------------------------------------------------------
+
+    def _fit(self, objects: Objects) -> None:
+        self._check_parameters()
+        random = check_random_state(0 if self.random_state is None else self.random_state)
+        found: Prototypes
+        if self._has_means(objects):
+            assert isinstance(objects, MeasuredObjects)
+            grid, found = self._vector_start(objects, random)
+        else:
+            grid, found = self._relational_start(objects, random)
+        radius, monitor = self._radii(grid), self._monitor(self.max_iter)
+        if self.training == "batch":
+            self.history_ = train_batch(found, grid, self.neighborhood, radius, monitor)
+        else:
+            self.history_ = train_online(
+                found, grid, self.neighborhood, radius, self._rates(), objects.n, monitor, random
+            )
+        self.n_iter_ = len(self.history_)
+        self.shape_, self.grid_ = grid.shape, grid.coordinates.astype(objects.dtype)
+        if isinstance(found, RelationalPrototypes):
+            self._keep_relational(found, objects)
+        self._describe(found, grid)
+        if isinstance(found, VectorPrototypes):
+            self._fitted_sums, self._fitted_counts = found.sums(self.units_)
+
+    def _check_parameters(self) -> None:
+        checks.integer(self.n_components, "n_components", 1, 2)
+        checks.choice(self.topology, "topology", ("hexagonal", "rectangular"))
+        checks.choice(self.training, "training", ("batch", "online"))
+        checks.choice(self.neighborhood, "neighborhood", NEIGHBORHOODS)
+        checks.choice(self.prototypes, "prototypes", ("mean", "median"))
+        checks.choice(self.placement, "placement", PLACEMENTS)
+        checks.integer(self.max_iter, "max_iter", 1)
+        if isinstance(self.init, str):
+            checks.choice(self.init, "init", STARTS)
+        if self.prototypes == "median" and self.training == "online":
+            raise ValueError("prototypes='median' needs training='batch', got training='online'.")
+
+    def _has_means(self, objects: Objects) -> bool:
+        return objects.metric_name in MEANS and self.prototypes == "mean"
+
+    def _remember(self, objects: MeasuredObjects) -> None:
+        if not self._has_means(objects):  # else the prototypes are all that `transform` needs
+            super()._remember(objects)
+
+    @property
+    def _training(self) -> MeasuredObjects:
+        if not hasattr(self, "_fitted_sums"):
+            return super()._training
+        metric = resolve_metric(*self._metric_choice(), self.codebook_)[0]
+        return MeasuredObjects(self.codebook_, metric)
+
+    def _rows(self, rows: Any, known: MeasuredObjects) -> Any:
+        """Vectors as they are averaged: of unit length under the cosine distance."""
+        if known.metric.name != "cosine":
+            return rows
+        from sklearn.preprocessing import normalize
+
+        return normalize(rows)
+
+    def _vector_start(
+        self, objects: MeasuredObjects, random: np.random.RandomState
+    ) -> tuple[UnitGrid, VectorPrototypes]:
+        rows = self._rows(objects.rows, objects)
+        full = rows
+        if objects.metric.name == "nan_euclidean":
+            full = _filled(rows)
+        axes = principal_axes(full, min(4, *full.shape))
+        Y = scores(full, axes.mean, axes.components).astype(np.float64)
+        grid = self._new_grid(objects.n, Y)
+        if isinstance(self.init, str) and self.init == "random":
+            chosen = _some(objects.n, grid.n, random)
+            return grid, VectorPrototypes(rows, objects.metric, checks.dense(full[chosen]))
+        if not isinstance(self.init, str):
+            codebook = self._given_start((grid.n, rows.shape[1]))
+            return grid, VectorPrototypes(rows, objects.metric, codebook)
+        places = start_positions(grid, Y.shape[1]) * Y.std(axis=0) * invariant_signs(Y)
+        codebook = axes.mean + places @ axes.components.astype(np.float64)
+        return grid, VectorPrototypes(rows, objects.metric, codebook)
+
+    def _relational_start(
+        self, objects: Objects, random: np.random.RandomState
+    ) -> tuple[UnitGrid, RelationalPrototypes]:
+        D, self.scale_ = relative_dissimilarities(objects)
+        n, median = objects.n, self.prototypes == "median"
+        Y = scale_distances(D, min(4, n - 1)).coordinates.astype(np.float64)
+        grid = self._new_grid(n, Y)
+        if not isinstance(self.init, str):
+            raise ValueError(
+                "init must be 'pca' or 'random' if prototypes are combinations of objects (any "
+                f"metric but {', '.join(MEANS)}, or prototypes='median'); got an array."
+            )
+        if self.init == "random":
+            coefficients = np.zeros((grid.n, n))
+            coefficients[np.arange(grid.n), _some(n, grid.n, random)] = 1
+        else:
+            variance = Y.var(axis=0)
+            spread = np.where(variance > 0, np.sqrt(variance), 1)
+            places = start_positions(grid, Y.shape[1]) * invariant_signs(Y)
+            coefficients = 1 / n + places @ (Y / spread / n).T
+        return grid, RelationalPrototypes(D, coefficients, median)
+
+    def _given_start(self, shape: tuple[int, int]) -> Array:
+        found = np.shape(self.init) if hasattr(self.init, "__len__") else repr(self.init)
+        if found != shape:
+            raise ValueError(
+                f"init must be 'pca', 'random' or an array of shape {shape}, one prototype per "
+                f"unit; got {found}."
+            )
+        return np.asarray(checks.vectors(self.init, name="init"))
+
+    def _new_grid(self, n: int, Y: Array) -> UnitGrid:
+        if isinstance(self.shape, str):
+            checks.choice(self.shape, "shape", ("auto",))
+            units = UNITS_PER_ROOT * np.sqrt(n)
+            shape = suited_shape(
+                units, Y.std(axis=0), self.n_components, self.topology, self.toroidal
+            )
+        elif not isinstance(self.shape, tuple | list) or len(self.shape) != self.n_components:
+            raise ValueError(
+                f"shape must be 'auto' or a tuple of {self.n_components} integers (n_components="
+                f"{self.n_components}), got {self.shape!r}."
+            )
+        else:
+            shape = tuple(checks.integer(side, "shape", 1) for side in self.shape)
+        if np.prod(shape) < 2:
+            raise ValueError(f"shape must have at least 2 units, got {self.shape!r}.")
+        odd = self.n_components == 2 and shape[0] % 2 == 1
+        if self.toroidal and self.topology == "hexagonal" and odd:
+            raise ValueError(
+                "shape must have an even number of rows if a hexagonal grid is toroidal, got "
+                f"{self.shape!r}."
+            )
+        return UnitGrid(shape, self.topology, bool(self.toroidal))
+
+    def _radii(self, grid: UnitGrid) -> Schedule:
+        if self.radius is None:
+            return Schedule(max(1.0, float(grid.periods.max()) / 4), 1.0)
+        return _schedule(self.radius, "radius", np.inf)
+
+    def _rates(self) -> Schedule:
+        return _schedule(self.learning_rate, "learning_rate", 1.0)
+
+    def _keep_relational(self, found: RelationalPrototypes, objects: Objects) -> None:
+        """What `transform` needs of a relational map."""
+        self.coefficients_, self._fitted_halves = found.coefficients, found.halves
+        self.medoids_ = found.squared_distances(slice(None)).argmin(axis=0)
+        if objects.has_vectors:
+            self.codebook_ = np.asarray(self.coefficients_ @ objects.vectors("codebook_"))
+
+    def _describe(self, found: Prototypes, grid: UnitGrid) -> None:
+        """Set everything that follows from the prototypes."""
+        if isinstance(found, VectorPrototypes):
+            self.codebook_ = found.codebook
+        nearest, distances = found.nearest(2)
+        scale = getattr(self, "scale_", 1.0)
+        self.units_ = nearest[:, 0].astype(np.int64)
+        self.hits_ = np.bincount(self.units_, minlength=grid.n)
+        self.quantization_error_ = float(distances[:, 0].mean(dtype=np.float64)) * scale
+        apart = ~grid.adjacent(nearest[:, 0], nearest[:, 1])
+        self.topographic_error_ = float(apart.mean())
+        first, second = grid.edges
+        gaps = found.between(first, second)
+        total = np.bincount(first, gaps, minlength=grid.n)
+        count = np.maximum(np.bincount(first, minlength=grid.n), 1)
+        self.u_matrix_ = (total / count * scale).reshape(grid.shape).astype(self.grid_.dtype)
+        cosine = isinstance(found, VectorPrototypes) and found.metric.name == "cosine"
+        self._fitted_gaps = 2 * gaps if cosine else gaps * gaps
+        places = [
+            self._placed(grid, self.units_[part], lambda part=part: found.squared_distances(part))
+            for part in blocks(len(self.units_), 1024)
+        ]
+        self.embedding_ = np.concatenate(places)
+
+    # --- new objects --------------------------------------------------------------------------
+
+    @property
+    def _grid(self) -> UnitGrid:
+        return UnitGrid(tuple(self.shape_), self.topology, bool(self.toroidal))
+
+    def _best(self, new: NewObjects) -> Array:
+        if hasattr(self, "_fitted_sums"):
+            known = self._training
+            rows = self._rows(new.vectors(), known)
+            return best_units(self.codebook_, rows, 1, known.metric)[0][:, 0].astype(np.int64)
+        return backend().smallest(self._squares(new), 1)[0][:, 0].astype(np.int64)
+
+    def _squares(self, new: NewObjects) -> Array:
+        """Squared distances of new objects to all prototypes."""
+        if hasattr(self, "_fitted_sums"):
+            known = self._training
+            return squared(known.metric, self._rows(new.vectors(), known), self.codebook_)
+        D = new.distances() / self.coefficients_.dtype.type(self.scale_)
+        return relational_squares(D, self.coefficients_, self._fitted_halves)
+
+    def _transform(self, new: NewObjects) -> Array:
+        grid, units = self._grid, self._best(new)
+        places = [
+            self._placed(grid, units[part], lambda part=part: self._squares(new.subset(part)))
+            for part in blocks(new.n, 1024)
+        ]
+        return np.concatenate(places)
+
+    def _placed(self, grid: UnitGrid, units: Array, squares: Any) -> Array:
+        if self.placement == "unit":
+            return np.asarray(self.grid_[units])
+        places = interpolated(grid, units, squares(), self._fitted_gaps)
+        return places.astype(self.grid_.dtype)
+
+    def _inverse(self, Y: Array) -> Array:
+        if not hasattr(self, "codebook_"):
+            self._training_vectors("inverse_transform")
+        if self.placement == "interpolated" and not self.toroidal:
+            return decode(self.grid_, self.codebook_, Y)
+        return np.asarray(self.codebook_[self._grid.nearest_unit(Y)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not tags.input_tags.allow_nan
+        return tags
+
+
+def _schedule(value: Any, name: str, high: float) -> Schedule:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ValueError(f"{name} must be a first and a last value, got {value!r}.")
+    first, last = (checks.real(v, name, 0, high, open_low=True) for v in value)
+    if last > first:
+        raise ValueError(f"{name} must not increase, got {value!r}.")
+    return Schedule(first, last)
+
+
+def _filled(rows: Array) -> Array:
+    """Rows with missing values replaced by the means of their columns."""
+    missing = np.isnan(rows)
+    blank = np.flatnonzero(missing.all(axis=1))
+    if len(blank):
+        raise ValueError(
+            f"metric='nan_euclidean' gives NaN for objects {blank[0]} and 0. Remove such objects, "
+            "or choose a metric that is defined for them."
+        )
+    known = (~missing).sum(axis=0)
+    means = np.where(missing, 0, rows).sum(axis=0) / np.maximum(known, 1)
+    return np.where(missing, means.astype(rows.dtype), rows)
+
+
+def _some(n: int, m: int, random: np.random.RandomState) -> Array:
+    """m of n objects, all different if there are enough."""
+    order = [random.permutation(n) for _ in range(-(-m // n))]
+    return np.concatenate(order)[:m]

@@ -1,0 +1,286 @@
+"""Pictures of a self-organizing map: its cells coloured by gaps, features, objects or labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.plot.canvas import FAINT, INK, OKABE_ITO, TEXT, TITLE, new_figure
+from lowdim.plot.paint import LEGEND, MOST_KINDS, Paint, paint, viridis
+from lowdim.relations.unit_grid import UnitGrid
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SIDE = 4.5  # inches of the longer side of a map
+EMPTY = "0.95"  # the colour of cells without a value
+
+
+def u_matrix(som: Any, *, title: str | None = None, ax: Any = None) -> Axes:
+    """Draw the mean distance of each prototype to those of the adjacent units.
+
+    Bright ridges are gaps in the data, dark areas are clusters.
+
+    Parameters
+    ----------
+    som : fitted SelfOrganizingMap
+    title : str, default=None
+        Written above the picture.
+    ax : matplotlib axes, default=None
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+
+    References
+    ----------
+    Ultsch and Siemon, "Kohonen's self organizing feature maps for exploratory data analysis",
+    International Neural Network Conference, 1990.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowdim
+    >>> som = lowdim.SelfOrganizingMap(shape=(4, 5)).fit(np.eye(6))
+    >>> len(lowdim.plot.u_matrix(som).collections[0].get_paths())
+    20
+    """
+    grid, axes = _start(som, ax)
+    _values(axes, grid, np.asarray(som.u_matrix_).ravel())
+    _finish(axes, grid, title)
+    return axes
+
+
+def component_planes(
+    som: Any,
+    features: Sequence[int] | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    columns: int = 4,
+) -> Figure:
+    """Draw the prototypes' values of one feature after the other, one map for each.
+
+    Similar maps belong to features that vary together.
+
+    Parameters
+    ----------
+    som : fitted SelfOrganizingMap
+    features : sequence of int, default=None
+        Numbers of the features to draw; by default the first 16.
+    names : sequence of str, default=None
+        Names of all features; by default those of the DataFrame that the map was fitted to.
+    columns : int, default=4
+        Maps side by side.
+
+    Returns
+    -------
+    matplotlib figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowdim
+    >>> som = lowdim.SelfOrganizingMap(shape=(4, 5)).fit(np.eye(6))
+    >>> figure = lowdim.plot.component_planes(som, names=list("abcdef"))
+    >>> [ax.get_title() for ax in figure.axes[:6]]
+    ['a', 'b', 'c', 'd', 'e', 'f']
+    """
+    check_is_fitted(som)
+    if not hasattr(som, "codebook_"):
+        raise ValueError(
+            "som has no codebook_: it was fitted on dissimilarities or arbitrary objects, which "
+            "have no features."
+        )
+    codebook = np.asarray(som.codebook_)
+    n_features = codebook.shape[1]
+    wanted = list(range(min(16, n_features))) if features is None else list(features)
+    for feature in wanted:
+        checks.integer(feature, "features", 0, n_features - 1, " (the last feature)")
+    if names is None:
+        names = getattr(som, "feature_names_in_", [str(i) for i in range(n_features)])
+    if len(names) != n_features:
+        raise ValueError(f"names has {len(names)} entries, but there are {n_features} features.")
+    columns = min(checks.integer(columns, "columns", 1), max(len(wanted), 1))
+    rows = -(-len(wanted) // columns)
+    width, height = _size(_grid_of(som))
+    figure = new_figure(columns * width / 2, rows * (height / 2 + 0.25))
+    for place, feature in enumerate(wanted):
+        grid, axes = _start(som, figure.add_subplot(rows, columns, place + 1))
+        _values(axes, grid, codebook[:, feature])
+        _finish(axes, grid, str(names[feature]))
+    return figure
+
+
+def hits(som: Any, *, title: str | None = None, ax: Any = None) -> Axes:
+    """Draw how many training objects each unit has, as the area of a cell.
+
+    Parameters
+    ----------
+    som : fitted SelfOrganizingMap
+    title : str, default=None
+        Written above the picture.
+    ax : matplotlib axes, default=None
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowdim
+    >>> som = lowdim.SelfOrganizingMap(shape=(4, 5)).fit(np.eye(6))
+    >>> lowdim.plot.hits(som).get_title()
+    'at most 1 object per unit'
+    """
+    grid, axes = _start(som, ax)
+    counts = np.asarray(som.hits_)
+    most = int(counts.max(initial=1))
+    _cells(axes, grid, np.ones(grid.n), EMPTY, edges=True)
+    _cells(axes, grid, np.sqrt(counts / most), OKABE_ITO[0])
+    default = f"at most {most} object{'s' * (most > 1)} per unit"
+    _finish(axes, grid, default if title is None else title)
+    return axes
+
+
+def unit_labels(
+    som: Any,
+    labels: Any = None,
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Axes:
+    """Draw which labels the training objects of each unit have.
+
+    A cell has the colour of its most frequent label, and its area is the share of that label; units
+    without objects are grey. Labels that are numbers of many values are averaged.
+
+    Parameters
+    ----------
+    som : fitted SelfOrganizingMap
+    labels : array of shape (n_samples,), default=None
+        One for each object of `fit`.
+    names : sequence of str of length n_samples, default=None
+        Names of the objects, written in their cells.
+    title : str, default=None
+        Written above the picture.
+    ax : matplotlib axes, default=None
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowdim
+    >>> som = lowdim.SelfOrganizingMap(shape=(4, 5)).fit(np.eye(3))
+    >>> picture = lowdim.plot.unit_labels(som, names=["ant", "bee", "cat"])
+    >>> sorted(text.get_text() for text in picture.texts)
+    ['ant', 'bee', 'cat']
+    """
+    grid, axes = _start(som, ax)
+    units = np.asarray(som.units_)
+    _cells(axes, grid, np.ones(grid.n), EMPTY, edges=True)
+    if labels is not None:
+        painted = paint(len(units), labels)
+        if painted.codes is None:
+            _means(axes, grid, units, np.asarray(labels, dtype=np.float64))
+        else:
+            _majorities(axes, grid, units, painted)
+    if names is not None:
+        if len(names) != len(units):
+            raise ValueError(f"names has {len(names)} entries, but there are {len(units)} objects.")
+        for unit in np.unique(units):
+            text = "\n".join(str(names[i]) for i in np.flatnonzero(units == unit).tolist())
+            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": TEXT - 1}
+            x, y = _places(grid)[unit]
+            axes.text(x, y, text, color=INK, **style)
+    _finish(axes, grid, title)
+    return axes
+
+
+def _grid_of(som: Any) -> UnitGrid:
+    return UnitGrid(tuple(som.shape_), som.topology, bool(som.toroidal))
+
+
+def _places(grid: UnitGrid) -> Array:
+    """Centres of the cells in the plane."""
+    missing = 2 - grid.coordinates.shape[1]
+    return np.pad(grid.coordinates, ((0, 0), (0, missing)))
+
+
+def _size(grid: UnitGrid) -> tuple[float, float]:
+    """Width and height of a picture in inches."""
+    sides = np.ptp(_places(grid), axis=0) + 1
+    width, height = SIDE * sides / sides.max()
+    return max(width, 1.2), max(height, 1.2)
+
+
+def _start(som: Any, ax: Any) -> tuple[UnitGrid, Axes]:
+    check_is_fitted(som)
+    grid = _grid_of(som)
+    return grid, new_figure(*_size(grid)).add_subplot() if ax is None else ax
+
+
+def _finish(axes: Axes, grid: UnitGrid, title: str | None) -> None:
+    places = _places(grid)
+    low, high = places.min(axis=0) - 0.65, places.max(axis=0) + 0.65
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    if title is not None:
+        axes.set_title(title, fontsize=TITLE, color=INK)
+
+
+def _cells(axes: Any, grid: UnitGrid, scale: Array, colors: Any, *, edges: bool = False) -> None:
+    """Draw the cells, each shrunk by a factor, with white edges or none."""
+    from matplotlib.collections import PolyCollection
+
+    corners = _places(grid)[:, None, :] + scale[:, None, None] * grid.corners()[None]
+    border: dict[str, Any] = {"edgecolors": "white" if edges else "none", "linewidths": 0.5}
+    axes.add_collection(PolyCollection(list(corners), facecolors=colors, **border))
+
+
+def _values(axes: Any, grid: UnitGrid, values: Array) -> None:
+    """Colour the cells along viridis, with a scale beside them."""
+    painted = paint(grid.n, np.asarray(values, dtype=np.float64))
+    _cells(axes, grid, np.full(grid.n, 1.02), painted.colors)  # no gaps between cells
+    painted.color_bar(axes.figure, axes)
+
+
+def _means(axes: Any, grid: UnitGrid, units: Array, values: Array) -> None:
+    known = np.isfinite(values)
+    counts = np.bincount(units[known], minlength=grid.n)
+    sums = np.bincount(units[known], values[known], minlength=grid.n)
+    some = counts > 0
+    means = sums[some] / counts[some]
+    low, high = float(means.min()), float(means.max())
+    colors = np.tile(viridis(np.array([np.nan])), (grid.n, 1))
+    colors[some] = viridis((means - low) / ((high - low) or 1.0))
+    _cells(axes, grid, some.astype(float), colors)
+    Paint(colors, scale=(low, high)).color_bar(axes.figure, axes)
+
+
+def _majorities(axes: Any, grid: UnitGrid, units: Array, painted: Paint) -> None:
+    assert painted.codes is not None
+    assert painted.shades is not None
+    table = np.zeros((grid.n, len(painted.kinds)))
+    np.add.at(table, (units, painted.codes), 1)
+    total = table.sum(axis=1)
+    share = table.max(axis=1) / np.maximum(total, 1)
+    _cells(axes, grid, (total > 0).astype(float), FAINT)
+    _cells(axes, grid, np.sqrt(share), painted.shades[table.argmax(axis=1)])
+    if len(painted.kinds) <= MOST_KINDS:
+        spot: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        axes.legend(handles=painted.handles(), **spot, **LEGEND)
