@@ -1,4 +1,7 @@
-"""Run the benchmarks: `python -m benchmarks [NAME ...] [--quick] [--repeat R] [--data DIR]`."""
+"""Run the benchmarks: `python -m benchmarks [NAME ...] [--quick] [--repeat R] [--data DIR]`.
+
+`python -m benchmarks scaling` measures the steps of a fit by number of threads.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from fnmatch import fnmatch
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from benchmarks import scaling
 from benchmarks.cases import CASES, HAS_UMAP, Case, Where
 from benchmarks.report import Row, Run, as_json, markdown
 
@@ -33,6 +37,8 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["scaling"]:
+        return scaling.main(sys.argv[2:])
     options = _options()
     chosen = [case for case in CASES if any(fnmatch(case.name, name) for name in options.names)]
     rows: list[Row] = []

@@ -27,6 +27,7 @@ void bind_products(nanobind::module_&);
 void bind_reconstruction(nanobind::module_&);
 void bind_sammon(nanobind::module_&);
 void bind_stress(nanobind::module_&);
+void bind_threads(nanobind::module_&);
 
 }  // namespace lowdim
 
@@ -52,4 +53,5 @@ NB_MODULE(_native, m) {
     lowdim::bind_reconstruction(m);
     lowdim::bind_sammon(m);
     lowdim::bind_stress(m);
+    lowdim::bind_threads(m);
 }

@@ -87,7 +87,7 @@ def test_the_recall_told_is_that_of_the_sampled_rows(eager):
     graph = neighbors.neighbor_graph(
         X, resolve_metric("euclidean", None, X)[0], 12, None, method="approximate", seed=5
     )
-    sample = np.sort(np.random.default_rng(5).choice(N, index.SAMPLE, replace=False))
+    sample = np.sort(np.random.default_rng(5).choice(N, index.SAMPLE_ROWS, replace=False))
     D = cdist(X[sample], X)
     D[np.arange(len(sample)), sample] = np.inf
     truth = np.argsort(D, axis=1)[:, :12]
@@ -127,7 +127,9 @@ def test_data_without_structure_is_searched_exactly(monkeypatch):
     assert graph.recall is None
     assert np.array_equal(graph.indices, exact.indices)
     monkeypatch.setattr(approximate, "LONG_SEARCH", 0)
-    with pytest.warns(UserWarning, match="No approximate search finds 0.95 of .* these 3000 objects"):
+    with pytest.warns(
+        UserWarning, match="No approximate search finds 0.95 of .* these 3000 objects"
+    ):
         neighbors.neighbors(X, 10, method="approximate")
 
 
