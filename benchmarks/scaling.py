@@ -1,4 +1,4 @@
-"""Where the time goes with more threads: `python -m benchmarks scaling [JOB ...] [--threads 1,2,4]`.
+"""Steps of a fit by number of threads: `python -m benchmarks scaling [JOB ...] [--threads 1,2,4]`.
 
 Each job runs in a new process for each number of threads, after a small one that warms up. The
 tables list the seconds of each step without the steps inside it, so that they add up to the total.
@@ -56,6 +56,7 @@ STEPS = {
     "copying the edges": [f"{NATIVE}.forces:Attraction.__init__", f"{NATIVE}.layout:layout_arcs"],
     "renumbering": [f"{NATIVE}.forces:curve_order", f"{NATIVE}.forces:Attraction.renumber"],
     "attraction": [f"{NATIVE}.forces:Attraction.__call__"],
+    "all pairs": [f"{NATIVE}.forces:all_pairs_repulsion"],
     "tree": [f"{NATIVE}.forces:tree_repulsion"],
     "grid: bounds": [f"{NATIVE}.forces:bounds"],
     "grid: kernel": [f"{NATIVE}.repulsion:GridField._kernel"],

@@ -55,7 +55,7 @@ TEST_FLOATS(spreading_many_points) {
             const Case here("rows", rows, "dim", dim);
             const int64_t columns = dim == 2 ? 44 : 1;
             const Grid grid{dim, rows, columns, columns, {-1.1, -1.7}, 2.4 / double(rows)};
-            Random random(uint32_t(rows));
+            Random random{uint32_t(rows)};
             const int64_t n = 3 * rows * columns + 5;
             std::vector<T> y = random.reals<T>(n * dim), charge = random.reals<T>(n);
             std::vector<T> one(static_cast<size_t>(rows * columns)), three(one), each(one);
