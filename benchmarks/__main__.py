@@ -1,6 +1,7 @@
 """Run the benchmarks: `python -m benchmarks [NAME ...] [--quick] [--repeat R] [--data DIR]`.
 
 `python -m benchmarks suites PATH` runs another library's tests on our classes; see `suites`.
+`python -m benchmarks scaling` measures the steps of a fit by number of threads.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import subprocess
 import sys
 import tempfile
 from fnmatch import fnmatch
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks import suites
 from benchmarks.cases import CASES, HAS_UMAP, Case, Where
 from benchmarks.report import Row, Run, as_json, markdown
 
@@ -36,17 +37,12 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 """
 
 
+TOOLS = ("memory", "scaling", "soak", "suites")  # modules with a main of their own
+
+
 def main() -> int:
-    if sys.argv[1:2] == ["memory"]:
-        from benchmarks import memory
-
-        return memory.main(sys.argv[2:])
-    if sys.argv[1:2] == ["soak"]:
-        from benchmarks import soak
-
-        return soak.main(sys.argv[2:])
-    if sys.argv[1:2] == ["suites"]:
-        return suites.main(sys.argv[2:])
+    if sys.argv[1:2] and sys.argv[1] in TOOLS:
+        return int(import_module(f"benchmarks.{sys.argv[1]}").main(sys.argv[2:]))
     options = _options()
     chosen = [case for case in CASES if any(fnmatch(case.name, name) for name in options.names)]
     rows: list[Row] = []

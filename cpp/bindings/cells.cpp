@@ -56,6 +56,28 @@ void bind_cells(nb::module_& m) {
     bind_project_rows<float>(m);
     bind_project_rows<double>(m);
     m.def(
+        "order_by_cell",
+        [](In1<int32_t> owner, int64_t n_cells, int n_threads) {
+            expect_range(owner, 0, n_cells, "owner must lie in [0, n_cells)");
+            CellOrder out = unlocked([&] {
+                return order_by_cell(owner.data(), int64_t(owner.shape(0)), n_cells, n_threads);
+            });
+            return nb::make_tuple(to_numpy(std::move(out.order)), to_numpy(std::move(out.starts)));
+        },
+        "owner"_array, "n_cells"_a, "n_threads"_a);
+    m.def(
+        "cell_means",
+        [](In2<float> points, In1<int32_t> order, In1<int64_t> starts, Out2<float> means,
+           int n_threads) {
+            const int64_t n_cells = check_indptr(starts, int64_t(order.shape(0)));
+            expect(has_shape(means, n_cells, points.shape(1)), "means must be (cells, dim)");
+            expect_range(order, 0, int64_t(points.shape(0)), "order must lie in [0, n)");
+            nb::gil_scoped_release released;
+            cell_means<float>(points.data(), order.data(), starts.data(), n_cells,
+                              int64_t(points.shape(1)), n_threads, means.data());
+        },
+        "points"_array, "order"_array, "starts"_array, "means"_array, "n_threads"_a);
+    m.def(
         "fill_panels",
         [](In2<float> points, In1<float> point_norms, In1<int32_t> order, In1<int64_t> starts,
            In1<int64_t> first_panel, Out3<float> panels, Out2<float> norms, int n_threads) {

@@ -134,9 +134,9 @@ Graph<T> checked_graph(const In1<int64_t>& indptr, const In1<int32_t>& indices,
 
 // An array that owns its values.
 template <class T>
-nb::object to_numpy(std::vector<T>&& values) {
-    auto* owned = new std::vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+nb::object to_numpy(Buffer<T>&& values) {
+    auto* owned = new Buffer<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 

@@ -91,21 +91,22 @@ void bind_repulsion(nb::module_& m) {
             expect_finite(y);
             const Similarity kernel = similarity_of(similarity, dof);
             nb::gil_scoped_release released;
-            Tree<T>(y.data(), data_or_null(mass), int64_t(n), int(dim))
+            Tree<T>(y.data(), data_or_null(mass), int64_t(n), int(dim), n_threads)
                 .repel(kernel, angle, n_threads, force.data(), z.data());
         },
         "y"_array, "mass"_array, "similarity"_a, "dof"_a, "angle"_a, "force"_array, "z"_array,
         "n_threads"_a);
     m.def(
         "curve_order",
-        [](In2<T> y) {
+        [](In2<T> y, int n_threads) {
             expect(y.shape(1) >= 1 && y.shape(1) <= 3, "the curve fills up to three dimensions");
             expect_finite(y);
             return to_numpy(unlocked([&] {
-                return curve_order<T>(y.data(), int64_t(y.shape(0)), int(y.shape(1))).order;
+                return curve_order<T>(y.data(), int64_t(y.shape(0)), int(y.shape(1)), n_threads)
+                    .order;
             }));
         },
-        "y"_array);
+        "y"_array, "n_threads"_a);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "lowdim/grid.hpp"
 
 #include "checks.hpp"
+#include "lowdim/bounds.hpp"
 
 namespace lowdim {
 namespace {
@@ -51,12 +52,14 @@ void bind(nb::module_& m) {
         "gradient"_array, "n_threads"_a);
     m.def(
         "bounds",
-        [](In2<T> y, Out1<double> low, Out1<double> high) {
+        [](In2<T> y, Out1<double> low, Out1<double> high, int n_threads) {
             expect(has_shape(low, y.shape(1)) && has_shape(high, y.shape(1)) && y.shape(0) > 0,
                    "low and high must have one entry per column");
-            bounds<T>(y.data(), int64_t(y.shape(0)), int(y.shape(1)), low.data(), high.data());
+            nb::gil_scoped_release released;
+            bounds<T>(y.data(), int64_t(y.shape(0)), int(y.shape(1)), n_threads, low.data(),
+                      high.data());
         },
-        "y"_array, "low"_array, "high"_array);
+        "y"_array, "low"_array, "high"_array, "n_threads"_a);
 }
 
 }  // namespace

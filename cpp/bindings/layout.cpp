@@ -28,7 +28,7 @@ void bind(nb::module_& m) {
     m.def(
         "layout_arcs",
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In1<int32_t> rank,
-           int64_t n_targets) {
+           int64_t n_targets, int n_threads) {
             const auto n = int64_t(rank.shape(0));
             const bool among = n_targets < 0;
             expect(has_shape(indptr, n + 1), "rank must have one entry per vertex");
@@ -36,13 +36,13 @@ void bind(nb::module_& m) {
             expect_permutation(rank, n, "rank must be a permutation");
             OwnedVertexGroups<T> out = unlocked([&] {
                 return group_vertices<T>(n, indptr.data(), indices.data(), data.data(), rank.data(),
-                                         among);
+                                         among, n_threads);
             });
             return nb::make_tuple(to_numpy(std::move(out.members)), to_numpy(std::move(out.starts)),
                                   to_numpy(std::move(out.targets)),
                                   to_numpy(std::move(out.weights)));
         },
-        "indptr"_array, "indices"_array, "data"_array, "rank"_array, "n_targets"_a);
+        "indptr"_array, "indices"_array, "data"_array, "rank"_array, "n_targets"_a, "n_threads"_a);
     m.def(
         "layout_epochs",
         [](In1<int32_t> members, In1<int64_t> starts, In1<int32_t> targets, In1<T> weights,

@@ -127,4 +127,39 @@ TEST_FLOATS(projections) {
     for (int64_t width : {1, 32, 40, 64}) check_project<T>(width);
 }
 
+TEST_FLOATS(means_of_cells) {
+    const int64_t n = 20000, n_cells = 50, dim = 3;
+    Random random(22);
+    const std::vector<T> points = random.reals<T>(n * dim);
+    std::vector<int32_t> owner;
+    for (int64_t i = 0; i < n; ++i)
+        owner.push_back(2 * random.whole(0, 24));  // odd cells are empty
+    const CellOrder one = order_by_cell(owner.data(), n, n_cells, 1);
+    const CellOrder three = order_by_cell(owner.data(), n, n_cells, 3);
+    CHECK_EQUAL(one.order, three.order);
+    CHECK_EQUAL(one.starts, three.starts);
+    std::vector<T> means(size_t(n_cells * dim), T(7)), again(means);
+    cell_means<T>(points.data(), one.order.data(), one.starts.data(), n_cells, dim, 1,
+                  means.data());
+    cell_means<T>(points.data(), one.order.data(), one.starts.data(), n_cells, dim, 3,
+                  again.data());
+    CHECK_SAME_BITS(means, again);
+    size_t place = 0;
+    for (int64_t c = 0; c < n_cells; ++c) {
+        std::vector<double> sum(size_t(dim), 0.0);
+        int64_t size = 0;
+        CHECK_EQUAL(one.starts[size_t(c)], int64_t(place));
+        for (int32_t i = 0; i < n; ++i)
+            if (owner[size_t(i)] == c) {
+                CHECK_EQUAL(one.order[place++], i);
+                ++size;
+                for (int64_t t = 0; t < dim; ++t)
+                    sum[size_t(t)] += double(points[size_t(i * dim + t)]);
+            }
+        for (int64_t t = 0; t < dim; ++t)
+            CHECK_CLOSE(means[size_t(c * dim + t)], size > 0 ? sum[size_t(t)] / double(size) : 7.0,
+                        1e-4);
+    }
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "lowdim/bounds.hpp"
 #include "testing.hpp"
 
 using namespace lowdim;
@@ -47,12 +48,40 @@ TEST_FLOATS(points_to_nodes_and_back) {
     for (int dim : {1, 2}) check_grid<T>(dim);
 }
 
+// Both ways of spreading, against a sum point by point.
+TEST_FLOATS(spreading_many_points) {
+    for (int64_t rows : {40, 300}) {  // copies of a small grid, bands of a large one
+        for (int dim : {1, 2}) {
+            const Case here("rows", rows, "dim", dim);
+            const int64_t columns = dim == 2 ? 44 : 1;
+            const Grid grid{dim, rows, columns, columns, {-1.1, -1.7}, 2.4 / double(rows)};
+            Random random{uint32_t(rows)};
+            const int64_t n = 3 * rows * columns + 5;
+            std::vector<T> y = random.reals<T>(n * dim), charge = random.reals<T>(n);
+            std::vector<T> one(static_cast<size_t>(rows * columns)), three(one), each(one);
+            spread<T>(y.data(), charge.data(), n, grid, 1, one.data());
+            spread<T>(y.data(), charge.data(), n, grid, 3, three.data());
+            for (int64_t i = 0; i < n; ++i)
+                kernels<T>().spread(y.data(), charge.data(), nullptr, i, i + 1, grid, each.data());
+            CHECK_SAME_BITS(one, three);
+            for (size_t g = 0; g < one.size(); ++g) CHECK_CLOSE(one[g], each[g], 1e-4);
+        }
+    }
+}
+
 TEST_FLOATS(bounds_of_every_axis) {
     const std::vector<T> y = {3, -1, 0, 4, -5, 4};
     std::vector<double> low(2), high(2);
-    bounds<T>(y.data(), 3, 2, low.data(), high.data());
+    bounds<T>(y.data(), 3, 2, 3, low.data(), high.data());
     CHECK_EQUAL(low, (std::vector<double>{-5, -1}));
     CHECK_EQUAL(high, (std::vector<double>{3, 4}));
+    std::vector<T> many(40000, T(1));  // several chunks
+    many[0] = -2;
+    many[39999] = 7;
+    many[20000] = 9;
+    bounds<T>(many.data(), 20000, 2, 3, low.data(), high.data());
+    CHECK_EQUAL(low, (std::vector<double>{-2, 1}));
+    CHECK_EQUAL(high, (std::vector<double>{9, 7}));
 }
 
 }  // namespace

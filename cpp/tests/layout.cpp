@@ -106,7 +106,7 @@ void check_layout(int n, int n_fixed, int dim, int draws, bool dense) {
     std::vector<int32_t> rank(static_cast<size_t>(n));
     std::iota(rank.begin(), rank.end(), 0);
     const OwnedVertexGroups<T> arcs = group_vertices(n, graph.indptr.data(), graph.indices.data(),
-                                                     graph.data.data(), rank.data(), among);
+                                                     graph.data.data(), rank.data(), among, 3);
     std::vector<T> y = random.reals<T>(n * dim), fixed = random.reals<T>(n_targets * dim);
     const std::vector<T> speed = random.reals<T>(n * dim);
     const std::vector<T> by_radius = random.reals<T>(n), by_mass = random.reals<T>(n);
@@ -165,7 +165,7 @@ TEST_FLOATS(radii) {
     std::vector<int32_t> rank(n);
     for (int i = 0; i < n; ++i) rank[size_t(i)] = n - 1 - i;
     const OwnedVertexGroups<T> arcs = group_vertices(n, graph.indptr.data(), graph.indices.data(),
-                                                     graph.data.data(), rank.data(), true);
+                                                     graph.data.data(), rank.data(), true, 3);
     const std::vector<T> y = random.reals<T>(n * dim);  // by rank
     std::vector<T> mass(n), spread(n);
     layout_radii(arcs.view(), UmapCurve{1.6, 0.9}, y.data(), dim, 3, mass.data(), spread.data());

@@ -71,8 +71,8 @@ template <class A, class B, class Equal>
 std::string difference(const A& a, const B& b, Equal&&) {
     return shown(a) + " and " + shown(b);
 }
-template <class A, class B, class Equal>
-std::string difference(const std::vector<A>& a, const std::vector<B>& b, Equal&& equal) {
+template <class A, class M, class B, class N, class Equal>
+std::string difference(const std::vector<A, M>& a, const std::vector<B, N>& b, Equal&& equal) {
     if (a.size() != b.size()) return "sizes " + shown(a.size()) + " and " + shown(b.size());
     size_t k = 0;
     while (k < a.size() && equal(a[k], b[k])) ++k;
@@ -99,8 +99,8 @@ void check_equal(const A& a, const B& b, const char* expression, Place place) {
            place);
 }
 
-template <class T>
-void check_same_bits(const std::vector<T>& a, const std::vector<T>& b, const char* expression,
+template <class T, class M>
+void check_same_bits(const std::vector<T, M>& a, const std::vector<T, M>& b, const char* expression,
                      Place place) {
     const auto same = [](const T& x, const T& y) { return std::memcmp(&x, &y, sizeof(T)) == 0; };
     const bool passed = a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), same);

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from contextvars import ContextVar
 
 import numpy as np
 import pytest
@@ -54,6 +55,58 @@ def test_run_passes_errors_on_and_restores_blas(n_jobs):
             run(lambda i: 1 // i, [1, 0, 2])
         assert current().threads == n_jobs
     assert set(blas_threads()) == {2}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_run_raises_the_error_of_the_first_item(n_jobs):
+    def fail(i):
+        if i >= 5:
+            raise ValueError(i)
+
+    with lowdim.compute(n_jobs=n_jobs):
+        for _ in range(20):
+            with pytest.raises(ValueError) as caught:
+                run(fail, range(12))
+            assert caught.value.args == (5,)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_run_passes_an_interrupt_on_and_leaves_the_rest_out(n_jobs):
+    done = []
+
+    def work(i):
+        if i == 0:
+            raise KeyboardInterrupt
+        done.append(i)
+
+    with lowdim.compute(n_jobs=n_jobs), pytest.raises(KeyboardInterrupt):
+        run(work, range(10_000))
+    assert len(done) < 10_000
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_run_works_in_the_context_of_the_caller(n_jobs):
+    variable = ContextVar("variable")
+    token = variable.set("given")
+    try:
+        with lowdim.compute(n_jobs=n_jobs):
+            assert run(lambda _: variable.get("missing"), range(12)) == ["given"] * 12
+    finally:
+        variable.reset(token)
+
+
+def test_thread_local_values_last_as_long_as_run():
+    local = threading.local()
+
+    def work(_):
+        local.calls = getattr(local, "calls", 0) + 1
+        return threading.get_ident(), local.calls
+
+    with lowdim.compute(n_jobs=3):
+        found = run(work, range(300))
+    for ident in {ident for ident, _ in found}:
+        calls = [count for own, count in found if own == ident]
+        assert calls == list(range(1, len(calls) + 1))
 
 
 def test_run_uses_as_many_threads_as_it_may_and_no_more():

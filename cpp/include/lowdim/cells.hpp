@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lowdim/buckets.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -22,6 +23,48 @@ struct Cells {
     const T* norms;   // |y|^2, panel by panel; infinite where there is no point
     const int64_t* first_panel;
 };
+
+// Points in the order of their cells: the points of cell c are order[starts[c]], ...,
+// order[starts[c + 1] - 1], in ascending order.
+struct CellOrder {
+    Buffer<int32_t> order;
+    Buffer<int64_t> starts;
+};
+
+inline CellOrder order_by_cell(const int32_t* owner, int64_t n, int64_t n_cells, int n_threads) {
+    // Few blocks if there are many cells, because each block counts the points of every cell.
+    const int64_t block = std::max<int64_t>(4096, 8 * n_cells);
+    CellOrder out{Buffer<int32_t>(size_t(n)), {}};
+    const std::vector<int64_t> starts =
+        sort_into_buckets((n + block - 1) / block, n_cells, n_threads,
+                          [&](int64_t b, auto&& emit) {
+                              for (int64_t i = b * block; i < std::min(n, (b + 1) * block); ++i)
+                                  emit(owner[i], int32_t(i));
+                          },
+                          [&](int64_t place, int32_t i) { out.order[size_t(place)] = i; });
+    out.starts.assign(starts.begin(), starts.end());
+    return out;
+}
+
+// means[c] = the mean of the points of cell c; a cell without points is left as it is.
+template <class T>
+void cell_means(const T* points, const int32_t* order, const int64_t* starts, int64_t n_cells,
+                int64_t dim, int n_threads, T* means) {
+    parallel_ranges(n_cells, 8, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (int64_t c = begin; c < end; ++c) {
+            if (starts[c] == starts[c + 1]) continue;
+            T* mean = means + c * dim;
+            const T* first = points + order[starts[c]] * dim;
+            std::copy(first, first + dim, mean);
+            for (int64_t place = starts[c] + 1; place < starts[c + 1]; ++place) {
+                const T* point = points + order[place] * dim;
+                for (int64_t t = 0; t < dim; ++t) mean[t] += point[t];
+            }
+            const auto size = double(starts[c + 1] - starts[c]);
+            for (int64_t t = 0; t < dim; ++t) mean[t] = T(double(mean[t]) / size);
+        }
+    });
+}
 
 // Fill the panels: the point at place i is row order[i] of the points, and adds norms[order[i]].
 template <class T>

@@ -20,7 +20,7 @@ struct Step {
 template <class T>
 double momentum_step(const T* gradient, int64_t n, int dim, const Step& step, int n_threads, T* y,
                      T* velocity, T* gains) {
-    constexpr int64_t kRows = 16384;  // smaller chunks take less time than starting a thread
+    constexpr int64_t kRows = 4096;
     std::vector<double> parts(static_cast<size_t>((n + kRows - 1) / kRows), 0.0);
     const T rate = static_cast<T>(step.rate), momentum = static_cast<T>(step.momentum);
     const T least = static_cast<T>(step.least_gain), longest = static_cast<T>(step.longest);

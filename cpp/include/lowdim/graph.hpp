@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "lowdim/buckets.hpp"
 #include "lowdim/parallel.hpp"
 
 namespace lowdim {
@@ -13,27 +14,56 @@ enum class Symmetry { kUnion, kMutual, kMean, kHalfSum };
 
 template <class T>
 struct Csr {
-    std::vector<int64_t> indptr;
-    std::vector<int32_t> indices;
-    std::vector<T> data;
+    Buffer<int64_t> indptr;
+    Buffer<int32_t> indices;
+    Buffer<T> data;
 };
 
-// The transpose, its rows sorted by column (a counting sort visits rows in order).
+// The transpose, its rows sorted by column: a counting sort that visits rows in order. Entries go
+// first to buckets of consecutive columns and from there to their places, so that both steps write
+// to few places at a time and can be divided among threads.
 template <class T>
-Csr<T> transpose(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data) {
+Csr<T> transpose(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data,
+                 int n_threads) {
+    constexpr int64_t kRows = 512, kMostBuckets = 256;
+    struct Entry {
+        int32_t row, column;
+        T value;
+    };
+    int shift = 8;
+    while ((n >> shift) >= kMostBuckets) ++shift;
+    const int64_t n_buckets = (n + (int64_t(1) << shift) - 1) >> shift;
+    Buffer<Entry> entries(size_t(indptr[n]));
+    const std::vector<int64_t> starts = sort_into_buckets(
+        (n + kRows - 1) / kRows, n_buckets, n_threads,
+        [&](int64_t block, auto&& emit) {
+            for (int64_t i = block * kRows; i < std::min(n, (block + 1) * kRows); ++i)
+                for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e)
+                    emit(indices[e] >> shift, Entry{int32_t(i), indices[e], data[e]});
+        },
+        [&](int64_t place, const Entry& entry) { entries[size_t(place)] = entry; });
     Csr<T> t;
-    t.indptr.assign(size_t(n) + 1, 0);
-    t.indices.resize(size_t(indptr[n]));
-    t.data.resize(size_t(indptr[n]));
-    for (int64_t e = 0; e < indptr[n]; ++e) ++t.indptr[size_t(indices[e]) + 1];
-    for (int64_t i = 0; i < n; ++i) t.indptr[size_t(i) + 1] += t.indptr[size_t(i)];
-    std::vector<int64_t> at(t.indptr.begin(), t.indptr.end() - 1);
-    for (int64_t i = 0; i < n; ++i)
-        for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
-            const int64_t place = at[size_t(indices[e])]++;
-            t.indices[size_t(place)] = int32_t(i);
-            t.data[size_t(place)] = data[e];
+    t.indptr.resize(size_t(n) + 1);
+    t.indptr[0] = 0;
+    t.indices.resize(entries.size());
+    t.data.resize(entries.size());
+    parallel_chunks(n_buckets, n_threads, [&](int64_t bucket, int) {
+        const int64_t first = bucket << shift, last = std::min(n, (bucket + 1) << shift);
+        const auto begin = size_t(starts[size_t(bucket)]), end = size_t(starts[size_t(bucket) + 1]);
+        std::vector<int64_t> at(size_t(last - first) + 1, 0);
+        for (size_t e = begin; e < end; ++e) ++at[size_t(entries[e].column - first) + 1];
+        at[0] = int64_t(begin);
+        for (int64_t column = first; column < last; ++column) {
+            const auto c = size_t(column - first);
+            at[c + 1] += at[c];
+            t.indptr[size_t(column) + 1] = at[c + 1];
         }
+        for (size_t e = begin; e < end; ++e) {
+            const auto place = size_t(at[size_t(entries[e].column - first)]++);
+            t.indices[place] = entries[e].row;
+            t.data[place] = entries[e].value;
+        }
+    });
     return t;
 }
 
@@ -43,9 +73,9 @@ Csr<T> transpose(int64_t n, const int64_t* indptr, const int32_t* indices, const
 template <class T, class Combine>
 Csr<T> combine_with_transpose(int64_t n, const int64_t* indptr, const int32_t* indices,
                               const T* data, int n_threads, Combine&& combine) {
-    const Csr<T> columns = transpose(n, indptr, indices, data);
+    const Csr<T> columns = transpose(n, indptr, indices, data, n_threads);
     const Csr<T> rows = transpose(n, columns.indptr.data(), columns.indices.data(),
-                                  columns.data.data());  // the input again, its rows sorted
+                                  columns.data.data(), n_threads);  // the input, rows sorted
     auto merge = [&](int64_t i, auto&& emit) {
         int64_t a = rows.indptr[size_t(i)], b = columns.indptr[size_t(i)];
         const int64_t a_end = rows.indptr[size_t(i) + 1], b_end = columns.indptr[size_t(i) + 1];
@@ -60,14 +90,14 @@ Csr<T> combine_with_transpose(int64_t n, const int64_t* indptr, const int32_t* i
     };
     Csr<T> out;
     out.indptr.assign(size_t(n) + 1, 0);
-    parallel_ranges(n, 4096, n_threads, [&](int64_t begin, int64_t end, int) {
+    parallel_ranges(n, 512, n_threads, [&](int64_t begin, int64_t end, int) {
         for (int64_t i = begin; i < end; ++i)
             merge(i, [&](int32_t, T) { ++out.indptr[size_t(i) + 1]; });
     });
     for (int64_t i = 0; i < n; ++i) out.indptr[size_t(i) + 1] += out.indptr[size_t(i)];
     out.indices.resize(size_t(out.indptr[size_t(n)]));
     out.data.resize(size_t(out.indptr[size_t(n)]));
-    parallel_ranges(n, 4096, n_threads, [&](int64_t begin, int64_t end, int) {
+    parallel_ranges(n, 512, n_threads, [&](int64_t begin, int64_t end, int) {
         for (int64_t i = begin; i < end; ++i) {
             size_t place = size_t(out.indptr[size_t(i)]);
             merge(i, [&](int32_t j, T v) {

@@ -7,72 +7,93 @@
 #include <cstdint>
 #include <vector>
 
+#include "lowdim/buckets.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
 namespace lowdim {
 
-// Points in the order of bands of the first axis; band b begins at
-// starts[b]. A band is wider than a spline, so that points two bands apart share no node.
+// The indices of points in the order of bands of the first axis; band b begins at starts[b]. Points
+// two bands apart share no node: a band is one row wider than a spline with its padding, because
+// rounding in the kernel may move a point by one row.
 struct Bands {
-    static constexpr int64_t kRows = 16;
-    std::vector<int32_t> order;
+    static constexpr int64_t kRows = kSplineWidth + 1;
+    Buffer<int32_t> order;
     std::vector<int64_t> starts;
 
     template <class T>
-    Bands(const T* y, int64_t n, const Grid& grid) {
-        const int64_t count = (grid.rows + kRows - 1) / kRows;
-        std::vector<int32_t> band(static_cast<size_t>(n));
-        starts.assign(static_cast<size_t>(count) + 1, 0);
-        for (int64_t i = 0; i < n; ++i) {
-            const double place = (double(y[i * grid.dim]) - grid.origin[0]) / grid.step;
-            const double row = std::clamp(place, 0.0, double(grid.rows - 1));
-            band[size_t(i)] = static_cast<int32_t>(int64_t(row) / kRows);
-            ++starts[size_t(band[size_t(i)]) + 1];
-        }
-        for (int64_t b = 0; b < count; ++b) starts[size_t(b) + 1] += starts[size_t(b)];
-        order.resize(static_cast<size_t>(n));
-        std::vector<int64_t> at(starts.begin(), starts.end() - 1);
-        for (int64_t i = 0; i < n; ++i) order[size_t(at[size_t(band[size_t(i)])]++)] = int32_t(i);
+    Bands(const T* y, int64_t n, const Grid& grid, int n_threads) : order(size_t(n)) {
+        constexpr int64_t kPoints = 4096;
+        starts = sort_into_buckets(
+            (n + kPoints - 1) / kPoints, (grid.rows + kRows - 1) / kRows, n_threads,
+            [&](int64_t block, auto&& emit) {
+                for (int64_t i = block * kPoints; i < std::min(n, (block + 1) * kPoints); ++i) {
+                    const double place = (double(y[i * grid.dim]) - grid.origin[0]) / grid.step;
+                    const double row = std::clamp(place, 0.0, double(grid.rows - kSplineWidth));
+                    emit(int64_t(row) / kRows, int32_t(i));
+                }
+            },
+            [&](int64_t place, int32_t i) { order[size_t(place)] = i; });
     }
 };
 
-// The least and the greatest coordinate of n > 0 points along every axis.
+namespace detail {
+
+// Each of a fixed number of blocks of points has a grid of its own; their sum is the field.
 template <class T>
-void bounds(const T* y, int64_t n, int dim, double* low, double* high) {
-    for (int c = 0; c < dim; ++c) low[c] = high[c] = double(y[c]);
-    for (int64_t i = 0; i < n; ++i)
-        for (int c = 0; c < dim; ++c) {
-            const auto v = double(y[i * dim + c]);
-            low[c] = v < low[c] ? v : low[c];
-            high[c] = v > high[c] ? v : high[c];
-        }
+void spread_to_copies(const T* y, const T* charge, int64_t n, const Grid& grid, int n_threads,
+                      T* field) {
+    constexpr int64_t kCopies = 16;
+    const int64_t nodes = grid.rows * grid.stride, block = (n + kCopies - 1) / kCopies;
+    Buffer<T> copies(static_cast<size_t>(kCopies * nodes));
+    parallel_chunks(kCopies, n_threads, [&](int64_t c, int) {
+        T* own = copies.data() + c * nodes;
+        std::fill(own, own + nodes, T(0));
+        const int64_t first = std::min(n, c * block), last = std::min(n, first + block);
+        kernels<T>().spread(y, charge, nullptr, first, last, grid, own);
+    });
+    parallel_ranges(nodes, 1024, n_threads, [&](int64_t begin, int64_t end, int) {
+        std::copy(copies.data() + begin, copies.data() + end, field + begin);
+        for (int64_t c = 1; c < kCopies; ++c)
+            for (int64_t g = begin; g < end; ++g) field[g] += copies[size_t(c * nodes + g)];
+    });
 }
 
-// field[g] = sum_i charge_i B_g(y_i); charges may be null: all one. The field is overwritten.
+// Bands that share no node at the same time.
 template <class T>
-void spread(const T* y, const T* charge, int64_t n, const Grid& grid, int n_threads, T* field) {
-    const Bands bands(y, n, grid);
+void spread_by_bands(const T* y, const T* charge, int64_t n, const Grid& grid, int n_threads,
+                     T* field) {
+    const Bands bands(y, n, grid, n_threads);
     const auto count = static_cast<int64_t>(bands.starts.size()) - 1;
-    parallel_ranges(grid.rows, 32, n_threads, [&](int64_t begin, int64_t end, int) {
+    parallel_ranges(grid.rows, 16, n_threads, [&](int64_t begin, int64_t end, int) {
         std::fill(field + begin * grid.stride, field + end * grid.stride, T(0));
     });
     for (int64_t parity = 0; parity < 2; ++parity)
         parallel_chunks((count + 1 - parity) / 2, n_threads, [&](int64_t half, int) {
-            const int64_t first = bands.starts[size_t(2 * half + parity)];
-            const int64_t last = bands.starts[size_t(2 * half + parity) + 1];
-            kernels<T>().spread(y, charge, bands.order.data() + first, last - first, grid, field);
+            const auto band = size_t(2 * half + parity);
+            kernels<T>().spread(y, charge, bands.order.data(), bands.starts[band],
+                                bands.starts[band + 1], grid, field);
         });
 }
 
-// value_i = sum_g field[g] B_g(y_i) and its gradient by y_i, band by band.
+}  // namespace detail
+
+// field[g] = sum_i charge_i B_g(y_i); charges may be null: all one. The field is overwritten.
+template <class T>
+void spread(const T* y, const T* charge, int64_t n, const Grid& grid, int n_threads, T* field) {
+    // A small grid has too few bands for many threads, and its copies are cheap.
+    constexpr int64_t kFewRows = 256, kPointsPerNode = 2;
+    const bool small = grid.rows < kFewRows && n > kPointsPerNode * grid.rows * grid.stride;
+    const auto algorithm = small ? detail::spread_to_copies<T> : detail::spread_by_bands<T>;
+    algorithm(y, charge, n, grid, n_threads, field);
+}
+
+// value_i = sum_g field[g] B_g(y_i) and its gradient by y_i.
 template <class T>
 void gather(const T* field, const Grid& grid, const T* y, int64_t n, int n_threads, T* value,
             T* gradient) {
-    const Bands bands(y, n, grid);
     parallel_ranges(n, 1024, n_threads, [&](int64_t begin, int64_t end, int) {
-        kernels<T>().gather(field, grid, y, bands.order.data() + begin, end - begin, value,
-                            gradient);
+        kernels<T>().gather(field, grid, y, begin, end, value, gradient);
     });
 }
 

@@ -220,13 +220,14 @@ struct Kernels {
     void (*repel_multipoles)(const T* here, const T* cells, int64_t stride, int64_t n, int dim,
                              const Similarity&, T* force, double* z);
 
-    // grid: field[g] += charge_i B_g(y_i) for the listed points; charges may be null: all one.
-    // Points beyond the outermost nodes are moved to them.
-    void (*spread)(const T* y, const T* charge, const int32_t* points, int64_t count, const Grid&,
-                   T* field);
-    // value_i = sum_g field[g] B_g(y_i) and its gradient by y_i, for the listed points.
-    void (*gather)(const T* field, const Grid&, const T* y, const int32_t* points, int64_t count,
-                   T* value, T* gradient);
+    // grid: field[g] += charge_i B_g(y_i) for the points i = points[begin], ..., points[end - 1],
+    // or begin, ..., end - 1 if `points` is null; charges may be null: all one. Points beyond the
+    // outermost nodes are moved to them.
+    void (*spread)(const T* y, const T* charge, const int32_t* points, int64_t begin, int64_t end,
+                   const Grid&, T* field);
+    // value_i = sum_g field[g] B_g(y_i) and its gradient by y_i, for the points [begin, end).
+    void (*gather)(const T* field, const Grid&, const T* y, int64_t begin, int64_t end, T* value,
+                   T* gradient);
 
     // cells: out[r, j] = start[j] + sum_t queries[t, r] panel[t, j], summed in the order of t, so
     // that a product does not depend on the other queries and points of the call.

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "lowdim/buckets.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -13,10 +14,10 @@ namespace lowdim {
 
 template <class T>
 struct OwnedVertexGroups {
-    std::vector<int32_t> members;
-    std::vector<int64_t> starts;
-    std::vector<int32_t> targets;
-    std::vector<T> weights;
+    Buffer<int32_t> members;
+    Buffer<int64_t> starts;
+    Buffer<int32_t> targets;
+    Buffer<T> weights;
 
     VertexGroups<T> view() const {
         return {int64_t(starts.size()) - 1, members.data(), starts.data(), targets.data(),
@@ -29,7 +30,7 @@ struct OwnedVertexGroups {
 // their number of arcs within windows only, so that near ranks stay near in memory.
 template <class T>
 OwnedVertexGroups<T> group_vertices(int64_t n, const int64_t* indptr, const int32_t* indices,
-                                    const T* data, const int32_t* rank, bool among) {
+                                    const T* data, const int32_t* rank, bool among, int n_threads) {
     constexpr int64_t kWindow = 1024;
     std::vector<int32_t> vertex(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) vertex[size_t(rank[i])] = int32_t(i);
@@ -41,34 +42,34 @@ OwnedVertexGroups<T> group_vertices(int64_t n, const int64_t* indptr, const int3
     OwnedVertexGroups<T> out;
     out.members.assign(size_t(n_groups * kGroupSize), -1);
     std::iota(out.members.begin(), out.members.begin() + n, 0);
-    for (int64_t begin = 0; begin < n; begin += kWindow)
-        std::stable_sort(out.members.begin() + begin,
-                         out.members.begin() + std::min(n, begin + kWindow),
+    parallel_ranges(n, kWindow, n_threads, [&](int64_t begin, int64_t end, int) {
+        std::stable_sort(out.members.begin() + begin, out.members.begin() + end,
                          [&](int32_t p, int32_t q) { return arcs(p) > arcs(q); });
+    });
     out.starts.assign(size_t(n_groups) + 1, 0);
     for (int64_t g = 0; g < n_groups; ++g)
         out.starts[size_t(g) + 1] =
             out.starts[size_t(g)] + arcs(out.members[size_t(g * kGroupSize)]);
     const auto size = size_t(out.starts.back() * kGroupSize);
-    out.targets.assign(size, 0);
-    out.weights.assign(size, T(0));
-    for (int64_t g = 0; g < n_groups; ++g)
-        for (int l = 0; l < kGroupSize; ++l) {
-            const int32_t r = out.members[size_t(g * kGroupSize + l)];
-            const int64_t count = r < 0 ? 0 : arcs(r);
-            const int64_t first = r < 0 ? 0 : indptr[vertex[size_t(r)]];
-            for (int64_t s = out.starts[size_t(g)]; s < out.starts[size_t(g) + 1]; ++s) {
-                const int64_t arc = s - out.starts[size_t(g)];
-                const auto place = size_t(s * kGroupSize + l);
-                if (arc < count) {
-                    const int32_t j = indices[first + arc];
-                    out.targets[place] = among ? rank[j] : j;
-                    out.weights[place] = data[first + arc];
-                } else if (among && r >= 0) {
-                    out.targets[place] = r;
+    out.targets.resize(size);
+    out.weights.resize(size);
+    parallel_ranges(
+        n_groups * kGroupSize, 64 * kGroupSize, n_threads, [&](int64_t begin, int64_t end, int) {
+            for (int64_t lane = begin; lane < end; ++lane) {
+                const int64_t g = lane / kGroupSize, l = lane % kGroupSize;
+                const int32_t r = out.members[size_t(lane)];
+                const int64_t count = r < 0 ? 0 : arcs(r);
+                const int64_t first = r < 0 ? 0 : indptr[vertex[size_t(r)]];
+                for (int64_t s = out.starts[size_t(g)]; s < out.starts[size_t(g) + 1]; ++s) {
+                    const int64_t arc = s - out.starts[size_t(g)];
+                    const auto place = size_t(s * kGroupSize + l);
+                    const int32_t j = arc < count ? indices[first + arc] : 0;
+                    const int32_t none = among && r >= 0 ? r : 0;
+                    out.targets[place] = arc >= count ? none : among ? rank[j] : j;
+                    out.weights[place] = arc < count ? data[first + arc] : T(0);
                 }
             }
-        }
+        });
     return out;
 }
 

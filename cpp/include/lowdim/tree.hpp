@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "lowdim/bounds.hpp"
+#include "lowdim/buckets.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -17,8 +19,8 @@ namespace lowdim {
 inline constexpr int kCurveBits = 21;  // digits on each axis: 2^-21 of the map
 
 struct CurveOrder {
-    std::vector<uint64_t> keys;
-    std::vector<int32_t> order;
+    Buffer<uint64_t> keys;
+    Buffer<int32_t> order;
 };
 
 // The bits of a number, dim - 1 zeros between them.
@@ -41,34 +43,32 @@ inline uint64_t spaced(uint64_t x, int dim) {
 // Points in the order of Morton's curve, on which the points of every cell of a tree are
 // contiguous.
 template <class T>
-CurveOrder curve_order(const T* y, int64_t n, int dim) {
+CurveOrder curve_order(const T* y, int64_t n, int dim, int n_threads) {
     std::array<double, 3> low{}, high{};
-    for (int c = 0; c < dim; ++c) low[size_t(c)] = high[size_t(c)] = n > 0 ? double(y[c]) : 0.0;
-    for (int64_t i = 0; i < n; ++i)
-        for (int c = 0; c < dim; ++c) {
-            low[size_t(c)] = std::min(low[size_t(c)], double(y[i * dim + c]));
-            high[size_t(c)] = std::max(high[size_t(c)], double(y[i * dim + c]));
-        }
+    if (n > 0) bounds(y, n, dim, n_threads, low.data(), high.data());
     double side = 0;
     for (int c = 0; c < dim; ++c) side = std::max(side, high[size_t(c)] - low[size_t(c)]);
     const double scale = side > 0 ? double((1 << kCurveBits) - 1) / side : 0;
     std::vector<std::pair<uint64_t, int32_t>> keyed(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) {
-        uint64_t key = 0;
-        std::array<uint64_t, 3> place{};
-        for (int c = 0; c < dim; ++c)
-            place[size_t(c)] = uint64_t((double(y[i * dim + c]) - low[size_t(c)]) * scale);
-        for (int c = 0; c < dim; ++c) key |= spaced(place[size_t(c)], dim) << (dim - 1 - c);
-        keyed[size_t(i)] = {key, int32_t(i)};
-    }
-    std::sort(keyed.begin(), keyed.end());
-    CurveOrder found;
-    found.keys.reserve(size_t(n));
-    found.order.reserve(size_t(n));
-    for (const auto& [key, i] : keyed) {
-        found.keys.push_back(key);
-        found.order.push_back(i);
-    }
+    constexpr int64_t kChunk = 4096;
+    parallel_ranges(n, kChunk, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i) {
+            uint64_t key = 0;
+            for (int c = 0; c < dim; ++c) {
+                const double place = (double(y[i * dim + c]) - low[size_t(c)]) * scale;
+                key |= spaced(uint64_t(place), dim) << (dim - 1 - c);
+            }
+            keyed[size_t(i)] = {key, int32_t(i)};
+        }
+    });
+    parallel_sort(keyed, n_threads);
+    CurveOrder found{Buffer<uint64_t>(size_t(n)), Buffer<int32_t>(size_t(n))};
+    parallel_ranges(n, kChunk, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (auto i = size_t(begin); i < size_t(end); ++i) {
+            found.keys[i] = keyed[i].first;
+            found.order[i] = keyed[i].second;
+        }
+    });
     return found;
 }
 
@@ -76,18 +76,20 @@ template <class T>
 class Tree {
   public:
     // The points y (n, dim), with masses or null for ones.
-    Tree(const T* y, const T* mass, int64_t n, int dim) : dim_(dim), n_(n) {
-        CurveOrder curve = curve_order(y, n, dim);
+    Tree(const T* y, const T* mass, int64_t n, int dim, int n_threads) : dim_(dim), n_(n) {
+        CurveOrder curve = curve_order(y, n, dim, n_threads);
         keys_ = std::move(curve.keys);
         order_ = std::move(curve.order);
         points_.resize(static_cast<size_t>(n * dim));
-        mass_.assign(static_cast<size_t>(n), T(1));
-        for (int64_t i = 0; i < n; ++i) {
-            for (int c = 0; c < dim; ++c)
-                points_[at(c, i)] = y[int64_t(order_[size_t(i)]) * dim + c];
-            if (mass != nullptr) mass_[size_t(i)] = mass[order_[size_t(i)]];
-        }
-        if (n > 0) grow(0, n, kCurveBits - 1);
+        mass_.resize(static_cast<size_t>(n));
+        parallel_ranges(n, 4096, n_threads, [&](int64_t begin, int64_t end, int) {
+            for (int64_t i = begin; i < end; ++i) {
+                const int64_t own = order_[size_t(i)];
+                for (int c = 0; c < dim; ++c) points_[at(c, i)] = y[own * dim + c];
+                mass_[size_t(i)] = mass != nullptr ? mass[own] : T(1);
+            }
+        });
+        if (n > 0) build(n_threads);
     }
 
     // force and z of every point, itself excluded; a cell acts as a whole where its size is less
@@ -129,7 +131,9 @@ class Tree {
     }
 
   private:
-    static constexpr int64_t kLeaf = 8, kGroup = 32;
+    static constexpr int64_t kLeaf = 8;    // points of a cell that is not divided
+    static constexpr int64_t kGroup = 32;  // points that traverse the tree together
+    static constexpr int64_t kPart = 256;  // points of a part of the tree that one thread builds
 
     struct Cell {
         std::array<double, 10> values{};  // centre of mass, mass, second moments about the centre
@@ -172,37 +176,88 @@ class Tree {
 
     size_t at(int c, int64_t i) const { return static_cast<size_t>(c * n_ + i); }
 
-    // The cell of the points [begin, end), which share all digits above `level`, and those in it.
-    void grow(int64_t begin, int64_t end, int level) {
-        const auto number = cells_.size();
-        cells_.emplace_back();
-        cells_[number].begin = begin;
-        cells_[number].end = end;
-        cells_[number].leaf = end - begin <= kLeaf || level < 0;
-        if (cells_[number].leaf) {
-            for (int64_t i = begin; i < end; ++i) {
+    // A cell: the points [begin, end), which share all digits above `level`.
+    struct Span {
+        int64_t begin, end;
+        int level;
+
+        bool leaf() const { return end - begin <= kLeaf || level < 0; }
+    };
+
+    // Calls visit(span) for the cells directly inside a cell.
+    template <class Visit>
+    void for_children(const Span& span, Visit&& visit) const {
+        const uint64_t digit = (uint64_t(1) << dim_) - 1;
+        const auto at_level = [&](uint64_t key) { return key >> (span.level * dim_) & digit; };
+        for (int64_t from = span.begin; from < span.end;) {
+            const uint64_t prefix = at_level(keys_[size_t(from)]);
+            const auto last =
+                std::partition_point(keys_.begin() + from, keys_.begin() + span.end,
+                                     [&](uint64_t key) { return at_level(key) == prefix; });
+            const int64_t to = last - keys_.begin();
+            visit(Span{from, to, span.level - 1});
+            from = to;
+        }
+    }
+
+    // Cells of up to kPart points are built on several threads, then joined by those above them.
+    void build(int n_threads) {
+        const Span all{0, n_, kCurveBits - 1};
+        std::vector<Span> spans;
+        list_parts(all, spans);
+        std::vector<std::vector<Cell>> parts(spans.size());
+        parallel_chunks(int64_t(spans.size()), n_threads, [&](int64_t p, int) {
+            grow(spans[size_t(p)], parts[size_t(p)], [](const Span&, auto&) { return false; });
+        });
+        size_t used = 0;
+        grow(all, cells_, [&](const Span& span, std::vector<Cell>& cells) {
+            if (!is_part(span)) return false;
+            const auto shift = int64_t(cells.size());
+            for (Cell cell : parts[used++]) {
+                cell.next += shift;
+                cells.push_back(cell);
+            }
+            return true;
+        });
+    }
+
+    static bool is_part(const Span& span) { return span.leaf() || span.end - span.begin <= kPart; }
+
+    void list_parts(const Span& span, std::vector<Span>& parts) const {
+        if (is_part(span))
+            parts.push_back(span);
+        else
+            for_children(span, [&](const Span& inner) { list_parts(inner, parts); });
+    }
+
+    // Appends a cell and those inside it, each before the cells inside it. ready(span, cells) may
+    // append a cell that is there already, and tells whether it did.
+    template <class Ready>
+    void grow(const Span& span, std::vector<Cell>& cells, const Ready& ready) const {
+        if (ready(span, cells)) return;
+        const auto number = cells.size();
+        cells.emplace_back();
+        cells[number].begin = span.begin;
+        cells[number].end = span.end;
+        cells[number].leaf = span.leaf();
+        if (span.leaf())
+            for (int64_t i = span.begin; i < span.end; ++i) {
                 std::array<double, 3> at_point{};
                 for (int c = 0; c < dim_; ++c) at_point[size_t(c)] = double(points_[at(c, i)]);
-                cells_[number].include(at_point, at_point, dim_);
-                cells_[number].add(at_point, double(mass_[size_t(i)]), dim_);
+                cells[number].include(at_point, at_point, dim_);
+                cells[number].add(at_point, double(mass_[size_t(i)]), dim_);
             }
-        } else {
-            const uint64_t digit = (uint64_t(1) << dim_) - 1;
-            for (int64_t from = begin; from < end;) {
-                const uint64_t prefix = keys_[size_t(from)] >> (level * dim_) & digit;
-                int64_t to = from;
-                while (to < end && (keys_[size_t(to)] >> (level * dim_) & digit) == prefix) ++to;
-                const auto child = cells_.size();
-                grow(from, to, level - 1);
-                from = to;
-                cells_[number].include(cells_[child].low, cells_[child].high, dim_);
-                cells_[number].add(cells_[child], dim_);
-            }
-        }
+        else
+            for_children(span, [&](const Span& inner) {
+                const auto child = cells.size();
+                grow(inner, cells, ready);
+                cells[number].include(cells[child].low, cells[child].high, dim_);
+                cells[number].add(cells[child], dim_);
+            });
         for (int c = 0; c < dim_; ++c)
-            cells_[number].size = std::max(cells_[number].size, cells_[number].high[size_t(c)] -
-                                                                    cells_[number].low[size_t(c)]);
-        cells_[number].next = int64_t(cells_.size());
+            cells[number].size = std::max(
+                cells[number].size, cells[number].high[size_t(c)] - cells[number].low[size_t(c)]);
+        cells[number].next = int64_t(cells.size());
     }
 
     // The cells that are far from all of the points [begin, end), and the points of the others.
@@ -237,9 +292,9 @@ class Tree {
 
     int dim_;
     int64_t n_;
-    std::vector<uint64_t> keys_;
-    std::vector<int32_t> order_;
-    std::vector<T> points_, mass_;  // in the order of the curve; points dimension by dimension
+    Buffer<uint64_t> keys_;
+    Buffer<int32_t> order_;
+    Buffer<T> points_, mass_;  // in the order of the curve; points dimension by dimension
     std::vector<Cell> cells_;
 };
 

@@ -248,7 +248,7 @@ def _learned(estimator: Any) -> Metric:
             f"{estimator!r}, which is not fitted or learns no metric."
         )
     factor = np.asarray(estimator.components_, dtype=np.float64).T
-    straight = _scipy_block("euclidean", {})
+    straight = _named_block("euclidean", {})
     return Metric("learned", lambda A, B: straight(dense(A) @ factor, dense(B) @ factor), _vectors)
 
 

@@ -106,6 +106,11 @@ def compute(
         yield inner
 
 
+def choose(resources: Compute) -> None:
+    """Put `resources` in force for the rest of the calling context."""
+    _chosen.set(resources)
+
+
 @contextmanager
 def using(resources: Compute) -> Iterator[None]:
     """Put `resources` in force for the calling thread while the context lasts."""

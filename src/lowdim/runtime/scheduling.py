@@ -2,6 +2,11 @@
 
 Work is divided into blocks whose size depends on the data alone. BLAS is limited to one thread
 inside a block, because the order of its sums changes with the number of its threads.
+
+Blocks of Python code and the loops of the kernels run on the same pool of waiting threads, that of
+the extension (`cpp/include/lowdim/pool.hpp`). A call takes the threads of the pool that are idle,
+and the calling thread works too, so nested and concurrent calls never wait for each other, and
+there are never more threads than the largest number asked for. A forked child has its own pool.
 """
 
 from __future__ import annotations
@@ -9,12 +14,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from lowdim.runtime.context import current, n_threads, using, with_threads
+from lowdim import _native
+from lowdim.runtime.context import choose, current, n_threads, using, with_threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -113,7 +119,7 @@ def uses_threads(function: Callable[Arguments, Result]) -> Callable[Arguments, R
 
 
 def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Call `work` on every item, on the threads of the computation.
+    """Call `work` on every item, on the threads of the computation, in a copy of the context.
 
     Parameters
     ----------
@@ -127,20 +133,28 @@ def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     -------
     list
         The results, in the order of the items.
+
+    Raises
+    ------
+    Exception
+        That of the first item, in their order, for which `work` raises one. Later items may then
+        have been left out.
     """
     items = list(items)
     threads = min(current().threads, len(items))
     with blas_on_one_thread():
         if threads <= 1:
             return [work(item) for item in items]
-        inner = with_threads(1)
+        results: dict[int, Result] = {}
+        context = copy_context()
+        context.run(choose, with_threads(1))
 
-        def one(item: Item) -> Result:
-            with using(inner):
-                return work(item)
+        def one(number: int) -> None:
+            # A context can be entered by one thread at a time; copying it takes no time.
+            results[number] = context.copy().run(work, items[number])
 
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(one, items))
+        _native.run_chunks(one, len(items), threads)
+        return [results[number] for number in range(len(items))]
 
 
 def blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:

@@ -170,9 +170,9 @@ def _by_covariance(X: Array, k: int) -> tuple[Array, Array, Array, float]:
             return block.T @ block, block.sum(axis=0)
 
     total, sums = np.zeros((d, d)), np.zeros(d)
-    parts = blocks(n, int(np.clip(-(-n // 8), 1024, 16384)))
-    for first in range(0, len(parts), 8):  # a few at a time, because each product is d x d
-        for product, sum_of_rows in run(share, parts[first : first + 8]):
+    parts = blocks(n, int(np.clip(-(-n // 16), 1024, 8192)))
+    for first in range(0, len(parts), 16):  # a few at a time, because each product is d x d
+        for product, sum_of_rows in run(share, parts[first : first + 16]):
             total += product
             sums += sum_of_rows
     total -= np.outer(sums, sums) / n

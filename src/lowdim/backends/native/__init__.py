@@ -1,7 +1,7 @@
 """The backend of the CPU: the compiled extension, and BLAS on tiles over several threads.
 
-It implements `lowdim.backends.protocol.Backend`, where the operations are documented. No other
-package imports the extension.
+It implements `lowdim.backends.protocol.Backend`, where the operations are documented. Only it and
+`lowdim.runtime.scheduling`, for the threads, import the extension.
 """
 
 from typing import Any

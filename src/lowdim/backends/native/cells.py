@@ -21,7 +21,14 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends.native.algebra import matmul, spmm
-from lowdim.backends.native.panels import axis_panels, fill_panels, project, search_cells
+from lowdim.backends.native.panels import (
+    axis_panels,
+    cell_means,
+    fill_panels,
+    order_by_cell,
+    project,
+    search_cells,
+)
 from lowdim.backends.native.products import squared_norms
 from lowdim.checks import Array, is_sparse
 from lowdim.runtime.scheduling import blas_on_one_thread
@@ -157,15 +164,15 @@ def build_cells(Z: Array, squares: Array, count: int, random: np.random.Generato
     centers = points[np.sort(random.choice(len(points), count, replace=False))]
     for _ in range(KMEANS_ROUNDS):
         owner = _nearest(_packed(centers), points, 1)[:, 0]
-        centers = _means(points, owner, centers)
+        cell_means(points, *order_by_cell(owner, count), centers)
     owner = _nearest(_packed(centers), Z, 1)[:, 0]
     owner = _divide_large(Z, owner, LARGEST_CELL * -(-n // count))
-    order = np.argsort(owner, kind="stable").astype(np.int32)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(owner))]).astype(np.int64)
+    order, starts = order_by_cell(owner, int(owner.max()) + 1)
     starts = np.unique(starts)  # removes empty cells
-    means = np.add.reduceat(Z[order], starts[:-1], axis=0) / np.diff(starts)[:, None]
+    means = np.empty((len(starts) - 1, Z.shape[1]), dtype=np.float32)
+    cell_means(Z, order, starts, means)
     members = fill_panels(Z, squares, order, starts)
-    return Cells(order, starts, _packed(means.astype(np.float32)), members)
+    return Cells(order, starts, _packed(means), members)
 
 
 def _packed(centers: Array) -> Panels:
@@ -183,18 +190,9 @@ def _nearest(centers: Panels, Z: Array, p: int) -> Array:
     return search_cells(centers, Z, no_place, first_cell, p, ordered=True)[0]
 
 
-def _means(points: Array, owner: Array, centers: Array) -> Array:
-    """The mean of each cell's points; an empty cell keeps its centre."""
-    order = np.argsort(owner, kind="stable")
-    held, first, sizes = np.unique(owner[order], return_index=True, return_counts=True)
-    means = centers.copy()
-    means[held] = np.add.reduceat(points[order], first, axis=0) / sizes[:, None]
-    return means
-
-
 def _divide_large(Z: Array, owner: Array, largest: int) -> Array:
     """Divide cells above the largest size along their axis of largest variance."""
-    owner = owner.astype(np.int64)
+    owner = owner.copy()
     following = int(owner.max()) + 1
     for cell in np.flatnonzero(np.bincount(owner) > largest):
         rows = np.flatnonzero(owner == cell)

@@ -12,7 +12,7 @@ from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 
-ONE_THREAD_UP_TO = 500_000  # edges; below this, starting threads takes longer than it saves
+ONE_THREAD_UP_TO = 20_000  # edges; below this, waking threads takes longer than it saves
 
 
 class Attraction:
@@ -39,13 +39,13 @@ class Attraction:
 def bounds(Y: Array) -> tuple[Array, Array]:
     """The smallest and the largest entry of each column of Y."""
     low, high = np.empty(Y.shape[1]), np.empty(Y.shape[1])
-    _native.bounds(Y, low, high)
+    _native.bounds(Y, low, high, current().threads)
     return low, high
 
 
 def curve_order(Y: Array) -> Array:
     """The indices of the points in the order of a space-filling curve."""
-    return np.asarray(_native.curve_order(Y))
+    return np.asarray(_native.curve_order(Y, current().threads))
 
 
 def all_pairs_repulsion(

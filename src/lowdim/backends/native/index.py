@@ -23,6 +23,7 @@ from lowdim import checks
 from lowdim.backends.native.cells import Cells, CoarseSpace, build_cells, coarse_spaces
 from lowdim.backends.native.heaps import rerank
 from lowdim.backends.native.products import (
+    SAMPLE_BLOCK_ROWS,
     canonical,
     nearest_of_sample,
     unit_rows,
@@ -30,14 +31,14 @@ from lowdim.backends.native.products import (
 )
 from lowdim.checks import Array, dense, distances_in_range, is_sparse
 from lowdim.runtime.context import current
-from lowdim.runtime.scheduling import blocks
+from lowdim.runtime.scheduling import blocks, run
 
 logger = logging.getLogger("lowdim")
 
 SAMPLE_ROWS = 256  # sample on which recall is measured
 ROWS_PER_CELL = 256  # on average
 LARGEST_COST = 0.7  # of a search by the index, as a share of the cost of the exact search
-BATCH_ROWS = 16384  # rows whose neighbours are searched at once, which bounds the memory
+BATCH_ROWS = 1152  # rows whose neighbours a thread searches at once
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,14 @@ class CellIndex:
         n = self.rows.shape[0]
         indices = np.empty((n, self.k), dtype=np.int32)
         distances = np.empty((n, self.k), dtype=self.rows.dtype)
-        for part in blocks(n, BATCH_ROWS):
+
+        def search(part: slice) -> None:
             own = self.cells.order[part]
             places = np.arange(part.start, part.stop, dtype=np.int32)
             found = self._candidates(self.vectors[own], places, self.k)
             indices[own], distances[own] = self._ranked(self.rows[own], found, self.k)
+
+        run(search, blocks(n, BATCH_ROWS))
         distances_in_range(distances)
         return indices, distances
 
@@ -174,23 +178,30 @@ def _plan(
     Z = np.ascontiguousarray(index.vectors[sample])
     place = np.empty(n, dtype=np.int32)
     place[cells.order] = np.arange(n, dtype=np.int32)
-    probes = cells.nearest(Z, cells.count)
     most = min(n - 1, 10 * k + 100)
-    places = cells.search(Z, place[sample], probes, most, ordered=True)
-    candidates = cells.order[places]
-    ranked, distances = index._ranked(index.rows[sample], candidates, most)
-    row = np.arange(len(sample))[:, None]
-    near = (row * n + ranked)[
-        distances <= farthest[:, None]
-    ]  # a neighbour at the same distance counts as found
-    good = np.isin(row * n + candidates, near)
-    rank = np.empty_like(probes)
-    np.put_along_axis(rank, probes, np.arange(cells.count, dtype=rank.dtype)[None, :], axis=1)
-    cell = np.searchsorted(cells.starts, places, side="right") - 1
-    rank = np.take_along_axis(rank, cell, axis=1)
-    compared = np.cumsum(np.diff(cells.starts)[probes], axis=1).mean(axis=0)
-    best: Plan | None = None
-    for p in _grid(cells.count):
+    sizes = np.diff(cells.starts)
+
+    def measure(part: slice) -> tuple[Array, Array, Array]:
+        """Which candidates are neighbours, the ranks of their cells, and rows in nearest cells."""
+        own, probes = sample[part], cells.nearest(Z[part], cells.count)
+        places = cells.search(Z[part], place[own], probes, most, ordered=True)
+        candidates = cells.order[places]
+        ranked, distances = index._ranked(index.rows[own], candidates, most)
+        row = np.arange(len(own))[:, None]
+        # A neighbour at the same distance counts as found.
+        near = (row * n + ranked)[distances <= farthest[part, None]]
+        rank = np.empty_like(probes)
+        np.put_along_axis(rank, probes, np.arange(cells.count, dtype=rank.dtype)[None, :], axis=1)
+        cell = np.searchsorted(cells.starts, places, side="right") - 1
+        good = np.isin(row * n + candidates, near)
+        return good, np.take_along_axis(rank, cell, axis=1), np.cumsum(sizes[probes], axis=1)
+
+    parts = run(measure, blocks(len(sample), SAMPLE_BLOCK_ROWS))
+    good, rank, visited = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    compared = visited.mean(axis=0)
+
+    def cheapest(p: int) -> Plan | None:
+        """The plan with p cells that needs the fewest candidates."""
         inside = rank < p
         hit = good & inside
         hit &= np.cumsum(hit, axis=1) <= k
@@ -198,12 +209,13 @@ def _plan(
         found = np.cumsum(np.bincount(order, minlength=most + 1)) / (len(sample) * k)
         enough = np.flatnonzero(found >= wanted)
         if not len(enough):
-            continue
+            return None
         m = min(max(int(enough[0]), k + k // 8 + 4), most)
         cost = _cost(index, float(compared[p - 1]), m)
-        if cost < limit and (best is None or cost < best.cost):
-            best = Plan(p, m, float(found[m]), cost)
-    return best
+        return Plan(p, m, float(found[m]), cost) if cost < limit else None
+
+    plans = [plan for plan in run(cheapest, _grid(cells.count)) if plan is not None]
+    return min(plans, key=lambda plan: plan.cost, default=None)
 
 
 def _grid(count: int) -> list[int]:

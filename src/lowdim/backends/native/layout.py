@@ -28,7 +28,9 @@ def layout_arcs(graph: Any, rank: Array | None = None) -> LayoutArcs:
     """
     n_targets = -1 if rank is not None else graph.shape[1]
     order = np.arange(graph.shape[0], dtype=np.int32) if rank is None else rank
-    return LayoutArcs(*_native.layout_arcs(*csr_indices(graph), graph.data, order, n_targets))
+    return LayoutArcs(
+        *_native.layout_arcs(*csr_indices(graph), graph.data, order, n_targets, current().threads)
+    )
 
 
 def layout_epochs(

@@ -11,6 +11,24 @@ from lowdim.runtime.context import current
 PANEL = int(_native.PANEL_POINTS)  # number of points whose coordinates a panel interleaves
 
 
+def order_by_cell(owner: Array, n_cells: int) -> tuple[Array, Array]:
+    """The points in the order of their cells, and the first place of each cell in that order.
+
+    Point i is in cell owner[i]; the points of a cell are in ascending order.
+    """
+    owner = np.ascontiguousarray(owner, dtype=np.int32)
+    order, starts = _native.order_by_cell(owner, n_cells, current().threads)
+    return np.asarray(order), np.asarray(starts)
+
+
+def cell_means(points: Array, order: Array, starts: Array, means: Array) -> None:
+    """Write the mean of each cell's points to `means`, float32; empty cells are left as they are.
+
+    Cell c holds the rows order[starts[c]], ..., order[starts[c + 1] - 1].
+    """
+    _native.cell_means(points, order, starts, means, current().threads)
+
+
 def fill_panels(
     points: Array, norms: Array, order: Array, starts: Array
 ) -> tuple[Array, Array, Array, Array]:

@@ -21,6 +21,8 @@ from lowdim.runtime.scheduling import blocks, run
 TILE_ROWS = 2048  # rows and columns of a tile of inner products: 16 MB in float32
 EXTRA_CANDIDATES = 8  # beyond k, so that rounding in the tiles does not lose neighbours
 QUERY_ROWS = 512  # queries compared with all points at once
+SAMPLE_BLOCK_ROWS = 16  # rows of a small sample that a thread takes at once
+PASS_ROWS = 1024  # rows of a block in simple passes over a matrix
 
 
 def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
@@ -42,7 +44,9 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
             with locks[right.start]:
                 heaps.offer(tile, first, rows=right, scale=-2.0, offset=norms[left], columns=True)
 
-    run(multiply, combinations_with_replacement(tiles, 2))
+    # By diagonals, so that pairs that follow each other rarely wait for the lock of the same rows.
+    pairs = combinations_with_replacement(tiles, 2)
+    run(multiply, sorted(pairs, key=lambda pair: pair[1].start - pair[0].start))
     exact = shifted if cosine else canonical(X)
     if is_sparse(X):
         distances_in_range(heaps.values)
@@ -115,14 +119,25 @@ def nearest_of_sample(X: Any, sample: Array, k: int, cosine: bool) -> tuple[Arra
     run(search, range(len(sixteenths)))
     found = np.concatenate(list(candidates), axis=1)
     found[found == sample[:, None]] = -1
-    return rerank(X[sample], X, found, k, cosine)
+
+    def rank(rows: slice) -> tuple[Array, Array]:
+        return rerank(X[sample[rows]], X, found[rows], k, cosine)
+
+    indices, distances = zip(*run(rank, blocks(len(sample), SAMPLE_BLOCK_ROWS)), strict=True)
+    return np.concatenate(indices), np.concatenate(distances)
 
 
 def squared_norms(X: Any) -> Array:
     """The squared norm of each row."""
     if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(X.dtype)
-    return np.asarray(np.einsum("ij,ij->i", X, X))
+    norms = np.empty(X.shape[0], dtype=X.dtype)
+
+    def fill(rows: slice) -> None:
+        np.einsum("ij,ij->i", X[rows], X[rows], out=norms[rows])
+
+    run(fill, blocks(X.shape[0], PASS_ROWS))
+    return norms
 
 
 def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Array, Array]:
@@ -208,12 +223,23 @@ def _prepared(X: Any) -> tuple[Any, Array]:
         exact = X.astype(np.float64)  # not centred, and no faster in float32
         return exact, squared_norms(exact)
     memory.claim(X.nbytes, "A centred copy of X", "Use float32.")
-    shifted = X - _center(X)
+    shifted, center = np.empty_like(X), _center(X)
+
+    def shift(rows: slice) -> None:
+        np.subtract(X[rows], center, out=shifted[rows])
+
+    run(shift, blocks(X.shape[0], PASS_ROWS))
     return shifted, squared_norms(shifted)
 
 
 def _center(X: Array) -> Array:
-    return np.asarray(X.mean(axis=0, dtype=np.float64).astype(X.dtype))
+    """The mean row; sums of blocks and their total in float64."""
+
+    def total(rows: slice) -> Array:
+        return np.asarray(X[rows].sum(axis=0, dtype=np.float64))
+
+    sums = run(total, blocks(X.shape[0], PASS_ROWS))
+    return np.asarray((np.sum(sums, axis=0) / X.shape[0]).astype(X.dtype))
 
 
 def unit_rows(*matrices: Any) -> tuple[Any, ...]:
