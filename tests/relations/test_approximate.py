@@ -12,12 +12,11 @@ import lowdim
 from lowdim.backends.native import cells, index
 from lowdim.backends.native.index import CellIndex
 from lowdim.backends.native.products import nearest_of_sample
-from lowdim.relations import approximate, neighbors, pivots
+from lowdim.relations import approximate, choice, neighbors, pivots
 from lowdim.relations.approximate import build_index
+from lowdim.relations.choice import neighbor_query
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.metrics import resolve_metric
-from lowdim.relations import choice
-from lowdim.relations.choice import neighbor_query
 from lowdim.relations.search import query
 
 RANDOM = np.random.default_rng(0)

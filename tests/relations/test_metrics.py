@@ -93,7 +93,7 @@ def test_poincare_ball():
         return np.arccosh(1 + 2 * (u - v) @ (u - v) / inside)
 
     np.testing.assert_allclose(block("poincare", X), [[poincare(u, v) for v in X] for u in X])
-    with pytest.raises(ValueError, match="poincare.*length below 1, but row 0"):
+    with pytest.raises(ValueError, match=r"poincare.*length below 1, but row 0"):
         block("poincare", X + 1)
 
 
@@ -126,7 +126,7 @@ def test_mahalanobis_by_covariance():
 
 
 NAMED = ("cosine", "correlation", "spearmanr", "braycurtis", "dice", "jaccard", "sokalsneath")
-UNDEFINED = {name: (0.0, 1.0) for name in NAMED}
+UNDEFINED = dict.fromkeys(NAMED, (0.0, 1.0))
 UNDEFINED |= {"hellinger": (0.0, 1.0), "jensenshannon": (0.0, np.sqrt(np.log(2)))}
 
 
