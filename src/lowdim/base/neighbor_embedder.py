@@ -76,7 +76,8 @@ class NeighborEmbedder(Embedder):
             raise ValueError(
                 f"X: object {int(counts.argmin())} has {counts.min()} neighbours in the "
                 f"precomputed graph, but {type(self).__name__} with these parameters needs "
-                f"{least}. Store more neighbours of each object, or lower perplexity or n_neighbors."
+                f"{least}. Store more neighbours of each object, or lower perplexity or "
+                "n_neighbors."
             )
         return graph
 
