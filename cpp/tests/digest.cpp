@@ -21,7 +21,8 @@ TEST(digest_of_known_texts) {  // from the reference implementation
 }
 
 TEST(digest_sees_every_byte) {
-    for (int64_t count : {int64_t(1), int64_t(31), int64_t(32), int64_t(77), 2 * kDigestChunk + 5}) {
+    for (int64_t count :
+         {int64_t(1), int64_t(31), int64_t(32), int64_t(77), 2 * kDigestChunk + 5}) {
         Case here("count", count);
         std::vector<uint8_t> bytes(size_t(count), 7);
         std::vector<uint64_t> known(size_t(digest_chunks(count))), found(known.size());

@@ -19,19 +19,21 @@ TEST_FLOATS(sums_over_shared_columns) {
     std::vector<T> a_data, b_data;
     for (int64_t i = 0; i < m; ++i) {
         for (int64_t c = 0; c < d; ++c)
-            if (const T v = a[size_t(i * d + c)]; v != 0) a_ids.push_back(int32_t(c)), a_data.push_back(v);
+            if (const T v = a[size_t(i * d + c)]; v != 0)
+                a_ids.push_back(int32_t(c)), a_data.push_back(v);
         a_ptr.push_back(int64_t(a_ids.size()));
     }
     for (int64_t c = 0; c < d; ++c) {
         for (int64_t j = 0; j < n; ++j)
-            if (const T v = b[size_t(j * d + c)]; v != 0) b_ids.push_back(int32_t(j)), b_data.push_back(v);
+            if (const T v = b[size_t(j * d + c)]; v != 0)
+                b_ids.push_back(int32_t(j)), b_data.push_back(v);
         b_ptr.push_back(int64_t(b_ids.size()));
     }
     const SparseRows<T> rows{a_ptr.data(), a_ids.data(), a_data.data()};
     const SparseRows<T> columns{b_ptr.data(), b_ids.data(), b_data.data()};
-    for (SharedTerm term : {SharedTerm::kCount, SharedTerm::kEqual, SharedTerm::kProduct,
-                            SharedTerm::kRoot, SharedTerm::kOverlap, SharedTerm::kOpposite,
-                            SharedTerm::kRatio}) {
+    for (SharedTerm term :
+         {SharedTerm::kCount, SharedTerm::kEqual, SharedTerm::kProduct, SharedTerm::kRoot,
+          SharedTerm::kOverlap, SharedTerm::kOpposite, SharedTerm::kRatio}) {
         Case here("term", int(term));
         std::vector<double> found(size_t(m * n), -1), expected(size_t(m * n), 0);
         sum_shared(term, rows, m, columns, n, found.data());

@@ -99,13 +99,18 @@ def vectors(
 def _numbers(X: Any, name: str) -> Any:
     """X with masked entries as NaN; TypeError if it holds dates or time spans."""
     if isinstance(X, np.ma.MaskedArray):
-        return X.astype(float_dtype(X.dtype)).filled(np.nan) if X.mask.any() else X.data
+        masked = np.ma.getmaskarray(X)
+        return (
+            np.where(masked, np.nan, X.data).astype(float_dtype(X.dtype))
+            if masked.any()
+            else X.data
+        )
     columns = getattr(X, "dtypes", None)  # of a DataFrame
     types = [getattr(X, "dtype", None)] if columns is None else list(columns)
     if any(getattr(one, "kind", "") in ("m", "M") for one in types):
         raise TypeError(
-            f"{name} holds dates or time spans, which have no unit as numbers. Convert them first, for "
-            "instance to days: (dates - dates.min()) / numpy.timedelta64(1, 'D')."
+            f"{name} holds dates or time spans, which have no unit as numbers. Convert them first, "
+            "for instance to days: (dates - dates.min()) / numpy.timedelta64(1, 'D')."
         )
     return X
 

@@ -13,7 +13,7 @@ SCALES = [(dtype, exponent) for dtype, all_of in EXPONENTS.items() for exponent 
 
 
 def data(dtype, n=60):
-    """Points whose largest coordinate is in [0.5, 1), the range to which extreme data are brought."""
+    """Points whose largest coordinate is in [0.5, 1), to which extreme data are brought."""
     X, _ = lowdim.data.swiss_roll(n, random_state=3)
     return unscaled(X.astype(dtype))
 

@@ -10,7 +10,8 @@ from lowdim.relations.new_objects import MeasuredNewObjects
 from lowdim.relations.objects import objects_of
 
 BLANK = np.full(5, np.nan)
-UNDEFINED = {"nan_euclidean": BLANK, "gower": BLANK, "correlation": np.full(5, 1.5)}
+NEGATIVE = np.array([1.0, 1.0, -1.0, 1.0, 1.0])  # no distribution
+UNDEFINED = {"nan_euclidean": BLANK, "gower": BLANK, "hellinger": NEGATIVE}
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +56,9 @@ def test_fit_names_two_objects_without_a_distance(metric_case, box, metric):
 @pytest.mark.parametrize("rows", [slice(10, 20), np.array([3, 12])])
 def test_the_row_of_a_block_has_its_number_in_the_whole(box, rows):
     """Methods place new objects block by block, against some of the training objects."""
-    known = objects_of(box, "correlation")
+    known = objects_of(box, "hellinger")
     bad = box[:25] * 1.01
-    bad[12] = 1.0
+    bad[12] = NEGATIVE
     block = MeasuredNewObjects(bad, known).subset(rows).among(np.array([40, 50]))
     with pytest.raises(ValueError, match="row 12 of X and training object 40"):
         block.distances()
@@ -67,12 +68,12 @@ def test_an_approximate_search_names_the_row():
     """Its queries are compared in groups, whose members have other numbers than the rows."""
     random = np.random.RandomState(0)
     centers = random.uniform(size=(40, 12))
-    known = centers[random.randint(0, 40, 4000)] + 0.02 * random.standard_normal((4000, 12))
-    metric = objects_of(known, "correlation").metric
+    known = 1 + centers[random.randint(0, 40, 4000)] + 0.02 * random.standard_normal((4000, 12))
+    metric = objects_of(known, "hellinger").metric
     index = build_index(known, metric, 5, 0.9, 0)
     assert index is not None
     new = known[:900] + 0.01
     assert np.isfinite(index.query(new, 5)[1]).all()
-    new[777] = 3.0
-    with pytest.raises(ValueError, match=message("correlation", 777)):
+    new[777, 4] = -1.0
+    with pytest.raises(ValueError, match=message("hellinger", 777)):
         index.query(new, 5)

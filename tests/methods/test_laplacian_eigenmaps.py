@@ -36,8 +36,12 @@ def test_the_affinity_is_that_of_the_paper(X, symmetry, weights):
     D = cdist(X, X)
     np.fill_diagonal(D, np.inf)
     near = D.argsort(axis=1).argsort(axis=1) < 12
-    linked = near & near.T if symmetry == "mutual" else near | near.T
-    expected = np.where(linked, np.exp(-(D**2) / 0.5) if weights == "heat" else 1.0, 0)
+    share = {
+        "mutual": near & near.T,
+        "union": near | near.T,
+        "mean": (near + near.T.astype(float)) / 2,
+    }
+    expected = share[symmetry] * (np.exp(-(D**2) / 0.5) if weights == "heat" else 1.0)
     assert connected_components(expected)[0] == 1
     np.testing.assert_allclose(estimator.affinity_matrix_.toarray(), expected, atol=1e-12)
 

@@ -335,8 +335,6 @@ def test_bad_dissimilarities():
     D = cdist(swiss(), swiss())
     with pytest.raises(ValueError, match=r"dense array, got a sparse graph of dissimilarities"):
         lowdim.Sammon(metric="precomputed").fit(csr_array(D))
-    with pytest.raises(ValueError, match=r"objects 0 and 1 overflows"):
-        lowdim.Sammon().fit(np.array([[0.0, 1e200], [-1e200, 0.0], [1.0, 1.0]]))
     found = lowdim.Sammon().fit(swiss())
-    with pytest.raises(ValueError, match="distances of row 1 are not finite"):
+    with pytest.raises(ValueError, match="gives infinity for row 1 of X"):
         found.transform(np.array([[1.0] * 5, [1e200] * 5]))

@@ -134,9 +134,9 @@ def test_a_graph_of_other_data_is_refused():
 
 def test_a_graph_with_too_few_neighbours():
     few = kneighbors_graph(X, 5, mode="distance")
-    with pytest.raises(ValueError, match="has 5 neighbours in the precomputed graph.*needs 30"):
+    with pytest.raises(ValueError, match=r"has 5 neighbours in the precomputed graph.*needs 30"):
         lowdim.TSNE(metric="precomputed", perplexity=30, init="random").fit(few)
-    with pytest.raises(ValueError, match="has 5 neighbours.*UMAP.*needs 14"):
+    with pytest.raises(ValueError, match=r"has 5 neighbours.*UMAP.*needs 14"):
         lowdim.UMAP(metric="precomputed", n_neighbors=15).fit(few)
     with pytest.raises(ValueError, match="has 0 neighbours"):
         lowdim.WeightedTSNE(metric="precomputed", perplexity=5).fit(csr_array((60, 60)))
@@ -236,7 +236,8 @@ def test_categories_that_are_integers():
 
 def test_float32_of_the_other_byte_order():
     found = checks.vectors(X.astype(">f4"))
-    assert found.dtype == np.float32 and found.dtype.isnative
+    assert found.dtype == np.float32
+    assert found.dtype.isnative
     np.testing.assert_array_equal(found, X.astype(np.float32))
 
 

@@ -93,7 +93,7 @@ def test_poincare_ball():
         return np.arccosh(1 + 2 * (u - v) @ (u - v) / inside)
 
     np.testing.assert_allclose(block("poincare", X), [[poincare(u, v) for v in X] for u in X])
-    with pytest.raises(ValueError, match="poincare.*length below 1, but row 0"):
+    with pytest.raises(ValueError, match=r"poincare.*length below 1, but row 0"):
         block("poincare", X + 1)
 
 

@@ -21,13 +21,20 @@ enum class SharedTerm {
 
 inline double shared_term(SharedTerm term, double a, double b) {
     switch (term) {
-        case SharedTerm::kCount: return 1;
-        case SharedTerm::kEqual: return a == b;
-        case SharedTerm::kProduct: return a * b;
-        case SharedTerm::kRoot: return std::sqrt(a * b);
-        case SharedTerm::kOverlap: return std::abs(a) + std::abs(b) - std::abs(a - b);
-        case SharedTerm::kOpposite: return std::abs(a) + std::abs(b) - std::abs(a + b);
-        case SharedTerm::kRatio: return std::abs(a - b) / (std::abs(a) + std::abs(b));
+        case SharedTerm::kCount:
+            return 1;
+        case SharedTerm::kEqual:
+            return a == b;
+        case SharedTerm::kProduct:
+            return a * b;
+        case SharedTerm::kRoot:
+            return std::sqrt(a * b);
+        case SharedTerm::kOverlap:
+            return std::abs(a) + std::abs(b) - std::abs(a - b);
+        case SharedTerm::kOpposite:
+            return std::abs(a) + std::abs(b) - std::abs(a + b);
+        case SharedTerm::kRatio:
+            return std::abs(a - b) / (std::abs(a) + std::abs(b));
     }
     return 0;
 }

@@ -146,8 +146,8 @@ class Backend(Protocol):
         A, B : CSR matrices of shape (m, d) and (n, d)
             Without duplicate entries.
         term : {"count", "equal", "product", "root", "overlap", "opposite", "ratio"}
-            What an entry a of a row of A and an entry b of a row of B in the same column contribute:
-            1, 1 if a = b, a b, sqrt(a b), |a| + |b| - |a - b|, |a| + |b| - |a + b|, or
+            What an entry a of a row of A and an entry b of a row of B in the same column
+            contribute: 1, 1 if a = b, a b, sqrt(a b), |a| + |b| - |a - b|, |a| + |b| - |a + b|, or
             |a - b| / (|a| + |b|).
 
         Returns

@@ -41,8 +41,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     _fitted_in_unit: Self
     _fitted_exponent: int
 
-    # Fitted attributes, parameters and arguments of `fit` that have the unit of the dissimilarities,
-    # each with the power of the unit; see `_fit_in_unit`.
+    # Fitted attributes, parameters and arguments of `fit` that have the unit of the
+    # dissimilarities, each with the power of the unit; see `_fit_in_unit`.
     _units: ClassVar[dict[str, float]] = {}
 
     # --- the public contract -------------------------------------------------------------

@@ -189,8 +189,10 @@ class GraphEmbedder(NeighborEmbedder):
         return ((theirs.astype(distances.dtype) + own) / 2).astype(distances.dtype, copy=False)
 
     def _reach(self) -> Array:
-        """The distance of each training object to the farthest of its neighbours, slightly enlarged,
-        so that rounding does not separate an object from its neighbours."""
+        """The distance of each training object to the farthest of its neighbours.
+
+        It is slightly enlarged, so that rounding does not separate an object from its neighbours.
+        """
         reach = self.graph_.reach()
         return np.asarray(reach * (1 + max(1e-8, 16 * float(np.finfo(reach.dtype).eps))))
 

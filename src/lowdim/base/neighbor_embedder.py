@@ -74,9 +74,10 @@ class NeighborEmbedder(Embedder):
         counts, least = graph.counts(), self._n_least(graph.n_objects)
         if len(counts) and counts.min() < least:
             raise ValueError(
-                f"X: object {int(counts.argmin())} has {counts.min()} neighbours in the precomputed "
-                f"graph, but {type(self).__name__} with these parameters needs {least}. Store more "
-                "neighbours of each object, or lower perplexity or n_neighbors."
+                f"X: object {int(counts.argmin())} has {counts.min()} neighbours in the "
+                f"precomputed graph, but {type(self).__name__} with these parameters needs "
+                f"{least}. Store more neighbours of each object, or lower perplexity or "
+                "n_neighbors."
             )
         return graph
 

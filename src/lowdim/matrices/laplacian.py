@@ -48,8 +48,8 @@ def graph_weights(graph: NeighborGraph, symmetry: str, weights: str, t: float) -
     ----------
     graph : NeighborGraph
     symmetry : {"union", "mutual", "mean"}
-        Which pairs are linked; see `NeighborGraph.adjacency`. With "mean" the weight of a pair is the
-        mean of the weights of its two directions, half the weight if there is only one.
+        Which pairs are linked; see `NeighborGraph.adjacency`. With "mean" the weight of a pair is
+        the mean of the weights of its two directions, half the weight if there is only one.
     weights, t : str and float
         See `edge_weights`.
     """

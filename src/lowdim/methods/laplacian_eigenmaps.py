@@ -68,8 +68,8 @@ class LaplacianEigenmaps(GraphEmbedder):
         All objects within this distance are neighbours, instead of n_neighbors.
     symmetry : {"union", "mutual", "mean"}, default="union"
         Whether i and j are linked if either is a neighbour of the other ("union") or if both are
-        ("mutual"); "mean" is "union" with half the weight if only one is a neighbour of the other, as
-        in scikit-learn's SpectralEmbedding.
+        ("mutual"); "mean" is "union" with half the weight if only one is a neighbour of the other,
+        as in scikit-learn's SpectralEmbedding.
     weights : {"heat", "binary"}, default="heat"
         Edge weights: exp(-d^2 / t) for an edge of length d, or 1.
     t : float, default=None

@@ -1,4 +1,4 @@
-"""The choice between exact and approximate searches: neighbour graphs, and searches for new rows."""
+"""The choice between exact and approximate searches for neighbours."""
 
 from __future__ import annotations
 

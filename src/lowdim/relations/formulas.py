@@ -1,7 +1,7 @@
-"""Formulas of metrics that SciPy lacks, or whose value for zero and constant rows it leaves undefined.
+"""Formulas of metrics that SciPy lacks, or that it leaves undefined for zero and constant rows.
 
-Each function takes two arrays of rows and returns the matrix of their distances. The conventions for
-rows without a direction or without entries are those of PyNNDescent, which users of UMAP know:
+Each function takes two arrays of rows and returns the matrix of their distances. The conventions
+for rows without a direction or without entries are those of PyNNDescent, where it has one:
 
 ============================================================  ==================  ===============
 metric                                                        two such rows       one such row
@@ -62,7 +62,7 @@ def spearmanr(A: Array, B: Array) -> Array:
 
 def true_angular(A: Array, B: Array) -> Array:
     """The angle, as a share of 180 degrees."""
-    # From the chord, because the arccosine of the inner product loses half of the digits of small angles.
+    # From the chord: the arccosine of the inner product loses half of the digits of small angles.
     chord = by_scipy("euclidean")(_over(A, _lengths(A)), _over(B, _lengths(B)))
     angles = 2 / np.pi * np.arcsin(np.minimum(chord / 2, 1))
     return with_undefined_rows(angles, is_zero(A), is_zero(B), 0.5)
@@ -188,9 +188,9 @@ FORMULAS: dict[str, Formula] = {
 
 
 def with_undefined_rows(found: Array, first: Array, second: Array, one: float) -> Array:
-    """Distances in which rows without a direction are at 0 from each other and at `one` from others.
+    """Distances in which undefined rows are at 0 from each other and at `one` from other rows.
 
-    `first` and `second` say which rows have none.
+    `first` and `second` say which rows are undefined.
     """
     if first.any():
         found[first] = one
@@ -201,7 +201,7 @@ def with_undefined_rows(found: Array, first: Array, second: Array, one: float) -
 
 
 def is_zero(rows: Array) -> Array:
-    return ~rows.any(axis=1)
+    return np.asarray(~rows.any(axis=1))
 
 
 def _is_constant(rows: Array) -> Array:

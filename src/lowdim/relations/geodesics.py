@@ -31,8 +31,8 @@ def geodesics(
     Parameters
     ----------
     graph : sparse matrix or array of shape (n, n), or NeighborGraph
-        The length of the edge from i to j in row i and column j. In a sparse matrix a stored zero is
-        an edge of length zero; in an array 0, infinity and NaN mean that there is no edge. A
+        The length of the edge from i to j in row i and column j. In a sparse matrix a stored zero
+        is an edge of length zero; in an array 0, infinity and NaN mean that there is no edge. A
         `NeighborGraph` stands for its undirected graph, `NeighborGraph.adjacency()`.
     sources : array of int or of bool, default=None
         Nodes to start from, by number or as a mask; None takes all.

@@ -105,7 +105,8 @@ def _columns(X: Any) -> list[Array]:
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         return [_items(X.iloc[:, c]) for c in range(X.shape[1])]
     if isinstance(X, np.ma.MaskedArray):
-        X = np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
+        masked, X = np.ma.getmaskarray(X), X.data.astype(object)
+        X[masked] = None
     elif not (isinstance(X, np.ndarray) and X.dtype.kind in "mM"):
         X = np.asarray(X, dtype=object)
     if X.ndim != 2:

@@ -25,18 +25,15 @@ def fingerprint(rows: Any) -> str:
     """A digest of a data set, of all its values: arrays are read at the speed of the memory."""
     digest = hashlib.blake2b(digest_size=8)
     digest.update(repr((rows.shape, str(rows.dtype))).encode())
-    if is_sparse(rows):
-        lengths, columns = (
-            np.diff(rows.indptr).astype(np.int64),
-            rows.indices.astype(np.int32, copy=False),
-        )
-        parts = (lengths, columns, rows.data)
-    else:
-        parts = () if rows.dtype == object else (rows,)
-    for part in parts:
-        digest.update(backend().digest(part).tobytes())
     if rows.dtype == object:
         digest.update(repr(list(rows)).encode())
+        return digest.hexdigest()
+    parts = [rows]
+    if is_sparse(rows):
+        counts = np.diff(rows.indptr).astype(np.int64)
+        parts = [counts, rows.indices.astype(np.int32, copy=False), rows.data]
+    for part in parts:
+        digest.update(backend().digest(part).tobytes())
     return digest.hexdigest()
 
 
@@ -129,7 +126,7 @@ class NeighborGraph:
         if self.indices.shape != self.distances.shape:
             return f"indices have shape {self.indices.shape}, distances {self.distances.shape}."
         if self.indptr is None and self.indices.ndim != 2:
-            return f"indices must have shape (n, k), or there must be indptr; got {self.indices.shape}."
+            return f"indices have shape {self.indices.shape}, not (n, k), and there is no indptr."
         if self.indptr is not None:
             ends = np.asarray(self.indptr)
             whole = len(ends) and ends[0] == 0 and ends[-1] == self.indices.size

@@ -1,7 +1,7 @@
 """Metrics by name or as a callable, with parameters that are estimated from the training data.
 
-The formulas are SciPy's, or in `formulas`, which states the conventions for zero and constant rows, and
-in `sparse_formulas`.
+The formulas are SciPy's, or in `formulas`, which states the conventions for zero and constant rows,
+and in `sparse_formulas`.
 """
 
 from __future__ import annotations
@@ -234,8 +234,8 @@ def _bytes(X: Any, name: str = "X", copy: bool = False) -> Any:
     if wrong.any():
         i, j = np.argwhere(wrong)[0]
         raise ValueError(
-            f"{name}: a metric of bits is for bytes, integers from 0 to 255 that hold eight columns "
-            f"each (numpy.packbits makes them), but [{i}, {j}] is {rows[i, j]:g}."
+            f"{name}: a metric of bits is for bytes, integers from 0 to 255 that hold eight "
+            f"columns each (numpy.packbits makes them), but [{i}, {j}] is {rows[i, j]:g}."
         )
     return rows
 

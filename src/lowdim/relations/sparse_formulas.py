@@ -1,8 +1,8 @@
 """Formulas of metrics of sparse rows, in time proportional to the number of shared entries.
 
-A distance follows from sums over the columns that two rows share, which the backend computes, and from
-sums over each row. Sums are taken in the order of the entries, so that the distance of equal rows is
-exactly zero. The rows are CSR matrices without duplicates and stored zeros.
+A distance follows from sums over the columns that two rows share, which the backend computes, and
+from sums over each row. Sums are taken in the order of the entries, so that the distance of equal
+rows is exactly zero. The rows are CSR matrices without duplicates and stored zeros.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _sums(rows: Any, values: Array) -> Array:
 
 
 def _counts(rows: Any) -> Array:
-    return np.diff(rows.indptr).astype(np.float64)
+    return np.asarray(np.diff(rows.indptr), dtype=np.float64)
 
 
 def _pair(function: Callable[[Any], Array], A: Any, B: Any) -> tuple[Array, Array]:
@@ -36,7 +36,7 @@ def _pair(function: Callable[[Any], Array], A: Any, B: Any) -> tuple[Array, Arra
 
 def _manhattan(A: Any, B: Any) -> Array:
     first, second = _pair(lambda rows: _sums(rows, np.abs(rows.data)), A, B)
-    return np.maximum(first + second - backend().sum_shared(A, B, "overlap"), 0)
+    return np.asarray(np.maximum(first + second - backend().sum_shared(A, B, "overlap"), 0))
 
 
 def _braycurtis(A: Any, B: Any) -> Array:

@@ -1,9 +1,9 @@
 """Units of measurement: data of extreme magnitude are divided by a power of two.
 
-Methods square distances, and some of them square the squares, which overflow or underflow if the data
-are very large or very small. The unit of such data is changed once, when the `Objects` are made, and
-results that carry the unit are multiplied by it in the end. Both are exact. Data of ordinary magnitude
-are not changed.
+Methods square distances, and some of them square the squares, which overflow or underflow if the
+data are very large or very small. The unit of such data is changed once, when the `Objects` are
+made, and results that carry the unit are multiplied by it in the end. Both are exact. Data of
+ordinary magnitude are not changed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from lowdim.checks import is_sparse
 from lowdim.relations.graph import NeighborGraph
 
 SAFE_EXPONENTS = {4: 24, 8: 100}
-"""By the size of the floats in bytes, the largest exponent e of data that are not scaled: those with
-2^-e <= max |x| < 2^e. Fourth powers, summed over 2^20 entries, are then in range."""
+"""By the size of the floats in bytes, the largest exponent e of data that are not scaled: those
+with 2^-e <= max |x| < 2^e. Fourth powers, summed over 2^20 entries, are then in range."""
 
 
 def exponent_of(values: Any) -> int:
@@ -39,7 +39,7 @@ def exponent_of(values: Any) -> int:
 def scaled(value: Any, exponent: int) -> Any:
     """A number, array, sparse matrix or neighbour graph times 2^exponent.
 
-    Results beyond the range of floats, such as squares of distances near its end, are infinite or zero.
+    Results beyond the range of floats, as squares of distances near its end, are infinite or zero.
     """
     if exponent == 0 or value is None:
         return value

@@ -245,8 +245,8 @@ def _center(X: Array) -> Array:
 def unit_rows(*matrices: Any) -> tuple[Any, ...]:
     """The rows of matrices of the same width, scaled to unit length.
 
-    If there are zero rows, all matrices get one more column, in which the zero rows have a one: their
-    distance from each other is 0, and 1 from other rows.
+    If there are zero rows, all matrices get one more column, in which the zero rows have a one:
+    their distance from each other is 0, and 1 from other rows.
     """
     from sklearn.preprocessing import normalize
 
