@@ -57,7 +57,7 @@ fuzz: venv  ## attack the package at random; FUZZ="--minutes 60 --tries 100000 -
 define sanitized_python
 rm -rf build/sanitize/python && mkdir -p build/sanitize/python
 $(BIN)/python -m pip install -q --disable-pip-version-check nanobind
-CXX="$(CXX)" $(CMAKE) -G "Unix Makefiles" -S . -B build/sanitize/python/build -DLOWDIM_SANITIZE=extension \
+CXX="$(CXX)" $(CMAKE) -G "Unix Makefiles" -S . -B build/sanitize/python/build -DLOWDIM_SANITIZE=extension -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
   -DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
 $(CMAKE) --build build/sanitize/python/build --target _native --parallel 2 >/dev/null
 cp -r src/lowdim build/sanitize/python/lowdim && cp build/sanitize/python/build/_native*.so build/sanitize/python/lowdim/

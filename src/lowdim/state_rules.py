@@ -138,7 +138,8 @@ def number(least: float = -np.inf, *, positive: bool = False, finite: bool = Tru
     def check(name: str, value: Any, sizes: Sizes) -> None:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError(f"{name} is not a number.")
-        wrong = value < least or (positive and value <= 0) or (finite and not np.isfinite(value))
+        found = float(value)
+        wrong = found < least or (positive and found <= 0) or (finite and not np.isfinite(found))
         if wrong:
             raise ValueError(f"{name} is {value}.")
 

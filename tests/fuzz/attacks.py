@@ -26,7 +26,9 @@ import lowdim
 from lowdim import data
 from lowdim.catalog import CATALOG
 
-CLEAR = (ValueError, TypeError, MemoryError)  # kinds of errors that an input may be answered with
+# Kinds of errors that an input may be answered with; RuntimeError, as in scikit-learn, if a sparse
+# graph is not connected.
+CLEAR = (ValueError, TypeError, MemoryError, RuntimeError)
 QUICK = {"max_iter": 15, "n_epochs": 10, "perplexity": 3.0, "n_neighbors": 5, "n_clusters": 2}
 METHODS = [method.name for method in CATALOG if method.objects == "vectors"]
 
@@ -127,7 +129,8 @@ def fit_and_ask(estimator: Any, X: Any) -> str:
     """Fit, then place and map back the training objects."""
     if answered(lambda: estimator.fit(X)) is None:
         return "refused"
-    finite(estimator.embedding_, "embedding_")
+    if not estimator._leaves_out:  # with a warning
+        finite(estimator.embedding_, "embedding_")
     if getattr(estimator, "metric", "") == "precomputed" or "Clustering" in repr(estimator):
         return "fine"
     placed = answered(lambda: estimator.transform(X))
@@ -204,7 +207,7 @@ def attack_parameter(random: Any) -> str:
         estimator = answered(lambda: make(name, **{parameter: value}).fit(X), parameter)
     if estimator is None:
         return "refused"
-    if name != "UMAP":  # gives NaN to objects without an edge, with a warning
+    if not estimator._leaves_out:  # with a warning
         finite(estimator.embedding_, f"{name}({parameter}={value!r})")
     return "fine"
 

@@ -17,7 +17,7 @@ from lowdim.solvers.spectral import DENSE_UP_TO
 
 WORKSPACE = 12 * 10**6  # bytes of tiles of distances and of iterates, for many objects
 WORKSPACE_PER_OBJECT = 4096  # bytes, for few
-DENSE_EIGENVECTORS = 2.1  # n x n arrays that a dense eigensolver takes beside its matrix
+DENSE_EIGENVECTORS = 3.05  # n x n arrays that a dense eigensolver takes beside its matrix
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _locally_linear(p: Problem) -> float:
 
 
 def _graph_laplacian(p: Problem) -> float:
-    return 90 * p.arcs + p.eigenvectors
+    return 150 * p.arcs + p.eigenvectors
 
 
 def _curvilinear(p: Problem) -> float:
@@ -126,7 +126,7 @@ def _curvilinear_geodesics(p: Problem) -> float:
 
 
 def _stochastic_neighbors(p: Problem) -> float:
-    return (48 + 2 * p.size) * p.arcs
+    return (52 + 2 * p.size) * p.arcs
 
 
 FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
@@ -143,7 +143,7 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "INDSCAL": lambda p: 0.0,  # claims the stack of its subjects' matrices itself
     "CurvilinearComponentAnalysis": _curvilinear,
     "CurvilinearDistanceAnalysis": _curvilinear_geodesics,
-    "UMAP": lambda p: 60 * p.arcs,
+    "UMAP": lambda p: 65 * p.arcs,
     "MaximumVarianceUnfolding": lambda p: 60 * p.arcs,  # the programme claims its own
     "SNE": _stochastic_neighbors,
     "SymmetricSNE": _stochastic_neighbors,

@@ -201,11 +201,13 @@ class LocallyLinearEmbedding(GraphEmbedder):
                 "transform needs vectors: the weights of a new object depend on the distances "
                 "between its neighbours as vectors. Fit on vectors, or use Isomap."
             )
+        k = self.graph_.n_neighbors
+        assert k is not None  # the matrix of the fit needs lists of one length
         return barycentric_map(
             self.X_fit_,
             self.embedding_,
             new.vectors(),
-            self.graph_.n_neighbors,
+            k,
             metric=self._training.metric,
             reg=self.reg,
         )
