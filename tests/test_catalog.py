@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
+import lowdim
 from lowdim.catalog import CATALOG, find
 
 
