@@ -20,10 +20,13 @@ def checkout(tmp_path):
     (tmp_path / "umap" / "__init__.py").write_text("from umap.umap_ import UMAP\n")
     (tmp_path / "umap" / "umap_.py").write_text("class UMAP:\n    theirs = True\n")
     (tests / "__init__.py").write_text("")
+    (tests / "conftest.py").write_text(
+        "import pytest\nfrom umap import UMAP\n@pytest.fixture\ndef model(): return UMAP()\n"
+    )
     (tests / "test_both.py").write_text(
         "from umap import UMAP\n"
         "import pytest\n"
-        "def test_made(): UMAP()\n"
+        "def test_made(model): assert type(model) is UMAP\n"
         "def test_private(): assert UMAP().theirs\n"
         "def test_ours(): assert not hasattr(UMAP(), 'theirs')\n"
         "@pytest.mark.skip\n"
