@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 1800  # seconds for one file
 CHOICE = "LOWDIM_SUITE"  # environment variable that tells the plugin below which library to replace
@@ -157,8 +159,9 @@ def table(name: str, rows: list[tuple[str, Counts, Counts]]) -> str:
     return "\n".join(lines)
 
 
-def pytest_configure(config: Any) -> None:
-    """As a plugin of pytest: put our classes in place of a library's before it collects tests."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: Any) -> None:
+    """As a plugin of pytest: put our classes in place of a library's before it is imported."""
     import lowdim
 
     name = os.environ.get(CHOICE)

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
+import lowdim
 from lowdim.catalog import CATALOG, find
 
 
@@ -48,3 +49,10 @@ def test_twins_give_the_same_map_of_euclidean_vectors():
 
 def test_suggested_methods_are_of_different_families():
     assert {method.family for method in CATALOG if method.suggested} >= {"spectral", "neighbour"}
+
+
+def test_dir_shows_public_names_only():
+    names = dir(lowdim)
+    assert {"PCA", "NeighborsTransformer", "smacof", "quality", "__version__"} <= set(names)
+    assert not {"import_module", "annotations", "logging", "Any", "_methods"} & set(names)
+    assert all(hasattr(lowdim, name) for name in names)

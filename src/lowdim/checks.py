@@ -135,10 +135,15 @@ def finite(values: Any, name: str) -> None:
     )
 
 
+class WrongTypeError(TypeError, ValueError):
+    """A parameter of a wrong type; also a ValueError, as scikit-learn's error of this kind is."""
+
+
 def integer(value: Any, name: str, low: int, high: int | None = None, why_high: str = "") -> int:
     """Check an integer in [low, high]; `why_high` explains the upper limit in the message."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}.")
+        kind = type(value).__name__
+        raise WrongTypeError(f"{name} must be an integer, got {value!r} of type {kind}.")
     number = int(value)
     if number < low:
         raise ValueError(f"{name} must be at least {low}, got {value}.")
@@ -152,7 +157,8 @@ def real(
 ) -> float:
     """Check a real number in [low, high], or in (low, high] if `open_low`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}.")
+        kind = type(value).__name__
+        raise WrongTypeError(f"{name} must be a number, got {value!r} of type {kind}.")
     number = float(value)
     if not low <= number <= high or (open_low and number == low):
         bracket = "(" if open_low else "["

@@ -506,3 +506,10 @@ def test_outputs_that_are_not_possible():
         UMAP(n_components=3, output_metric="haversine").fit(X)
     with pytest.raises(ValueError, match="densmap"):
         UMAP(densmap=True, output_metric="haversine").fit(X)
+
+
+@pytest.mark.parametrize("kind", [TypeError, ValueError])
+def test_a_number_of_a_wrong_type_is_either_error(kind):
+    X = np.random.RandomState(0).standard_normal((20, 3))
+    with pytest.raises(kind, match="n_components must be an integer"):
+        UMAP(n_components=1.5).fit(X)
