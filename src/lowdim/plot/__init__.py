@@ -9,22 +9,29 @@ from lowdim.plot.animate import animate
 from lowdim.plot.canvas import save
 from lowdim.plot.compare import compare
 from lowdim.plot.errors import errors
+from lowdim.plot.outlines import groups
 from lowdim.plot.lines import graph, rnx, scree
 from lowdim.plot.recorder import Recorder
 from lowdim.plot.scatter import scatter
 from lowdim.plot.shepard import shepard
 from lowdim.plot.subjects import subject_weights
+from lowdim.plot.variables import VectorFit, biplot_axes, fit_vectors, vectors
 
 __all__ = [
     "Recorder",
+    "VectorFit",
     "animate",
+    "biplot_axes",
     "compare",
     "errors",
+    "fit_vectors",
     "graph",
+    "groups",
     "rnx",
     "save",
     "scatter",
     "scree",
     "shepard",
     "subject_weights",
+    "vectors",
 ]
