@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
-from lowdim.callbacks import Monitor
+from lowdim.callbacks import Monitor, reporting
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
 from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
@@ -136,7 +136,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
         self._clear()
         try:
-            with running(self._n_jobs):
+            label = type(self).__name__ if getattr(self, "verbose", 0) else ""
+            with running(self._n_jobs), reporting(label):
                 self._fit_objects(self._objects(X), **arguments)
         except BaseException:
             self._clear()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lowdim.callbacks import reporting
 from lowdim.catalog import CATALOG
 from lowdim.checks import Array
 from lowdim.cli.errors import Refused
@@ -84,7 +85,8 @@ def fit(method: Method, params: dict[str, Any], X: Any, *, draw: bool = False) -
     with _interrupts() as pressed, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(X)
+            with reporting(method.name if draw else ""):
+                estimator.fit(X)
         except (TypeError, ValueError, RuntimeError) as error:
             raise Refused(f"{method.name}: {error}") from error
     seconds = perf_counter() - start

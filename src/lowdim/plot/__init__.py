@@ -9,8 +9,8 @@ from lowdim.plot.animate import animate
 from lowdim.plot.canvas import save
 from lowdim.plot.compare import compare
 from lowdim.plot.errors import errors
-from lowdim.plot.outlines import groups
 from lowdim.plot.lines import graph, rnx, scree
+from lowdim.plot.outlines import groups
 from lowdim.plot.recorder import Recorder
 from lowdim.plot.scatter import scatter
 from lowdim.plot.shepard import shepard
