@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.checks import Array
@@ -129,6 +128,8 @@ def fit_vectors(
                    y0     y1     r2      p
     north-east  0.707  0.707  1.000  0.001
     """
+    from sklearn.utils import check_random_state
+
     Y, values = _regressed(Y, variables)
     checks.integer(n_permutations, "n_permutations", 0)
     Z = np.array(list(values.values()), dtype=np.float64).T
@@ -232,21 +233,23 @@ def biplot_axes(Y: Any, variables: Any, ax: Any, *, color: Any = None) -> None:
     if Y.shape[1] != 2:
         raise ValueError(f"Y must have two columns for a biplot, got {Y.shape[1]}.")
     color = "0.45" if color is None else color
-    left, bottom, right, top = _box(ax)
     for name, column in values.items():
         known = np.isfinite(Y).all(axis=1) & np.isfinite(column)
         slopes, _ = _regression(Y[known], column[known, None])
         b, center, mean = slopes[0], Y[known].mean(axis=0), column[known].mean()
         if not b @ b > 0:
             continue
-        ticks = MaxNLocator(5).tick_values(column[known].min(), column[known].max())
-        spots = center + np.outer(ticks - mean, b) / (b @ b)
-        inside = (spots >= [left, bottom]).all(axis=1) & (spots <= [right, top]).all(axis=1)
-        spots, ticks = spots[inside], ticks[inside]
-        if len(spots) < 2:
+        step = b / (b @ b)  # on the map, for one unit of the variable
+        low, high = _visible(ax, center, step)
+        low, high = max(column[known].min(), mean + low), min(column[known].max(), mean + high)
+        ticks = MaxNLocator(5).tick_values(low, high)
+        ticks = ticks[(ticks >= low) & (ticks <= high)]
+        if len(ticks) < 2:
             continue
-        ax.plot(*spots[[0, -1]].T, color=color, linewidth=0.8, zorder=0.5)
-        ax.plot(*spots.T, linestyle="", marker=".", markersize=3, color=color, zorder=0.5)
+        spots = center + np.outer(ticks - mean, step)
+        style: dict[str, Any] = {"color": color, "zorder": 0.5, "scalex": False, "scaley": False}
+        ax.plot(*spots[[0, -1]].T, linewidth=0.8, **style)
+        ax.plot(*spots.T, linestyle="", marker=".", markersize=3, **style)
         for spot, tick in zip(spots, ticks, strict=True):
             ax.annotate(
                 f"{tick:g}",
@@ -257,12 +260,14 @@ def biplot_axes(Y: Any, variables: Any, ax: Any, *, color: Any = None) -> None:
                 color=color,
             )
         _write(ax, spots[-1], name, b, INK)
-    ax.set(xlim=(left, right), ylim=(bottom, top))
 
 
-def _box(ax: Any) -> tuple[float, float, float, float]:
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    return left, bottom, right, top
+def _visible(ax: Any, center: Array, step: Array) -> tuple[float, float]:
+    """The multiples of a step from the centre between which a line is inside the axes."""
+    box = np.array([ax.get_xlim(), ax.get_ylim()])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.sort((box - center[:, None]) / step[:, None], axis=1)
+    return float(np.nanmax(ends[:, 0])), float(np.nanmin(ends[:, 1]))
 
 
 def _write(ax: Any, spot: Array, name: str, towards: Array, color: Any) -> None:
