@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -75,11 +76,17 @@ def phase(name: str, total: int | None = None) -> Iterator[Callable[[int], objec
     if not label:
         yield lambda parts: None
         return
-    from tqdm.auto import tqdm
-
     form = "{desc} [{elapsed}]" if total is None else None
-    with tqdm(total=total, desc=f"{label}: {name}", bar_format=form) as bar:
+    with _new_bar(total=total, desc=f"{label}: {name}", bar_format=form) as bar:
         yield bar.update
+
+
+def _new_bar(**options: Any) -> Any:
+    """A bar of tqdm: a widget in a notebook that has them, otherwise text on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a notebook has no widgets
+        from tqdm.auto import tqdm
+    return tqdm(**options)
 
 
 class Monitor:
@@ -137,9 +144,7 @@ class Monitor:
     def _draw(self, iteration: int, loss: float) -> None:
         """Bring the progress bar up to date; it is made by the first iteration."""
         if self._bar is None:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(total=self.max_iter, desc=self.label, unit="it")
+            self._bar = _new_bar(total=self.max_iter, desc=self.label)
         self._bar.set_postfix(loss=f"{loss:.4g}", refresh=False)
         self._bar.update(iteration - self._bar.n)
 
