@@ -11,7 +11,7 @@ SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
 BENCH_EXTRA := $(shell grep -Eo '^bench *=' pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint format sanitize sanitize-threads sanitize-python fuzz bench docs clean
+.PHONY: help venv compiler demo test lint format sanitize sanitize-threads sanitize-python fuzz bench docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -91,10 +91,25 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 
 # Python files are used where they stand; a new install is needed for what is compiled or declared.
+# What pip and CMake print is kept in a file: a page of it helps nobody who lacks a compiler.
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(SOURCES) | $(BIN)/python
+	@$(MAKE) -s compiler
 	@echo "Installing lowdim into $(VENV)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot,test]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot,test]' >$(VENV)/install.log 2>&1 \
+	  || { grep -iE 'error' $(VENV)/install.log | head -n 1; echo "The installation failed; see $(VENV)/install.log"; exit 1; }
 	@touch $@
+
+# The compiler that CMake will find, or one line that says how to install one on this system.
+compiler:
+	@for name in $(if $(filter-out default,$(origin CXX)),"$(CXX)",c++ g++ clang++); do command -v $$name >/dev/null 2>&1 && exit 0; done; \
+	if   command -v apt-get >/dev/null 2>&1; then how="sudo apt-get install g++"; \
+	elif command -v dnf     >/dev/null 2>&1; then how="sudo dnf install gcc-c++"; \
+	elif command -v zypper  >/dev/null 2>&1; then how="sudo zypper install gcc-c++"; \
+	elif command -v pacman  >/dev/null 2>&1; then how="sudo pacman -S gcc"; \
+	elif command -v apk     >/dev/null 2>&1; then how="apk add g++"; \
+	elif [ "$$(uname)" = Darwin ]; then how="xcode-select --install"; \
+	else how="install GCC 11 or Clang 14, or newer"; fi; \
+	echo "lowdim needs a C++20 compiler to be built, and none was found: $$how" >&2; exit 1
 
 # The package is there already: these add what its extras name, and compile nothing again.
 $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.installed

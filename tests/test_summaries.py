@@ -88,3 +88,11 @@ assert model.plot(ax=own) is own and len(plt.get_fignums()) == 3
         env={**os.environ, "MPLBACKEND": "Agg"},
     )
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_a_text_column_of_a_frame_is_named():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": [1.0, 2, 3, 4], "kind": ["x", "y", "x", "z"]})
+    for method in (lowdim.PCA, lowdim.Isomap, lowdim.TSNE):
+        with pytest.raises(ValueError, match=r"X: column 'kind' holds 'x', which is not a number"):
+            method().fit(X)

@@ -1,8 +1,11 @@
-"""Progress bar, user callback and handling of Ctrl-C, the same for all iterative solvers."""
+"""Progress bars, user callback and handling of Ctrl-C, the same for all methods."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -35,6 +38,55 @@ class State:
 
 Callback = Callable[[State], object]
 """Called after every iteration; the fit stops if it returns a true value."""
+
+
+_reported: ContextVar[str] = ContextVar("reported", default="")
+"""Name of the method whose phases are shown; empty if none are."""
+
+
+@contextmanager
+def reporting(label: str) -> Iterator[None]:
+    """Show a progress bar for each phase of a computation, such as the neighbour search.
+
+    Parameters
+    ----------
+    label : str
+        Name of the method; if empty, the phases are shown as those of the surrounding computation,
+        if there is one that shows them.
+    """
+    token = _reported.set(label or _reported.get())
+    try:
+        yield
+    finally:
+        _reported.reset(token)
+
+
+@contextmanager
+def phase(name: str, total: int | None = None) -> Iterator[Callable[[int], object]]:
+    """One phase of a computation; yields a function that counts finished parts.
+
+    Parameters
+    ----------
+    name : str
+        What is computed.
+    total : int, default=None
+        Number of parts; None if they are not counted, then only the time is shown.
+    """
+    label = _reported.get()
+    if not label:
+        yield lambda parts: None
+        return
+    form = "{desc} [{elapsed}]" if total is None else None
+    with _new_bar(total=total, desc=f"{label}: {name}", bar_format=form) as bar:
+        yield bar.update
+
+
+def _new_bar(**options: Any) -> Any:
+    """A bar of tqdm: a widget in a notebook that has them, otherwise text on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a notebook has no widgets
+        from tqdm.auto import tqdm
+    return tqdm(**options)
 
 
 class Monitor:
@@ -95,9 +147,7 @@ class Monitor:
     def _draw(self, iteration: int, loss: float) -> None:
         """Bring the progress bar up to date; it is made by the first iteration."""
         if self._bar is None:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(total=self.max_iter, desc=self.label, unit="it")
+            self._bar = _new_bar(total=self.max_iter, desc=self.label)
         self._bar.set_postfix(loss=f"{loss:.4g}", refresh=False)
         self._bar.update(iteration - self._bar.n)
 

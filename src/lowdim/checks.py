@@ -39,6 +39,21 @@ def float_kind(rows: Any) -> np.dtype[Any]:
     return rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
 
 
+def _name_text_column(X: Any, argument: str, cause: Exception) -> None:
+    """Raise an error that names the first column of a DataFrame that holds no numbers."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return
+    for name in X.columns:
+        values = np.asarray(X[name])
+        try:
+            values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{argument}: column {name!r} holds {str(values[0])[:40]!r}, which is not a number."
+                " Leave the column out, or encode it as numbers."
+            ) from cause
+
+
 def vectors(
     X: Any,
     *,
@@ -73,16 +88,20 @@ def vectors(
     X = _numbers(X, name)
     given = getattr(X, "dtype", None)
     dtype = float_dtype(given) if isinstance(given, np.dtype) else "numeric"
-    X = check_array(
-        X,
-        accept_sparse="csr" if sparse else False,
-        dtype=dtype,
-        order="C",
-        copy=copy,
-        ensure_all_finite=False,
-        ensure_min_samples=min_samples,
-        input_name=name,
-    )
+    try:
+        X = check_array(
+            X,
+            accept_sparse="csr" if sparse else False,
+            dtype=dtype,
+            order="C",
+            copy=copy,
+            ensure_all_finite=False,
+            ensure_min_samples=min_samples,
+            input_name=name,
+        )
+    except (TypeError, ValueError) as error:
+        _name_text_column(X, name, error)
+        raise
     if X.dtype.kind != "f" or X.dtype.itemsize not in (4, 8):
         X = X.astype(float_dtype(X.dtype))
     values = X.data if is_sparse(X) else X

@@ -240,3 +240,16 @@ def test_columns_keep_the_values_of_the_file(tmp_path):
     assert table.file_columns["b"].tolist() == [10, 30, 50]
     assert table.file_columns["k"].tolist() == ["x", "x", "z"]
     assert list(table.file_columns) == ["a", "b", "k"]
+
+
+def test_quiet_is_quiet(roll, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for command in (
+        ["embed", roll, "-m", "tsne", "--max-iter", "20", "-o", "m.csv"],
+        ["compare", roll, "-m", "pca,isomap", "--report", "r.html"],
+        ["assess", roll, "m.csv"],
+        ["suggest", roll, "-m", "pca"],
+    ):
+        done = run(*command, "-q")
+        assert done.exit_code == 0, done.output
+        assert done.output == ""

@@ -47,6 +47,7 @@ CELL = st.one_of(
 )
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # equal rows, almost distances
 @SETTINGS
 @given(st.lists(st.lists(CELL, min_size=1, max_size=5), max_size=8), st.sampled_from(",;\t| "))
 def test_any_cells_as_text(tmp_path, rows, delimiter):

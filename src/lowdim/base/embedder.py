@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
 from lowdim.base.footprint import claim_memory
-from lowdim.callbacks import Monitor
+from lowdim.callbacks import Monitor, reporting
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
 from lowdim.relations.graph import NeighborGraph
@@ -153,7 +153,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
         self._clear()
         try:
-            with running(self._n_jobs):
+            label = type(self).__name__ if getattr(self, "verbose", 0) else ""
+            with running(self._n_jobs), reporting(label):
                 objects = self._objects(X)
                 if exponent_of_rows(objects) == objects.exponent == 0:
                     self._fit_objects(objects, **arguments)

@@ -55,8 +55,8 @@ class Console:
         return lines
 
     def show(self, text: str) -> None:
-        """Print the result itself."""
-        if not self.as_json:
+        """Print a result that is also in the JSON object."""
+        if not self.quiet and not self.as_json:
             click.echo(text)
 
     def record(self, **facts: Any) -> None:

@@ -209,7 +209,8 @@ class Outputs:
 
             with tempfile.TemporaryDirectory() as folder:
                 path = tables.write(Path(folder) / "map.csv", fitted.embedding, **about)
-                console.show(path.read_text(encoding="utf-8").rstrip("\n"))
+                if not console.as_json:
+                    click.echo(path.read_text(encoding="utf-8").rstrip("\n"))
             return []
         assert self.table is not None
         tables.write(self.table, fitted.embedding, force=self.force, **about)

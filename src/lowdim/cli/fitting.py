@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lowdim.callbacks import reporting
 from lowdim.catalog import CATALOG
 from lowdim.checks import Array
 from lowdim.cli.errors import Refused
@@ -98,7 +99,8 @@ def fit(
     with _interrupts() as pressed, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(X) if y is None else estimator.fit(X, y)
+            with reporting(method.name if draw else ""):
+                estimator.fit(X) if y is None else estimator.fit(X, y)
         except (TypeError, ValueError, RuntimeError) as error:
             raise Refused(f"{method.name}: {error}") from error
     seconds = perf_counter() - start

@@ -10,20 +10,26 @@ from lowdim.plot.canvas import save
 from lowdim.plot.compare import compare
 from lowdim.plot.errors import errors
 from lowdim.plot.lines import graph, rnx, scree
+from lowdim.plot.outlines import groups
 from lowdim.plot.recorder import Recorder
 from lowdim.plot.scatter import scatter
 from lowdim.plot.shepard import shepard
 from lowdim.plot.som import component_planes, hits, u_matrix, unit_labels
 from lowdim.plot.subjects import subject_weights
+from lowdim.plot.variables import VectorFit, biplot_axes, fit_vectors, vectors
 
 __all__ = [
     "Recorder",
+    "VectorFit",
     "animate",
+    "biplot_axes",
     "compare",
     "component_planes",
     "errors",
+    "fit_vectors",
     "graph",
     "hits",
+    "groups",
     "rnx",
     "save",
     "scatter",
@@ -32,4 +38,5 @@ __all__ = [
     "subject_weights",
     "u_matrix",
     "unit_labels",
+    "vectors",
 ]

@@ -28,6 +28,9 @@ _RASTER_FROM = 5000
 _MOST_LINES = 15
 """Entries in one column of a legend."""
 
+_COLUMN = 1.2
+"""Width of a further column of a legend, in inches."""
+
 
 def scatter(
     Y: Any,
@@ -102,7 +105,10 @@ def scatter(
         write_names(axes, place, names, 2 + np.sqrt(size) / 2)
     if title is not None:
         axes.set_title(title, fontsize=TITLE, color=INK)
-    _legend(axes, place, painted, legend)
+    columns = _legend(axes, place, painted, legend)
+    if ax is None and columns > 1:
+        figure: Any = axes.figure
+        figure.set_figwidth(figure.get_figwidth() + _COLUMN * (columns - 1))
     return axes
 
 
@@ -151,10 +157,13 @@ def frame(ax: Any, place: PlotPoints) -> None:
     bare(ax)
 
 
-def _legend(ax: Any, place: PlotPoints, painted: Paint, where: str | None) -> None:
-    """Say what the colours mean: a legend, names on the map, or a colour bar."""
+def _legend(ax: Any, place: PlotPoints, painted: Paint, where: str | None) -> int:
+    """Say what the colours mean: a legend, names on the map, or a colour bar.
+
+    Returns the number of columns that the legend has beside the map.
+    """
     if where == "none":
-        return
+        return 0
     if painted.scale is not None:
         painted.color_bar(ax.figure, ax)
     elif where == "map":
@@ -167,6 +176,8 @@ def _legend(ax: Any, place: PlotPoints, painted: Paint, where: str | None) -> No
             columns = min(len(handles), _MOST_LINES // 2)
             spot = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": columns}
         ax.legend(handles=handles, **spot, **LEGEND)
+        return 0 if place.strip else columns
+    return 0
 
 
 def _name_kinds(ax: Any, place: PlotPoints, painted: Paint) -> None:

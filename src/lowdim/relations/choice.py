@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lowdim import checks
+from lowdim.callbacks import phase
 from lowdim.checks import Array
 from lowdim.relations.approximate import build_index, report_exact_search
 from lowdim.relations.graph import NeighborGraph, fingerprint
@@ -44,11 +45,12 @@ def neighbor_graph(
         return NeighborGraph(indices, distances, metric.name, fingerprint(rows), indptr)
     k = check_k(k, rows.shape[0])
     index = None
-    if _wants_index(rows, metric, method):
-        index = build_index(rows, metric, k, recall, seed)
-        if index is None:
-            report_exact_search(rows, metric, recall)
-    indices, distances = nearest(rows, k, metric) if index is None else index.neighbors()
+    with phase("nearest neighbours"):
+        if _wants_index(rows, metric, method):
+            index = build_index(rows, metric, k, recall, seed)
+            if index is None:
+                report_exact_search(rows, metric, recall)
+        indices, distances = nearest(rows, k, metric) if index is None else index.neighbors()
     found = None if index is None else index.recall
     return NeighborGraph(indices, distances, metric.name, fingerprint(rows), recall=found)
 

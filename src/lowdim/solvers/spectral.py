@@ -20,6 +20,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.callbacks import phase
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator, as_operator
 from lowdim.relations.lists import row_of_entries
@@ -91,7 +92,7 @@ def top_eigenpairs(
         return Eigenpairs(inner.values, fix_signs(inner.vectors * scale[:, None]))
     operator = as_operator(A)
     solver = _choose(operator.n, k, solver, "arpack")
-    with blas_on_one_thread():
+    with phase("eigenvectors"), blas_on_one_thread():
         if solver == "dense":
             found = dense(A, operator, k, top=True)
         elif operator.dense:
@@ -153,7 +154,7 @@ def bottom_eigenpairs(
     basis = _orthonormal(null, operator)
     known = 0 if basis is None else basis.shape[1]
     solver = _choose(operator.n, k + known, solver, "bottom")
-    with blas_on_one_thread():
+    with phase("eigenvectors"), blas_on_one_thread():
         found = _bottom(A, operator, k, basis, solver, tol, max_iter, preconditioner, seed)
     return _finish(operator, found, np.argsort(found.values, kind="stable"), basis)
 
@@ -175,7 +176,7 @@ def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
     """
     operator = as_operator(A)
     n = operator.n
-    with blas_on_one_thread():
+    with phase("eigenvectors"), blas_on_one_thread():
         if exact:
             full = operator.matmat(np.eye(n, dtype=operator.dtype)).astype(np.float64)
             return float(np.abs(np.linalg.eigvalsh((full + full.T) / 2)).sum())

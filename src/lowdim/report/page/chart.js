@@ -196,9 +196,13 @@ class Chart {
     const taken = [];
     for (const code of names.listed) {
       if (!across[code].length) continue;
-      const [x, y] = [middle(across[code]), middle(up[code])];
+      let x = middle(across[code]);
+      let y = middle(up[code]);
+      if (spread(up[code]) < 20 * ratio) y -= 14 * ratio; // above a small group, not on it
       const name = names.kinds[code].slice(0, 24);
       const half = context.measureText(name).width / 2;
+      x = Math.min(Math.max(x, half + 4 * ratio), this.canvas.width - half - 4 * ratio);
+      y = Math.min(Math.max(y, 9 * ratio), this.canvas.height - 9 * ratio);
       const near = ([a, b, w]) =>
         Math.abs(a - x) < w + half + 2 * ratio && Math.abs(b - y) < 14 * ratio;
       if (taken.some(near)) continue;
@@ -288,4 +292,11 @@ function encloses(line, x, y) {
 
 function middle(values) {
   return Float64Array.from(values).sort()[values.length >> 1];
+}
+
+/** The height of the middle four fifths of the values. */
+function spread(values) {
+  const sorted = Float64Array.from(values).sort();
+  const tenth = Math.floor(sorted.length / 10);
+  return sorted[sorted.length - 1 - tenth] - sorted[tenth];
 }
