@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import quality
+from benchmarks import labelled, quality
 from benchmarks.quality import Array, Data, Quality
 
 WARM_UP = 500  # objects in the small job that comes before the measured one
 HAS_UMAP = find_spec("umap") is not None
 HAS_OPENTSNE = find_spec("openTSNE") is not None
 HAS_MINISOM = find_spec("minisom") is not None
+HAS_METRIC_LEARN = find_spec("metric_learn") is not None
 
 Job = Callable[[Data], Any]
 
@@ -312,6 +313,43 @@ def kernel_pca(name: str, judge: Callable[[Any, Data], Quality], **more: Any) ->
     )
 
 
+def metric_learning() -> list[Case]:
+    """Each method on each data set, with the peer's own defaults beside ours."""
+    sets = {"wine": 178, "breast_cancer": 569, "digits": 1797}
+    theirs = {
+        "nca": ("NeighborhoodComponentsAnalysis", "sklearn.neighbors.", "scikit-learn", True),
+        "lmnn": (
+            "LargeMarginNearestNeighbor",
+            "metric_learn.LMNN",
+            "metric-learn",
+            HAS_METRIC_LEARN,
+        ),
+        "itml": (
+            "InformationTheoreticMetricLearning",
+            "metric_learn.ITML_Supervised",
+            "metric-learn",
+            HAS_METRIC_LEARN,
+        ),
+    }
+    cases = []
+    for method, (ours, peer, package, installed) in theirs.items():
+        path = peer + ours if peer.endswith(".") else peer
+        for name, n in sets.items():
+            cases.append(
+                Case(
+                    f"{method}-{name}",
+                    n,
+                    labelled.labelled(name),
+                    labelled.learn(f"lowdim.{ours}"),
+                    labelled.accuracy,
+                    labelled.learn(path) if installed else None,
+                    peer_package=package,
+                    peer_note=f"{labelled.SPLITS} splits",
+                )
+            )
+    return cases
+
+
 CASES = [
     Case(
         "classical-mds",
@@ -418,6 +456,7 @@ CASES = [
         peer_package="minisom",
         peer_note="train_batch_offline",
     ),
+    *metric_learning(),
     Case(
         "isomap-landmarks",
         70_000,

@@ -17,8 +17,9 @@ from lowdim.extend.barycentric import decode
 from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import MeasuredObjects, Objects, relative_dissimilarities
-from lowdim.relations.unit_grid import UnitGrid, suited_shape
+from lowdim.relations.unit_grid import UnitGrid, checked_shape, suited_shape
 from lowdim.runtime.scheduling import blocks, running
+from lowdim.solvers.prototype_starts import relational_start, vector_start
 from lowdim.solvers.prototypes import (
     Prototypes,
     RelationalPrototypes,
@@ -27,18 +28,14 @@ from lowdim.solvers.prototypes import (
     relational_squares,
     squared,
 )
-from lowdim.solvers.scaling import scale_distances
 from lowdim.solvers.self_organization import (
     NEIGHBORHOODS,
     Schedule,
     interpolated,
-    invariant_signs,
     kernel,
-    start_positions,
     train_batch,
     train_online,
 )
-from lowdim.solvers.svd import principal_axes, scores
 
 MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors have a mean
 UNITS_PER_ROOT = 5.0  # units per square root of the number of objects (Vesanto 2000)
@@ -296,7 +293,8 @@ class SelfOrganizingMap(Embedder):
         found: Prototypes
         if self._has_means(objects):
             assert isinstance(objects, MeasuredObjects)
-            grid, found = self._vector_start(objects, random)
+            rows = self._rows(objects.rows, objects)
+            grid, found = vector_start(rows, objects.metric, self._new_grid, self.init, random)
         else:
             grid, found = self._relational_start(objects, random)
         radius, monitor = self._radii(grid), self._monitor(self.max_iter)
@@ -349,88 +347,36 @@ class SelfOrganizingMap(Embedder):
 
         return normalize(rows)
 
-    def _vector_start(
-        self, objects: MeasuredObjects, random: np.random.RandomState
-    ) -> tuple[UnitGrid, VectorPrototypes]:
-        rows = self._rows(objects.rows, objects)
-        full = rows
-        if objects.metric.name == "nan_euclidean":
-            full = _filled(rows)
-        axes = principal_axes(full, min(4, *full.shape))
-        Y = scores(full, axes.mean, axes.components).astype(np.float64)
-        grid = self._new_grid(objects.n, Y)
-        if isinstance(self.init, str) and self.init == "random":
-            chosen = _some(objects.n, grid.n, random)
-            return grid, VectorPrototypes(rows, objects.metric, checks.dense(full[chosen]))
-        if not isinstance(self.init, str):
-            codebook = self._given_start((grid.n, rows.shape[1]))
-            return grid, VectorPrototypes(rows, objects.metric, codebook)
-        places = start_positions(grid, Y.shape[1]) * Y.std(axis=0) * invariant_signs(Y)
-        codebook = axes.mean + places @ axes.components.astype(np.float64)
-        return grid, VectorPrototypes(rows, objects.metric, codebook)
-
     def _relational_start(
         self, objects: Objects, random: np.random.RandomState
     ) -> tuple[UnitGrid, RelationalPrototypes]:
-        D, self.scale_ = relative_dissimilarities(objects)
-        n, median = objects.n, self.prototypes == "median"
-        Y = scale_distances(D, min(4, n - 1)).coordinates.astype(np.float64)
-        grid = self._new_grid(n, Y)
         if not isinstance(self.init, str):
             raise ValueError(
                 "init must be 'pca' or 'random' if prototypes are combinations of objects (any "
                 f"metric but {', '.join(MEANS)}, or prototypes='median'); got an array."
             )
-        if self.init == "random":
-            coefficients = np.zeros((grid.n, n))
-            coefficients[np.arange(grid.n), _some(n, grid.n, random)] = 1
-        else:
-            variance = Y.var(axis=0)
-            spread = np.where(variance > 0, np.sqrt(variance), 1)
-            places = start_positions(grid, Y.shape[1]) * invariant_signs(Y)
-            coefficients = 1 / n + places @ (Y / spread / n).T
-        return grid, RelationalPrototypes(D, coefficients, median)
+        D, self._fitted_scale = relative_dissimilarities(objects)
+        median = self.prototypes == "median"
+        return relational_start(D, self._new_grid, self.init, random, median=median)
 
-    def _given_start(self, shape: tuple[int, int]) -> Array:
-        found = np.shape(self.init) if hasattr(self.init, "__len__") else repr(self.init)
-        if found != shape:
-            raise ValueError(
-                f"init must be 'pca', 'random' or an array of shape {shape}, one prototype per "
-                f"unit; got {found}."
-            )
-        return np.asarray(checks.vectors(self.init, name="init"))
-
-    def _new_grid(self, n: int, Y: Array) -> UnitGrid:
+    def _new_grid(self, Y: Array) -> UnitGrid:
+        """The grid for objects with principal coordinates Y."""
+        options = self.n_components, self.topology, bool(self.toroidal)
         if isinstance(self.shape, str):
             checks.choice(self.shape, "shape", ("auto",))
-            units = UNITS_PER_ROOT * np.sqrt(n)
-            shape = suited_shape(
-                units, Y.std(axis=0), self.n_components, self.topology, self.toroidal
-            )
-        elif not isinstance(self.shape, tuple | list) or len(self.shape) != self.n_components:
-            raise ValueError(
-                f"shape must be 'auto' or a tuple of {self.n_components} integers (n_components="
-                f"{self.n_components}), got {self.shape!r}."
-            )
+            units = UNITS_PER_ROOT * np.sqrt(len(Y))
+            shape = suited_shape(units, Y.std(axis=0), *options)
         else:
-            shape = tuple(checks.integer(side, "shape", 1) for side in self.shape)
-        if np.prod(shape) < 2:
-            raise ValueError(f"shape must have at least 2 units, got {self.shape!r}.")
-        odd = self.n_components == 2 and shape[0] % 2 == 1
-        if self.toroidal and self.topology == "hexagonal" and odd:
-            raise ValueError(
-                "shape must have an even number of rows if a hexagonal grid is toroidal, got "
-                f"{self.shape!r}."
-            )
-        return UnitGrid(shape, self.topology, bool(self.toroidal))
+            shape = checked_shape(self.shape, *options)
+        return UnitGrid(shape, *options[1:])
 
     def _radii(self, grid: UnitGrid) -> Schedule:
         if self.radius is None:
             return Schedule(max(1.0, float(grid.periods.max()) / 4), 1.0)
-        return _schedule(self.radius, "radius", np.inf)
+        return Schedule.checked(self.radius, "radius", np.inf)
 
     def _rates(self) -> Schedule:
-        return _schedule(self.learning_rate, "learning_rate", 1.0)
+        return Schedule.checked(self.learning_rate, "learning_rate", 1.0)
 
     def _keep_relational(self, found: RelationalPrototypes, objects: Objects) -> None:
         """What `transform` needs of a relational map."""
@@ -444,7 +390,7 @@ class SelfOrganizingMap(Embedder):
         if isinstance(found, VectorPrototypes):
             self.codebook_ = found.codebook
         nearest, distances = found.nearest(2)
-        scale = getattr(self, "scale_", 1.0)
+        scale = getattr(self, "_fitted_scale", 1.0)
         self.units_ = nearest[:, 0].astype(np.int64)
         self.hits_ = np.bincount(self.units_, minlength=grid.n)
         self.quantization_error_ = float(distances[:, 0].mean(dtype=np.float64)) * scale
@@ -481,7 +427,7 @@ class SelfOrganizingMap(Embedder):
         if hasattr(self, "_fitted_sums"):
             known = self._training
             return squared(known.metric, self._rows(new.vectors(), known), self.codebook_)
-        D = new.distances() / self.coefficients_.dtype.type(self.scale_)
+        D = new.distances() / self.coefficients_.dtype.type(self._fitted_scale)
         return relational_squares(D, self.coefficients_, self._fitted_halves)
 
     def _transform(self, new: NewObjects) -> Array:
@@ -509,32 +455,3 @@ class SelfOrganizingMap(Embedder):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not tags.input_tags.allow_nan
         return tags
-
-
-def _schedule(value: Any, name: str, high: float) -> Schedule:
-    if not isinstance(value, tuple | list) or len(value) != 2:
-        raise ValueError(f"{name} must be a first and a last value, got {value!r}.")
-    first, last = (checks.real(v, name, 0, high, open_low=True) for v in value)
-    if last > first:
-        raise ValueError(f"{name} must not increase, got {value!r}.")
-    return Schedule(first, last)
-
-
-def _filled(rows: Array) -> Array:
-    """Rows with missing values replaced by the means of their columns."""
-    missing = np.isnan(rows)
-    blank = np.flatnonzero(missing.all(axis=1))
-    if len(blank):
-        raise ValueError(
-            f"metric='nan_euclidean' gives NaN for objects {blank[0]} and 0. Remove such objects, "
-            "or choose a metric that is defined for them."
-        )
-    known = (~missing).sum(axis=0)
-    means = np.where(missing, 0, rows).sum(axis=0) / np.maximum(known, 1)
-    return np.where(missing, means.astype(rows.dtype), rows)
-
-
-def _some(n: int, m: int, random: np.random.RandomState) -> Array:
-    """m of n objects, all different if there are enough."""
-    order = [random.permutation(n) for _ in range(-(-m // n))]
-    return np.concatenate(order)[:m]

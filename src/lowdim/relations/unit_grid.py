@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from lowdim import checks
 from lowdim.checks import Array
 from lowdim.runtime.scheduling import blocks
 
@@ -95,6 +97,24 @@ class UnitGrid:
             angles = np.pi / 6 + np.arange(6) * np.pi / 3
             return np.asarray(np.column_stack([np.cos(angles), np.sin(angles)]) / np.sqrt(3))
         return np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+
+
+def checked_shape(shape: Any, n_components: int, topology: str, toroidal: bool) -> tuple[int, ...]:
+    """Check a shape that the user gave."""
+    if not isinstance(shape, tuple | list) or len(shape) != n_components:
+        raise ValueError(
+            f"shape must be 'auto' or a tuple of {n_components} integers (n_components="
+            f"{n_components}), got {shape!r}."
+        )
+    sides = tuple(checks.integer(side, "shape", 1) for side in shape)
+    if np.prod(sides) < 2:
+        raise ValueError(f"shape must have at least 2 units, got {shape!r}.")
+    if toroidal and topology == "hexagonal" and len(sides) == 2 and sides[0] % 2:
+        raise ValueError(
+            "shape must have an even number of rows if a hexagonal grid is toroidal, got "
+            f"{shape!r}."
+        )
+    return sides
 
 
 def suited_shape(

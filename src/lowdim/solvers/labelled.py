@@ -34,32 +34,40 @@ class StochasticNeighbors:
     """
 
     def __init__(self, X: Array, codes: Array) -> None:
-        self.X, self.codes = X, codes
+        order = np.argsort(codes, kind="stable")  # each class in consecutive rows
+        self.X = np.ascontiguousarray(X[order])
+        ends = np.cumsum(np.bincount(codes))
+        self.classes = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True) if a < b]
 
     def __call__(self, L: Array) -> tuple[float, Array]:
-        Z = np.ascontiguousarray(self.X @ L.astype(self.X.dtype).T)
-        norms = np.einsum("ij,ij->i", Z, Z)
-        n = len(Z)
+        Z = self.X @ L.astype(self.X.dtype).T
+        ones = np.hstack([Z, np.ones((len(Z), 1), Z.dtype)])
+        # 2 z_i.z_j - |z_j|^2 is the negative squared distance up to a constant of row i, which the
+        # softmax does not see.
+        scores = np.hstack([2 * Z, -np.einsum("ij,ij->i", Z, Z)[:, None]])
 
-        def part(rows: slice) -> tuple[float, Array, Array, Array]:
-            """Value, W Z and row sums of these rows, and their share of W' Z and column sums."""
+        def part(rows: slice) -> tuple[float, Array, Array]:
+            """Value and W [Z, 1] of these rows, and their part of W' [Z, 1]."""
             own = np.arange(rows.stop - rows.start)
-            P = Z[rows] @ Z.T
-            P *= 2
-            P -= norms
-            P -= norms[rows, None]
-            P[own, own + rows.start] = -np.inf
-            P -= P.max(axis=1, keepdims=True)
-            np.exp(P, out=P)
-            P /= P.sum(axis=1, keepdims=True)
-            same = self.codes[rows, None] == self.codes
-            right = np.einsum("ij,ij->i", P, same)
-            value = float((1 - right).sum(dtype=np.float64))
-            W = P * (right[:, None] - same)
-            ones = np.hstack([Z, np.ones((n, 1), Z.dtype)])
-            return value, W @ ones, W.T @ ones[rows], right
+            W = ones[rows] @ scores.T
+            W[own, own + rows.start] = -np.inf
+            W -= W.max(axis=1, keepdims=True)
+            np.exp(W, out=W)
+            total = W.sum(axis=1, keepdims=True)
+            right = np.empty_like(total)
+            same = []
+            for known in self.classes:
+                mine = slice(max(known.start, rows.start) - rows.start, known.stop - rows.start)
+                if known.start < rows.stop and mine.stop > 0:
+                    block = W[mine, known] / total[mine]
+                    right[mine] = block.sum(axis=1, keepdims=True)
+                    same.append((mine, known, block))
+            W *= right / total
+            for mine, known, block in same:
+                W[mine, known] -= block
+            return float((1 - right).sum(dtype=np.float64)), W @ ones, W.T @ ones[rows]
 
-        found = run(part, pair_blocks(n))
+        found = run(part, pair_blocks(len(Z)))
         both = np.concatenate([f[1] for f in found])
         for f in found:
             both += f[2]

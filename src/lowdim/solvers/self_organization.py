@@ -1,11 +1,12 @@
-"""Training of a self-organizing map: neighbourhood functions, batch and online loops, starts."""
+"""Training of a self-organizing map: neighbourhood functions, batch and online loops, places."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim import checks
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.relations.unit_grid import UnitGrid
@@ -13,7 +14,6 @@ from lowdim.solvers.prototypes import Kernel, Prototypes
 
 NEIGHBORHOODS = ("gaussian", "bubble", "cut_gaussian")
 SLACK = 1 + 1e-9  # so that rounding does not exclude units at exactly the radius
-EVEN = 1e-6  # relative third moment below which scores count as symmetric
 
 
 class Schedule(NamedTuple):
@@ -21,6 +21,16 @@ class Schedule(NamedTuple):
 
     first: float
     last: float
+
+    @classmethod
+    def checked(cls, value: Any, name: str, high: float) -> Schedule:
+        """From a parameter with two numbers in (0, high], of which the second is not larger."""
+        if not isinstance(value, tuple | list) or len(value) != 2:
+            raise ValueError(f"{name} must be a first and a last value, got {value!r}.")
+        first, last = (checks.real(v, name, 0, high, open_low=True) for v in value)
+        if last > first:
+            raise ValueError(f"{name} must not increase, got {value!r}.")
+        return cls(first, last)
 
     def at(self, share: float) -> float:
         """The value after a share of the training."""
@@ -90,35 +100,6 @@ def train_online(
             if monitor(epoch + 1, history[-1], grid.coordinates[units]):
                 break
     return np.array(history)
-
-
-def invariant_signs(scores: Array) -> Array:
-    """Signs that make the third moment of each column positive.
-
-    They do not depend on the coordinate system of the data, as those of singular vectors do.
-    """
-    sizes = np.abs(scores).max(axis=0, initial=0)
-    unit = scores / np.where(sizes > 0, sizes, 1)
-    skew, scale = (unit**3).sum(axis=0), (np.abs(unit) ** 3).sum(axis=0)
-    return np.where(skew < -EVEN * scale, -1.0, 1.0)
-
-
-def start_positions(grid: UnitGrid, k: int) -> Array:
-    """Where the prototypes start: k principal coordinates, in standard deviations of the data.
-
-    A planar grid is laid on the plane of the first two components, with the spread of the data. A
-    toroidal one is rolled up: each of its axes is a circle in a plane of two components.
-    """
-    half = np.maximum(grid.periods / 2, 0.5)
-    if not grid.toroidal:
-        even = grid.coordinates / half * np.sqrt(3)  # a uniform distribution of variance 1
-        found = even
-    else:
-        angles = grid.coordinates / half * np.pi
-        columns = angles.T[:, :, None]
-        circles = [turn(column) for column in columns for turn in (np.cos, np.sin)]
-        found = np.hstack(circles) * np.sqrt(2)
-    return np.pad(found, ((0, 0), (0, max(0, k - found.shape[1]))))[:, :k]
 
 
 def interpolated(grid: UnitGrid, units: Array, squares: Array, gaps: Array) -> Array:

@@ -1,0 +1,73 @@
+"""Metric learning on five splits of labelled data: our classes and their peers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from benchmarks.quality import Data, Quality
+
+SPLITS = 5
+NEIGHBORS = 3
+
+
+def labelled(name: str) -> Callable[[int, Any], Data]:
+    """A data set of scikit-learn: columns of variance 1 (digits: between 0 and 1), and splits."""
+
+    def load(n: int, where: Any) -> Data:
+        from sklearn import datasets
+        from sklearn.model_selection import StratifiedShuffleSplit
+
+        X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+        X = X / 16 if name == "digits" else X / X.std(axis=0)
+        order = np.random.default_rng(0).permutation(len(X))[:n]
+        X, y = X[order], y[order]
+        splits = StratifiedShuffleSplit(SPLITS, test_size=0.3, random_state=0).split(X, y)
+        return {"X": X, "y": y, "splits": list(splits)}
+
+    return load
+
+
+def learn(path: str, **parameters: Any) -> Callable[[Data], list[Any]]:
+    """A job that fits the named class to the training part of each split."""
+    module, name = path.rsplit(".", 1)
+
+    def job(data: Data) -> list[Any]:
+        X, y = data["X"], data["y"]
+        make = getattr(import_module(module), name)
+        if module == "metric_learn":
+            _mend_metric_learn()
+        return [make(**parameters).fit(X[train], y[train]) for train, _ in data["splits"]]
+
+    return job
+
+
+def _mend_metric_learn() -> None:
+    """Its version 0.7 passes an argument that scikit-learn has renamed since."""
+    from metric_learn import _util
+
+    def renamed(check: Any) -> Any:
+        def call(*args: Any, force_all_finite: Any = True, **kwargs: Any) -> Any:
+            return check(*args, ensure_all_finite=force_all_finite, **kwargs)
+
+        return call
+
+    for name in ("check_array", "check_X_y"):
+        check = getattr(_util, name)
+        if check.__module__.startswith("sklearn"):
+            setattr(_util, name, renamed(check))
+
+
+def accuracy(models: list[Any], data: Data) -> Quality:
+    """Of k nearest neighbours after the map on the test parts; mean and standard deviation."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    X, y = data["X"], data["y"]
+    found = []
+    for model, (train, test) in zip(models, data["splits"], strict=True):
+        classifier = KNeighborsClassifier(NEIGHBORS).fit(model.transform(X[train]), y[train])
+        found.append(classifier.score(model.transform(X[test]), y[test]))
+    return {"accuracy": float(np.mean(found)), "sd": float(np.std(found))}
