@@ -172,7 +172,7 @@ def test_the_derivative_of_the_correlation(graph, monkeypatch):
     )
     order, W = layout.order, graph.toarray()
     by_radius, by_mass = (np.empty(150), np.empty(150))
-    by_radius[order], by_mass[order] = layout._worth()
+    by_radius[order], by_mass[order] = layout._density_forces()
     a, b = CURVE
     wanted_radii = (radii - radii.mean()) / radii.std()
 
