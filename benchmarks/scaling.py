@@ -52,6 +52,8 @@ STEPS = {
         "lowdim.solvers.eigensolvers:extreme_eigh",
         "lowdim.solvers.spectral:top_eigenpairs",
     ],
+    "sparse products": [f"{NATIVE}.algebra:spmm"],
+    "spectral start": ["lowdim.solvers.spectral_start:spectral_start"],
     "start": ["lowdim.solvers.starts:layout_start"],
     "copying the edges": [f"{NATIVE}.forces:Attraction.__init__", f"{NATIVE}.layout:layout_arcs"],
     "renumbering": [f"{NATIVE}.forces:curve_order", f"{NATIVE}.forces:Attraction.renumber"],

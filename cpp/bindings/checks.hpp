@@ -16,6 +16,7 @@
 
 #include "lowdim/geodesics.hpp"
 #include "lowdim/graph.hpp"
+#include "lowdim/parallel.hpp"
 
 namespace lowdim {
 
@@ -67,14 +68,16 @@ auto data_or_null(const A& array) {
 
 // The extremes first, by a loop that the compiler vectorizes: this is called in every iteration of
 // some solvers.
-inline void expect_range(const In1<int32_t>& ids, int64_t begin, int64_t end, const char* message) {
-    if (ids.shape(0) == 0) return;
-    int32_t least = ids.data()[0], greatest = least;
-    for (size_t k = 0; k < ids.shape(0); ++k) {
-        least = std::min(least, ids.data()[k]);
-        greatest = std::max(greatest, ids.data()[k]);
-    }
-    expect(least >= begin && greatest < end, message);
+inline void expect_range(const In1<int32_t>& ids, int64_t begin, int64_t end, const char* message,
+                         int n_threads = 1) {
+    parallel_ranges(int64_t(ids.shape(0)), 65536, n_threads, [&](int64_t from, int64_t to, int) {
+        int32_t least = ids.data()[from], greatest = least;
+        for (int64_t k = from; k < to; ++k) {
+            least = std::min(least, ids.data()[k]);
+            greatest = std::max(greatest, ids.data()[k]);
+        }
+        expect(least >= begin && greatest < end, message);
+    });
 }
 
 template <class T>
@@ -111,17 +114,17 @@ inline int64_t check_indptr(const In1<int64_t>& indptr, int64_t n_entries) {
 
 // The index arrays of a sparse matrix; returns the number of its rows.
 inline int64_t check_structure(const In1<int64_t>& indptr, const In1<int32_t>& indices,
-                               int64_t n_columns) {
+                               int64_t n_columns, int n_threads = 1) {
     const int64_t n = check_indptr(indptr, int64_t(indices.shape(0)));
-    expect_range(indices, 0, n_columns, "indices must lie in [0, n)");
+    expect_range(indices, 0, n_columns, "indices must lie in [0, n)", n_threads);
     return n;
 }
 
 template <class T>
 int64_t check_csr(const In1<int64_t>& indptr, const In1<int32_t>& indices, const In1<T>& data,
-                  int64_t n_columns) {
+                  int64_t n_columns, int n_threads = 1) {
     expect(same_shape(data, indices), "indices and data must have indptr[-1] entries");
-    return check_structure(indptr, indices, n_columns);
+    return check_structure(indptr, indices, n_columns, n_threads);
 }
 
 // A graph is a square sparse matrix.

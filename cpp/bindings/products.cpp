@@ -12,10 +12,10 @@ void bind(nb::module_& m) {
         "spmm",
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In2<T> x, Out2<T> y,
            int n_threads) {
-            const int64_t n = check_csr(indptr, indices, data, int64_t(x.shape(0)));
+            const int64_t n = check_csr(indptr, indices, data, int64_t(x.shape(0)), n_threads);
             expect(has_shape(y, n, x.shape(1)), "x and y must match");
             nb::gil_scoped_release released;
-            parallel_ranges(n, 2048, n_threads, [&](int64_t begin, int64_t end, int) {
+            parallel_ranges(n, 512, n_threads, [&](int64_t begin, int64_t end, int) {
                 kernels<T>().spmm(indptr.data(), indices.data(), data.data(), x.data(), y.data(),
                                   begin, end, int(x.shape(1)));
             });

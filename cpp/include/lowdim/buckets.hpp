@@ -16,6 +16,9 @@ namespace lowdim {
 // Leaves numbers uninitialised, so that memory is touched first by the threads that fill it.
 template <class T>
 struct Uninitialized : std::allocator<T> {
+    Uninitialized() = default;
+    template <class U>
+    Uninitialized(const Uninitialized<U>&) {}
     template <class U>
     struct rebind {
         using other = Uninitialized<U>;

@@ -44,9 +44,7 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
             with locks[right.start]:
                 heaps.offer(tile, first, rows=right, scale=-2.0, offset=norms[left], columns=True)
 
-    # By diagonals, so that pairs that follow each other rarely wait for the lock of the same rows.
-    pairs = combinations_with_replacement(tiles, 2)
-    run(multiply, sorted(pairs, key=lambda pair: pair[1].start - pair[0].start))
+    run(multiply, combinations_with_replacement(tiles, 2))
     exact = shifted if cosine else canonical(X)
     if is_sparse(X):
         distances_in_range(heaps.values)

@@ -105,19 +105,21 @@ class GridField:
         """
         if self._cache_key == (step, *lengths, dtype):
             return self._convolution
-        from scipy.fft import rfft2
+        from scipy.fft import dctn
 
         shape = lengths if len(lengths) > 1 else [2, *lengths]  # one dimension: a single row
-        rows, columns = (np.minimum(np.arange(m), m - np.arange(m)) * step for m in shape)
+        rows, columns = (np.arange(m // 2 + 1) * step for m in shape)
         if len(lengths) == 1:
             rows, splines = np.zeros(2), np.ones(2)
         else:
             splines = _spline_transform(shape[0])
         s = rows[:, None] ** 2 + columns[None, :] ** 2
         self._offset = float(self.similarity(s.max()))
-        divisor = splines[:, None] * _spline_transform(shape[1])[None, : shape[1] // 2 + 1]
-        # w is even, so its transform is real.
-        transform = rfft2(self.similarity(s) - self._offset).real / divisor**2
+        divisor = splines[:, None] * _spline_transform(shape[1])[None, :]
+        # w is even on both axes: the Fourier transform of the whole is real, even, and the cosine
+        # transform of a quarter.
+        quarter = dctn(self.similarity(s) - self._offset, type=1) / divisor**2
+        transform = np.concatenate([quarter, quarter[-2:0:-1]])
         if len(lengths) == 1:
             transform[1] = transform[0] = transform[0] / 2
         self._convolution = forces.Convolution(transform.astype(dtype), shape[1])
@@ -144,8 +146,9 @@ class GridValues:
 
 
 def _spline_transform(length: int) -> Array:
-    """The Fourier transform of the values (1, 26, 66, 26, 1) / 120 of the spline at the nodes."""
-    angle = 2 * np.pi * np.arange(length) / length
+    """The first half of the Fourier transform of the values (1, 26, 66, 26, 1) / 120 of the spline
+    at the nodes, which is even."""
+    angle = 2 * np.pi * np.arange(length // 2 + 1) / length
     return np.asarray((66 + 52 * np.cos(angle) + 2 * np.cos(2 * angle)) / 120)
 
 
