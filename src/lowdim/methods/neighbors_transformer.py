@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.relations.choice import METHODS
 from lowdim.relations.metrics import resolve_metric
-from lowdim.relations.neighbors import METHODS
 from lowdim.relations.objects import MeasuredObjects
 from lowdim.runtime.scheduling import running
 

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.plot.canvas import FAINT, INK, OKABE_ITO, TEXT, TITLE, new_figure
-from lowdim.plot.paint import LEGEND, MOST_KINDS, Paint, paint, viridis
+from lowdim.plot.colors import MOST_KINDS
+from lowdim.plot.paint import LEGEND, Paint, paint, viridis
 from lowdim.relations.unit_grid import UnitGrid
 
 if TYPE_CHECKING:
