@@ -157,6 +157,8 @@ def test_bad_precomputed_neighbors(X):
         UMAP(precomputed_knn=(indices[:9], D[:9, :15])).fit(X)
     with pytest.raises(ValueError, match=r"precomputed_knn: indices must lie in \[0, 150\)"):
         UMAP(precomputed_knn=(indices + 1000, np.sort(D, axis=1)[:, :15])).fit(X)
+    with pytest.raises(ValueError, match="precomputed_knn: distances must be finite"):
+        UMAP(precomputed_knn=(indices, -D[:, :15])).fit(X)
     with pytest.raises(ValueError, match="n_neighbors must be at most 4"):
         UMAP(precomputed_knn=(indices[:, :5], np.sort(D, axis=1)[:, :5])).fit(X)
 

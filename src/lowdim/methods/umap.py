@@ -33,6 +33,7 @@ from lowdim.relations.neighbors import neighbors
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import GivenGraph, Objects
 from lowdim.relations.precomputed import lists_without_self
+from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import running
 from lowdim.solvers.curved_layout import SURFACES, lay_out_on
 from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out
@@ -525,8 +526,8 @@ class UMAP(NeighborEmbedder):
             indices, distances = lists_without_self(
                 lists[0], lists[1], objects.n, "precomputed_knn"
             )
-            distances = distances.astype(objects.dtype)
-            given = NeighborGraph(indices, distances, objects.metric_name, objects.fingerprint())
+            distances = scaled(distances, -objects.exponent).astype(objects.dtype)
+            return self._cut(NeighborGraph(indices, distances, objects.metric_name))
         return super()._neighbor_graph(objects, given)
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph, targets: Any = None) -> None:

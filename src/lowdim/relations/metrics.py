@@ -16,9 +16,10 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, dense, is_sparse
-from lowdim.relations.formulas import FORMULAS, UNIT_LENGTH_UP_TO, by_scipy
+from lowdim.relations.formulas import FORMULAS, by_scipy
 from lowdim.relations.gower import gower
-from lowdim.relations.sparse_formulas import SPARSE_FORMULAS, without_zeros
+from lowdim.relations.preparation import in_unit, objects, preparation, vectors
+from lowdim.relations.sparse_formulas import SPARSE_FORMULAS
 from lowdim.relations.units import exponent_of, scaled
 
 ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
@@ -82,7 +83,7 @@ class Metric:
 
 def euclidean() -> Metric:
     """The Euclidean distance of vectors."""
-    return Metric("euclidean", _named_block("euclidean", {}), _vectors, degree=1)
+    return Metric("euclidean", _named_block("euclidean", {}), vectors, degree=1)
 
 
 def metric_names() -> list[str]:
@@ -118,18 +119,18 @@ def resolve_metric(
     """
     params = dict(params or {})
     if hasattr(metric, "get_params"):
-        return _learned(metric), _vectors(X)
+        return _learned(metric), vectors(X)
     if callable(metric):
-        found = Metric("callable", _callable_block(metric, params), _objects, params)
+        found = Metric("callable", _callable_block(metric, params), objects, params)
         return found, found.prepare(X)
     name, params = _canonical(metric, params)
     if name == "gower":
         block, prepare, rows, kinds = gower(X, params.get("kinds"))
         return Metric(name, block, prepare, {"kinds": kinds}), rows
-    prepare = _preparation(name)
+    prepare = preparation(name)
     rows, degree, exponent = prepare(X), DEGREES.get(name), 0
     if degree is not None and (exponent := exponent_of(rows)):
-        rows, prepare = scaled(rows, -exponent), partial(_in_unit, prepare, exponent)
+        rows, prepare = scaled(rows, -exponent), partial(in_unit, prepare, exponent)
     if name == "seuclidean" and "V" not in params:
         params["V"], degree = np.var(dense(rows), axis=0, ddof=1, dtype=np.float64), 0
     if name == "mahalanobis" and "VI" not in params:
@@ -177,69 +178,6 @@ def _inverse_covariance(params: dict[str, Any]) -> dict[str, Any]:
     return {"VI": np.linalg.pinv(covariance, hermitian=True)}
 
 
-def _preparation(name: str) -> Callable[..., Any]:
-    """From user input to rows, for a metric by name."""
-    if name == "nan_euclidean":
-        return _vectors_with_nan
-    checked = {
-        "dot": _unit_vectors,
-        "poincare": _vectors_in_ball,
-        "bit_hamming": _bytes,
-        "bit_jaccard": _bytes,
-    }
-    return checked.get(name, _vectors_without_zeros if name in SPARSE_FORMULAS else _vectors)
-
-
-def _in_unit(
-    prepare: Callable[..., Any], exponent: int, X: Any, name: str = "X", copy: bool = False
-) -> Any:
-    """Rows in units of 2^exponent."""
-    return scaled(prepare(X, name, copy), -exponent)
-
-
-def _vectors_without_zeros(X: Any, name: str = "X", copy: bool = False) -> Any:
-    rows = _vectors(X, name, copy)
-    return without_zeros(rows) if is_sparse(rows) else rows
-
-
-def _unit_vectors(X: Any, name: str = "X", copy: bool = False) -> Any:
-    rows = _vectors(X, name, copy)
-    squares = np.asarray(
-        (rows.multiply(rows) if is_sparse(rows) else rows * rows).sum(axis=1)
-    ).ravel()
-    wrong = np.abs(squares - 1) > UNIT_LENGTH_UP_TO
-    if wrong.any():
-        i = int(wrong.argmax())
-        raise ValueError(
-            f"{name}: metric='dot' is for rows of length 1, but row {i} has length "
-            f"{np.sqrt(squares[i]):g}. Use metric='cosine', or normalise the rows."
-        )
-    return rows
-
-
-def _vectors_in_ball(X: Any, name: str = "X", copy: bool = False) -> Any:
-    rows = checks.vectors(X, name=name, copy=copy)
-    outside = np.einsum("ij,ij->i", rows, rows, dtype=np.float64) >= 1
-    if outside.any():
-        raise ValueError(
-            f"{name}: metric='poincare' is for rows of length below 1, but row "
-            f"{int(outside.argmax())} is longer."
-        )
-    return rows
-
-
-def _bytes(X: Any, name: str = "X", copy: bool = False) -> Any:
-    rows = checks.vectors(X, name=name, copy=copy)
-    wrong = (rows < 0) | (rows > 255) | (rows != np.floor(rows))
-    if wrong.any():
-        i, j = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"{name}: a metric of bits is for bytes, integers from 0 to 255 that hold eight "
-            f"columns each (numpy.packbits makes them), but [{i}, {j}] is {rows[i, j]:g}."
-        )
-    return rows
-
-
 def _learned(estimator: Any) -> Metric:
     """The Mahalanobis distance that a fitted estimator such as NCA has learned."""
     if not hasattr(estimator, "metric_"):
@@ -249,35 +187,7 @@ def _learned(estimator: Any) -> Metric:
         )
     factor = np.asarray(estimator.components_, dtype=np.float64).T
     straight = _named_block("euclidean", {})
-    return Metric("learned", lambda A, B: straight(dense(A) @ factor, dense(B) @ factor), _vectors)
-
-
-def _vectors(X: Any, name: str = "X", copy: bool = False) -> Any:
-    return checks.vectors(X, name=name, sparse=True, copy=copy)
-
-
-def _vectors_with_nan(X: Any, name: str = "X", copy: bool = False) -> Any:
-    return checks.vectors(X, name=name, allow_nan=True, copy=copy)
-
-
-def _objects(X: Any, name: str = "X", copy: bool = False) -> Any:
-    """Vectors if X is a numeric table, else an array of arbitrary objects."""
-    if hasattr(X, "shape") and len(X.shape) == 2:
-        kind = np.dtype(getattr(X, "dtype", object)).kind
-        if kind in "fiub" or is_sparse(X):
-            return checks.vectors(X, name=name, copy=copy)
-    try:
-        table = np.asarray(X, dtype=np.float64)
-    except (ValueError, TypeError):
-        table = None
-    if table is not None and table.ndim == 2:
-        return checks.vectors(table, name=name)
-    items = list(X)
-    if not items:
-        raise ValueError(f"{name} holds no objects: 0 sample(s) while a minimum of 1 is required.")
-    rows = np.empty(len(items), dtype=object)
-    rows[:] = items
-    return rows
+    return Metric("learned", lambda A, B: straight(dense(A) @ factor, dense(B) @ factor), vectors)
 
 
 def _named_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:

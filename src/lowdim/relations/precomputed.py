@@ -111,6 +111,9 @@ def lists_without_self(indices: Any, distances: Any, n: int, name: str) -> tuple
         )
     if indices.min() < -1 or indices.max() >= n:
         raise ValueError(f"{name}: indices must lie in [0, {n}).")
+    known = distances[indices >= 0]
+    if not (np.isfinite(known) & (known >= 0)).all():
+        raise ValueError(f"{name}: distances must be finite and not negative.")
     own = np.arange(n)[:, None]
     itself = indices == own
     itself[~itself.any(axis=1), -1] = True
