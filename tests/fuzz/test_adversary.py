@@ -14,7 +14,7 @@ ADVERSARY = Path(__file__).parent / "adversary.py"
 @pytest.mark.parametrize(
     ("attack", "tries"),
     [
-        ("model_file", 1000),
+        ("model_file", 600),
         ("input", 60),
         ("dissimilarities", 40),
         ("new_objects", 100),

@@ -64,7 +64,7 @@ def test_the_machine_may_have_less_than_a_computation_was_given(monkeypatch):
 def test_a_fit_is_refused_what_it_may_not_take(monkeypatch, by):
     """Small arrays count too."""
     X = np.random.default_rng(0).normal(size=(300, 3))
-    message = "ClassicalMDS of 300 objects needs 3.5 MB, but the computation may take 0.1 MB"
+    message = r"ClassicalMDS of 300 objects needs .* MB, but the computation may take 0.1 MB"
     if by == "environment":
         monkeypatch.setenv("LOWDIM_MEMORY", "100kB")
         with pytest.raises(MemoryError, match=message):

@@ -71,6 +71,11 @@ class Problem:
         dense = self.is_set("eigen_solver", "dense") or self.n <= DENSE_UP_TO
         return DENSE_EIGENVECTORS * self.square if dense else 0.0
 
+    @property
+    def scaling(self) -> float:
+        """The same for classical scaling, which makes the matrix from an operator."""
+        return 1.2 * self.eigenvectors
+
 
 def _classical_mds(p: Problem) -> float:
     e = p.estimator
@@ -79,7 +84,7 @@ def _classical_mds(p: Problem) -> float:
     if p.is_set("correction", "cailliez"):
         return 10.5 * p.square
     plain = p.objects.euclidean and e.correction == "none" and e.method == "eigh"
-    return 0.0 if plain else p.distances + p.eigenvectors
+    return 0.0 if plain else p.distances + p.scaling
 
 
 def _mds(p: Problem) -> float:
@@ -100,7 +105,7 @@ def _kernel_pca(p: Problem) -> float:
 
 def _isomap(p: Problem) -> float:
     m = p.chosen("n_landmarks")
-    paths = 2.0 * p.n * m * p.size if m else p.square + p.eigenvectors
+    paths = 2.0 * p.n * m * p.size if m else p.square + p.scaling
     return paths + 60 * p.arcs
 
 
@@ -111,7 +116,7 @@ def _locally_linear(p: Problem) -> float:
 
 
 def _graph_laplacian(p: Problem) -> float:
-    return 150 * p.arcs + p.eigenvectors
+    return 175 * p.arcs + p.eigenvectors
 
 
 def _curvilinear(p: Problem) -> float:
