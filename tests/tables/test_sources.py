@@ -91,6 +91,9 @@ def test_commands_read_standard_input(tmp_path, monkeypatch):
     wrong = CliRunner().invoke(main, ["embed", "-", "-m", "pca", "-f"], input="a,b\n1,2\n3\n")
     assert wrong.exit_code == 3
     assert "standard input, line 3" in wrong.stderr
+    wrong = CliRunner().invoke(main, ["embed", "-", "-m", "pca", "-f"], input=b"PK\x03\x04 cut")
+    assert wrong.exit_code == 3
+    assert "standard input cannot be read as a ZIP archive" in wrong.stderr
 
 
 def test_the_format_can_be_named(tmp_path):

@@ -81,7 +81,8 @@ def opened_source(path: Path, format: str | None) -> Iterator[Source]:
     elif path.is_file() or path.is_dir():
         yield Source(path, ending_of(path, format), str(path))
     else:  # a pipe, as from process substitution
-        with open(path, "rb") as raw, _spooled(raw, str(path), "", format) as source:
+        name = "the pipe" if path.parent.name == "fd" else str(path)
+        with open(path, "rb") as raw, _spooled(raw, name, "", format) as source:
             yield source
 
 
@@ -92,7 +93,7 @@ def _spooled(raw: IO[bytes], name: str, ending: str, format: str | None) -> Iter
         copy = Path(folder) / "data"
         with open(copy, "wb") as file:
             shutil.copyfileobj(raw, file)
-        while (found := _guessed(copy)) in PACKED:
+        while (found := _guessed(copy, name)) in PACKED:
             _unpack(copy, name, found)
         if not is_ending(ending):
             ending = found
@@ -103,15 +104,18 @@ def _spooled(raw: IO[bytes], name: str, ending: str, format: str | None) -> Iter
             raise DataError(str(error).replace(os.fspath(copy), name)) from error
 
 
-def _guessed(path: Path) -> str:
+def _guessed(path: Path, name: str) -> str:
     with open(path, "rb") as file:
         head = file.read(64).lstrip()
     for magic, ending in _MAGIC:
         if head.startswith(magic):
             return ending
     if head.startswith(b"PK"):
-        with zipfile.ZipFile(path) as archive:
-            return ".xlsx" if "xl/workbook.xml" in archive.namelist() else ".npz"
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return ".xlsx" if "xl/workbook.xml" in archive.namelist() else ".npz"
+        except zipfile.BadZipFile as error:
+            raise damaged(name, "a ZIP archive", error) from error
     return ".txt"
 
 

@@ -110,8 +110,8 @@ function tally(rows) {
     counts.set(color.label.codes[i], (counts.get(color.label.codes[i]) ?? 0) + 1),
   );
   const sorted = [...counts].sort((a, b) => b[1] - a[1]);
-  const told = sorted.slice(0, 8).map(([code, count]) => `${color.label.kinds[code]}: ${count}`);
-  return ` ${told.join(", ")}${sorted.length > 8 ? ", …" : ""}`;
+  const parts = sorted.slice(0, 8).map(([code, count]) => `${color.label.kinds[code]}: ${count}`);
+  return ` ${parts.join(", ")}${sorted.length > 8 ? ", …" : ""}`;
 }
 
 function find(query) {
