@@ -23,7 +23,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 1800  # seconds for one file
-CHOICE = "LOWDIM_SUITE"  # environment variable that tells the plugin below which library to replace
+LIBRARY, REPLACE = "LOWDIM_SUITE", "LOWDIM_SUITE_REPLACE"  # environment of the plugin below
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def main(arguments: list[str]) -> int:
     library = LIBRARIES[name]
     rows = []
     for file in _files(path, library, options.files):
-        ours = _run(path, file, name)
-        theirs = Counts(note="not run") if options.ours else _run(path, file, "")
+        ours = _run(path, file, name, replace=True)
+        theirs = Counts(note="not run") if options.ours else _run(path, file, name, replace=False)
         rows.append((file.name, ours, theirs))
         print(f"{file.name}: {ours}", file=sys.stderr, flush=True)
     print(table(name, rows))
@@ -112,8 +112,8 @@ def _files(path: Path, library: Library, wanted: list[str]) -> list[Path]:
     return found
 
 
-def _run(path: Path, file: Path, replaced: str) -> Counts:
-    """Run a test file, with the class of a library replaced unless `replaced` is empty."""
+def _run(path: Path, file: Path, name: str, *, replace: bool) -> Counts:
+    """Run a test file of a library, with its class replaced by ours or not."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.suites"]
@@ -122,7 +122,12 @@ def _run(path: Path, file: Path, replaced: str) -> Counts:
         # extension is compiled only where it is installed.
         inside = [str(path)] if (file.parents[1] / "__init__.py").exists() else []
         search = os.pathsep.join([*inside, str(ROOT), os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, CHOICE: replaced, "PYTHONPATH": search.strip(os.pathsep)}
+        environment = {
+            **os.environ,
+            LIBRARY: name,
+            REPLACE: "yes" if replace else "",
+            "PYTHONPATH": search.strip(os.pathsep),
+        }
         try:
             subprocess.run(
                 command, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT
@@ -161,9 +166,14 @@ def table(name: str, rows: list[tuple[str, Counts, Counts]]) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: Any) -> None:
-    """As a plugin of pytest: put our classes in place of a library's before it is imported."""
+    """As a plugin of pytest: import a library, and put our classes in place of its own.
+
+    The import comes before pytest adds the checkout to the path, where a package with an extension
+    is not compiled.
+    """
     import lowdim
 
-    name = os.environ.get(CHOICE)
-    for module, attribute, ours in LIBRARIES[name].replaced if name else ():
-        setattr(importlib.import_module(module), attribute, getattr(lowdim, ours))
+    for name, attribute, ours in LIBRARIES[os.environ[LIBRARY]].replaced:
+        module = importlib.import_module(name)
+        if os.environ[REPLACE]:
+            setattr(module, attribute, getattr(lowdim, ours))

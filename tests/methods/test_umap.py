@@ -449,6 +449,8 @@ def test_models_are_combined():
             model.transform(X)
     with pytest.raises(ValueError, match="same objects"):
         left + UMAP(**options).fit(X[:50])
+    with pytest.raises(ValueError, match="unique=True"):
+        left + UMAP(unique=True, **options).fit(X[:, 2:])
     with pytest.raises(TypeError, match="got int"):
         left + 1
     np.testing.assert_array_equal((left + right).embedding_, (left + right).embedding_)

@@ -573,6 +573,11 @@ class UMAP(NeighborEmbedder):
             raise TypeError(f"A UMAP can be combined with a UMAP, got {type(other).__name__}.")
         check_is_fitted(self, "graph_")
         check_is_fitted(other, "graph_")
+        if hasattr(self, "unique_rows_") or hasattr(other, "unique_rows_"):
+            raise ValueError(
+                "Models fitted with unique=True cannot be combined: their graphs hold distinct "
+                "rows only. Set unique=False."
+            )
         if self.graph_.shape != other.graph_.shape:
             raise ValueError(
                 "Only models of the same objects can be combined, but they have "
