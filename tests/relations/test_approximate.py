@@ -272,7 +272,7 @@ def test_constant_data_take_no_longer(metric, eager, monkeypatch):
     assert (graph.distances < 1e-7).all()
     assert (graph.indices != np.arange(N)[:, None]).all()
     if metric != "canberra":
-        assert max(compared) <= cells.LARGEST * 41  # no cell holds everybody
+        assert max(compared) <= cells.LARGEST_CELL * 41  # no cell holds everybody
 
 
 def test_duplicates_find_each_other(eager):
@@ -362,7 +362,7 @@ def test_cells_hold_every_row_once_and_none_holds_too_many():
     assert np.array_equal(np.sort(made.order), np.arange(2400))
     sizes = np.diff(made.starts)
     assert sizes.min() > 0
-    assert sizes.max() <= cells.LARGEST * 80
+    assert sizes.max() <= cells.LARGEST_CELL * 80
 
 
 def test_leading_axes_span_the_leading_singular_vectors():

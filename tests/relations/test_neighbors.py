@@ -177,12 +177,12 @@ def test_neighbors_are_exact_on_any_data(n, d, k, whole, metric, seed):
     random = np.random.default_rng(seed)
     X = random.integers(-2, 3, (n, d)).astype(float) if whole else random.normal(size=(n, d))
     k = min(k, n - 1)
-    original = products.TILE
+    original = products.TILE_ROWS
     try:
-        products.TILE = 7
+        products.TILE_ROWS = 7
         graph = neighbors(X, k, metric=metric)
     finally:
-        products.TILE = original
+        products.TILE_ROWS = original
     check_exact(graph, X, k, metric, 1e-9, 1e-13)
 
 
