@@ -385,7 +385,7 @@ CATALOG: tuple[Method, ...] = (
         when="you want an ordered summary of the data by prototypes, and to look at one feature "
         "after the other",
         power=1.5,
-        cost="n m d per pass for m units; n^2 memory for dissimilarities",
+        cost="n m d per pass for m units; dissimilarities also take an n x n matrix",
         extends="the unit with the nearest prototype; the prototype of the nearest unit",
         paper="Kohonen 1982, 2001; relational: Hammer and Hasenfuss 2010; median: Kohonen and "
         "Somervuo 2002",

@@ -19,10 +19,13 @@ from lowdim.state_rules import (
     Numbers,
     Sizes,
     curve,
+    document,
     graph,
     kinds_of_columns,
+    labels,
     names_of_columns,
     number,
+    numbers_of,
     parameters,
     size_of,
     table,
@@ -56,7 +59,7 @@ ATTRIBUTES: dict[str, Check] = {
     "kernel_": Numbers(("n", "n"), finite=False),
     "duality_gap_": _report,
     "length_error_": _report,
-    "affinity_matrix_": Numbers(("n", "n"), least=0, sparse=True),
+    "affinity_matrix_": Numbers(("n", "n"), least=0, sparse=None),
     "degrees_": Numbers(("n",), positive=True),
     "density_": Numbers(("n",), positive=True),
     "t_": number(0),
@@ -101,19 +104,45 @@ ATTRIBUTES: dict[str, Check] = {
     **{f"{name}.history_": Numbers(("*", "*"), finite=False) for name in ("SNE", "SymmetricSNE")},
     **{f"{name}.history_": Numbers(("*", "*"), finite=False) for name in ("TSNE", "WeightedTSNE")},
     "weights_": Numbers(("subjects", "c")),
+    "idioscal.weights_": Numbers(("subjects", "c", "c")),
     "scales_": Numbers(("subjects",)),
     "vaf_": Numbers(("subjects",), finite=False),
     # UMAP
-    "UMAP.graph_": Numbers(("n", "n"), least=0, sparse=True),
-    "rho_": Numbers(("n",), least=0),
-    "sigma_": Numbers(("n",), least=0),
-    "reach_": Numbers(("n",), least=0),
-    "rad_orig_": Numbers(("n",), missing=True),
-    "rad_emb_": Numbers(("n",), missing=True),
+    "UMAP.graph_": Numbers(("distinct", "distinct"), least=0, sparse=True),
+    "unique_rows_": Numbers(("distinct",), "iu", 0, "n"),
+    "rho_": Numbers(("distinct",), least=0),
+    "sigma_": Numbers(("distinct",), least=0),
+    "reach_": Numbers(("distinct",), least=0),
+    "rad_orig_": Numbers(("*",), missing=True),
+    "rad_emb_": Numbers(("*",), missing=True),
     "a_": number(positive=True),
     "b_": number(positive=True),
+    # self-organizing maps
+    "shape_": numbers_of(2),
+    "grid_": Numbers(("units", "c")),
+    "codebook_": Numbers(("units", "d")),
+    "coefficients_": Numbers(("units", "n")),
+    "medoids_": Numbers(("units",), "iu", 0, "n"),
+    "units_": Numbers(("n",), "iu", 0, "units"),
+    "hits_": Numbers(("units",), "iu", 0),
+    "u_matrix_": Numbers(("*", "*"), finite=False),
+    **dict.fromkeys(("quantization_error_", "topographic_error_"), _report),
+    "_fitted_gaps": Numbers(("*",), finite=False),
+    "_fitted_sums": Numbers(("units", "*")),
+    "_fitted_counts": Numbers(("units", "*"), least=0),
+    "_fitted_halves": Numbers(("units",)),
+    "_fitted_scale": number(positive=True),
+    # learned metrics
+    "classes_": labels,
+    "bounds_": numbers_of(2),
+    "metric_": Numbers(("d", "d")),
+    # of any method
+    "n_starts_": _count,
+    "_fitted_exponent": number(),
+    "preparation_": document,  # how the command line made X from a table
 }
 
+_GRAPH_STATE = {"graph_", "rho_", "sigma_", "reach_"}
 _PROJECTION = {"eigenvalues_", "eigenvectors_", "mean_squares_"}
 NEEDED: dict[str, list[set[str]]] = {
     "PCA": [{"mean_", "components_", "explained_variance_"}],
@@ -124,7 +153,7 @@ NEEDED: dict[str, list[set[str]]] = {
     "KernelPCA": [{"eigenvalues_", "eigenvectors_", "kernel_means_", "kernel_mean_", "gamma_"}],
     "Isomap": [{"graph_", "dist_matrix_", *_PROJECTION}],
     "LocallyLinearEmbedding": [{"graph_"}],
-    "LaplacianEigenmaps": [{"graph_", "affinity_matrix_", "degrees_", "eigenvalues_", "t_"}],
+    "LaplacianEigenmaps": [{"affinity_matrix_", "degrees_", "eigenvalues_", "t_"}],
     "SpectralClustering": [{"affinity_matrix_", "degrees_", "eigenvalues_", "cluster_centers_"}],
     "nearest_neighbors": [{"graph_", "t_"}],
     "isomap": [{"graph_", "_fitted_kernel_state"}],
@@ -139,6 +168,15 @@ NEEDED: dict[str, list[set[str]]] = {
     "NeRV": [{"_fitted_unit", "_fitted_largest"}],
     "UMAP": [{"graph_", "rho_", "sigma_", "reach_", "a_", "b_"}],
     "INDSCAL": [{"weights_", "scales_"}],
+    "SelfOrganizingMap": [{"grid_", "codebook_"}, {"grid_", "coefficients_"}],
+    **{
+        name: [{"mean_", "components_", "metric_"}]
+        for name in (
+            "NeighborhoodComponentsAnalysis",
+            "LargeMarginNearestNeighbor",
+            "InformationTheoreticMetricLearning",
+        )
+    },
 }
 """Attributes that a fitted model must have beside `embedding_`, by method, kernel or affinity; one
 of the sets is enough."""
@@ -162,15 +200,21 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
         raise ValueError(f"it lacks {', '.join(missing)} of a fitted {kind}.")
     sizes = _sizes(state)
     for name, value in state.items():
-        if name in ("parts_", "part_rows_"):
+        if name in ("parts_", "part_rows_", "_fitted_in_unit"):
             continue
-        keys = (f"{kind}.{name}", f"{getattr(estimator, 'kernel', None)}.{name}", name)
+        variants = (kind, *(getattr(estimator, one, None) for one in ("kernel", "constraint")))
+        keys = (*(f"{variant}.{name}" for variant in variants), name)
         rule = next((ATTRIBUTES[key] for key in keys if key in ATTRIBUTES), None)
         if rule is None:
             raise ValueError(f"{name} is no attribute of a fitted {kind}.")
         _relaxed(rule, name, estimator, state)(name, value, sizes)
     if "parts_" in state:
         _check_parts(estimator, state, sizes["n"])
+    inner = state.get("_fitted_in_unit", estimator)
+    if type(inner) is not type(estimator) or ("_fitted_in_unit" in state) != (
+        "_fitted_exponent" in state
+    ):
+        raise ValueError("_fitted_in_unit is not a model of its own kind with a unit.")
 
 
 def _needed(estimator: Any, state: dict[str, Any]) -> set[str]:
@@ -178,7 +222,10 @@ def _needed(estimator: Any, state: dict[str, Any]) -> set[str]:
     given = [getattr(estimator, name, None) for name in ("metric", "kernel", "affinity")]
     measured = not any(isinstance(choice, str) and choice == "precomputed" for choice in given)
     keeps_rows = measured and (hasattr(estimator, "metric") or hasattr(estimator, "kernel"))
+    keeps_rows = keeps_rows and "codebook_" not in state
     needed = {"embedding_"} | ({"X_fit_"} if keeps_rows else set())
+    if getattr(estimator, "transform_mode", None) == "graph":  # of UMAP: no layout was made
+        return needed - {"embedding_"} | _GRAPH_STATE
     if "parts_" in state:
         return needed | {"graph_", "part_rows_"}
     for key in (type(estimator).__name__, *given[1:]):
@@ -206,17 +253,23 @@ def _sizes(state: dict[str, Any]) -> Sizes:
             raise ValueError(f"{name} has shape {found}; {dimensions} dimensions are expected.")
         return tuple(found)
 
-    sizes = dict(zip("nc", shape("embedding_", 2), strict=True))
+    if "embedding_" in state:
+        sizes = dict(zip("nc", shape("embedding_", 2), strict=True))
+    else:  # a graph of UMAP without a layout
+        sizes = {"n": shape("rho_", 1)[0]}
     chosen = next((name for name in ("landmarks_", "prototypes_") if name in state), None)
     sizes["m"] = sizes["n"] if chosen is None else shape(chosen, 1)[0]
     if "X_fit_" in state:
         sizes["d"] = shape("X_fit_", 2)[1]
     elif "components_" in state:
         sizes["d"] = shape("components_", 2)[1]
+    sizes["distinct"] = sizes["n"]
     for name, size, dimensions in (
         ("cluster_centers_", "clusters", 2),
+        ("grid_", "units", 2),
+        ("unique_rows_", "distinct", 1),
         ("perplexities_", "scales", 1),
-        ("weights_", "subjects", 2),
+        ("scales_", "subjects", 1),
     ):
         if name in state:
             sizes[size] = shape(name, dimensions)[0]

@@ -232,18 +232,25 @@ def _estimator(value: Any, arrays: _Arrays) -> Any:
     method = find(value["$estimator"])
     if method is None:
         raise ValueError(f"it names the unknown method {value['$estimator']!r}.")
-    params = {name: _decode(item, arrays) for name, item in value["params"].items()}
+    params = {name: _entry(item, arrays) for name, item in value["params"].items()}
     estimator = method.load()(**params)
     state = {
         name: [_estimator(part, arrays) for part in item]
         if name == "parts_"
-        else _decode(item, arrays)
+        else _entry(item, arrays)
         for name, item in value["state"].items()
     }
     check_fitted_state(estimator, state)
     for name, item in state.items():
         setattr(estimator, name, item)
     return estimator
+
+
+def _entry(value: Any, arrays: _Arrays) -> Any:
+    """A parameter or an attribute: a value, or an estimator such as a learned metric."""
+    if isinstance(value, dict) and "$estimator" in value:
+        return _estimator(value, arrays)
+    return _decode(value, arrays)
 
 
 def _decode(value: Any, arrays: _Arrays) -> Any:

@@ -176,6 +176,32 @@ def names_of_columns(name: str, value: Any, sizes: Sizes) -> None:
         raise ValueError(f"{name} holds other things than strings.")
 
 
+def labels(name: str, value: Any, sizes: Sizes) -> None:
+    """Classes: a list or an array of strings or of integers."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1:
+        raise ValueError(f"{name} is not an array of labels.")
+    if value.dtype.kind not in "iubU" and not all(isinstance(label, str) for label in value):
+        raise ValueError(f"{name} holds other things than integers and strings.")
+
+
+def document(name: str, value: Any, sizes: Sizes) -> None:
+    """A dictionary, whose reader checks its entries."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is not a table.")
+
+
+def numbers_of(count: int) -> Check:
+    """A tuple of so many finite numbers."""
+
+    def check(name: str, value: Any, sizes: Sizes) -> None:
+        if not isinstance(value, tuple) or len(value) != count:
+            raise ValueError(f"{name} is not a tuple of {count} numbers.")
+        for item in value:
+            number()(name, item, sizes)
+
+    return check
+
+
 def table(rules: dict[str, Check]) -> Check:
     """A dictionary with these keys."""
 

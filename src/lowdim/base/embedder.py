@@ -111,7 +111,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 return self._finite_result(self._inverse(Y), "inverse_transform")
             Y = self._converted("embedding_", Y, -self._fitted_exponent)
             found = self._fitted_in_unit._inverse(Y)
-            return np.asarray(scaled(found, self._training.metric.exponent))
+            unit = self._fitted_exponent
+            if hasattr(self, "X_fit_"):
+                unit = self._training.metric.exponent
+            return np.asarray(scaled(found, unit))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the estimator to a file of arrays and JSON; `lowdim.load(path)` reads it."""

@@ -156,6 +156,13 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "WeightedTSNE": _stochastic_neighbors,
     "MultiscaleSNE": lambda p: 3 * p.square + p.distances,
     "NeRV": lambda p: 2 * p.square + p.distances,
+    # a metric with a mean needs no matrix; the relational map keeps all distances
+    "SelfOrganizingMap": lambda p: (
+        0.0 if p.objects.metric_name in ("euclidean", "cosine") else p.distances
+    ),
+    "NeighborhoodComponentsAnalysis": lambda p: 0.0,
+    "LargeMarginNearestNeighbor": lambda p: 0.0,
+    "InformationTheoreticMetricLearning": lambda p: 0.0,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -174,6 +174,15 @@ class SelfOrganizingMap(Embedder):
     hits_: Array
     _fitted_sums: Array
     _fitted_counts: Array
+
+    _units: ClassVar = {
+        "init": 1,
+        "codebook_": 1,
+        "quantization_error_": 1,
+        "u_matrix_": 1,
+        "history_": 1,
+        "_fitted_sums": 1,
+    }
 
     def __init__(
         self,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
 from lowdim.checks import Array
@@ -93,6 +92,8 @@ def component_planes(
     >>> [ax.get_title() for ax in figure.axes if ax.get_title()]
     ['a', 'b', 'c', 'd', 'e', 'f']
     """
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(som)
     if not hasattr(som, "codebook_"):
         raise ValueError(
@@ -229,6 +230,8 @@ def _size(grid: UnitGrid) -> tuple[float, float]:
 
 
 def _start(som: Any, ax: Any) -> tuple[UnitGrid, Axes]:
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(som)
     grid = _grid_of(som)
     return grid, new_figure(*_size(grid)).add_subplot() if ax is None else ax
