@@ -57,7 +57,7 @@ def test_sparse_data_need_not_be_centred(solver, shape):
 
 @pytest.mark.parametrize("solver", ["full", "gram_eigh", "randomized"])
 def test_solvers_that_need_dense_data_say_so(solver):
-    with pytest.raises(ValueError, match=f"svd_solver='{solver}' needs dense X; use 'auto'"):
+    with pytest.raises(TypeError, match=f"svd_solver='{solver}' needs dense X; use 'auto'"):
         principal_axes(csr_array(data(20, 5)), 2, solver=solver)
     with pytest.raises(ValueError, match="svd_solver must be one of 'auto', 'full'"):
         principal_axes(data(20, 5), 2, solver="qr")

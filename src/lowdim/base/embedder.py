@@ -231,8 +231,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
             return MeasuredObjects(rows, euclidean())
         metric, params = self._metric_choice()
-        if not isinstance(metric, str) and not callable(metric):
-            raise TypeError(f"metric must be a name or a function of two objects, got {metric!r}.")
+        learned = hasattr(metric, "get_params")
+        if not isinstance(metric, str) and not callable(metric) and not learned:
+            raise TypeError(
+                "metric must be a name, a function of two objects or a fitted estimator that has "
+                f"learned a metric, got {metric!r}."
+            )
         if not is_precomputed(metric):
             self._check_features(X, metric, fitting=True)
         objects = objects_of(X, metric, params, unknown_pairs=self._unknown_pairs)
