@@ -112,10 +112,12 @@ class BucketQueue {
     int64_t current_ = 0, waiting_ = 0;
 };
 
-// out[s, v] = length of the shortest path from sources[s] to v; infinity where there is none.
+// out[rows[s], v] = length of the shortest path from sources[s] to v; infinity where there is none.
+// Every kLanes sources are searched from together, which is fast if they are near each other:
+// `group_sources` gives such an order.
 template <class T>
-void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sources, int n_threads,
-                    T* out) {
+void shortest_paths(const Graph<T>& graph, const int32_t* sources, const int32_t* rows,
+                    int64_t n_sources, int n_threads, T* out) {
     constexpr T kInf = std::numeric_limits<T>::infinity();
     const int64_t n = graph.n, n_arcs = graph.indptr[n];
     double total = 0, longest = 0;
@@ -129,7 +131,6 @@ void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sou
     const double mean = n_arcs > 0 ? total / double(n_arcs) : 1;
     const double width =
         longest > 0 ? std::max({mean / 4, longest / 65536, std::numeric_limits<double>::min()}) : 1;
-    const std::vector<int32_t> order = group_sources(graph, sources, n_sources);
     const Kernels<T>& kernel = kernels<T>();
 
     struct Workspace {
@@ -147,7 +148,7 @@ void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sou
         Workspace& work = workspaces[size_t(thread)];
         work.lanes.assign(size_t(n) * kLanes, kInf);
         for (int64_t s = begin; s < end; ++s) {
-            const int32_t source = sources[order[size_t(s)]];
+            const int32_t source = sources[s];
             work.lanes[size_t(source) * kLanes + size_t(s - begin)] = 0;
             work.queue.push(source, 0);
         }
@@ -160,7 +161,7 @@ void shortest_paths(const Graph<T>& graph, const int32_t* sources, int64_t n_sou
                 work.queue.push(work.shortened[size_t(c)], work.farthest[size_t(c)]);
         }
         for (int64_t s = begin; s < end; ++s) {
-            T* row = out + int64_t(order[size_t(s)]) * n;
+            T* row = out + int64_t(rows[s]) * n;
             for (int64_t v = 0; v < n; ++v)
                 row[v] = work.lanes[size_t(v) * kLanes + size_t(s - begin)];
         }

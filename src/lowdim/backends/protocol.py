@@ -7,6 +7,7 @@ an implementation in plain NumPy.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -188,8 +189,13 @@ class Backend(Protocol):
     def fuzzy_union(self, graph: Any, mix: float) -> Any:
         """mix (a + b - a b) + (1 - mix) a b of a CSR graph and its transpose."""
 
-    def shortest_paths(self, graph: Any, sources: Array) -> Array:
-        """Lengths of the shortest paths from each source to every node."""
+    def shortest_paths(
+        self, graph: Any, sources: Array, report: Callable[[int], object] | None = None
+    ) -> Array:
+        """Lengths of the shortest paths from each source to every node of a CSR graph.
+
+        `report` is called from time to time with the number of sources finished since.
+        """
 
     def floyd_warshall(self, lengths: Array) -> None:
         """Replace a dense matrix of arc lengths by the lengths of the shortest paths."""

@@ -17,7 +17,6 @@ from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run, uses_threads
 
 PATH_METHODS = ("auto", "FW", "D")
-SOURCES = 512  # whose paths are found between two reports of progress
 
 
 @uses_threads
@@ -119,11 +118,8 @@ def shortest_path_lengths(
         backend().floyd_warshall(lengths)
         return lengths if sources is None else lengths[sources]
     start = np.arange(n) if sources is None else sources
-    lengths = np.empty((n_sources, n), dtype=graph.dtype)
     with phase("geodesics", n_sources) as done:
-        for part in blocks(n_sources, SOURCES):
-            lengths[part] = backend().shortest_paths(graph, start[part])
-            done(part.stop - part.start)
+        lengths = backend().shortest_paths(graph, start, done)
     if sources is None and _undirected(graph):
         symmetrize_in_place(lengths)
     return lengths

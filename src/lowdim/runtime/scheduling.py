@@ -12,6 +12,7 @@ there are never more threads than the largest number asked for. A forked child h
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -37,14 +38,13 @@ class _BlasHold:
         self.depth = 0
         self.libraries: list[Any] = []
         self.before: list[int] = []
+        self.modules = 0
 
     def __enter__(self) -> None:
-        from threadpoolctl import ThreadpoolController
-
         with self.lock:
             self.depth += 1
             if self.depth == 1:
-                self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                self._find_libraries()
                 self.before = [library.num_threads for library in self.libraries]
                 self._set([1] * len(self.libraries))
 
@@ -53,6 +53,17 @@ class _BlasHold:
             self.depth -= 1
             if self.depth == 0:
                 self._set(self.before)
+
+    def _find_libraries(self) -> None:
+        """Look for BLAS libraries, if modules were imported since the last time.
+
+        The search reads the memory map of the process and takes 2 ms, longer than a small fit.
+        """
+        from threadpoolctl import ThreadpoolController
+
+        if len(sys.modules) != self.modules:
+            self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            self.modules = len(sys.modules)
 
     def _set(self, counts: list[int]) -> None:
         for library, count in zip(self.libraries, counts, strict=True):
