@@ -63,7 +63,7 @@ BROKEN = {
     "layout: rank": lambda: native.layout_arcs(chain(), np.array([0, 1, 1], np.int32)),
     "layout: range": lambda: native.layout_arcs(chain(indices=[1, 3]), np.arange(3, dtype="i4")),
     "pairs: range": lambda: native.pair_distances(ids(1), ids(1) + 3, np.ones((3, 2))),
-    "tiles: twice": lambda: native.meet_in_tiles(
+    "tiles: twice": lambda: native.stress_sgd_round(
         ids(2), np.ones((1, 1, 1)), None, 1.0, np.ones((3, 2))
     ),
     "divergence: precisions": lambda: native.divergence_gradient(
