@@ -98,14 +98,14 @@ void bind_cells(nb::module_& m) {
     m.def(
         "search_cells",
         [](In1<int64_t> starts, In1<int64_t> first_panel, In3<float> panels, In2<float> norms,
-           In2<float> queries, In1<int32_t> selves, In2<int32_t> probes, bool ordered,
+           In2<float> queries, In1<int32_t> self_places, In2<int32_t> probes, bool ordered,
            Out2<float> values, Out2<int32_t> places, int n_threads) {
             const int64_t n_cells = check_cells(starts, first_panel, panels, norms);
             const size_t n_queries = queries.shape(0);
             expect(queries.shape(1) == panels.shape(1), "queries and panels must have equal width");
-            expect(has_shape(selves, n_queries) && probes.shape(0) == n_queries &&
+            expect(has_shape(self_places, n_queries) && probes.shape(0) == n_queries &&
                        values.shape(0) == n_queries && places.shape(0) == n_queries,
-                   "selves, probes, values and places must have one row per query");
+                   "self_places, probes, values and places must have one row per query");
             expect(same_shape(values, places) && values.shape(1) >= 1,
                    "values and places must be (queries, m)");
             for (size_t i = 0; i < probes.size(); ++i)
@@ -113,12 +113,13 @@ void bind_cells(nb::module_& m) {
             const Cells<float> cells{starts.data(), n_cells,      int64_t(panels.shape(1)),
                                      panels.data(), norms.data(), first_panel.data()};
             nb::gil_scoped_release released;
-            search_cells<float>(cells, queries.data(), int64_t(n_queries), selves.data(),
+            search_cells<float>(cells, queries.data(), int64_t(n_queries), self_places.data(),
                                 probes.data(), int(probes.shape(1)), int(values.shape(1)), ordered,
                                 n_threads, values.data(), places.data());
         },
         "starts"_array, "first_panel"_array, "panels"_array, "norms"_array, "queries"_array,
-        "selves"_array, "probes"_array, "ordered"_a, "values"_array, "places"_array, "n_threads"_a);
+        "self_places"_array, "probes"_array, "ordered"_a, "values"_array, "places"_array,
+        "n_threads"_a);
 }
 
 }  // namespace lowdim

@@ -11,17 +11,17 @@ void bind(nb::module_& m) {
     m.def(
         "momentum_step",
         [](In2<T> gradient, Out2<T> y, Out2<T> velocity, Out2<T> gains, double rate,
-           double momentum, double least_gain, double longest, int n_threads) {
+           double momentum, double min_gain, double max_step, int n_threads) {
             expect(same_shape(y, gradient) && same_shape(velocity, gradient) &&
                        same_shape(gains, gradient),
                    "gradient, y, velocity and gains must be (n, dim)");
             nb::gil_scoped_release released;
             return momentum_step<T>(gradient.data(), int64_t(gradient.shape(0)),
-                                    int(gradient.shape(1)), {rate, momentum, least_gain, longest},
+                                    int(gradient.shape(1)), {rate, momentum, min_gain, max_step},
                                     n_threads, y.data(), velocity.data(), gains.data());
         },
         "gradient"_array, "y"_array, "velocity"_array, "gains"_array, "rate"_a, "momentum"_a,
-        "least_gain"_a, "longest"_a, "n_threads"_a);
+        "min_gain"_a, "max_step"_a, "n_threads"_a);
 }
 
 }  // namespace

@@ -30,13 +30,13 @@ void bind(nb::module_& m) {
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In1<int32_t> rank,
            int64_t n_targets, int n_threads) {
             const auto n = int64_t(rank.shape(0));
-            const bool among = n_targets < 0;
+            const bool targets_are_vertices = n_targets < 0;
             expect(has_shape(indptr, n + 1), "rank must have one entry per vertex");
-            check_csr(indptr, indices, data, among ? n : n_targets);
+            check_csr(indptr, indices, data, targets_are_vertices ? n : n_targets);
             expect_permutation(rank, n, "rank must be a permutation");
             OwnedVertexGroups<T> out = unlocked([&] {
                 return group_vertices<T>(n, indptr.data(), indices.data(), data.data(), rank.data(),
-                                         among, n_threads);
+                                         targets_are_vertices, n_threads);
             });
             return nb::make_tuple(to_numpy(std::move(out.members)), to_numpy(std::move(out.starts)),
                                   to_numpy(std::move(out.targets)),
@@ -46,29 +46,32 @@ void bind(nb::module_& m) {
     m.def(
         "layout_epochs",
         [](In1<int32_t> members, In1<int64_t> starts, In1<int32_t> targets, In1<T> weights,
-           Out2<T> y, Out2<T> velocity, In2<T> fixed, nb::tuple curve, nb::tuple rates, int draws,
-           nb::tuple epochs, uint32_t seed, In1<T> by_radius, In1<T> by_mass, bool loss,
-           int n_threads) {
+           Out2<T> y, Out2<T> velocity, In2<T> fixed, nb::tuple curve, nb::tuple rates,
+           int n_negatives, nb::tuple epochs, uint32_t seed, In1<T> gradient_over_spread,
+           In1<T> gradient_over_mass, bool loss, int n_threads) {
             const auto n = int64_t(y.shape(0)), dim = int64_t(y.shape(1));
-            const bool among = fixed.shape(0) == 0, dense = by_radius.shape(0) > 0;
-            const int64_t n_fixed = among ? n : int64_t(fixed.shape(0));
+            const bool targets_are_vertices = fixed.shape(0) == 0,
+                       has_density = gradient_over_spread.shape(0) > 0;
+            const int64_t n_fixed = targets_are_vertices ? n : int64_t(fixed.shape(0));
             const VertexGroups<T> graph =
                 checked_groups<T>(members, starts, targets, weights, n, n_fixed);
             expect(same_shape(velocity, y), "velocity must have the shape of y");
-            expect(among || int64_t(fixed.shape(1)) == dim, "fixed must have the columns of y");
-            expect(!dense || (among && has_shape(by_radius, n) && has_shape(by_mass, n)),
-                   "by_radius and by_mass must have one entry per vertex");
-            expect(draws >= 0 && dim >= 1, "draws must not be negative");
+            expect(targets_are_vertices || int64_t(fixed.shape(1)) == dim,
+                   "fixed must have the columns of y");
+            expect(!has_density || (targets_are_vertices && has_shape(gradient_over_spread, n) &&
+                                    has_shape(gradient_over_mass, n)),
+                   "gradient_over_spread and gradient_over_mass must have one entry per vertex");
+            expect(n_negatives >= 0 && dim >= 1, "n_negatives must not be negative");
             expect(n_fixed * dim <= INT32_MAX, "the map must have fewer than 2^31 coordinates");
             const UmapCurve law{nb::cast<double>(curve[0]), nb::cast<double>(curve[1])};
             LayoutStep<T> step{};
             step.repulsion = nb::cast<double>(rates[2]);
-            step.fixed = among ? nullptr : fixed.data();
+            step.fixed = targets_are_vertices ? nullptr : fixed.data();
             step.n_fixed = n_fixed;
-            step.draws = draws;
-            step.stride = among ? kVertexStride : 0u;
-            step.by_radius = dense ? by_radius.data() : nullptr;
-            step.by_mass = dense ? by_mass.data() : nullptr;
+            step.n_negatives = n_negatives;
+            step.stride = targets_are_vertices ? kVertexStride : 0u;
+            step.gradient_over_spread = has_density ? gradient_over_spread.data() : nullptr;
+            step.gradient_over_mass = has_density ? gradient_over_mass.data() : nullptr;
             const LayoutRun run{nb::cast<int64_t>(epochs[0]), nb::cast<int64_t>(epochs[1]),
                                 nb::cast<int64_t>(epochs[2]), nb::cast<double>(rates[0]),
                                 nb::cast<double>(rates[1]),   seed};
@@ -77,8 +80,9 @@ void bind(nb::module_& m) {
                                  loss, n_threads);
         },
         "members"_array, "starts"_array, "targets"_array, "weights"_array, "y"_array,
-        "velocity"_array, "fixed"_array, "curve"_a, "rates"_a, "draws"_a, "epochs"_a, "seed"_a,
-        "by_radius"_array, "by_mass"_array, "loss"_a, "n_threads"_a);
+        "velocity"_array, "fixed"_array, "curve"_a, "rates"_a, "n_negatives"_a, "epochs"_a,
+        "seed"_a, "gradient_over_spread"_array, "gradient_over_mass"_array, "loss"_a,
+        "n_threads"_a);
     m.def(
         "layout_radii",
         [](In1<int32_t> members, In1<int64_t> starts, In1<int32_t> targets, In1<T> weights,

@@ -60,7 +60,7 @@ void bind_gradients(nb::module_& m) {
 template <class T>
 void bind_moves(nb::module_& m) {
     m.def(
-        "meet_in_tiles",
+        "stress_sgd_round",
         [](In1<int32_t> order, In3<T> targets, In3<T> weights, double rate, Out2<T> x,
            int n_threads) {
             const auto tiles = int64_t(targets.shape(0)), side = int64_t(targets.shape(1));
@@ -71,9 +71,9 @@ void bind_moves(nb::module_& m) {
                 "targets and weights must be (tiles, side, side), order of 2 side tiles objects");
             expect_distinct(order, int64_t(x.shape(0)), "order must name objects of x, each once");
             nb::gil_scoped_release released;
-            return meet_in_tiles<T>(order.data(), tiles, side, targets.data(),
-                                    data_or_null(weights), rate, int(x.shape(1)), n_threads,
-                                    x.data());
+            return stress_sgd_round<T>(order.data(), tiles, side, targets.data(),
+                                       data_or_null(weights), rate, int(x.shape(1)), n_threads,
+                                       x.data());
         },
         "order"_array, "targets"_array, "weights"_array, "rate"_a, "x"_array, "n_threads"_a);
 }

@@ -41,10 +41,10 @@ void check_cells(int64_t dim, bool ties) {
                    n_cells, dim, 2, panels.data(), sums.data());
     const Cells<T> cells{starts.data(), n_cells,     dim,
                          panels.data(), sums.data(), first_panel.data()};
-    std::vector<int32_t> selves, probes;
+    std::vector<int32_t> self_places, probes;
     const int n_probes = 3;
     for (int64_t q = 0; q < n_queries; ++q) {
-        selves.push_back(q % 2 == 0 ? int32_t(q % n) : -1);
+        self_places.push_back(q % 2 == 0 ? int32_t(q % n) : -1);
         const int first = random.whole(0, int(n_cells) - 1);
         for (int r = 0; r < n_probes; ++r)  // each cell once, some places empty
             probes.push_back(random.whole(0, 5) == 0 ? -1 : int32_t((first + r) % n_cells));
@@ -52,10 +52,10 @@ void check_cells(int64_t dim, bool ties) {
     for (int m : {1, 7, 60, 500}) {
         std::vector<T> values(size_t(n_queries * m)), values_again(values.size());
         std::vector<int32_t> places(values.size()), places_again(values.size());
-        search_cells<T>(cells, queries.data(), n_queries, selves.data(), probes.data(), n_probes, m,
-                        true, 1, values.data(), places.data());
-        search_cells<T>(cells, queries.data(), n_queries, selves.data(), probes.data(), n_probes, m,
-                        true, 3, values_again.data(), places_again.data());
+        search_cells<T>(cells, queries.data(), n_queries, self_places.data(), probes.data(),
+                        n_probes, m, true, 1, values.data(), places.data());
+        search_cells<T>(cells, queries.data(), n_queries, self_places.data(), probes.data(),
+                        n_probes, m, true, 3, values_again.data(), places_again.data());
         CHECK_EQUAL(places, places_again);
         CHECK_SAME_BITS(values, values_again);
         for (int64_t q = 0; q < n_queries; ++q) {
@@ -64,7 +64,7 @@ void check_cells(int64_t dim, bool ties) {
                 const int32_t cell = probes[size_t(q * n_probes + r)];
                 if (cell < 0) continue;
                 for (int64_t at = starts[size_t(cell)]; at < starts[size_t(cell + 1)]; ++at) {
-                    if (at == selves[size_t(q)]) continue;
+                    if (at == self_places[size_t(q)]) continue;
                     T score = norms[size_t(order[size_t(at)])];
                     for (int64_t t = 0; t < dim; ++t)
                         score -= 2 * queries[size_t(q * dim + t)] *

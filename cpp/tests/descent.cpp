@@ -30,11 +30,11 @@ TEST_FLOATS(a_momentum_step_follows_the_formulas) {
                 for (size_t k = size_t(i * dim); k < size_t((i + 1) * dim); ++k) {
                     const auto slope = double(gradient[k]);
                     square += slope * slope;
-                    g[k] = std::max(step.least_gain, v[k] * slope < 0 ? g[k] + 0.2 : g[k] * 0.8);
+                    g[k] = std::max(step.min_gain, v[k] * slope < 0 ? g[k] + 0.2 : g[k] * 0.8);
                     v[k] = step.momentum * v[k] - step.rate * g[k] * slope;
                     length += v[k] * v[k];
                 }
-                const double scale = std::min(1.0, step.longest / std::sqrt(length));
+                const double scale = std::min(1.0, step.max_step / std::sqrt(length));
                 for (size_t k = size_t(i * dim); k < size_t((i + 1) * dim); ++k)
                     y[k] += v[k] *= scale;
             }

@@ -61,21 +61,22 @@ double naive_epoch(const Csr<double>& graph, const UmapCurve& law, const LayoutS
             stiffness += factor;
             degree += w;
             loss += w * std::log(1 + law.a * p);
-            if (step.by_radius) {
+            if (step.gradient_over_spread) {
                 const double near = 1 / (1 + law.a * p), bend = law.a * law.b * p * near / s;
                 const double gain =
-                    near * ((1 - law.b * (1 - near)) * (step.by_radius[i] + step.by_radius[j]) +
-                            bend * (step.by_mass[i] + step.by_mass[j]));
+                    near * ((1 - law.b * (1 - near)) *
+                                (step.gradient_over_spread[i] + step.gradient_over_spread[j]) +
+                            bend * (step.gradient_over_mass[i] + step.gradient_over_mass[j]));
                 factor -= gain;
                 stiffness += std::abs(gain);
             }
             for (int c = 0; c < dim; ++c) force[size_t(c)] += factor * gap_to(j, c);
         }
-        const auto met = int(step.draws > 0 ? step.draws : step.n_fixed);
+        const auto met = int(step.n_negatives > 0 ? step.n_negatives : step.n_fixed);
         const double share = step.repulsion * degree / met;
         for (int draw = 0; draw < met; ++draw) {
             const int64_t j =
-                step.draws > 0
+                step.n_negatives > 0
                     ? int64_t(naive_draw(uint32_t(i), step, draw, uint32_t(step.n_fixed)))
                     : draw;
             const double square = square_to(j), s = std::max(square, 1e-6);
@@ -96,8 +97,9 @@ double naive_epoch(const Csr<double>& graph, const UmapCurve& law, const LayoutS
 }
 
 template <class T>
-void check_layout(int n, int n_fixed, int dim, int draws, bool dense) {
-    const Case here("n", n, "n_fixed", n_fixed, "dim", dim, "draws", draws, "dense", dense);
+void check_layout(int n, int n_fixed, int dim, int n_negatives, bool dense) {
+    const Case here("n", n, "n_fixed", n_fixed, "dim", dim, "n_negatives", n_negatives, "dense",
+                    dense);
     Random random(uint32_t(23 + n + dim));
     const bool among = n_fixed == 0;
     const int n_targets = among ? n : n_fixed;
@@ -109,7 +111,8 @@ void check_layout(int n, int n_fixed, int dim, int draws, bool dense) {
                                                      graph.data.data(), rank.data(), among, 3);
     std::vector<T> y = random.reals<T>(n * dim), fixed = random.reals<T>(n_targets * dim);
     const std::vector<T> speed = random.reals<T>(n * dim);
-    const std::vector<T> by_radius = random.reals<T>(n), by_mass = random.reals<T>(n);
+    const std::vector<T> gradient_over_spread = random.reals<T>(n),
+                         gradient_over_mass = random.reals<T>(n);
     for (T& v : y) v *= 3;
     for (T& v : fixed) v *= 3;
     const UmapCurve law{1.6, 0.9};
@@ -119,28 +122,28 @@ void check_layout(int n, int n_fixed, int dim, int draws, bool dense) {
     step.repulsion = 5;
     step.fixed = among ? y.data() : fixed.data();
     step.n_fixed = n_targets;
-    step.draws = draws;
+    step.n_negatives = n_negatives;
     step.key = 12345;
     step.stride = among ? kVertexStride : 0u;
-    step.by_radius = dense ? by_radius.data() : nullptr;
-    step.by_mass = dense ? by_mass.data() : nullptr;
+    step.gradient_over_spread = dense ? gradient_over_spread.data() : nullptr;
+    step.gradient_over_mass = dense ? gradient_over_mass.data() : nullptr;
     std::vector<T> one(y.size()), three(y.size()), v1 = speed, v3 = speed;
     const double loss =
         layout_epoch(arcs.view(), law, step, y.data(), v1.data(), one.data(), dim, true, 1);
     const std::vector<double> at(y.begin(), y.end()), map(step.fixed, step.fixed + n_targets * dim);
-    const std::vector<double> r64(by_radius.begin(), by_radius.end());
-    const std::vector<double> m64(by_mass.begin(), by_mass.end());
+    const std::vector<double> r64(gradient_over_spread.begin(), gradient_over_spread.end());
+    const std::vector<double> m64(gradient_over_mass.begin(), gradient_over_mass.end());
     LayoutStep<double> plain{};
     plain.rate = step.rate;
     plain.momentum = step.momentum;
     plain.repulsion = step.repulsion;
     plain.fixed = map.data();
     plain.n_fixed = n_targets;
-    plain.draws = draws;
+    plain.n_negatives = n_negatives;
     plain.key = step.key;
     plain.stride = step.stride;
-    plain.by_radius = dense ? r64.data() : nullptr;
-    plain.by_mass = dense ? m64.data() : nullptr;
+    plain.gradient_over_spread = dense ? r64.data() : nullptr;
+    plain.gradient_over_mass = dense ? m64.data() : nullptr;
     std::vector<double> velocity(speed.begin(), speed.end()), moved(at.size());
     const double wanted = naive_epoch(exact, law, plain, n, dim, at, velocity, moved);
     const double slack = sizeof(T) == 4 ? 2e-4 : 2e-6;
@@ -192,7 +195,7 @@ TEST_FLOATS(vertices_move_by_the_formulas) {
     for (int n : {1, 15, 16, 17, 1100})
         for (int dim : {1, 2, 3, 5})
             for (bool dense : {false, true})
-                for (int draws : {0, 6}) check_layout<T>(n, 0, dim, draws, dense);
+                for (int n_negatives : {0, 6}) check_layout<T>(n, 0, dim, n_negatives, dense);
     for (int dim : {1, 2, 3, 5}) {
         check_layout<T>(20, 50, dim, 0, false);
         check_layout<T>(1100, 50, dim, 6, false);

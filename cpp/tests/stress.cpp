@@ -65,8 +65,10 @@ TEST_FLOATS(pairs_of_tiles_meet_in_order) {
     std::vector<int32_t> order(size_t(n), 0);
     for (int i = 0; i < n; ++i) order[size_t(i)] = int32_t((i * 5 + 2) % n);
     std::vector<T> three = one, naive = one;
-    meet_in_tiles<T>(order.data(), n_tiles, side, targets.data(), nullptr, 0.4, 2, 1, one.data());
-    meet_in_tiles<T>(order.data(), n_tiles, side, targets.data(), nullptr, 0.4, 2, 3, three.data());
+    stress_sgd_round<T>(order.data(), n_tiles, side, targets.data(), nullptr, 0.4, 2, 1,
+                        one.data());
+    stress_sgd_round<T>(order.data(), n_tiles, side, targets.data(), nullptr, 0.4, 2, 3,
+                        three.data());
     for (int t = 0; t < n_tiles; ++t)
         for (int a = 0; a < side; ++a)
             for (int b = 0; b < side; ++b) {

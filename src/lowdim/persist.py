@@ -13,6 +13,7 @@ import numpy as np
 
 from lowdim.atomic import replacing
 from lowdim.catalog import find
+from lowdim.checks import is_sparse
 from lowdim.fitted_state import check_fitted_state
 from lowdim.relations.graph import NeighborGraph
 from lowdim.runtime import memory
@@ -157,7 +158,7 @@ def _encode(value: Any, arrays: dict[str, Any], where: str) -> Any:
                 raise TypeError(f"{where} holds arbitrary objects, which a model file cannot keep.")
             return {"$strings": value.tolist()}
         return {"$array": _store(value, arrays)}
-    if hasattr(value, "tocsr"):
+    if is_sparse(value):
         csr = value.tocsr()
         parts = [_store(part, arrays) for part in (csr.data, csr.indices, csr.indptr)]
         return {"$csr": parts, "shape": list(csr.shape)}

@@ -492,7 +492,7 @@ class FrozenField:
         return _repelled(Y, self.embedding, w, None, self.similarity)
 
 
-def frozen_field(embedding: Array, similarity: Similarity, room: float) -> FrozenField:
+def frozen_field(embedding: Array, similarity: Similarity, margin: float) -> FrozenField:
     return FrozenField(embedding, similarity)
 
 
@@ -504,14 +504,14 @@ def momentum_step(
     *,
     rate: float,
     momentum: float,
-    least_gain: float,
-    longest: float,
+    min_gain: float,
+    max_step: float,
 ) -> float:
     g, v = _double(gradient, velocity)
-    gains[...] = np.maximum(np.where(v * g < 0, gains + 0.2, gains * 0.8), least_gain)
+    gains[...] = np.maximum(np.where(v * g < 0, gains + 0.2, gains * 0.8), min_gain)
     v = momentum * v - rate * gains * g
     length = np.linalg.norm(v, axis=1, keepdims=True)
-    v *= np.where(length > longest, longest / np.maximum(length, longest), 1)
+    v *= np.where(length > max_step, max_step / np.maximum(length, max_step), 1)
     velocity[...] = v
     Y += velocity
     return float(np.linalg.norm(g))
@@ -548,7 +548,7 @@ def _hashed(h: Array) -> Array:
 
 
 def drawn_targets(vertices: Array, n_targets: int, draw: int, key: int, own: bool) -> Array:
-    """The target that repels each vertex; without `own` draws, the same for all vertices."""
+    """The target that repels each vertex; without `own` n_negatives, the same for all vertices."""
     stride = 0x9E3779B1 if own else 0
     number = (vertices * stride + key + draw * 0x85EBCA77) % 2**32
     return np.asarray(_hashed(number.astype(np.uint32)).astype(np.uint64) * n_targets >> 32, int)
@@ -563,7 +563,7 @@ def layout_epochs(
     rate: float,
     momentum: float,
     repulsion: float,
-    draws: int,
+    n_negatives: int,
     epochs: tuple[int, int, int],
     seed: int,
     fixed: Array | None = None,
@@ -594,19 +594,23 @@ def layout_epochs(
             found -= (weights * np.log(near)).sum()
             stiffness = 1 + pull.sum()
             if density is not None:
-                by_radius, by_mass = (array[i] + array[heads] for array in density)
+                gradient_over_spread, gradient_over_mass = (
+                    array[i] + array[heads] for array in density
+                )
                 bend = a * b * s ** (b - 1) * near
-                worth = near * (bend * by_mass + (1 - b * (1 - near)) * by_radius)
+                worth = near * (
+                    bend * gradient_over_mass + (1 - b * (1 - near)) * gradient_over_spread
+                )
                 worth[weights == 0] = 0
                 pull, stiffness = pull - worth, stiffness + np.abs(worth).sum()
             force = pull @ gaps
 
             met = np.arange(len(targets))
-            if draws:
+            if n_negatives:
                 met = np.array(
                     [
                         drawn_targets(np.array([i]), len(targets), draw, key, fixed is None)[0]
-                        for draw in range(draws)
+                        for draw in range(n_negatives)
                     ]
                 )
             gaps = targets[met].astype(np.float64) - Y[i]
@@ -676,7 +680,7 @@ def pair_gradient(
     return float((w * (target - d) ** 2).sum()), gradient.astype(X.dtype)
 
 
-def meet_in_tiles(
+def stress_sgd_round(
     order: Array, targets: Array, weights: Array | None, rate: float, X: Array
 ) -> float:
     stress = 0.0

@@ -113,9 +113,9 @@ def test_transform_of_bad_rows(case, X):
     bad[2, 1] = np.inf
     with pytest.raises(ValueError, match=r"infinity at \[2, 1\]"):
         estimator.transform(bad)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="0 sample"):
         estimator.transform(X[:0])
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="Expected 2D array"):
         estimator.transform(X[0])
 
 
@@ -125,7 +125,7 @@ def test_inverse_transform_of_bad_coordinates(case, X):
         estimator.inverse_transform(np.zeros((4, 3)))
     with pytest.raises(ValueError, match=r"Y contains NaN at \[1, 0\]"):
         estimator.inverse_transform([[0.0, 1.0], [np.nan, 0.0]])
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="Expected 2D array"):
         estimator.inverse_transform(np.zeros(2))
 
 

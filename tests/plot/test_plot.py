@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import lowdim
 from lowdim import plot
-from lowdim.plot.colors import DARK, LIGHT, MOST_KINDS, OTHER, kinds_of
+from lowdim.plot.colors import DARK, LIGHT, MAX_KINDS, OTHER, kinds_of
 from lowdim.relations.neighbors import neighbors
 
 rng = np.random.default_rng(0)
@@ -144,7 +144,7 @@ def contrast(one, other):
 def test_colours_of_kinds_differ_and_stand_out_from_the_paper(shades, paper, theme):
     style = files("lowdim.report").joinpath("page", "report.css").read_text()
     assert f"--panel: {paper.replace('ffffff', 'fff')};" in style
-    assert len(set(shades)) == MOST_KINDS == 30
+    assert len(set(shades)) == MAX_KINDS == 30
     assert min(contrast(shade, paper) for shade in [*shades, OTHER[theme]]) >= 3
     rgb = np.array([to_rgb(shade) for shade in shades])
     gaps = np.linalg.norm(rgb[:, None] - rgb[None], axis=2) + 9 * np.eye(30)

@@ -265,9 +265,9 @@ def test_constant_data_take_no_longer(metric, eager, monkeypatch):
     compared = []
     search = cells.search_cells
 
-    def spy(stored, queries, selves, probes, *arguments, **options):
+    def spy(stored, queries, self_places, probes, *arguments, **options):
         compared.append(np.diff(stored[0]).max())
-        return search(stored, queries, selves, probes, *arguments, **options)
+        return search(stored, queries, self_places, probes, *arguments, **options)
 
     monkeypatch.setattr(cells, "search_cells", spy)
     graph = neighbors.neighbors(np.full((N, 20), 3.0), 10, metric=metric, method="approximate")

@@ -275,7 +275,7 @@ def test_a_bare_map_makes_a_page(tmp_path):
 def test_an_existing_report_is_replaced_only_by_a_whole_one(tmp_path):
     path = tmp_path / "report.html"
     path.write_text("before")
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="ids"):
         write(path, [run()], ids=["too", "few"])
     assert path.read_text() == "before"
     write(path, [run()])

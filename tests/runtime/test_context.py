@@ -53,7 +53,7 @@ def test_a_block_ends_with_an_error_too():
 
 def test_a_refused_block_changes_nothing():
     with lowdim.compute(n_jobs=3):
-        with pytest.raises(ValueError), lowdim.compute(n_jobs=2, memory="much"):
+        with pytest.raises(ValueError, match="memory"), lowdim.compute(n_jobs=2, memory="much"):
             raise AssertionError("the block must not be entered")
         assert current() == Compute("cpu", 3, None)
 

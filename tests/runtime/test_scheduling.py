@@ -177,8 +177,8 @@ def test_running_holds_blas():
 
 
 def test_a_refused_n_jobs_holds_nothing():
-    with pytest.raises(ValueError), running(0):
-        pass
+    with pytest.raises(ValueError, match="n_jobs"), running(0):
+        raise AssertionError("the block must not be entered")
     assert set(blas_threads()) == {2}
 
 

@@ -171,8 +171,8 @@ def test_the_derivative_of_the_correlation(graph, monkeypatch):
         graph, Y, curve=CURVE, n_epochs=10, density=Density(radii, 2.0, 1.0, 0.1), repulsion=0.0
     )
     order, W = layout.order, graph.toarray()
-    by_radius, by_mass = (np.empty(150), np.empty(150))
-    by_radius[order], by_mass[order] = layout._density_forces()
+    gradient_over_spread, gradient_over_mass = (np.empty(150), np.empty(150))
+    gradient_over_spread[order], gradient_over_mass[order] = layout._density_forces()
     a, b = CURVE
     wanted_radii = (radii - radii.mean()) / radii.std()
 
@@ -187,7 +187,8 @@ def test_the_derivative_of_the_correlation(graph, monkeypatch):
         q = np.where(W > 0, 1 / (1 + a * s**b), 0)
         bend = np.where(W > 0, a * b * s ** (b - 1) * q, 0)
     worth = q * (
-        (1 - b * (1 - q)) * (by_radius[:, None] + by_radius) + bend * (by_mass[:, None] + by_mass)
+        (1 - b * (1 - q)) * (gradient_over_spread[:, None] + gradient_over_spread)
+        + bend * (gradient_over_mass[:, None] + gradient_over_mass)
     )
     force = np.einsum("ij,ijc->ic", worth, Y[:, None] - Y[None])
     scale = 4 * 2.0 * W.sum() / 150 * 149 / 2  # twice for d(s)/dy; by definition of the weights

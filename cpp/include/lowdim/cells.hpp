@@ -98,16 +98,16 @@ void pack_queries(const T* queries, int64_t dim, const int64_t* rows, int count,
 }
 
 // The m points of smallest |y|^2 - 2 x.y for each query x, among those of its cells
-// probes[q, 0..n_probes) (nearest cell first; -1 is none). selves[q] is the query's own place, or
-// -1. Consecutive queries share the reads of a cell, so queries should be ordered by cell. Missing
-// results are -1. ordered: results are sorted by (value, place).
+// probes[q, 0..n_probes) (nearest cell first; -1 is none). self_places[q] is the query's own place,
+// or -1. Consecutive queries share the reads of a cell, so queries should be ordered by cell.
+// Missing results are -1. ordered: results are sorted by (value, place).
 template <class T>
-void search_cells(const Cells<T>& cells, const T* queries, int64_t n_queries, const int32_t* selves,
-                  const int32_t* probes, int n_probes, int m, bool ordered, int n_threads,
-                  T* values, int32_t* places) {
+void search_cells(const Cells<T>& cells, const T* queries, int64_t n_queries,
+                  const int32_t* self_places, const int32_t* probes, int n_probes, int m,
+                  bool ordered, int n_threads, T* values, int32_t* places) {
     constexpr int P = kPanelPoints<T>;
     constexpr int64_t kChunk = 384;
-    const int room = m + std::max(m, 128) + P;
+    const int capacity = m + std::max(m, 128) + P;
     const Kernels<T>& kernel = kernels<T>();
     struct Visit {
         int32_t rank, cell, query;
@@ -129,12 +129,12 @@ void search_cells(const Cells<T>& cells, const T* queries, int64_t n_queries, co
             scratches[size_t(thread)];
         const int64_t dim = cells.dim;
         const auto count = int32_t(end - begin);
-        list_values.resize(size_t(count) * size_t(room));
+        list_values.resize(size_t(count) * size_t(capacity));
         list_ids.resize(list_values.size());
         counts.assign(size_t(count), 0);
         bounds.assign(size_t(count), std::numeric_limits<T>::max());
         const Shortlists<T> lists{
-            list_values.data(), list_ids.data(), counts.data(), bounds.data(), m, room};
+            list_values.data(), list_ids.data(), counts.data(), bounds.data(), m, capacity};
 
         // The visits, cell by cell; cells that are the nearest of some query come first, so that
         // the bounds are low early.
@@ -174,7 +174,7 @@ void search_cells(const Cells<T>& cells, const T* queries, int64_t n_queries, co
                     const int32_t q = visits[run.begin + from + size_t(r)].query;
                     rows[r] = begin + q;
                     slots[from + size_t(r)] = q;
-                    own[from + size_t(r)] = selves[begin + q];
+                    own[from + size_t(r)] = self_places[begin + q];
                 }
                 pack_queries(queries, dim, rows, here, &packed[from * size_t(dim)]);
             }
@@ -193,8 +193,8 @@ void search_cells(const Cells<T>& cells, const T* queries, int64_t n_queries, co
 
         for (int32_t q = 0; q < count; ++q) {
             kernel.cut_list(lists, q);
-            const T* value = &list_values[size_t(q) * size_t(room)];
-            const int32_t* id = &list_ids[size_t(q) * size_t(room)];
+            const T* value = &list_values[size_t(q) * size_t(capacity)];
+            const int32_t* id = &list_ids[size_t(q) * size_t(capacity)];
             const int found = counts[size_t(q)];
             sorted.assign(size_t(m), {std::numeric_limits<T>::infinity(), -1});
             for (int c = 0; c < found; ++c) sorted[size_t(c)] = {value[c], id[c]};

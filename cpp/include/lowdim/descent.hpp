@@ -11,11 +11,11 @@
 namespace lowdim {
 
 struct Step {
-    double rate, momentum, least_gain, longest;
+    double rate, momentum, min_gain, max_step;
 };
 
 // A gain grows by 0.2 while the velocity points down the gradient, and shrinks by a factor of 0.8
-// where the velocity points up, after an overshoot. No point moves farther than `longest` at once.
+// where the velocity points up, after an overshoot. No point moves farther than `max_step` at once.
 // Returns the squared norm of the gradient.
 template <class T>
 double momentum_step(const T* gradient, int64_t n, int dim, const Step& step, int n_threads, T* y,
@@ -23,7 +23,7 @@ double momentum_step(const T* gradient, int64_t n, int dim, const Step& step, in
     constexpr int64_t kRows = 4096;
     std::vector<double> parts(static_cast<size_t>((n + kRows - 1) / kRows), 0.0);
     const T rate = static_cast<T>(step.rate), momentum = static_cast<T>(step.momentum);
-    const T least = static_cast<T>(step.least_gain), longest = static_cast<T>(step.longest);
+    const T least = static_cast<T>(step.min_gain), max_step = static_cast<T>(step.max_step);
     parallel_ranges(n, kRows, n_threads, [&](int64_t begin, int64_t end, int) {
         double sum = 0;
         for (int64_t i = begin; i < end; ++i) {
@@ -37,7 +37,7 @@ double momentum_step(const T* gradient, int64_t n, int dim, const Step& step, in
                 length += velocity[k] * velocity[k];
             }
             length = std::sqrt(length);
-            const T scale = length > longest ? longest / length : T(1);
+            const T scale = length > max_step ? max_step / length : T(1);
             for (int64_t k = i * dim; k < (i + 1) * dim; ++k) {
                 velocity[k] *= scale;
                 y[k] += velocity[k];

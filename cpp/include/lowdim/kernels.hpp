@@ -50,7 +50,7 @@ struct Shortlists {
     int32_t* ids;
     int32_t* counts;
     T* bounds;
-    int keep, room;
+    int keep, capacity;
 };
 
 // --- coranking -----------------------------------------------------------------------------
@@ -125,13 +125,13 @@ struct LayoutStep {
     double repulsion;  // of a vertex whose arcs have total weight 1
     const T* fixed;    // coordinates of the targets, point by point
     int64_t n_fixed;
-    int draws;        // targets drawn at random that repel a vertex; 0: all targets repel it
+    int n_negatives;  // targets drawn at random that repel a vertex; 0: all targets repel it
     uint32_t key;     // of the random numbers of this step
     uint32_t stride;  // between the keys of two vertices; 0: all vertices draw the same targets
-    // densMAP: the derivative of its objective by the log of a vertex's radius, over the radius and
-    // over the mass; null: no density term.
-    const T* by_radius;
-    const T* by_mass;
+    // densMAP: the derivative of its objective by the log radius of each vertex, divided by the
+    // spread and by the mass of `umap_radii`; null: no density term.
+    const T* gradient_over_spread;
+    const T* gradient_over_mass;
 };
 
 // --- divergence ----------------------------------------------------------------------------
@@ -233,10 +233,10 @@ struct Kernels {
     // that a product does not depend on the other queries and points of the call.
     void (*panel_products)(const T* queries, const T* panel, const T* start, int64_t dim, T* out);
     // Offers those sums of the first n_points of a panel to up to kPanelQueries lists: query r has
-    // list lists[r] and is itself the point selves[r]. The points are numbered from `first`.
+    // list lists[r] and is itself the point self_places[r]. The points are numbered from `first`.
     void (*offer_panel)(const T* queries, const T* panel, const T* start, int64_t dim, int n_points,
-                        int32_t first, int n_queries, const int32_t* selves, const int32_t* lists,
-                        Shortlists<T>);
+                        int32_t first, int n_queries, const int32_t* self_places,
+                        const int32_t* lists, Shortlists<T>);
     // Cuts a list to the first `keep` by (value, id).
     void (*cut_list)(Shortlists<T>, int32_t list);
 

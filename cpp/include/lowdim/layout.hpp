@@ -26,11 +26,12 @@ struct OwnedVertexGroups {
 };
 
 // Groups of kGroupSize vertices with similar numbers of arcs. Vertex i is renamed to rank[i], and
-// so are its targets if `among`: the targets are the vertices themselves. Vertices are sorted by
+// so are its targets if these are vertices too. Vertices are sorted by
 // their number of arcs within windows only, so that near ranks stay near in memory.
 template <class T>
 OwnedVertexGroups<T> group_vertices(int64_t n, const int64_t* indptr, const int32_t* indices,
-                                    const T* data, const int32_t* rank, bool among, int n_threads) {
+                                    const T* data, const int32_t* rank, bool targets_are_vertices,
+                                    int n_threads) {
     constexpr int64_t kWindow = 1024;
     std::vector<int32_t> vertex(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) vertex[size_t(rank[i])] = int32_t(i);
@@ -64,8 +65,8 @@ OwnedVertexGroups<T> group_vertices(int64_t n, const int64_t* indptr, const int3
                     const int64_t arc = s - out.starts[size_t(g)];
                     const auto place = size_t(s * kGroupSize + l);
                     const int32_t j = arc < count ? indices[first + arc] : 0;
-                    const int32_t none = among && r >= 0 ? r : 0;
-                    out.targets[place] = arc >= count ? none : among ? rank[j] : j;
+                    const int32_t none = targets_are_vertices && r >= 0 ? r : 0;
+                    out.targets[place] = arc >= count ? none : targets_are_vertices ? rank[j] : j;
                     out.weights[place] = arc < count ? data[first + arc] : T(0);
                 }
             }
@@ -116,10 +117,10 @@ double layout_epochs(const VertexGroups<T>& graph, const Law& law, LayoutStep<T>
                      int n_threads) {
     std::vector<T> spare(size_t(n * dim));
     T *at = y, *moved = spare.data();
-    const bool among = step.fixed == nullptr;
+    const bool targets_are_vertices = step.fixed == nullptr;
     double found = 0;
     for (int64_t epoch = run.first; epoch < run.last; ++epoch) {
-        if (among) step.fixed = at;
+        if (targets_are_vertices) step.fixed = at;
         const double left = 1 - double(epoch) / double(run.total);
         step.rate = run.rate * left;
         step.momentum = run.momentum * left;

@@ -86,8 +86,8 @@ double pair_gradient(const int32_t* first, const int32_t* second, const T* dista
 // both move along the line between them by min(1, weight * rate) / 2 of the error of their
 // distance. Tiles share no object, so the result does not depend on the order in which they run.
 template <class T>
-double meet_in_tiles(const int32_t* order, int64_t n_tiles, int64_t side, const T* targets,
-                     const T* weights, double rate, int dim, int n_threads, T* x) {
+double stress_sgd_round(const int32_t* order, int64_t n_tiles, int64_t side, const T* targets,
+                        const T* weights, double rate, int dim, int n_threads, T* x) {
     std::vector<double> stress(size_t(n_tiles), 0.0);
     parallel_chunks(n_tiles, n_threads, [&](int64_t tile, int) {
         const int32_t* own = order + tile * 2 * side;

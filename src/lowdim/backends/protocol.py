@@ -239,8 +239,8 @@ class Backend(Protocol):
     ) -> Repulsion:
         """Repulsion among n points by "exact", "barnes_hut", "fft", or "auto"."""
 
-    def frozen_field(self, embedding: Array, similarity: Similarity, room: float) -> FrozenField:
-        """The repulsion of a fixed embedding, for points up to `room` outside its bounding box."""
+    def frozen_field(self, embedding: Array, similarity: Similarity, margin: float) -> FrozenField:
+        """Repulsion of a fixed embedding, for points up to `margin` outside its bounding box."""
 
     def momentum_step(
         self,
@@ -251,12 +251,12 @@ class Backend(Protocol):
         *,
         rate: float,
         momentum: float,
-        least_gain: float,
-        longest: float,
+        min_gain: float,
+        max_step: float,
     ) -> float:
         """One step of gradient descent with momentum and gains (Jacobs 1988).
 
-        Updates Y, velocity and gains in place. A point moves at most by `longest`. Returns the
+        Updates Y, velocity and gains in place. A point moves at most by `max_step`. Returns the
         norm of the gradient.
         """
 
@@ -280,7 +280,7 @@ class Backend(Protocol):
         rate: float,
         momentum: float,
         repulsion: float,
-        draws: int,
+        n_negatives: int,
         epochs: tuple[int, int, int],
         seed: int,
         fixed: Array | None = None,
@@ -300,7 +300,7 @@ class Backend(Protocol):
             Learning rate and momentum of the first epoch; both decrease linearly to 0.
         repulsion : float
             Weight of the repulsion.
-        draws : int
+        n_negatives : int
             Number of random points that repel a vertex in an epoch; 0: all points do.
         epochs : (first, last, total)
             Run the epochs first <= e < last of a layout of `total` epochs.
@@ -348,15 +348,15 @@ class Backend(Protocol):
         """The weighted raw stress of listed pairs, whose distances at X are given, and
         V X - B(X) X, half of its gradient."""
 
-    def meet_in_tiles(
+    def stress_sgd_round(
         self, order: Array, targets: Array, weights: Array | None, rate: float, X: Array
     ) -> float:
         """One round of stochastic stress descent (see `lowdim.solvers.sampled`).
 
-        Tile t consists of the 2 s objects order[2 s t : 2 s (t + 1)]; its first s objects meet its
-        last s, with the dissimilarities targets[t] of shape (s, s). Both points of a pair move by
-        min(1, weight * rate) / 2 of the error of their distance. X is updated in place. Returns
-        the stress of these pairs before they moved.
+        Tile t consists of the 2 s objects order[2 s t : 2 s (t + 1)]; each of the first s objects
+        is paired with each of the last s, with the dissimilarities targets[t] of shape (s, s). Both
+        points of a pair move by min(1, weight * rate) / 2 of the error of their distance. X is
+        updated in place. Returns the stress of these pairs before they moved.
         """
 
     def isotonic(

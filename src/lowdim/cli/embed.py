@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lowdim.cli.fitting import Fitted
     from lowdim.tables import Table
 
-MOST_NAMES = 60  # objects whose ids are written on a plot
+MAX_NAMES = 60  # objects whose ids are written on a plot
 _FILE = click.Path(path_type=Path)
 
 
@@ -224,7 +224,7 @@ class Outputs:
         color = names = images = None
         if len(Y) == table.n_rows:
             color = shown_labels(table, self.color_by)
-            names = None if table.ids is None or len(Y) > MOST_NAMES else list(table.ids)
+            names = None if table.ids is None or len(Y) > MAX_NAMES else list(table.ids)
             images = table.images if Y.shape[1] == 2 else None
         title = f"{self.method.name} of {self.file.name}"
         named = None if images is not None else names

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.checks import float_dtype
+from lowdim.checks import float_dtype, is_sparse
 from lowdim.runtime import memory
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def forecast(method: Method, params: dict[str, Any], X: Any) -> Forecast | None:
     """
     n = X.shape[0]
     pairwise = params.get("metric") == "precomputed"
-    if n < SMALLEST or method.objects != "vectors" or (pairwise and hasattr(X, "tocsr")):
+    if n < SMALLEST or method.objects != "vectors" or (pairwise and is_sparse(X)):
         return None
     large = {} if pairwise else method.at_scale(n)
     large = {name: v for name, v in large.items() if params.get(name, "auto") == "auto"}

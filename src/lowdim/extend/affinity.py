@@ -9,9 +9,9 @@ from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 
 ITERATIONS = 250
-RATE, MOMENTUM, LEAST_GAIN = 0.5, 0.8, 0.01
-LONGEST_STEP = 0.25  # of a point in an iteration, in units of the width of the similarity
-ROOM = 5.0  # distance from the embedding up to which the repulsive field is computed
+RATE, MOMENTUM, MIN_GAIN = 0.5, 0.8, 0.01
+MAX_STEP = 0.25  # of a point in an iteration, in units of the width of the similarity
+MARGIN = 5.0  # distance from the embedding up to which the repulsive field is computed
 
 
 def place_by_affinity(
@@ -49,7 +49,7 @@ def place_by_affinity(
     """
     fixed = np.ascontiguousarray(embedding)
     Y: Array = np.einsum("mk,mkd->md", p, fixed[nearest])
-    field = backend().frozen_field(fixed, similarity, ROOM)
+    field = backend().frozen_field(fixed, similarity, MARGIN)
     one = Y.dtype.type(1)  # the similarity of an object to itself
     mean_z = (field(fixed)[1] - one).mean(dtype=np.float64).astype(Y.dtype) if joint else None
     velocity, gains = np.zeros_like(Y), np.ones_like(Y)
@@ -69,7 +69,7 @@ def place_by_affinity(
             gains,
             rate=RATE,
             momentum=MOMENTUM,
-            least_gain=LEAST_GAIN,
-            longest=LONGEST_STEP,
+            min_gain=MIN_GAIN,
+            max_step=MAX_STEP,
         )
     return Y

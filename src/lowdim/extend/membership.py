@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.solvers.layout import draws_per_epoch
+from lowdim.solvers.layout import negatives_per_epoch
 
 
 def place_by_membership(
@@ -59,7 +59,7 @@ def place_by_membership(
         rate=learning_rate,
         momentum=0.0,
         repulsion=repulsion * negative_sample_rate,
-        draws=draws_per_epoch(len(embedding), negative_sample_rate),
+        n_negatives=negatives_per_epoch(len(embedding), negative_sample_rate),
         epochs=(0, n_epochs, max(n_epochs, 1)),
         seed=seed,
         fixed=np.ascontiguousarray(embedding),

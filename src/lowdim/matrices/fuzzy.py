@@ -18,7 +18,7 @@ from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import row_of_entries
 
-LEAST_MEMBERSHIP = 1e-8  # of a missing edge, in an intersection
+MIN_MEMBERSHIP = 1e-8  # of a missing edge, in an intersection
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def unite(left: Any, right: Any) -> Any:
 def subtract(left: Any, right: Any) -> Any:
     """The intersection of a fuzzy graph with the complement 1 - b of another one."""
     either, a, b = _on_both(left, right)
-    least = min(max(float((1 - right.data).min(initial=1.0)) / 2, LEAST_MEMBERSHIP), 1e-4)
+    least = min(max(float((1 - right.data).min(initial=1.0)) / 2, MIN_MEMBERSHIP), 1e-4)
     missing = b == 0
     a, rest = np.where(a > 0, a, _least(left)), np.where(missing, least, 1 - b)
     data = np.where(missing & (a <= _least(left)), 0.0, a * rest)
@@ -228,4 +228,4 @@ def _on(pattern: Any, matrix: Any) -> Array:
 
 def _least(matrix: Any) -> float:
     """The membership of a missing edge in an intersection: half of the smallest one."""
-    return max(float(matrix.data.min(initial=1.0)) / 2, LEAST_MEMBERSHIP)
+    return max(float(matrix.data.min(initial=1.0)) / 2, MIN_MEMBERSHIP)

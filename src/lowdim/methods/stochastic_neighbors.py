@@ -25,7 +25,7 @@ from lowdim.solvers.starts import layout_start
 METHODS = ("auto", "exact", "barnes_hut", "fft")
 PRECISE_UP_TO = 1000  # points up to which the descent has the precision of the data
 NEVER = 10**9  # iterations
-MOST_EXAGGERATION = 1e6  # beyond it the map is a point
+MAX_EXAGGERATION = 1e6  # beyond it the map is a point
 EARLY = 250  # iterations with early exaggeration
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
 UNFOLDED = 100  # iterations after which neighbours lie near each other for the first time
@@ -104,8 +104,8 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self._check_n_components(n)
         checks.choice(self.method, "method", METHODS)
         checks.real(self.angle, "angle", 0, 1)
-        checks.real(self.early_exaggeration, "early_exaggeration", 1, MOST_EXAGGERATION)
-        checks.real(self.exaggeration, "exaggeration", 0, MOST_EXAGGERATION, open_low=True)
+        checks.real(self.early_exaggeration, "early_exaggeration", 1, MAX_EXAGGERATION)
+        checks.real(self.exaggeration, "exaggeration", 0, MAX_EXAGGERATION, open_low=True)
         checks.integer(self.max_iter, "max_iter", 1)
         checks.integer(self.n_iter_without_progress, "n_iter_without_progress", -1)
         checks.real(self.min_grad_norm, "min_grad_norm", 0)

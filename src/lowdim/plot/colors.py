@@ -83,7 +83,7 @@ DARK = [
 OTHER = {"light": "#8c8c8c", "dark": "#80868c"}
 """Grey for kinds without a colour of their own and for missing labels."""
 
-MOST_KINDS = len(LIGHT)
+MAX_KINDS = len(LIGHT)
 """More kinds than this cannot be told apart by colour."""
 
 MISSING_KIND = "(missing)"
@@ -100,7 +100,7 @@ class Kinds(NamedTuple):
     codes : int array of shape (n,)
         Which kind each object is.
     places : int array of shape (n_kinds,)
-        Which colour each kind has, -1 for grey: labels that are missing, and beyond `MOST_KINDS`
+        Which colour each kind has, -1 for grey: labels that are missing, and beyond `MAX_KINDS`
         all but the largest kinds.
     """
 
@@ -130,7 +130,7 @@ def kinds_of(values: Array) -> Kinds | None:
         return None
     found, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     if values.dtype.kind in "iu":
-        if len(found) > MOST_KINDS:
+        if len(found) > MAX_KINDS:
             return None
         order = np.arange(len(found))  # by value
     else:
@@ -143,8 +143,8 @@ def kinds_of(values: Array) -> Kinds | None:
 
 def _places(names: Iterable[str], counts: Array) -> Array:
     named = np.array([name != MISSING_KIND for name in names])
-    if named.sum() > MOST_KINDS:
-        largest = np.argsort(np.where(named, -counts, 0), kind="stable")[:MOST_KINDS]
+    if named.sum() > MAX_KINDS:
+        largest = np.argsort(np.where(named, -counts, 0), kind="stable")[:MAX_KINDS]
         chosen = np.zeros(len(named), dtype=bool)
         chosen[largest] = True
         named &= chosen

@@ -10,7 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.plot.canvas import FAINT, INK, OKABE_ITO, TEXT, TITLE, new_figure
-from lowdim.plot.colors import MOST_KINDS
+from lowdim.plot.colors import MAX_KINDS
 from lowdim.plot.paint import LEGEND, Paint, paint, viridis
 from lowdim.relations.unit_grid import UnitGrid
 
@@ -285,6 +285,6 @@ def _majorities(axes: Any, grid: UnitGrid, units: Array, painted: Paint) -> None
     share = table.max(axis=1) / np.maximum(total, 1)
     _cells(axes, grid, (total > 0).astype(float), FAINT)
     _cells(axes, grid, np.sqrt(share), painted.shades[table.argmax(axis=1)])
-    if len(painted.kinds) <= MOST_KINDS:
+    if len(painted.kinds) <= MAX_KINDS:
         spot: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
         axes.legend(handles=painted.handles(), **spot, **LEGEND)

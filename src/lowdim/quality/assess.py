@@ -35,7 +35,7 @@ from lowdim.relations.geodesics import geodesics
 from lowdim.relations.graph import NeighborGraph
 from lowdim.runtime.scheduling import uses_threads
 
-LEAST_OBJECTS = 5
+MIN_OBJECTS = 5
 DEFAULT_NEIGHBORS = 15
 MAX_GEODESIC_OBJECTS = 100_000  # beyond, geodesics take too long
 GEODESIC_SOURCES = 100  # objects from which geodesics are followed
@@ -196,9 +196,9 @@ def assess_map(
         Y, data = Y[kept], data.subset(kept)
     rows, random_state = data.rows, data.random_state
     placed = map_rows(Y, rows.n)
-    if rows.n < LEAST_OBJECTS:
+    if rows.n < MIN_OBJECTS:
         raise ValueError(
-            f"embedding places {rows.n} objects; an assessment needs at least {LEAST_OBJECTS}."
+            f"embedding places {rows.n} objects; an assessment needs at least {MIN_OBJECTS}."
         )
     k = max(1, min(DEFAULT_NEIGHBORS, (rows.n - 1) // 3)) if n_neighbors is None else n_neighbors
     k = checks.integer(k, "n_neighbors", 1, (rows.n - 1) // 2, " (less than half of the objects)")

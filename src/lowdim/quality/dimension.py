@@ -22,7 +22,7 @@ from lowdim.relations.precomputed import check_k
 from lowdim.runtime.scheduling import uses_threads
 
 ISOMAP_OBJECTS = 1000
-MOST_DIMENSIONS = 10  # that Isomap's residual variance is looked at for
+MAX_DIMENSIONS = 10  # that Isomap's residual variance is looked at for
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ def isomap_residuals(D: Array) -> Array:
     model = Isomap(n_neighbors=min(10, len(D) - 1), metric="precomputed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # joined components, negative eigenvalues
-        return model.fit(D).residual_variance(min(MOST_DIMENSIONS, len(D) - 2))
+        return model.fit(D).residual_variance(min(MAX_DIMENSIONS, len(D) - 2))
 
 
 def elbow(residuals: Any) -> int | None:

@@ -58,9 +58,9 @@ LEVEL = 0.01  # probability of reporting structure where there is none
 N_SHUFFLES = 15
 NEIGHBOR = 5  # the neighbour whose distance is compared
 TAILS = (0.005, 0.02, 0.1)  # quantiles of the shuffled data's distances to that neighbour, and
-LEAST_TAIL = 4.0  # the one that so many objects are expected below
-LEAST_EXPECTED = 5.0  # objects in a cell of a grid
-LEAST_OBJECTS = 20
+MIN_TAIL = 4.0  # the one that so many objects are expected below
+MIN_EXPECTED = 5.0  # objects in a cell of a grid
+MIN_OBJECTS = 20
 MAX_OBJECTS = 5000
 MAX_PAIR_COLUMNS = 5e8  # pairs of objects x columns of one search: about 0.1 s
 MAX_GRID_PRODUCTS = 4e9  # objects x squared number of cells of all columns: about 0.2 s
@@ -149,7 +149,7 @@ def structure_of(data: Rows, random_state: object = None) -> Structure | None:
     X = objects.rows
     if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or X.ndim != 2 or np.isnan(X).any():
         return None
-    if X.shape[1] < 2 or X.shape[0] < LEAST_OBJECTS:
+    if X.shape[1] < 2 or X.shape[0] < MIN_OBJECTS:
         return None
     random = check_random_state(0 if random_state is None else random_state)
     generator = np.random.default_rng(random.randint(2**31 - 1))
@@ -249,7 +249,7 @@ def _dependent_pairs(X: Array, generator: np.random.Generator) -> _Result:
     from scipy.special import chdtrc
 
     n, d = X.shape
-    cells = int(np.clip(np.sqrt(n / LEAST_EXPECTED), 2, MAX_CELLS))
+    cells = int(np.clip(np.sqrt(n / MIN_EXPECTED), 2, MAX_CELLS))
     cells = int(np.clip(np.sqrt(MAX_GRID_PRODUCTS / n) / d, 2, cells))
     columns = np.arange(d)
     most = int(np.sqrt(MAX_GRID_PRODUCTS / n) / cells)
@@ -349,7 +349,7 @@ def _compared(name: str, own: Array, null: list[Array], where: str) -> _Result:
     from scipy.special import stdtr
 
     n, pool = len(own), np.concatenate(null)
-    least = LEAST_TAIL / n
+    least = MIN_TAIL / n
     limits = np.quantile(pool, [least, *(q for q in TAILS if q > 2 * least)])
 
     def statistics(reach: Array) -> Array:

@@ -19,7 +19,7 @@ from lowdim.relations.pivots import build_pivots
 
 logger = logging.getLogger("lowdim")
 
-FEWEST_ROWS = 2000  # with fewer rows an index takes more time than it saves
+MIN_ROWS = 2000  # with fewer rows an index takes more time than it saves
 RECALL_MARGIN = 0.2  # share of the allowed misses kept in reserve: recall is measured on a sample
 LONG_SEARCH = 10  # seconds of an exact search in place of an approximate one that cause a warning
 
@@ -43,7 +43,7 @@ def build_index(rows: Any, metric: Metric, k: int, recall: float, seed: int) -> 
         None if no index of this recall is faster than the exact search.
     """
     n = rows.shape[0]
-    if n < FEWEST_ROWS or 4 * k > n or recall >= 1:
+    if n < MIN_ROWS or 4 * k > n or recall >= 1:
         return None
     random = np.random.default_rng(seed)
     wanted = recall + RECALL_MARGIN * (1 - recall)
@@ -55,7 +55,7 @@ def build_index(rows: Any, metric: Metric, k: int, recall: float, seed: int) -> 
 def report_exact_search(rows: Any, metric: Metric, recall: float) -> None:
     """Log that the search is exact because there is no index; warn if it will take long."""
     n = rows.shape[0]
-    if n < FEWEST_ROWS:
+    if n < MIN_ROWS:
         return
     message = (
         f"No approximate search finds {recall:.4g} of the neighbours of these {n} objects in much "

@@ -16,9 +16,9 @@ import numpy as np
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.relations.lists import row_of_entries
-from lowdim.solvers.layout import draws_per_epoch
+from lowdim.solvers.layout import negatives_per_epoch
 
-LONGEST_STEP = 0.25  # of a vertex in an epoch, as a geodesic distance
+MAX_STEP = 0.25  # of a vertex in an epoch, as a geodesic distance
 SOFTENING = 1e-3  # added to squared distances in the repulsion, as in umap-learn
 ROUNDING = 1e-12
 
@@ -128,7 +128,7 @@ def lay_out_on(
     random = np.random.RandomState(seed)
     heads, tails, weights = row_of_entries(graph.indptr), graph.indices, graph.data
     mass = np.bincount(heads, weights, minlength=n)
-    draws = draws_per_epoch(n, negative_sample_rate)
+    n_negatives = negatives_per_epoch(n, negative_sample_rate)
     strength = repulsion * negative_sample_rate * mass
     x, done = surface.start(start.astype(np.float64)), 0
     with monitor:
@@ -138,15 +138,18 @@ def lay_out_on(
             pull = weights * 2 * a * b * power / (1 + a * power * d)
             force = _sums(heads, pull[:, None] * tangents, n)
             loss = float(weights @ np.log1p(a * power * d))
-            if draws:
-                push = _pushes(surface, x, random.randint(n, size=(draws, n)), curve) / draws
+            if n_negatives:
+                push = (
+                    _pushes(surface, x, random.randint(n, size=(n_negatives, n)), curve)
+                    / n_negatives
+                )
             else:
                 push = _pushes_of_all(surface, x, curve) / (n - 1)
             force -= strength[:, None] * push
             rate = learning_rate * (1 - epoch / n_epochs) / np.maximum(mass, ROUNDING)
             steps = rate[:, None] * force
             lengths = np.sqrt(np.maximum(surface.product(steps, steps), 0))
-            steps *= np.minimum(1, LONGEST_STEP / np.maximum(lengths, ROUNDING))[:, None]
+            steps *= np.minimum(1, MAX_STEP / np.maximum(lengths, ROUNDING))[:, None]
             x, done = surface.move(x, steps), epoch + 1
             if monitor.wants_loss and monitor(done, loss, surface.coordinates(x)):
                 break

@@ -14,10 +14,10 @@ from lowdim.solvers.objective import ForceField
 
 LARGEST_RATE = 1e12  # learning rate; far above any that converges, far below overflow
 CHECK_EVERY = 50  # iterations between computations of the loss
-LEAST_GAIN = 0.01
+MIN_GAIN = 0.01
 RENUMBER_FROM = 4_000  # points from which the embedding does not fit into the L1 cache
 UNFOLDED = 1e-2  # largest coordinate up to which gradients are small because the start is small
-LONGEST_STEP = 5.0  # of a point in an iteration, in units of the width of the similarity
+MAX_STEP = 5.0  # of a point in an iteration, in units of the width of the similarity
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class Descent:
                 self.gains,
                 rate=phase.rate,
                 momentum=phase.momentum,
-                least_gain=LEAST_GAIN,
-                longest=LONGEST_STEP,
+                min_gain=MIN_GAIN,
+                max_step=MAX_STEP,
             )
             self.iteration += 1
             if not np.isfinite(norm):

@@ -15,7 +15,7 @@ from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 
-LEAST_Z = 1e-3  # lower bound of Z_i, which vanishes far from all points; bounds the repulsion there
+MIN_Z = 1e-3  # lower bound of Z_i, which vanishes far from all points; bounds the repulsion there
 
 
 class PairDivergence:
@@ -75,7 +75,7 @@ class RowDivergence:
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
         logs, gradient = self.attraction(Y, loss=value)
         push, z = self.repulsion(Y)
-        z = np.maximum(z, LEAST_Z)
+        z = np.maximum(z, MIN_Z)
         inverse = 1 / z
         push *= inverse[:, None]
         push += self.repulsion(Y, inverse)[0]

@@ -11,7 +11,7 @@ from lowdim.checks import Array
 from lowdim.relations.geodesics import geodesics
 from lowdim.relations.graph import components
 
-MOST_SOURCES = 2000  # points from which geodesics are computed to bound the trace
+MAX_SOURCES = 2000  # points from which geodesics are computed to bound the trace
 COINCIDENT = 1e-7  # an edge shorter than this share of the root mean square length has length 0
 
 
@@ -114,9 +114,9 @@ def lengths_of(graph: Any) -> tuple[Lengths, Array]:
 def trace_bound(lengths: Lengths) -> float:
     """An upper bound of the trace: two points cannot be farther apart than their geodesic distance.
 
-    Geodesics start from at most about `MOST_SOURCES` points, evenly spaced.
+    Geodesics start from at most about `MAX_SOURCES` points, evenly spaced.
     """
-    step = -(-lengths.n // MOST_SOURCES)
+    step = -(-lengths.n // MAX_SOURCES)
     asked = np.arange(0, lengths.n, step)
     D = geodesics(lengths.adjacency(), asked if step > 1 else None)
     mass = lengths.mass

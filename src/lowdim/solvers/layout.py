@@ -21,7 +21,7 @@ from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 
 ALL_PAIRS_UP_TO = 512  # points up to which all points repel each other, without sampling
-DRAWS_PER_RATE = 3.2  # random points per vertex and epoch, for negative_sample_rate=1
+NEGATIVES_PER_RATE = 3.2  # random points per vertex and epoch, for negative_sample_rate=1
 MOMENTUM = 0.95  # of the first epoch; it decreases linearly to 0
 MOMENTUM_ALL_PAIRS = 0.8  # the same without sampling, where more would make the layout oscillate
 ARCS_AT_ONCE = 2e7  # arcs visited in one call of the extension, between two checks for Ctrl-C
@@ -96,7 +96,7 @@ class Layout:
         self.curve, self.n_epochs, self.epoch = curve, n_epochs, 0
         self.learning_rate = learning_rate
         self.repulsion = repulsion * negative_sample_rate
-        self.draws = draws_per_epoch(n, negative_sample_rate)
+        self.n_negatives = negatives_per_epoch(n, negative_sample_rate)
         self.seed = seed
         self.density = density
         if density is not None:
@@ -126,9 +126,9 @@ class Layout:
                 self.velocity,
                 curve=self.curve,
                 rate=self.learning_rate,
-                momentum=MOMENTUM if self.draws else MOMENTUM_ALL_PAIRS,
+                momentum=MOMENTUM if self.n_negatives else MOMENTUM_ALL_PAIRS,
                 repulsion=self.repulsion,
-                draws=self.draws,
+                n_negatives=self.n_negatives,
                 epochs=(self.epoch, last, self.n_epochs),
                 seed=self.seed,
                 density=self._density_forces() if dense else None,
@@ -174,9 +174,9 @@ def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
     return layout.embedding, layout.epoch
 
 
-def draws_per_epoch(n: int, negative_sample_rate: float) -> int:
+def negatives_per_epoch(n: int, negative_sample_rate: float) -> int:
     """The number of random points that repel a vertex in an epoch; 0: all points do."""
-    return 0 if n <= ALL_PAIRS_UP_TO else max(1, round(DRAWS_PER_RATE * negative_sample_rate))
+    return 0 if n <= ALL_PAIRS_UP_TO else max(1, round(NEGATIVES_PER_RATE * negative_sample_rate))
 
 
 def fit_curve(spread: float, min_dist: float) -> tuple[float, float]:

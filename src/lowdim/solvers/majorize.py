@@ -23,7 +23,7 @@ from lowdim.solvers.disparities import Fit
 from lowdim.solvers.objective import Objective
 
 MEMORY = 6  # past steps that a quasi-Newton direction uses
-LONGEST_STEP = 5.0  # of a quasi-Newton step, in units of the Guttman step
+MAX_STEP = 5.0  # of a quasi-Newton step, in units of the Guttman step
 # The first steps are Guttman steps, because from a bad start long steps lead to worse minima: at
 # most PLAIN_STEPS, until one lowers the stress by less than SETTLED times the sum of squares.
 PLAIN_STEPS, SETTLED = 40, 1e-4
@@ -179,7 +179,7 @@ def _direction(g: Array, step: Array, past: Any) -> Array:
     r *= max(1.0, _dot(moved, bent) / _dot(bent, solved))  # V majorizes the Hessian: at least V+
     for (moved, bent, _), factor in zip(past, reversed(factors), strict=True):
         r += (factor - _dot(bent, r) / _dot(moved, bent)) * moved
-    longest = LONGEST_STEP * np.sqrt(_dot(step, step))
+    longest = MAX_STEP * np.sqrt(_dot(step, step))
     length = np.sqrt(_dot(r, r))
     return np.asarray(r * g.dtype.type(min(1.0, longest / length)) if length > 0 else step)
 

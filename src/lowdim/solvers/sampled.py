@@ -75,7 +75,7 @@ def descend_sampled(
             run(measure, blocks(n_tiles, BLOCK_TILES))
             now = rate * (last / rate) ** ((iteration - 1) / max(monitor.max_iter - 1, 1))
             weights = None if weigh is None else weigh(targets)
-            stress = backend().meet_in_tiles(order, targets, weights, now, X)
+            stress = backend().stress_sgd_round(order, targets, weights, now, X)
             history.append(stress * whole)
             if monitor(iteration, history[-1], X):
                 break

@@ -19,7 +19,7 @@ from lowdim.solvers.svd import principal_scores
 EXACT_UP_TO = 2000  # vertices up to which eigenvectors are computed to high accuracy
 FACTOR_FLOPS = 4e9  # the same for larger graphs whose factorisation takes fewer operations
 DEGREE, ROUNDS = 20, 8  # of the Chebyshev filter: degree, and largest number of applications
-LEAST_COMPONENT = 50  # vertices; smaller components are placed at random
+MIN_COMPONENT = 50  # vertices; smaller components are placed at random
 
 
 def spectral_start(
@@ -66,7 +66,7 @@ def spectral_start(
         if len(own) == 1:
             continue
         inside = np.asarray(random.uniform(-1, 1, (len(own), k)))
-        if len(own) >= LEAST_COMPONENT:
+        if len(own) >= MIN_COMPONENT:
             inside = _modes(graph[own][:, own], k, random)
         size = float(np.abs(inside).max())
         out[own] += inside * (room[piece] / size if size > 0 else 0.0)

@@ -24,7 +24,7 @@ from lowdim.solvers.stress_problems import (
 from lowdim.solvers.svd import principal_axes, scores
 
 INITS = ("classical", "classical_mds", "random")
-MOST_STARTS = 20  # of n_init="auto", as in vegan's metaMDS
+MAX_STARTS = 20  # of n_init="auto", as in vegan's metaMDS
 STARTS_AT_ONCE = 4  # starts that run in parallel; fixed, so that the result is that of one thread
 SAME_SHAPE = 0.01  # rms difference of equal solutions, relative to their size, as in metaMDS
 PARTNERS = 160  # objects that each object is measured against, to estimate a sampled stress
@@ -151,10 +151,10 @@ def minimize_until_repeated(
     count : int
         Number of starts.
     repeated : bool
-        Whether another start led to the same minimum; False after `MOST_STARTS` starts without it.
+        Whether another start led to the same minimum; False after `MAX_STARTS` starts without it.
     """
     best, count, repeated = None, 0, False
-    while not repeated and count < MOST_STARTS:
+    while not repeated and count < MAX_STARTS:
         batch = starts[count : count + STARTS_AT_ONCE]
         batch += [draw() for _ in range(STARTS_AT_ONCE - len(batch))]
         for found in problem.minimize(batch, new_monitor, eps):

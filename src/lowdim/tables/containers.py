@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
 from lowdim.tables.errors import DataError, listed
 from lowdim.tables.frame import Frame
 
@@ -88,7 +88,7 @@ def _pick(path: str | PathLike[str], arrays: Mapping[str, Any], key: str | None)
 
 def matrix(values: Any, what: str) -> Any:
     """Numbers with one object a row; further axes are laid out."""
-    if hasattr(values, "tocsr"):
+    if is_sparse(values):
         return values
     if values.dtype.kind not in "biuf":
         raise DataError(

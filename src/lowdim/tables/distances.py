@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
 from lowdim.tables.errors import DataError, listed
 from lowdim.tables.frame import Frame
 from lowdim.tables.roles import Choices, Columns, assign
@@ -58,7 +58,7 @@ def why_almost_distances(X: Any) -> str | None:
 
 
 def _is_square(X: Any) -> bool:
-    if hasattr(X, "tocsr") or X.ndim != 2 or X.shape[0] != X.shape[1] or len(X) < 3:
+    if is_sparse(X) or X.ndim != 2 or X.shape[0] != X.shape[1] or len(X) < 3:
         return False
     return X.dtype.kind in "iuf" and bool((X != 0).any())
 
@@ -92,7 +92,7 @@ def _asymmetry(X: Array) -> tuple[int, int] | None:
 
 def square(X: Any, source: str) -> Array:
     """A checked matrix of dissimilarities; asymmetry from rounding is averaged out."""
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         X = X.toarray()
     n, m = X.shape
     if n != m:

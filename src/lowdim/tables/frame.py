@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from lowdim.checks import Array
+from lowdim.checks import Array, dense
 
 
 class Mixed(NamedTuple):
@@ -55,10 +53,7 @@ class Frame:
         if name in self.texts:
             return self.texts[name]
         place = self.number_names.index(name)
-        column: Any = self.numbers[:, [place]]
-        if hasattr(column, "toarray"):
-            column = column.toarray()
-        return np.asarray(column).ravel()
+        return dense(self.numbers[:, [place]]).ravel()
 
     @property
     def number_names(self) -> list[str]:

@@ -216,7 +216,7 @@ def _vectors(frame: Frame, choices: Choices, source: str) -> Table:
 
 def _is_constant(X: Any) -> bool:
     """Whether all rows are equal."""
-    if hasattr(X, "tocsr"):
+    if checks.is_sparse(X):
         return bool(X.nnz == 0)
     return not any((X[start : start + _ROWS] != X[0]).any() for start in range(0, len(X), _ROWS))
 
@@ -308,7 +308,7 @@ def _square(frame: Frame, choices: Choices, source: str, notes: list[str]) -> Ta
 def _edges(frame: Frame, choices: Choices, source: str) -> Table:
     D, ids = distances.from_pairs(frame, choices, source)
     notes = list(frame.notes)
-    if hasattr(D, "tocsr"):
+    if checks.is_sparse(D):
         pairs = D.shape[0] * (D.shape[0] - 1) // 2
         notes.append(f"{D.nnz // 2:,} of {pairs:,} pairs are known, the others are left open")
     return Table(D, source, "precomputed", ids=ids, notes=notes)

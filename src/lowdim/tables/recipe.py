@@ -174,7 +174,7 @@ def _missing(frame: Frame, recipe: Recipe, numbers: Any, source: str) -> Array |
 
 def _check_finite(frame: Frame, recipe: Recipe, numbers: Any, source: str) -> Array:
     absent = np.zeros(numbers.shape[0], dtype=bool)
-    if hasattr(numbers, "tocsr") or numbers.dtype.kind != "f":
+    if checks.is_sparse(numbers) or numbers.dtype.kind != "f":
         return absent
     step = max(1, _BLOCK // max(numbers.shape[1], 1))
     for start in range(0, len(numbers), step):
@@ -232,7 +232,7 @@ def _filled(numbers: Any, recipe: Recipe) -> Any:
 
 
 def _learn_scale(numbers: Any, recipe: Recipe) -> None:
-    if hasattr(numbers, "tocsr"):
+    if checks.is_sparse(numbers):
         raise DataError("standardize=True would make a sparse matrix dense; leave it out.")
     spread = np.nanstd(numbers, axis=0, dtype=np.float64)
     recipe.center = np.asarray(np.nanmean(numbers, axis=0, dtype=np.float64)).tolist()
@@ -241,7 +241,7 @@ def _learn_scale(numbers: Any, recipe: Recipe) -> None:
 
 def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
     """A note if one column outweighs all others because of its unit."""
-    if hasattr(numbers, "tocsr") or not 1 < numbers.shape[1] <= 1000 or recipe.numeric is None:
+    if checks.is_sparse(numbers) or not 1 < numbers.shape[1] <= 1000 or recipe.numeric is None:
         return []
     spread = np.nanstd(np.asarray(numbers[:10_000], dtype=np.float64), axis=0)
     if not (spread > 0).any():
@@ -257,7 +257,7 @@ def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
 
 def _counters(numbers: Any, recipe: Recipe) -> list[str]:
     """A note on columns that may be ids: a different whole number in each row."""
-    if hasattr(numbers, "tocsr") or not 1 < numbers.shape[1] <= 1000 or recipe.numeric is None:
+    if checks.is_sparse(numbers) or not 1 < numbers.shape[1] <= 1000 or recipe.numeric is None:
         return []
     found = [
         name

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
 from lowdim.summaries import html_facts, short_repr
 from lowdim.tables.errors import listed
 from lowdim.tables.recipe import Recipe
@@ -91,7 +91,7 @@ class Table:
 
     def __str__(self) -> str:
         if self.metric == "precomputed":
-            pairs = f", {self.X.nnz // 2:,} pairs known" if hasattr(self.X, "tocsr") else ""
+            pairs = f", {self.X.nnz // 2:,} pairs known" if is_sparse(self.X) else ""
             size = f"distances between {self.n_rows:,} objects{pairs}"
         else:
             size = f"{self.n_rows:,} objects x {self.X.shape[1]:,} features"

@@ -40,11 +40,11 @@ from lowdim.backends.native.repulsion import repulsion as repulsion
 from lowdim.backends.native.sparse import sum_shared as sum_shared
 from lowdim.backends.native.stress import curvilinear_sweep as curvilinear_sweep
 from lowdim.backends.native.stress import isotonic as isotonic
-from lowdim.backends.native.stress import meet_in_tiles as meet_in_tiles
 from lowdim.backends.native.stress import pair_distances as pair_distances
 from lowdim.backends.native.stress import pair_gradient as pair_gradient
 from lowdim.backends.native.stress import sammon_gradient as sammon_gradient
 from lowdim.backends.native.stress import stress_gradient as stress_gradient
+from lowdim.backends.native.stress import stress_sgd_round as stress_sgd_round
 from lowdim.backends.similarity import Similarity
 
 

@@ -143,7 +143,7 @@ class Cells:
     def search(
         self,
         Z: Array,
-        selves: Array,
+        self_places: Array,
         probes: Array,
         m: int,
         *,
@@ -151,9 +151,9 @@ class Cells:
     ) -> Array:
         """Places of the m best candidates for each vector, from the cells `probes`.
 
-        `selves` are the vectors' own places, which are left out; -1 if they have none.
+        `self_places` are the vectors' own places, which are left out; -1 if they have none.
         """
-        return search_cells(self.members, Z, selves, probes, m, ordered=ordered)[0]
+        return search_cells(self.members, Z, self_places, probes, m, ordered=ordered)[0]
 
 
 def build_cells(Z: Array, squares: Array, count: int, random: np.random.Generator) -> Cells:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import _native
+from lowdim.backends.native.optional import or_empty
 from lowdim.backends.native.sparse import csr_indices
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
@@ -57,9 +58,10 @@ def all_pairs_repulsion(
 ) -> tuple[Array, Array]:
     """sum_j m_j w_ij u_ij (y_i - x_j) and sum_j m_j w_ij over all points x_j in `others`."""
     force, z = np.empty_like(Y), np.empty(len(Y), Y.dtype)
-    own = np.empty(0, Y.dtype) if mass is None else mass
     transposed = np.ascontiguousarray(others.T)
-    _native.repulsion(Y, transposed, own, similarity, dof, force, z, current().threads)
+    _native.repulsion(
+        Y, transposed, or_empty(mass, Y.dtype), similarity, dof, force, z, current().threads
+    )
     return force, z
 
 
@@ -68,8 +70,9 @@ def tree_repulsion(
 ) -> tuple[Array, Array]:
     """The same sums over j != i among the points Y, approximated by a Barnes-Hut tree."""
     force, z = np.empty_like(Y), np.empty(len(Y), Y.dtype)
-    own = np.empty(0, Y.dtype) if mass is None else mass
-    _native.tree_repulsion(Y, own, similarity, dof, angle, force, z, current().threads)
+    _native.tree_repulsion(
+        Y, or_empty(mass, Y.dtype), similarity, dof, angle, force, z, current().threads
+    )
     return force, z
 
 
@@ -82,8 +85,7 @@ def spread(
     field: Array,
 ) -> None:
     """Spread the charges of points to the nodes of a grid by splines; overwrites `field`."""
-    own = np.empty(0, Y.dtype) if charge is None else charge
-    _native.spread(Y, own, origin, step, columns, field, current().threads)
+    _native.spread(Y, or_empty(charge, Y.dtype), origin, step, columns, field, current().threads)
 
 
 def gather(field: Array, origin: Array, step: float, columns: int, Y: Array) -> tuple[Array, Array]:
@@ -113,11 +115,11 @@ def momentum_step(
     *,
     rate: float,
     momentum: float,
-    least_gain: float,
-    longest: float,
+    min_gain: float,
+    max_step: float,
 ) -> float:
     """A step of gradient descent; updates Y, velocity and gains; returns the gradient's norm."""
     square = _native.momentum_step(
-        gradient, Y, velocity, gains, rate, momentum, least_gain, longest, current().threads
+        gradient, Y, velocity, gains, rate, momentum, min_gain, max_step, current().threads
     )
     return float(np.sqrt(square))

@@ -109,19 +109,19 @@ class CellIndex:
         has_zeros = self.rows.shape[1] > units.shape[1]  # see `unit_rows`
         return with_zero_column(units) if has_zeros else units
 
-    def _candidates(self, Z: Array, selves: Array, k: int) -> Array:
+    def _candidates(self, Z: Array, self_places: Array, k: int) -> Array:
         """Row numbers of the candidates for each coarse vector, at least k; padded with -1.
 
-        `selves` are the vectors' own places, which are left out; -1 if they have none.
+        `self_places` are the vectors' own places, which are left out; -1 if they have none.
         """
         Z = np.ascontiguousarray(Z)
         p, m = self.plan.probes, self.plan.candidates
-        places = self.cells.search(Z, selves, self.cells.nearest(Z, p), m)
+        places = self.cells.search(Z, self_places, self.cells.nearest(Z, p), m)
         while p < self.cells.count and len(short := np.flatnonzero((places >= 0).sum(axis=1) < k)):
             p = min(4 * p, self.cells.count)
             few = np.ascontiguousarray(Z[short])
             probes = self.cells.nearest(few, p)
-            places[short] = self.cells.search(few, selves[short], probes, m)
+            places[short] = self.cells.search(few, self_places[short], probes, m)
         return np.where(places >= 0, self.cells.order[places], np.int32(-1))
 
     def _ranked(self, queries: Any, candidates: Array, k: int) -> tuple[Array, Array]:

@@ -47,7 +47,7 @@ def fill_panels(
 def search_cells(
     cells: tuple[Array, Array, Array, Array],
     queries: Array,
-    selves: Array,
+    self_places: Array,
     probes: Array,
     m: int,
     *,
@@ -60,7 +60,7 @@ def search_cells(
     cells : tuple
         From `fill_panels`.
     queries : array of shape (n, dim)
-    selves : array of shape (n,)
+    self_places : array of shape (n,)
         Place of each query, which is left out; -1 if it has none.
     probes : array of shape (n, p)
         Cells to search for each query, nearest first; padded with -1.
@@ -76,7 +76,7 @@ def search_cells(
     values = np.empty((len(queries), m), dtype=np.float32)
     places = np.empty((len(queries), m), dtype=np.int32)
     _native.search_cells(
-        *cells, queries, selves, probes, ordered, values, places, current().threads
+        *cells, queries, self_places, probes, ordered, values, places, current().threads
     )
     return places, values
 

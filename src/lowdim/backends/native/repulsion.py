@@ -16,8 +16,8 @@ from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 
 GRID_STEP = 0.3  # between the nodes, in units of the width of the similarity
-LEAST_NODES = 32  # on the longest side of the embedding
-MOST_NODES = 2048  # on any side; a wider embedding gets a coarser grid
+MIN_NODES = 32  # on the longest side of the embedding
+MAX_NODES = 2048  # on any side; a wider embedding gets a coarser grid
 MARGIN_NODES = 8  # around the embedding: the support of a spline, and two more
 ALL_PAIRS_UP_TO = 4000  # points up to which all pairs are fastest, as measured
 TREE_UP_TO = 12_000  # points up to which a tree is faster than a grid
@@ -68,10 +68,10 @@ class GridField:
         force, z = field(Y)
         return force, z - (1 if mass is None else mass)
 
-    def frozen(self, Y: Array, mass: Array | None = None, room: float = 0.0) -> GridValues:
-        """The field of the points Y, to be evaluated anywhere up to `room` outside of them."""
+    def frozen(self, Y: Array, mass: Array | None = None, margin: float = 0.0) -> GridValues:
+        """The field of the points Y, to be evaluated anywhere up to `margin` outside of them."""
         low, high = forces.bounds(Y)
-        low, high = low - room, high + room
+        low, high = low - margin, high + margin
         if not np.isfinite(high - low).all():
             raise FloatingPointError("the coordinates of the embedding overflowed")
         step, lengths = self._layout(high - low)
@@ -90,10 +90,10 @@ class GridField:
 
         step = GRID_STEP * min(1.0, np.sqrt(self.similarity.dof))
         longest = float(span.max())
-        if longest < LEAST_NODES * step:  # halve the step until there are enough nodes
-            halvings = np.ceil(np.log2(LEAST_NODES * step / max(longest, 1e-30)))
+        if longest < MIN_NODES * step:  # halve the step until there are enough nodes
+            halvings = np.ceil(np.log2(MIN_NODES * step / max(longest, 1e-30)))
             step *= 0.5 ** min(halvings, 60.0)
-        step = max(step, longest / MOST_NODES)
+        step = max(step, longest / MAX_NODES)
         nodes = np.ceil(span / step).astype(int) + 1 + 2 * MARGIN_NODES
         return float(step), [2 * next_fast_len(int(count), True) for count in nodes]
 
@@ -176,8 +176,8 @@ def repulsion(method: str, similarity: Similarity, n: int, dim: int, angle: floa
     return GridField(similarity) if method == "fft" else BarnesHut(similarity, angle)
 
 
-def frozen_field(embedding: Array, similarity: Similarity, room: float) -> FrozenField:
-    """The repulsion of a fixed embedding, for points up to `room` outside its bounding box."""
+def frozen_field(embedding: Array, similarity: Similarity, margin: float) -> FrozenField:
+    """The repulsion of a fixed embedding, for points up to `margin` outside its bounding box."""
     if len(embedding) <= ALL_PAIRS_UP_TO or embedding.shape[1] > 2:
         return FixedPoints(embedding, similarity)
-    return GridField(similarity).frozen(embedding, room=room)
+    return GridField(similarity).frozen(embedding, margin=margin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lowdim import _native
+from lowdim.backends.native.optional import or_empty
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 
@@ -62,19 +63,28 @@ def pair_gradient(
 ) -> tuple[float, Array]:
     """The weighted raw stress of listed pairs, whose distances are given, and V X - B(X) X."""
     gradient = np.empty_like(X)
-    own = np.empty(0, X.dtype) if weights is None else weights
     stress = _native.pair_gradient(
-        first, second, distances, targets, own, X, gradient, current().threads
+        first,
+        second,
+        distances,
+        targets,
+        or_empty(weights, X.dtype),
+        X,
+        gradient,
+        current().threads,
     )
     return float(stress), gradient
 
 
-def meet_in_tiles(
+def stress_sgd_round(
     order: Array, targets: Array, weights: Array | None, rate: float, X: Array
 ) -> float:
     """One round of stochastic stress descent, X in place; returns the stress before the steps."""
-    own = np.empty((0, 0, 0), X.dtype) if weights is None else weights
-    return float(_native.meet_in_tiles(order, targets, own, rate, X, current().threads))
+    return float(
+        _native.stress_sgd_round(
+            order, targets, or_empty(weights, X.dtype, 3), rate, X, current().threads
+        )
+    )
 
 
 def isotonic(
@@ -85,9 +95,8 @@ def isotonic(
 ) -> Array:
     """Weighted isotonic regression."""
     out = np.empty_like(values)
-    own = np.empty(0, values.dtype) if weights is None else weights
-    starts = np.empty(0, np.int64) if ties is None else ties
-    _native.isotonic(values, own, starts, primary, out, current().threads)
+    given = or_empty(weights, values.dtype), or_empty(ties, np.int64)
+    _native.isotonic(values, *given, primary, out, current().threads)
     return out
 
 

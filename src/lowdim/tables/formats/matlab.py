@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.checks import is_sparse
 from lowdim.runtime import memory
 from lowdim.tables.containers import choose
 from lowdim.tables.errors import damaged
@@ -43,7 +44,7 @@ def read(path: Path, options: Options) -> Frame:
 
 def _plain(value: Any) -> Any:
     """Cells of strings as strings, trailing blanks removed."""
-    if hasattr(value, "tocsr"):
+    if is_sparse(value):
         return value.tocsr()
     value = np.asarray(value)
     if value.dtype == object:
