@@ -194,10 +194,8 @@ class LaplacianEigenmaps(GraphEmbedder):
         if graph is not None:
             raise ValueError(f"graph cannot be used with affinity={self.affinity!r}.")
         k = self._check_n_components(objects.n)
-        self.affinity_matrix_, self.t_ = (
-            weights_of_all_pairs(objects, self.affinity, self._kernel),
-            np.nan,
-        )
+        self.t_ = np.nan
+        self.affinity_matrix_ = weights_of_all_pairs(objects, self.affinity, self._kernel)
         W = without_loops(self.affinity_matrix_)
         check_components(W, "raise" if self.disconnected == "raise" else "warn")
         self._embed(W, k, rows_dtype=objects.dtype)

@@ -77,7 +77,9 @@ class SOMParameters(Embedder):
             raise ValueError("prototypes='median' needs training='batch', got training='online'.")
 
     def _random(self) -> np.random.RandomState:
-        return check_random_state(0 if self.random_state is None else self.random_state)
+        seed = 0 if self.random_state is None else self.random_state
+        random: np.random.RandomState = check_random_state(seed)
+        return random
 
     def _new_grid(self, Y: Array) -> UnitGrid:
         """The grid for objects with principal coordinates Y."""
