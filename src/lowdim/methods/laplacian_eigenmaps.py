@@ -25,6 +25,7 @@ from lowdim.matrices.laplacian import (
     positive_degrees,
     without_loops,
 )
+from lowdim.methods.shared_docs import SPECTRAL_PASSAGES, fill
 from lowdim.relations.graph import SYMMETRIES, NeighborGraph
 from lowdim.relations.new_objects import NewDissimilarities, NewObjects
 from lowdim.relations.objects import Objects
@@ -37,6 +38,7 @@ TOLERANCE = 1e-10  # relative residual of the eigenvectors, of eigen_tol="auto"
 NORMALIZATIONS = ("random-walk", "symmetric", "none")
 
 
+@fill(**SPECTRAL_PASSAGES)
 class LaplacianEigenmaps(GraphEmbedder):
     """Laplacian eigenmaps: neighbours stay near each other.
 
@@ -78,20 +80,7 @@ class LaplacianEigenmaps(GraphEmbedder):
         "auto", "dense", "arpack", "shift-invert" or "lobpcg"; None is "auto".
     eigen_tol : float or "auto", default="auto"
         Accuracy of the iterative eigensolver; "auto" is 1e-10.
-    metric : str or callable, default="euclidean"
-        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
-        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
-        `NeighborGraph`.
-    metric_params : dict, default=None
-        Further arguments of the metric.
-    disconnected : {"join", "largest", "separate", "raise"}, default="join"
-        What to do with a graph of several components: "join" them by their shortest bridges with a
-        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
-        error.
-    random_state : int, RandomState or None, default=None
-        Start of the iterative eigensolver.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $graph_and_solver
 
     Attributes
     ----------
