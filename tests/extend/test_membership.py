@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.extend.membership import place_by_membership
+from lowdim.extend.membership import place_among_placed, place_by_membership
 
 CURVE = (1.5769434, 0.8950608)  # of min_dist=0.1 and spread=1
 
@@ -30,3 +30,16 @@ def test_new_points_settle_where_forces_balance():
     share = 5 * W.sum(axis=1) / 400
     force -= share[:, None] * np.clip(push[:, :, None] * gap, -4, 4).sum(axis=1)
     assert np.abs(force / pull.sum(axis=1, keepdims=True)).max() < 0.05
+
+
+def test_training_objects_without_coordinates_are_ignored():
+    Y = np.random.RandomState(0).standard_normal((30, 2))
+    Y[[3, 7]] = np.nan
+    nearest, weights = np.array([[3, 4, 5], [3, 7, 3]]), np.full((2, 3), 0.5)
+    found = place_among_placed(nearest, weights, Y, "euclidean", curve=CURVE, n_epochs=50)
+    placed = np.delete(Y, [3, 7], axis=0)
+    alone = place_by_membership(
+        np.array([[3, 4]]), weights[:1, :2], placed, curve=CURVE, n_epochs=50
+    )
+    np.testing.assert_allclose(found[0], alone[0])
+    assert np.isnan(found[1]).all()

@@ -29,3 +29,28 @@ def extend_eigenvectors(w: Array, images: Array, eigenvalues: Array) -> Array:
     degree = np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
     total = np.einsum("mk,mkd->md", w, np.asarray(images, dtype=np.float64))
     return np.asarray(total / np.maximum(degree - eigenvalues, 1e-12 * degree))
+
+
+def extend_normalized(
+    w: Array, images: Array, eigenvalues: Array, degrees: Array | None = None
+) -> Array:
+    """Coordinates of new points from the equation of a normalized Laplacian.
+
+    It is P v = (1 - lambda) v, with P = D^-1 W, or P = D^(-1/2) W D^(-1/2) if `degrees` is given.
+
+    Parameters
+    ----------
+    w, images, eigenvalues : arrays of shape (m, k), (m, k, dim) and (dim,)
+        As in `extend_eigenvectors`.
+    degrees : array of shape (m, k), default=None
+        Degrees of the neighbours.
+
+    Returns
+    -------
+    array of shape (m, dim), float64
+    """
+    w = np.asarray(w, dtype=np.float64)
+    degree = np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
+    w = w / degree if degrees is None else w / np.sqrt(degrees * degree)
+    mean = np.einsum("mk,mkd->md", w, images.astype(np.float64))
+    return np.asarray(mean / np.maximum(1 - eigenvalues, 1e-12))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array
 
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.solvers.curved_layout import SURFACES
 from lowdim.solvers.layout import negatives_per_epoch
 
 
@@ -64,4 +67,34 @@ def place_by_membership(
         seed=seed,
         fixed=np.ascontiguousarray(embedding),
     )
+    return Y
+
+
+def place_among_placed(
+    nearest: Array, weights: Array, embedding: Array, metric: str, **options: Any
+) -> Array:
+    """Coordinates of new objects under a metric of the output, NaN if no edge determines them.
+
+    Edges to training objects without coordinates (NaN) are ignored. On a curved surface a new
+    object is placed at the weighted mean of its neighbours.
+
+    Parameters
+    ----------
+    nearest, weights, embedding, **options
+        As in `place_by_membership`.
+    metric : {"euclidean", "haversine", "hyperboloid"}
+
+    Returns
+    -------
+    array of shape (m, dim)
+    """
+    placed = np.asarray(np.isfinite(embedding).all(axis=1))
+    number = np.maximum(np.cumsum(placed) - 1, 0)  # of each object among those with coordinates
+    nearest, weights = number[nearest], np.where(placed[nearest], weights, 0)
+    known = embedding[placed]
+    if metric == "euclidean":
+        Y = place_by_membership(nearest, weights, known, **options)
+    else:
+        Y = SURFACES[metric].means(nearest, weights, known).astype(known.dtype)
+    Y[~(weights > 0).any(axis=1)] = np.nan
     return Y

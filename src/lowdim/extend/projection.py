@@ -23,3 +23,10 @@ def kernel_projection(K: Array, values: Array, vectors: Array) -> Array:
     used = values > 1e-12 * size
     scale = np.where(used, 1 / np.sqrt(np.where(used, values, 1)), 0)
     return np.asarray(K @ (vectors * scale.astype(vectors.dtype)))
+
+
+def unit_axes(values: Array, vectors: Array) -> Array:
+    """The rows of Lambda^(-1/2) V': principal axes of length 1, as coefficients of the objects."""
+    used = values > 0
+    lengths = np.sqrt(np.where(used, values, 1))
+    return np.asarray((vectors * np.where(used, 1 / lengths, 0)).T)

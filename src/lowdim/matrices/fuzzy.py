@@ -17,6 +17,7 @@ from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import row_of_entries
+from lowdim.relations.neighbors import neighbors
 
 MIN_MEMBERSHIP = 1e-8  # of a missing edge, in an intersection
 
@@ -83,6 +84,21 @@ def log_radii(matrix: Any, distances: Any) -> Array:
     total = np.bincount(rows, matrix.data, minlength=matrix.shape[0])
     spread = np.bincount(rows, matrix.data * squares, minlength=matrix.shape[0])
     return np.asarray(np.log(1e-8 + spread / np.where(total > 0, total, 1)), dtype=matrix.dtype)
+
+
+def log_radii_of_points(Y: Array, n_neighbors: int) -> Array:
+    """densMAP's log radii of points, from their own fuzzy graph; NaN for points that are NaN."""
+    placed = np.isfinite(Y).all(axis=1)
+    k = min(n_neighbors, int(placed.sum()))
+    graph = neighbors(Y[placed], k - 1)
+    radii = np.full(len(Y), np.nan, dtype=Y.dtype)
+    radii[placed] = log_radii(fuzzy_graph(graph, k).matrix, graph.adjacency("union"))
+    return radii
+
+
+def isolated(matrix: Any) -> Array:
+    """Which vertices of a fuzzy graph have no edge."""
+    return np.asarray(np.diff(matrix.indptr) == 0)
 
 
 def new_memberships(

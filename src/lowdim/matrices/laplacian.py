@@ -100,3 +100,18 @@ def laplacian(W: Any) -> Any:
     diagonal: Any = degrees(W)[None, :]
     D = dia_array((diagonal, [0]), shape=(n, n))
     return (D - W).tocsr()
+
+
+def trivial_vector(degrees: Array, normalization: str) -> Array:
+    """The eigenvector of eigenvalue 0 of a connected graph.
+
+    Parameters
+    ----------
+    degrees : array of shape (n,)
+    normalization : {"random-walk", "symmetric", "none"}
+        As in `LaplacianEigenmaps`.
+    """
+    n, total = len(degrees), degrees.sum()
+    if normalization == "symmetric":
+        return np.asarray(np.sqrt(degrees / total))
+    return np.full(n, 1 / np.sqrt(n if normalization == "none" else total))

@@ -47,6 +47,7 @@ def spectral_embedding(
     >>> lowdim.spectral_embedding(chain, n_components=2).shape
     (10, 2)
     """
+    from lowdim.matrices.laplacian import trivial_vector
     from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps
 
     wanted = checks.integer(n_components, "n_components", 1)
@@ -60,7 +61,7 @@ def spectral_embedding(
     ).fit(adjacency)
     if drop_first:
         return model.embedding_
-    first = model._trivial_vector().astype(model.embedding_.dtype)
+    first = trivial_vector(model.degrees_, model.normalization).astype(model.embedding_.dtype)
     return np.column_stack([first, model.embedding_])[:, :wanted]
 
 

@@ -11,7 +11,7 @@ from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.checks import Array, is_sparse
 from lowdim.extend.preimage import fixed_point_preimages, learn_preimages, learned_preimages
-from lowdim.extend.projection import kernel_projection
+from lowdim.extend.projection import kernel_projection, unit_axes
 from lowdim.matrices.kernels import (
     ALIASES,
     NAMES,
@@ -29,6 +29,7 @@ from lowdim.relations.new_objects import MeasuredNewObjects, NewDissimilarities,
 from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed
 from lowdim.relations.similarities import Similarities, similarities_of
 from lowdim.solvers.eigensolvers import Eigenpairs
+from lowdim.solvers.kernel_eigenpairs import positive_part
 from lowdim.solvers.spectral import top_eigenpairs
 
 KERNELS = (*NAMES, *ALIASES, *GRAPH_KERNELS, "precomputed")
@@ -208,7 +209,7 @@ class KernelPCA(Embedder):
             seed=self.random_state,
         )
         del K
-        values, vectors = self._admissible(found)
+        values, vectors = positive_part(found, self.n_components, drop_zeros=self.remove_zero_eig)
         self.eigenvalues_ = values.astype(objects.dtype, copy=False)
         self.eigenvectors_ = vectors.astype(objects.dtype, copy=False)
         self.embedding_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
@@ -255,36 +256,8 @@ class KernelPCA(Embedder):
                 "inverse_transform without fit_inverse_transform=True is available for a Gaussian "
                 "kernel on dense vectors only. Set fit_inverse_transform=True and fit again."
             )
-        used = self.eigenvalues_ > 0
-        lengths = np.sqrt(np.where(used, self.eigenvalues_, 1))
-        axes = (self.eigenvectors_ * np.where(used, 1 / lengths, 0)).T
+        axes = unit_axes(self.eigenvalues_, self.eigenvectors_)
         return fixed_point_preimages(Y, self.X_fit_, self.embedding_, axes, self.gamma_)
-
-    def _admissible(self, found: Eigenpairs) -> tuple[Array, Array]:
-        """Eigenpairs without negative values, rounding errors set to zero."""
-        values, vectors = found
-        single = values.dtype == np.float32
-        size = max(float(values.max(initial=0.0)), 0.0)
-        worst = float(values.min(initial=0.0))
-        all_asked = self.n_components is None
-        if -worst > max((1e-5 if single else 1e-10) * size, 1e-10) and not all_asked:
-            raise ValueError(
-                "There are significant negative eigenvalues among the n_components="
-                f"{self.n_components} largest ({worst:g} against {size:g}): the kernel is not "
-                "positive semidefinite. Ask for fewer components."
-            )
-        values = np.where(values > (2e-7 if single else 1e-12) * size, values, 0)
-        values = values.astype(vectors.dtype)
-        positive = int((values > 0).sum())
-        if all_asked or self.remove_zero_eig:
-            return values[:positive], vectors[:, :positive]
-        if len(values) > positive:
-            checks.warn(
-                f"n_components={self.n_components} exceeds the number of non-zero eigenvalues of "
-                f"the centred kernel matrix, {positive}: the other components are 0. Ask for fewer "
-                "components, or set remove_zero_eig=True."
-            )
-        return values, vectors
 
     # --- which kernel -----------------------------------------------------------------------
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import Parameter, signature
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.base import GraphEmbedder
-from lowdim.checks import Array, dense
-from lowdim.extend.laplacian import extend_eigenvectors
-from lowdim.matrices.kernels import (
-    ALIASES,
-    NAMES,
-    Kernel,
-    cross_kernel,
-    kernel_matrix,
-    resolve_kernel,
+from lowdim.checks import Array
+from lowdim.extend.laplacian import extend_eigenvectors, extend_normalized
+from lowdim.matrices.all_pairs import (
+    check_components,
+    equal_row,
+    weights_of_all_pairs,
+    weights_to_all,
 )
+from lowdim.matrices.kernels import ALIASES, NAMES, Kernel, resolve_kernel
 from lowdim.matrices.laplacian import (
-    degrees,
     edge_weights,
     graph_weights,
     heat_width,
@@ -29,10 +25,11 @@ from lowdim.matrices.laplacian import (
     positive_degrees,
     without_loops,
 )
+from lowdim.methods.shared_docs import SPECTRAL_PASSAGES, fill
 from lowdim.relations.graph import SYMMETRIES, NeighborGraph
 from lowdim.relations.new_objects import NewDissimilarities, NewObjects
 from lowdim.relations.objects import Objects
-from lowdim.relations.similarities import Similarities, similarities_of
+from lowdim.relations.similarities import similarities_of
 from lowdim.solvers.spectral import bottom_eigenpairs
 
 GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
@@ -41,6 +38,7 @@ TOLERANCE = 1e-10  # relative residual of the eigenvectors, of eigen_tol="auto"
 NORMALIZATIONS = ("random-walk", "symmetric", "none")
 
 
+@fill(**SPECTRAL_PASSAGES)
 class LaplacianEigenmaps(GraphEmbedder):
     """Laplacian eigenmaps: neighbours stay near each other.
 
@@ -82,20 +80,7 @@ class LaplacianEigenmaps(GraphEmbedder):
         "auto", "dense", "arpack", "shift-invert" or "lobpcg"; None is "auto".
     eigen_tol : float or "auto", default="auto"
         Accuracy of the iterative eigensolver; "auto" is 1e-10.
-    metric : str or callable, default="euclidean"
-        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
-        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
-        `NeighborGraph`.
-    metric_params : dict, default=None
-        Further arguments of the metric.
-    disconnected : {"join", "largest", "separate", "raise"}, default="join"
-        What to do with a graph of several components: "join" them by their shortest bridges with a
-        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
-        error.
-    random_state : int, RandomState or None, default=None
-        Start of the iterative eigensolver.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $graph_and_solver
 
     Attributes
     ----------
@@ -189,6 +174,91 @@ class LaplacianEigenmaps(GraphEmbedder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    # --- fit -------------------------------------------------------------------------------
+
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
+        if self._uses_graph:
+            super()._fit(objects, graph, **arguments)
+            return
+        if graph is not None:
+            raise ValueError(f"graph cannot be used with affinity={self.affinity!r}.")
+        k = self._check_n_components(objects.n)
+        self.t_ = np.nan
+        self.affinity_matrix_ = weights_of_all_pairs(objects, self.affinity, self._kernel)
+        W = without_loops(self.affinity_matrix_)
+        check_components(W, "raise" if self.disconnected == "raise" else "warn")
+        self._embed(W, k, rows_dtype=objects.dtype)
+
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+        checks.choice(self.symmetry, "symmetry", SYMMETRIES)
+        k = self._check_n_components(objects.n)
+        self.t_ = heat_width(self.t, graph.adjacency(self.symmetry))
+        self.affinity_matrix_ = graph_weights(graph, self.symmetry, self.weights, self.t_)
+        self._embed(self.affinity_matrix_, k, rows_dtype=graph.distances.dtype)
+
+    @property
+    def _tolerance(self) -> float:
+        if isinstance(self.eigen_tol, str):
+            checks.choice(self.eigen_tol, "eigen_tol", ("auto",))
+            return TOLERANCE
+        return checks.real(self.eigen_tol, "eigen_tol", 0)
+
+    def _embed(self, W: Any, k: int, rows_dtype: Any) -> None:
+        """Bottom eigenvectors of the Laplacian of W under the chosen constraint."""
+        checks.choice(self.normalization, "normalization", NORMALIZATIONS)
+        self.degrees_ = positive_degrees(W, self.t_)
+        L = laplacian(W.astype(np.float64))
+        mass = None if self.normalization == "none" else self.degrees_
+        found = bottom_eigenpairs(
+            L,
+            k,
+            B=mass,
+            null=np.ones(len(self.degrees_)),
+            solver="auto" if self.eigen_solver is None else self.eigen_solver,
+            tol=self._tolerance,
+            seed=self.random_state,
+        )
+        vectors = found.vectors
+        if self.normalization == "symmetric":
+            vectors = vectors * np.sqrt(self.degrees_)[:, None]
+        self.eigenvalues_ = found.values
+        self.embedding_ = vectors.astype(rows_dtype, copy=False)
+
+    def _transform(self, new: NewObjects) -> Array:
+        if self._uses_graph:
+            return super()._transform(new)
+        everyone = np.arange(len(self.embedding_))[None, :]
+        if self.affinity == "precomputed":
+            weights = np.asarray(new.vectors())
+        else:
+            weights = weights_to_all(new, self.X_fit_, self.affinity, self._kernel)
+        Y = np.concatenate([self._extend(everyone, row[None, :]) for row in weights])
+        if self.affinity != "precomputed":
+            return self._keep_known(Y, *new.nearest(1))
+        for i, row in enumerate(weights):
+            same = equal_row(self.affinity_matrix_, row)
+            if same is not None:
+                Y[i] = self.embedding_[same]
+        return Y
+
+    def _place(self, new: NewObjects) -> Array:
+        nearest, distances = self._new_links(new)
+        w = edge_weights(distances, self.weights, self.t_) * self._link_shares(
+            new, nearest, distances
+        )
+        Y = self._extend(nearest, w)
+        return self._keep_known(Y, nearest, distances)
+
+    def _extend(self, nearest: Array, w: Array) -> Array:
+        """The eigenvector equation solved for new objects, given their weights."""
+        known = self.embedding_[nearest]
+        if self.normalization == "none":
+            Y = extend_eigenvectors(w, known, self.eigenvalues_)
+        else:
+            linked = self.degrees_[nearest] if self.normalization == "symmetric" else None
+            Y = extend_normalized(w, known, self.eigenvalues_, linked)
+        return Y.astype(self.embedding_.dtype, copy=False)
+
     # --- which affinity --------------------------------------------------------------------
 
     @property
@@ -233,169 +303,7 @@ class LaplacianEigenmaps(GraphEmbedder):
             )
         return NewDissimilarities(weights)
 
-    # --- fit -------------------------------------------------------------------------------
-
-    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
-        if self._uses_graph:
-            super()._fit(objects, graph, **arguments)
-            return
-        if graph is not None:
-            raise ValueError(f"graph cannot be used with affinity={self.affinity!r}.")
-        k = self._check_n_components(objects.n)
-        self.affinity_matrix_, self.t_ = self._weights_of_all_pairs(objects), np.nan
-        W = without_loops(self.affinity_matrix_)
-        isolated = np.flatnonzero(degrees(W) <= 0)
-        if len(isolated):
-            raise ValueError(
-                f"X: object {isolated[0]} has no positive weight to any other object. Leave such "
-                "objects out, or use another affinity."
-            )
-        self._report_components(W)
-        self._embed(W, k, rows_dtype=objects.dtype)
-
-    def _weights_of_all_pairs(self, objects: Objects) -> Any:
-        if isinstance(objects, Similarities):
-            return objects.matrix
-        rows = objects.vectors("affinity")
-        if callable(self.affinity) and takes_all_rows(self.affinity):
-            W = similarities_of(self.affinity(rows), "affinity", nonnegative=True).matrix
-        else:
-            W = kernel_matrix(rows, self._kernel(rows.shape[1]))
-        if W.min() < 0:
-            i, j = np.argwhere(W < 0)[0]
-            raise ValueError(
-                f"affinity={self.affinity!r} is negative for objects {i} and {j} ({W[i, j]:g}), "
-                "but weights must not be. Use another kernel, such as 'rbf'."
-            )
-        return W.astype(objects.dtype, copy=False)
-
-    def _report_components(self, W: Any) -> None:
-        from scipy.sparse.csgraph import connected_components
-
-        count = connected_components(W, directed=False)[0]
-        if count > 1:
-            problem = f"the number of connected components of the affinity is {count} > 1"
-            if self.disconnected == "raise":
-                raise ValueError(f"X: {problem}.")
-            checks.warn(f"{problem}: the first coordinates only tell the components apart.")
-
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        checks.choice(self.symmetry, "symmetry", SYMMETRIES)
-        k = self._check_n_components(objects.n)
-        self.t_ = heat_width(self.t, graph.adjacency(self.symmetry))
-        self.affinity_matrix_ = graph_weights(graph, self.symmetry, self.weights, self.t_)
-        self._embed(self.affinity_matrix_, k, rows_dtype=graph.distances.dtype)
-
-    @property
-    def _tolerance(self) -> float:
-        if isinstance(self.eigen_tol, str):
-            checks.choice(self.eigen_tol, "eigen_tol", ("auto",))
-            return TOLERANCE
-        return checks.real(self.eigen_tol, "eigen_tol", 0)
-
-    def _embed(self, W: Any, k: int, rows_dtype: Any) -> None:
-        """Bottom eigenvectors of the Laplacian of W under the chosen constraint."""
-        checks.choice(self.normalization, "normalization", NORMALIZATIONS)
-        self.degrees_ = positive_degrees(W, self.t_)
-        L = laplacian(W.astype(np.float64))
-        mass = None if self.normalization == "none" else self.degrees_
-        found = bottom_eigenpairs(
-            L,
-            k,
-            B=mass,
-            null=np.ones(len(self.degrees_)),
-            solver="auto" if self.eigen_solver is None else self.eigen_solver,
-            tol=self._tolerance,
-            seed=self.random_state,
-        )
-        vectors = found.vectors
-        if self.normalization == "symmetric":
-            vectors = vectors * np.sqrt(self.degrees_)[:, None]
-        self.eigenvalues_ = found.values
-        self.embedding_ = vectors.astype(rows_dtype, copy=False)
-
-    def _trivial_vector(self) -> Array:
-        """The eigenvector of eigenvalue 0, which `embedding_` leaves out."""
-        n, total = len(self.degrees_), self.degrees_.sum()
-        if self.normalization == "symmetric":
-            return np.asarray(np.sqrt(self.degrees_ / total))
-        return np.full(n, 1 / np.sqrt(n if self.normalization == "none" else total))
-
-    def _transform(self, new: NewObjects) -> Array:
-        if self._uses_graph:
-            return super()._transform(new)
-        everyone = np.arange(len(self.embedding_))[None, :]
-        weights = self._weights_to_all(new)
-        Y = np.concatenate([self._extend(everyone, row[None, :]) for row in weights])
-        if self.affinity != "precomputed":
-            nearest, distances = new.nearest(1)
-            return self._keep_known(Y, nearest, distances)
-        for i, row in enumerate(weights):
-            same = _equal_row(self.affinity_matrix_, row)
-            if same is not None:
-                Y[i] = self.embedding_[same]
-        return Y
-
-    def _weights_to_all(self, new: NewObjects) -> Array:
-        """The weights of new objects to all training objects."""
-        if self.affinity == "precomputed":
-            return np.asarray(new.vectors())
-        if callable(self.affinity) and takes_all_rows(self.affinity):
-            raise ValueError(
-                "transform needs the weights between new objects and training objects, but the "
-                "function given as affinity takes all rows at once. Give a function of two vectors."
-            )
-        return cross_kernel(new.vectors(), self.X_fit_, self._kernel(self.X_fit_.shape[1]))
-
-    def _place(self, new: NewObjects) -> Array:
-        nearest, distances = self._new_links(new)
-        w = edge_weights(distances, self.weights, self.t_) * self._link_shares(
-            new, nearest, distances
-        )
-        Y = self._extend(nearest, w)
-        return self._keep_known(Y, nearest, distances)
-
-    def _extend(self, nearest: Array, w: Array) -> Array:
-        """The eigenvector equation solved for new objects, given their weights."""
-        known = self.embedding_[nearest]
-        if self.normalization == "none":
-            Y = extend_eigenvectors(w, known, self.eigenvalues_)
-            return Y.astype(self.embedding_.dtype, copy=False)
-        w = np.asarray(w, dtype=np.float64)
-        degree = np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
-        if self.normalization == "symmetric":
-            w = w / np.sqrt(self.degrees_[nearest] * degree)
-        else:
-            w = w / degree
-        mean = np.einsum("mk,mkd->md", w, known.astype(np.float64))
-        Y = np.asarray(mean / np.maximum(1 - self.eigenvalues_, 1e-12))
-        return Y.astype(self.embedding_.dtype, copy=False)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def takes_all_rows(function: Callable[..., Any]) -> bool:
-    """Whether a function needs one argument, all rows, rather than two vectors."""
-    parameters = signature(function).parameters.values()
-    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    needed = [p for p in parameters if p.kind in positional and p.default is Parameter.empty]
-    return len(needed) == 1
-
-
-def _equal_row(W: Any, row: Array) -> int | None:
-    """The training object with the same weights as a new one, to rounding; None if there is none.
-
-    It is sought only among objects with a weight to themselves. For others the extension formula
-    gives their coordinates.
-    """
-    itself = W.diagonal()
-    rounding = 1e-6 if row.dtype == np.float32 else 1e-12
-    close = (itself > 0) & (np.abs(row - itself) <= rounding * itself)
-    for i in np.flatnonzero(close):
-        known = dense(W[[i]])[0]
-        if np.allclose(row, known, rtol=0, atol=rounding * float(known.max())):
-            return int(i)
-    return None

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from lowdim import checks
-from lowdim.base import Embedder
-from lowdim.callbacks import Callback, Monitor
-from lowdim.checks import Array, check_random_state, is_sparse
+from lowdim.callbacks import Monitor
+from lowdim.checks import Array, check_random_state
 from lowdim.extend.stress import place_by_stress
+from lowdim.methods.mds_parameters import MDSParameters
 from lowdim.relations import pairs as known
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.relations.pairs import Pairs
 from lowdim.runtime.scheduling import blocks
-from lowdim.solvers.disparities import DISPARITIES, TIES, apply_curve
+from lowdim.solvers.disparities import apply_curve
 from lowdim.solvers.majorize import Majorized
-from lowdim.solvers.stress_problems import Random, StressProblem, pair_distances
+from lowdim.solvers.shepard import Shepard, shepard_pairs
+from lowdim.solvers.stress_problems import Random, StressProblem
 from lowdim.solvers.stress_setup import (
     check_range,
     known_stress,
@@ -29,20 +29,11 @@ from lowdim.solvers.stress_setup import (
     stress_starts,
 )
 
-METHODS = ("auto", "smacof", "sampled")
 LARGE = 10_000  # vectors above which method="auto" samples pairs
 NEW_ROWS = 256  # new objects placed at once
 
 
-class Shepard(NamedTuple):
-    """Data of a Shepard diagram: one entry per known pair, by ascending dissimilarity."""
-
-    dissimilarities: Array
-    distances: Array
-    disparities: Array
-
-
-class MDS(Embedder):
+class MDS(MDSParameters):
     """Multidimensional scaling: distances on the map fit dissimilarities, or their order.
 
     D -> disparities (identity, linear, monotone) -> majorize
@@ -163,47 +154,6 @@ class MDS(Embedder):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric_mds: bool = True,
-        disparities: str | None = None,
-        ties: str = "primary",
-        weights: str | None = None,
-        method: str = "auto",
-        n_init: int | str = 1,
-        init: Any = "classical",
-        max_iter: int = 300,
-        verbose: int = 0,
-        eps: float = 1e-6,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        dissimilarity: str = "deprecated",
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        normalized_stress: Any = "auto",
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.metric_mds = metric_mds
-        self.disparities = disparities
-        self.ties = ties
-        self.weights = weights
-        self.method = method
-        self.n_init = n_init
-        self.init = init
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.eps = eps
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.dissimilarity = dissimilarity
-        self.metric = metric
-        self.metric_params = metric_params
-        self.normalized_stress = normalized_stress
-        self.callback = callback
-
     def fit(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Self:
         """Compute `embedding_` from vectors, dissimilarities or known pairs.
 
@@ -246,6 +196,49 @@ class MDS(Embedder):
         normalized = self._kind != "ratio" if isinstance(wanted, str) else wanted
         self.stress_ = self.stresses_["stress-1" if normalized else "raw"]
 
+    def _problem(self, objects: Objects, init: Any, weights: Any, random: Random) -> StressProblem:
+        """The stress of all known pairs, or of a sample of the pairs of many vectors."""
+        equal = self.weights is None and weights is None
+        weigh = None if equal else partial(self._weighted, weights=weights)
+        if not self._sampled(objects):
+            self.dissimilarity_matrix_, problem = known_stress(
+                objects, self._kind, self.ties, weigh
+            )
+            return problem
+        if self._kind != "ratio" or weights is not None:
+            raise ValueError(
+                "method='sampled' fits disparities='ratio', with weights by name or none; got "
+                f"disparities={self._kind!r}{'' if weights is None else ' and a weights matrix'}. "
+                "Set method='smacof', or fit some of the vectors and transform the others."
+            )
+        assert isinstance(objects, MeasuredObjects)  # see _sampled
+        good_start = not (isinstance(init, str) and init == "random")
+        weights_of = None if equal else self._weights_of
+        self.dissimilarity_matrix_, problem = sampled_stress(
+            objects, weigh, weights_of, random, good_start=good_start
+        )
+        return problem
+
+    def _weighted(self, pairs: Pairs, weights: Any) -> Pairs:
+        """Pairs with the given matrix of weights, or with those of the parameter `weights`."""
+        if weights is not None:
+            return pairs.weighted(known.given_weights(weights, pairs))
+        self.smallest_ = float(pairs.values[pairs.values > 0].min())
+        return pairs.weighted(self._weights_of(pairs.values))
+
+    def _weights_of(self, values: Array) -> Array:
+        return known.power_weights(values, known.power_of(self.weights), self.smallest_)
+
+    def _sampled(self, objects: Objects) -> bool:
+        """Whether pairs are sampled, as `method` says."""
+        if not objects.measured and self.method == "sampled":
+            raise ValueError(
+                "method='sampled' measures pairs itself and needs vectors, but "
+                "metric='precomputed'. Give the known pairs as a sparse matrix instead."
+            )
+        large = objects.measured and objects.n > LARGE
+        return self.method == "sampled" or (self.method == "auto" and large)
+
     def _minimize(
         self, problem: StressProblem, objects: Objects, init: Any, random: Random
     ) -> Majorized:
@@ -273,6 +266,23 @@ class MDS(Embedder):
     def _new_monitor(self) -> Monitor:
         return self._monitor(self.max_iter)
 
+    # --- new objects and the fitted pairs -----------------------------------------------------
+
+    def _transform(self, new: NewObjects) -> Array:
+        X = self.embedding_
+        out = np.empty((new.n, X.shape[1]), dtype=X.dtype)
+        for part in blocks(new.n, NEW_ROWS):
+            D = np.asarray(new.subset(part).distances(), dtype=X.dtype)
+            measured = ~np.isnan(D)
+            D = check_range(np.where(measured, D, 0))
+            weights = measured.astype(X.dtype)
+            if self.weights is not None:
+                weights *= self._weights_of(D)
+            fitted = hasattr(self, "transformation_")
+            targets = apply_curve(self.transformation_, D) if fitted else D
+            out[part] = place_by_stress(targets, weights, X)
+        return out
+
     def shepard(self) -> Shepard:
         """Dissimilarities, distances on the map and disparities of the fitted pairs.
 
@@ -281,131 +291,4 @@ class MDS(Embedder):
         Shepard
             Three arrays, by ascending dissimilarity; `lowdim.plot.shepard` draws them.
         """
-        D, fitted = self.dissimilarity_matrix_, self.disparities_
-        pairs = known.sparse_pairs(fitted) if is_sparse(fitted) else known.dense_pairs(fitted)
-        given = np.asarray(D[pairs.first, pairs.second])
-        order = np.argsort(given, kind="stable")
-        pairs = pairs.take(order)
-        return Shepard(given[order], pair_distances(pairs, self.embedding_), pairs.values)
-
-    # --- which pairs, which weights ---------------------------------------------------------
-
-    def _problem(self, objects: Objects, init: Any, weights: Any, random: Random) -> StressProblem:
-        equal = self.weights is None and weights is None
-        weigh = None if equal else partial(self._weighted, weights=weights)
-        if not self._sampled(objects):
-            self.dissimilarity_matrix_, problem = known_stress(
-                objects, self._kind, self.ties, weigh
-            )
-            return problem
-        if self._kind != "ratio" or weights is not None:
-            raise ValueError(
-                "method='sampled' fits disparities='ratio', with weights by name or none; got "
-                f"disparities={self._kind!r}{'' if weights is None else ' and a weights matrix'}. "
-                "Set method='smacof', or fit some of the vectors and transform the others."
-            )
-        assert isinstance(objects, MeasuredObjects)  # see _sampled
-        good_start = not (isinstance(init, str) and init == "random")
-        weights_of = None if equal else self._weights_of
-        self.dissimilarity_matrix_, problem = sampled_stress(
-            objects, weigh, weights_of, random, good_start=good_start
-        )
-        return problem
-
-    def _weighted(self, pairs: Pairs, weights: Any) -> Pairs:
-        if weights is not None:
-            return pairs.weighted(known.given_weights(weights, pairs))
-        self.smallest_ = float(pairs.values[pairs.values > 0].min())
-        return pairs.weighted(self._weights_of(pairs.values))
-
-    def _weights_of(self, values: Array) -> Array:
-        return known.power_weights(values, known.power_of(self.weights), self.smallest_)
-
-    def _sampled(self, objects: Objects) -> bool:
-        if not objects.measured and self.method == "sampled":
-            raise ValueError(
-                "method='sampled' measures pairs itself and needs vectors, but "
-                "metric='precomputed'. Give the known pairs as a sparse matrix instead."
-            )
-        large = objects.measured and objects.n > LARGE
-        return self.method == "sampled" or (self.method == "auto" and large)
-
-    def _transform(self, new: NewObjects) -> Array:
-        X = self.embedding_
-        out = np.empty((new.n, X.shape[1]), dtype=X.dtype)
-        for part in blocks(new.n, NEW_ROWS):
-            D = np.asarray(new.subset(part).distances(), dtype=X.dtype)
-            there = ~np.isnan(D)
-            D = check_range(np.where(there, D, 0))
-            weights = there.astype(X.dtype)
-            if self.weights is not None:
-                weights *= self._weights_of(D)
-            fitted = hasattr(self, "transformation_")
-            targets = apply_curve(self.transformation_, D) if fitted else D
-            out[part] = place_by_stress(targets, weights, X)
-        return out
-
-    # --- parameters -------------------------------------------------------------------------
-
-    @property
-    def _kind(self) -> str:
-        metric = self.metric if isinstance(self.metric, bool) else self.metric_mds
-        return self.disparities or ("ratio" if metric else "ordinal")
-
-    def _check_parameters(self) -> None:
-        checks.choice(self._kind, "disparities", DISPARITIES)
-        checks.choice(self.ties, "ties", TIES)
-        checks.choice(self.method, "method", METHODS)
-        checks.choice(self.normalized_stress, "normalized_stress", ("auto", True, False))
-        if isinstance(self.n_init, str):
-            checks.choice(self.n_init, "n_init", ("auto",))
-        else:
-            checks.integer(self.n_init, "n_init", 1)
-        checks.integer(self.max_iter, "max_iter", 1)
-        checks.real(self.eps, "eps", 0)
-        known.power_of(self.weights)
-        if self.dissimilarity != "deprecated":
-            checks.choice(self.dissimilarity, "dissimilarity", ("euclidean", "precomputed"))
-            if not isinstance(self.metric, bool) and self.metric != "euclidean":
-                raise ValueError(
-                    "You provided both `dissimilarity` and `metric`. Please use only `metric`."
-                )
-            _warn_of_old_name(
-                "The `dissimilarity` parameter is the old name of metric. Use `metric` instead."
-            )
-        if isinstance(self.metric, bool):
-            _warn_of_old_name(f"Use metric_mds={self.metric} instead of metric={self.metric}.")
-
-    def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
-        metric = self.metric
-        if self.dissimilarity != "deprecated":
-            metric = self.dissimilarity
-        elif isinstance(metric, bool):  # scikit-learn's old name of metric_mds
-            metric = "euclidean"
-        return metric, checks.keywords(self.metric_params, "metric_params")
-
-    _unknown_pairs = True
-
-    def _unit_of(self, name: str) -> float:
-        if name == "dissimilarity_matrix_":
-            return 1
-        if self._kind != "ratio":  # the map has a size of its own
-            return 0
-        if name in ("embedding_", "disparities_", "init"):
-            return 1
-        raw = name in ("stresses_.raw", "history_")
-        raw |= name == "stress_" and self.normalized_stress is not True
-        return 2 - known.power_of(self.weights) if raw else 0
-
-    def _objects(self, X: Any) -> Objects:
-        self._check_parameters()
-        return super()._objects(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan |= tags.input_tags.pairwise
-        return tags
-
-
-def _warn_of_old_name(message: str) -> None:
-    warnings.warn(message, FutureWarning, stacklevel=3)
+        return shepard_pairs(self.dissimilarity_matrix_, self.disparities_, self.embedding_)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim import checks
 from lowdim.backends import backend
-from lowdim.base import Embedder
-from lowdim.callbacks import Callback, Monitor
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
+from lowdim.methods.som_parameters import SOMParameters
 from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import MeasuredObjects, Objects, relative_dissimilarities
-from lowdim.relations.unit_grid import UnitGrid, checked_shape, suited_shape
+from lowdim.relations.unit_grid import UnitGrid
 from lowdim.runtime.scheduling import blocks, running
+from lowdim.solvers.map_description import describe
 from lowdim.solvers.prototype_starts import relational_start, vector_start
 from lowdim.solvers.prototypes import (
     Prototypes,
@@ -29,7 +28,6 @@ from lowdim.solvers.prototypes import (
     squared,
 )
 from lowdim.solvers.self_organization import (
-    NEIGHBORHOODS,
     Schedule,
     interpolated,
     kernel,
@@ -38,12 +36,9 @@ from lowdim.solvers.self_organization import (
 )
 
 MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors have a mean
-UNITS_PER_ROOT = 5.0  # units per square root of the number of objects (Vesanto 2000)
-PLACEMENTS = ("unit", "interpolated")
-STARTS = ("pca", "random")
 
 
-class SelfOrganizingMap(Embedder):
+class SelfOrganizingMap(SOMParameters):
     """Self-organizing map: prototypes on a grid, adjacent ones alike.
 
     grid + prototypes -> best unit of each object -> means over neighbourhoods that shrink
@@ -184,121 +179,11 @@ class SelfOrganizingMap(Embedder):
         "_fitted_sums": 1,
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        shape: tuple[int, ...] | str = "auto",
-        topology: str = "hexagonal",
-        toroidal: bool = False,
-        training: str = "batch",
-        neighborhood: str = "gaussian",
-        radius: tuple[float, float] | None = None,
-        learning_rate: tuple[float, float] = (0.5, 0.01),
-        max_iter: int = 40,
-        init: Any = "pca",
-        prototypes: str = "mean",
-        placement: str = "unit",
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.shape = shape
-        self.topology = topology
-        self.toroidal = toroidal
-        self.training = training
-        self.neighborhood = neighborhood
-        self.radius = radius
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.init = init
-        self.prototypes = prototypes
-        self.placement = placement
-        self.metric = metric
-        self.metric_params = metric_params
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-
-    # --- more public methods ----------------------------------------------------------------
-
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Train further with new objects, which need not be kept in memory together.
-
-        The first call is `fit`. Later ones keep the grid. With training="batch" the sums of the
-        objects of earlier calls are kept, and all prototypes are computed again with the last
-        radius; with training="online" each new object makes a step with the last radius and
-        learning rate.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
-            New objects, as vectors.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-            `embedding_`, `units_` and the two errors are those of the new objects, and `hits_`
-            counts all objects.
-        """
-        if not hasattr(self, "grid_"):
-            return self.fit(X, y)
-        if not hasattr(self, "_fitted_sums"):
-            raise ValueError(
-                "partial_fit needs vectors under the metric 'euclidean', 'cosine' or "
-                f"'nan_euclidean' and prototypes='mean', but metric={self.metric!r} and "
-                f"prototypes={self.prototypes!r} make a relational map. Fit all objects at once."
-            )
-        with running(self._n_jobs):
-            new = self._new_objects(X)
-            rows, metric = self._rows(new.vectors(), self._training), self._training.metric
-            found = VectorPrototypes(rows, metric, self.codebook_)
-            grid, radius = self._grid, self._radii(self._grid)
-            if self.training == "online":
-                last, rate = Schedule(radius.last, radius.last), self._rates()
-                once = Monitor(1, type(self).__name__)
-                random = check_random_state(0 if self.random_state is None else self.random_state)
-                still = Schedule(rate.last, rate.last)
-                train_online(found, grid, self.neighborhood, last, still, new.n, once, random)
-            else:
-                sums, counts = found.sums(found.nearest(1)[0][:, 0])
-                sums, counts = sums + self._fitted_sums, counts + self._fitted_counts
-                found.smooth(sums, counts, kernel(grid, radius.last, self.neighborhood))
-            before = self.hits_
-            self._describe(found, grid)
-            self.hits_ = self.hits_ + before
-            if self.training == "batch":
-                self._fitted_sums, self._fitted_counts = sums, counts
-        return self
-
-    def predict(self, X: Any) -> Array:
-        """The number of the best unit of each object.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
-            Objects, as in `transform`.
-
-        Returns
-        -------
-        array of shape (n_new,)
-        """
-        check_is_fitted(self)
-        with running(self._n_jobs):
-            return self._best(self._new_objects(X))
-
     # --- fit ----------------------------------------------------------------------------------
 
     def _fit(self, objects: Objects) -> None:
         self._check_parameters()
-        random = check_random_state(0 if self.random_state is None else self.random_state)
+        random = self._random()
         found: Prototypes
         if self._has_means(objects):
             assert isinstance(objects, MeasuredObjects)
@@ -320,19 +205,6 @@ class SelfOrganizingMap(Embedder):
         self._describe(found, grid)
         if isinstance(found, VectorPrototypes):
             self._fitted_sums, self._fitted_counts = found.sums(self.units_)
-
-    def _check_parameters(self) -> None:
-        checks.integer(self.n_components, "n_components", 1, 2)
-        checks.choice(self.topology, "topology", ("hexagonal", "rectangular"))
-        checks.choice(self.training, "training", ("batch", "online"))
-        checks.choice(self.neighborhood, "neighborhood", NEIGHBORHOODS)
-        checks.choice(self.prototypes, "prototypes", ("mean", "median"))
-        checks.choice(self.placement, "placement", PLACEMENTS)
-        checks.integer(self.max_iter, "max_iter", 1)
-        if isinstance(self.init, str):
-            checks.choice(self.init, "init", STARTS)
-        if self.prototypes == "median" and self.training == "online":
-            raise ValueError("prototypes='median' needs training='batch', got training='online'.")
 
     def _has_means(self, objects: Objects) -> bool:
         return objects.metric_name in MEANS and self.prototypes == "mean"
@@ -368,25 +240,6 @@ class SelfOrganizingMap(Embedder):
         median = self.prototypes == "median"
         return relational_start(D, self._new_grid, self.init, random, median=median)
 
-    def _new_grid(self, Y: Array) -> UnitGrid:
-        """The grid for objects with principal coordinates Y."""
-        options = self.n_components, self.topology, bool(self.toroidal)
-        if isinstance(self.shape, str):
-            checks.choice(self.shape, "shape", ("auto",))
-            units = UNITS_PER_ROOT * np.sqrt(len(Y))
-            shape = suited_shape(units, Y.std(axis=0), *options)
-        else:
-            shape = checked_shape(self.shape, *options)
-        return UnitGrid(shape, *options[1:])
-
-    def _radii(self, grid: UnitGrid) -> Schedule:
-        if self.radius is None:
-            return Schedule(max(1.0, float(grid.periods.max()) / 4), 1.0)
-        return Schedule.checked(self.radius, "radius", np.inf)
-
-    def _rates(self) -> Schedule:
-        return Schedule.checked(self.learning_rate, "learning_rate", 1.0)
-
     def _keep_relational(self, found: RelationalPrototypes, objects: Objects) -> None:
         """What `transform` needs of a relational map."""
         self.coefficients_, self._fitted_halves = found.coefficients, found.halves
@@ -398,25 +251,70 @@ class SelfOrganizingMap(Embedder):
         """Set everything that follows from the prototypes."""
         if isinstance(found, VectorPrototypes):
             self.codebook_ = found.codebook
-        nearest, distances = found.nearest(2)
         scale = getattr(self, "_fitted_scale", 1.0)
-        self.units_ = nearest[:, 0].astype(np.int64)
-        self.hits_ = np.bincount(self.units_, minlength=grid.n)
-        self.quantization_error_ = float(distances[:, 0].mean(dtype=np.float64)) * scale
-        apart = ~grid.adjacent(nearest[:, 0], nearest[:, 1])
-        self.topographic_error_ = float(apart.mean())
-        first, second = grid.edges
-        gaps = found.between(first, second)
-        total = np.bincount(first, gaps, minlength=grid.n)
-        count = np.maximum(np.bincount(first, minlength=grid.n), 1)
-        self.u_matrix_ = (total / count * scale).reshape(grid.shape).astype(self.grid_.dtype)
-        cosine = isinstance(found, VectorPrototypes) and found.metric.name == "cosine"
-        self._fitted_gaps = 2 * gaps if cosine else gaps * gaps
+        trained = describe(found, grid)
+        self.units_, self.hits_ = trained.units, trained.hits
+        self.quantization_error_ = trained.quantization_error * scale
+        self.topographic_error_ = trained.topographic_error
+        self.u_matrix_ = (trained.u_matrix * scale).astype(self.grid_.dtype)
+        self._fitted_gaps = trained.squared_gaps
         places = [
             self._placed(grid, self.units_[part], lambda part=part: found.squared_distances(part))
             for part in blocks(len(self.units_), 1024)
         ]
         self.embedding_ = np.concatenate(places)
+
+    # --- further training ---------------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Train further with new objects, which need not be kept in memory together.
+
+        The first call is `fit`. Later ones keep the grid. With training="batch" the sums of the
+        objects of earlier calls are kept, and all prototypes are computed again with the last
+        radius; with training="online" each new object makes a step with the last radius and
+        learning rate.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, as vectors.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            `embedding_`, `units_` and the two errors are those of the new objects, and `hits_`
+            counts all objects.
+        """
+        if not hasattr(self, "grid_"):
+            return self.fit(X, y)
+        if not hasattr(self, "_fitted_sums"):
+            raise ValueError(
+                "partial_fit needs vectors under the metric 'euclidean', 'cosine' or "
+                f"'nan_euclidean' and prototypes='mean', but metric={self.metric!r} and "
+                f"prototypes={self.prototypes!r} make a relational map. Fit all objects at once."
+            )
+        with running(self._n_jobs):
+            new = self._new_objects(X)
+            rows, metric = self._rows(new.vectors(), self._training), self._training.metric
+            found = VectorPrototypes(rows, metric, self.codebook_)
+            grid, radius = self._grid, self._radii(self._grid).last
+            if self.training == "online":
+                step = self._rates().last
+                once, random = Monitor(1, type(self).__name__), self._random()
+                still, rate = Schedule(radius, radius), Schedule(step, step)
+                train_online(found, grid, self.neighborhood, still, rate, new.n, once, random)
+            else:
+                sums, counts = found.sums(found.nearest(1)[0][:, 0])
+                sums, counts = sums + self._fitted_sums, counts + self._fitted_counts
+                found.smooth(sums, counts, kernel(grid, radius, self.neighborhood))
+            before = self.hits_
+            self._describe(found, grid)
+            self.hits_ = self.hits_ + before
+            if self.training == "batch":
+                self._fitted_sums, self._fitted_counts = sums, counts
+        return self
 
     # --- new objects --------------------------------------------------------------------------
 
@@ -460,7 +358,18 @@ class SelfOrganizingMap(Embedder):
             return decode(self.grid_, self.codebook_, Y)
         return np.asarray(self.codebook_[self._grid.nearest_unit(Y)])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not tags.input_tags.allow_nan
-        return tags
+    def predict(self, X: Any) -> Array:
+        """The number of the best unit of each object.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            Objects, as in `transform`.
+
+        Returns
+        -------
+        array of shape (n_new,)
+        """
+        check_is_fitted(self)
+        with running(self._n_jobs):
+            return self._best(self._new_objects(X))

@@ -190,3 +190,23 @@ ALL_PAIRS_PASSAGES = {
     "transform": _ALL_PAIRS_TRANSFORM,
 }
 """Of NeRV and multi-scale SNE."""
+
+_GRAPH_AND_SOLVER = """
+metric : str or callable, default="euclidean"
+    Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+    "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
+    `NeighborGraph`.
+metric_params : dict, default=None
+    Further arguments of the metric.
+disconnected : {"join", "largest", "separate", "raise"}, default="join"
+    What to do with a graph of several components: "join" them by their shortest bridges with a
+    warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
+    error.
+random_state : int, RandomState or None, default=None
+    Start of the iterative eigensolver.
+n_jobs : int, default=None
+    Number of threads; the result does not depend on it.
+"""
+
+SPECTRAL_PASSAGES = {"graph_and_solver": _GRAPH_AND_SOLVER}
+"""Of Laplacian eigenmaps and diffusion maps."""

@@ -12,6 +12,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.matrices.kernels import Kernel, resolve_kernel
+from lowdim.matrices.laplacian import trivial_vector
 from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import Objects
@@ -236,7 +237,8 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
 
     def _assign(self, assignment: Assignment) -> None:
         """Labels from the eigenvectors, the trivial one included; centres are cluster means."""
-        vectors = np.column_stack([self._trivial_vector(), self.embedding_]).astype(np.float64)
+        trivial = trivial_vector(self.degrees_, self.normalization)
+        vectors = np.column_stack([trivial, self.embedding_]).astype(np.float64)
         self.labels_ = assignment(vectors[:, : self.n_clusters], self.random_state)
         groups = [self.embedding_[self.labels_ == c] for c in range(self.n_clusters)]
         far = np.full(self.embedding_.shape[1], np.inf)  # an empty cluster is nearest to nothing

@@ -20,6 +20,9 @@ from lowdim.solvers.svd import principal_scores
 
 FILL_IN_UP_TO = 1500  # objects up to which all unknown pairs are filled in by shortest paths
 LANDMARKS = 200  # of `landmark_start`
+SPREAD_STARTS = ("spectral", "pca", "random", "tswspectral")
+SPREAD_SIZE = 10.0  # extent of a start of UMAP along every axis
+SPREAD_NOISE = 1e-5  # noise on it, in units of its extent
 START_SIZE = 1e-4  # standard deviation of the first coordinate of a start of t-SNE
 
 
@@ -123,6 +126,36 @@ def layout_start(
     flat = np.ptp(start, axis=0) == 0  # a coordinate without extent would never get a gradient
     start[:, flat] = START_SIZE * random.standard_normal((n, int(flat.sum())))
     return np.asarray(start)
+
+
+def spread_start(
+    init: Any, dim: int, graph: Any, random: np.random.RandomState, rows: Any = None
+) -> Array:
+    """The start of UMAP: the same extent along every axis.
+
+    Parameters
+    ----------
+    init : {"spectral", "pca", "random", "tswspectral"} or array of shape (n, dim)
+    dim : int
+        Number of coordinates.
+    graph : symmetric CSR matrix of shape (n, n)
+        The fuzzy graph.
+    random : RandomState
+    rows : array or CSR matrix, default=None
+        The objects as vectors, if they are vectors.
+    """
+    shape = (graph.shape[0], dim)
+    if not isinstance(init, str):
+        start = given_start(init, shape, SPREAD_STARTS).astype(np.float64)
+    elif init in ("spectral", "tswspectral"):
+        start = spectral_start(graph, dim, random, rows=rows)
+    elif init == "random":
+        start = random.uniform(-1, 1, shape)
+    elif rows is None:
+        raise ValueError("init='pca' needs vectors; use 'spectral' for dissimilarities.")
+    else:
+        start = principal_scores(rows, dim, random)
+    return spread_out(start, random, SPREAD_SIZE, SPREAD_NOISE)
 
 
 def spread_out(Y: Array, random: np.random.RandomState, size: float, noise: float) -> Array:
