@@ -10,12 +10,14 @@ from lowdim import checks
 from lowdim.base import GraphEmbedder
 from lowdim.checks import Array
 from lowdim.matrices.laplacian import degrees, edge_weights, heat_width, laplacian, weighted
+from lowdim.methods.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
 from lowdim.solvers.spectral import bottom_eigenpairs
 
 
+@fill(**GRAPH_PASSAGES)
 class DiffusionMap(GraphEmbedder):
     """Diffusion map: distances on the map are diffusion distances.
 
@@ -43,20 +45,9 @@ class DiffusionMap(GraphEmbedder):
         "auto", "dense", "arpack", "shift-invert" or "lobpcg".
     tol : float, default=1e-10
         Accuracy of the iterative eigensolver.
-    metric : str or callable, default="euclidean"
-        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
-        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
-        `NeighborGraph`.
-    metric_params : dict, default=None
-        Further arguments of the metric.
-    disconnected : {"join", "largest", "separate", "raise"}, default="join"
-        What to do with a graph of several components: "join" them by their shortest bridges with a
-        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
-        error.
-    random_state : int, RandomState or None, default=None
-        Start of the iterative eigensolver.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $metric
+    $disconnected
+    $eigensolver
 
     Attributes
     ----------

@@ -23,6 +23,10 @@ from lowdim.solvers.descend import learning_rate as step_size
 from lowdim.solvers.divergence import PairDivergence
 from lowdim.solvers.objective import ForceField
 
+NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their position best
+# With a Gaussian kernel this would not do: the mean of an object's neighbours in the embedding is
+# moved towards its inside, the more so the larger the perplexity of the fit, and a new object
+# whose few neighbours are at the rim has that mean only far outside.
 DOF_RANGE = (1e-3, 1e6)  # a heavier tail overflows, and a lighter one is a Gaussian
 
 
@@ -128,6 +132,8 @@ class TSNE(StochasticNeighborEmbedder):
             verbose=verbose,
         )
         self.dof = dof
+
+    _new_perplexity = NEW_PERPLEXITY
 
     @property
     def _similarity(self) -> Similarity:
