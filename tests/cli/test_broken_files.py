@@ -128,7 +128,7 @@ BROKEN = [
     Broken("other.h5ad", cut("other.h5"), "cut short"),
     Broken("csv.parquet", text(grid()), "cannot be read as Parquet"),
     Broken("pickle.npy", pickled, "pickled"),
-    Broken("lying.npz", lying, "promises"),
+    Broken("lying.npz", lying, "declares"),
     Broken("data.xlsx", raw(b"PK"), "cannot be read as Excel"),
     Broken("data.zip", raw(b"PK"), "unpack it first"),
     Broken("no-ending", text(grid()), "no ending"),

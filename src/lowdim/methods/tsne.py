@@ -24,9 +24,9 @@ from lowdim.solvers.divergence import PairDivergence
 from lowdim.solvers.objective import ForceField
 
 NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their position best
-# With a Gaussian kernel this would not do: the mean of an object's neighbours in the embedding is
-# moved towards its inside, the more so the larger the perplexity of the fit, and a new object
-# whose few neighbours are at the rim has that mean only far outside.
+# A Gaussian kernel needs the perplexity of the fit: it pulls the mean of an object's neighbours
+# towards the centre of the embedding, by more for a larger perplexity. A new object whose few
+# neighbours lie at the border would be placed far outside to match their mean.
 DOF_RANGE = (1e-3, 1e6)  # a heavier tail overflows, and a lighter one is a Gaussian
 
 
