@@ -17,6 +17,14 @@ Tile<T> tile_of(const In2<T>& scores, int32_t first_row, int32_t first_col, T sc
             scale};
 }
 
+// The heaps of a tile: one for each of its n rows, or columns.
+template <class T>
+Heap<T> heaps_of(const Out2<T>& values, const Out2<int32_t>& ids, size_t n) {
+    expect(values.shape(0) == n && same_shape(values, ids) && values.shape(1) >= 1,
+           "values and ids must be (rows or columns of the tile, k)");
+    return {values.data(), ids.data(), int(values.shape(1))};
+}
+
 // Every query has candidates and results, and there are as many candidates as results at least.
 template <class T>
 void check_candidates(const In2<int32_t>& candidates, const Out2<int32_t>& ids,
@@ -35,11 +43,8 @@ void bind(nb::module_& m) {
         [](In2<T> tile, In1<T> offset, int32_t first_row, int32_t first_col, T scale,
            Out2<T> values, Out2<int32_t> ids, int n_threads) {
             expect(has_shape(offset, tile.shape(1)), "offset must have one entry per column");
-            expect(
-                values.shape(0) == tile.shape(0) && same_shape(values, ids) && values.shape(1) >= 1,
-                "values and ids must be (rows, k)");
             const Tile<T> t = tile_of<T>(tile, first_row, first_col, scale);
-            const Heap<T> heap{values.data(), ids.data(), int(values.shape(1))};
+            const Heap<T> heap = heaps_of<T>(values, ids, tile.shape(0));
             nb::gil_scoped_release released;
             parallel_ranges(t.rows, 64, n_threads, [&](int64_t begin, int64_t end, int) {
                 kernels<T>().offer_to_rows(t, offset.data(), int(begin), int(end), heap);
@@ -52,11 +57,8 @@ void bind(nb::module_& m) {
         [](In2<T> tile, In1<T> offset, int32_t first_row, int32_t first_col, T scale,
            Out2<T> values, Out2<int32_t> ids, int n_threads) {
             expect(has_shape(offset, tile.shape(0)), "offset must have one entry per row");
-            expect(
-                values.shape(0) == tile.shape(1) && same_shape(values, ids) && values.shape(1) >= 1,
-                "values and ids must be (columns, k)");
             const Tile<T> t = tile_of<T>(tile, first_row, first_col, scale);
-            const Heap<T> heap{values.data(), ids.data(), int(values.shape(1))};
+            const Heap<T> heap = heaps_of<T>(values, ids, tile.shape(1));
             nb::gil_scoped_release released;
             std::vector<T> bounds(size_t(t.cols));
             parallel_ranges(t.cols, 512, n_threads, [&](int64_t begin, int64_t end, int) {

@@ -181,7 +181,7 @@ def _prefix(target: Path) -> str:
     """The beginning of the temporary names for a target, used by this machine only.
 
     The process ids of other machines (on a network drive) and of other containers (on a shared
-    volume) mean nothing here, so the digest tells them apart.
+    volume) mean nothing here, so the digest distinguishes them.
     """
     namespace = ""
     with suppress(OSError):

@@ -31,7 +31,7 @@ from lowdim.state_rules import (
     table,
 )
 
-_report = number(finite=False)  # told to the user, not used again
+_report = number(finite=False)  # reported to the user, not used by the model
 _count = number(0)
 _history = Numbers(("*",), finite=False)
 _square = Numbers(("n", "n"), least=0, finite=False, sparse=None)  # NaN: an unknown pair

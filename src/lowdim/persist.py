@@ -39,7 +39,7 @@ def save(estimator: Any, path: str | PathLike[str], *, force: bool = True) -> No
     estimator : estimator
         One of lowdim's, without callables among its parameters.
     path : str or path-like
-        The file, which is complete or not there, whatever happens.
+        The file. It is written completely or not at all.
     force : bool, default=True
         Whether an existing file is replaced.
 

@@ -52,28 +52,23 @@ def cut(name: str) -> Callable[[Path], object]:
     return make
 
 
+def lying(path: Path, n_columns: int = 1_000_000) -> int:
+    """An array whose header declares more than the archive holds; returns what it holds."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": (1_000_000, n_columns)}
+    )
+    member = header.getvalue() + bytes(1000)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("X.npy", member)
+    return len(member)
+
+
 def bomb(path: Path) -> None:
-    """A zip that promises four terabytes."""
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header, {"descr": "<f8", "fortran_order": False, "shape": (1_000_000, 500_000)}
-    )
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("X.npy", header.getvalue() + bytes(1000))
-    content = bytearray(path.read_bytes())
-    declared = (len(header.getvalue()) + 1000).to_bytes(4, "little")
-    promised = (0xFFFFFFF0).to_bytes(4, "little")  # as much as a plain zip can declare
-    path.write_bytes(bytes(content).replace(declared, promised))
-
-
-def lying(path: Path) -> None:
-    """An array whose header promises more than the archive holds."""
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header, {"descr": "<f8", "fortran_order": False, "shape": (1_000_000, 1_000_000)}
-    )
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("X.npy", header.getvalue() + bytes(1000))
+    """A zip that declares four terabytes, in its own directory too."""
+    held = lying(path, 500_000).to_bytes(4, "little")
+    declared = (0xFFFFFFF0).to_bytes(4, "little")  # as much as a plain zip can declare
+    path.write_bytes(path.read_bytes().replace(held, declared))
 
 
 def pickled(path: Path) -> None:
@@ -133,7 +128,7 @@ BROKEN = [
     Broken("other.h5ad", cut("other.h5"), "cut short"),
     Broken("csv.parquet", text(grid()), "cannot be read as Parquet"),
     Broken("pickle.npy", pickled, "pickled"),
-    Broken("lying.npz", lying, "promises"),
+    Broken("lying.npz", lying, "declares"),
     Broken("data.xlsx", raw(b"PK"), "cannot be read as Excel"),
     Broken("data.zip", raw(b"PK"), "unpack it first"),
     Broken("no-ending", text(grid()), "no ending"),

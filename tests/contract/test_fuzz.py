@@ -53,16 +53,22 @@ def corrupted(draw):
 anything = st.one_of(raw_arrays, few_values, ragged, object_arrays, corrupted(), scalars)
 
 
-def fitted_or_refused(estimator, rows):
-    """The estimator if it could be fitted, after looking at its map."""
+def answer_or_none(call, rows):
+    """What the call returns, or None if it refused the rows with a message."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            estimator.fit(rows)
+            return call(rows)
         except ERRORS as error:
             if not str(error):
                 raise AssertionError("an error without a message") from error
             return None
+
+
+def fitted_or_refused(estimator, rows):
+    """The estimator if it could be fitted, after looking at its map."""
+    if answer_or_none(estimator.fit, rows) is None:
+        return None
     Y = estimator.embedding_
     assert Y.ndim == 2
     assert len(Y) == len(rows)
@@ -70,12 +76,16 @@ def fitted_or_refused(estimator, rows):
     return estimator
 
 
+def small(case, n, **params):
+    """An estimator for n objects: one coordinate, few neighbours, two clusters."""
+    clusters = {"n_clusters": 2} if case.has("n_clusters") else {}
+    return case.make(n_components=1, **params, **case.few(n), **clusters)
+
+
 @many
 @given(rows=anything)
 def test_fit(case, rows):
-    params = {"n_clusters": 2} if case.has("n_clusters") else {}
-    few_neighbors = case.few(99)
-    estimator = fitted_or_refused(case.make(n_components=1, **few_neighbors, **params), rows)
+    estimator = fitted_or_refused(small(case, 99), rows)
     if estimator is None:
         return
     assert estimator.embedding_.shape[1] == 1
@@ -90,10 +100,7 @@ def test_fit(case, rows):
 @many
 @given(rows=anything)
 def test_dissimilarities(metric_case, rows):
-    few_neighbors = metric_case.few(99)
-    clusters = {"n_clusters": 2} if metric_case.has("n_clusters") else {}
-    estimator = metric_case.make(n_components=1, metric="precomputed", **few_neighbors, **clusters)
-    fitted_or_refused(estimator, rows)
+    fitted_or_refused(small(metric_case, 99, metric="precomputed"), rows)
 
 
 @many
@@ -106,43 +113,26 @@ def test_odd_but_valid_dissimilarities(metric_case, D):
     """Symmetric, not negative, with ties and zeros, breaking the triangle inequality."""
     D = D + D.T
     np.fill_diagonal(D, 0)
-    few_neighbors = metric_case.few(len(D))
-    clusters = {"n_clusters": 2} if metric_case.has("n_clusters") else {}
-    estimator = metric_case.make(n_components=1, metric="precomputed", **few_neighbors, **clusters)
-    placed = fitted_or_refused(estimator, D)
+    placed = fitted_or_refused(small(metric_case, len(D), metric="precomputed"), D)
     assert placed is not None or not D.any()  # all in one place: stress has nothing to fit
 
 
 @many
 @given(rows=anything)
 def test_transform(case, X, rows):
-    estimator = fitted(case, X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            placed = estimator.transform(rows)
-        except ERRORS as error:
-            if not str(error):
-                raise AssertionError("an error without a message") from error
-            return
-    assert placed.shape == (len(rows), 2)
-    assert np.isfinite(placed).all()
+    placed = answer_or_none(fitted(case, X).transform, rows)
+    if placed is not None:
+        assert placed.shape == (len(rows), 2)
+        assert np.isfinite(placed).all()
 
 
 @many
 @given(rows=anything)
 def test_inverse_transform(case, X, rows):
-    estimator = fitted(case, X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            back = estimator.inverse_transform(rows)
-        except ERRORS as error:
-            if not str(error):
-                raise AssertionError("an error without a message") from error
-            return
-    assert back.shape == (len(rows), 3)
-    assert np.isfinite(back).all()
+    back = answer_or_none(fitted(case, X).inverse_transform, rows)
+    if back is not None:
+        assert back.shape == (len(rows), 3)
+        assert np.isfinite(back).all()
 
 
 FITTED = {}

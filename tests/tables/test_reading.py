@@ -154,6 +154,14 @@ def test_a_wide_unit_is_pointed_out_and_can_be_evened(tmp_path):
     np.testing.assert_allclose(table.X.std(axis=0), 1)
 
 
+def test_columns_whose_squares_overflow(tmp_path):
+    path = save(tmp_path, "a,b,c\n0.5,0,1\n1,1e200,7\n2,3e200,5\n3,2e200,6\n")
+    assert told(tables.read(path), "column 'b' spreads")
+    X = tables.read(path, standardize=True).X
+    np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(X.std(axis=0), 1)
+
+
 # --- missing values ------------------------------------------------------------------------------
 
 

@@ -52,7 +52,7 @@ _SHOWN = (
 @output_options
 @click.pass_context
 def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -> None:
-    """Make maps of the objects in FILE by several methods, and compare how true they are.
+    """Embed the objects in FILE by several methods, and compare the quality of the maps.
 
     A parameter that is given goes to every method that has it.
     """

@@ -21,7 +21,7 @@ def output_options(command: Command) -> Command:
     machine = click.option(
         "--json", "as_json", is_flag=True, help="One JSON object on stdout, for machines."
     )
-    quiet = click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
+    quiet = click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
     return quiet(machine(debug(command)))
 
 

@@ -22,7 +22,7 @@ _FIRST = 100  # objects of the first probe; each further one has twice as many
 _PATIENCE = 1.0  # seconds of probes, after which no larger one is made
 _LEAST_PROBES = 3  # fewer do not show how the time grows
 _MARGIN = 2.0  # factor by which times of a shared machine vary
-_WIDEST = 16.0  # ratio of the ends of a range beyond which it says nothing
+_WIDEST = 16.0  # ratio of the ends of a range beyond which no range is shown
 _REFUSALS = (ValueError, TypeError, RuntimeError, MemoryError)  # of an estimator
 
 
@@ -33,7 +33,7 @@ class Forecast:
     Attributes
     ----------
     seconds : tuple of two floats, or None
-        Shortest and longest time that is likely; None if the probes do not tell.
+        Shortest and longest time that is likely; None if the probes give no estimate.
     n_bytes : float or None
         Memory of the largest array, if the method needs one that grows with the square of n.
     """
@@ -67,7 +67,7 @@ def readable(seconds: float) -> str:
 
 
 def forecast(method: Method, params: dict[str, Any], X: Any) -> Forecast | None:
-    """Fit some hundreds of the objects and extrapolate; None if there is nothing to say.
+    """Fit some hundreds of the objects and extrapolate; None if there is no estimate.
 
     Seconds are taken as a + b n + c n^p with the p of the catalog. What a method does only on large
     data is not seen by the probes, unless the catalog says how to ask for it.

@@ -193,7 +193,7 @@ class MethodCommand(click.Command):
 
 
 def _scanned(args: Sequence[str], option: click.Parameter, context: click.Context) -> list[Any]:
-    """The methods that -m names, wherever it stands; what is wrong is left to the parser."""
+    """The methods that -m names, anywhere on the command line; the parser reports errors."""
     found: list[Any] = []
     values = iter(args)
     for value in values:

@@ -13,6 +13,7 @@ from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.extend.geodesics import place_by_geodesics
 from lowdim.methods.curvilinear_rule import CurvilinearRule, place_among
+from lowdim.methods.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.relations.geodesics import shortest_path_lengths, symmetrize_in_place
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
@@ -20,6 +21,7 @@ from lowdim.relations.objects import Objects
 from lowdim.solvers.starts import classical_start
 
 
+@fill(**GRAPH_PASSAGES)
 class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
     """Curvilinear distance analysis: curvilinear component analysis of geodesic distances.
 
@@ -55,18 +57,12 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
     path_method : {"auto", "D", "FW"}, default="auto"
         Shortest paths by a search from every object ("D", Dijkstra) or for all pairs together
         ("FW", Floyd and Warshall).
-    metric : str or callable, default="minkowski"
-        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
-        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
-        `NeighborGraph`.
+    $minkowski
     p : float, default=2
         Exponent of metric="minkowski".
     metric_params : dict, default=None
         Further arguments of the metric.
-    disconnected : {"join", "largest", "separate", "raise"}, default="join"
-        What to do with a graph of several components: "join" them by their shortest bridges with a
-        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
-        error.
+    $disconnected
     random_state : int, RandomState or None, default=None
         Seed of the order of the pins, of the prototypes and of init="random"; None stands for 0.
     n_jobs : int, default=None

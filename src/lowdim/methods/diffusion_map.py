@@ -10,14 +10,14 @@ from lowdim import checks
 from lowdim.base import GraphEmbedder
 from lowdim.checks import Array
 from lowdim.matrices.laplacian import degrees, edge_weights, heat_width, laplacian, weighted
-from lowdim.methods.shared_docs import SPECTRAL_PASSAGES, fill
+from lowdim.methods.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
 from lowdim.solvers.spectral import bottom_eigenpairs
 
 
-@fill(**SPECTRAL_PASSAGES)
+@fill(**GRAPH_PASSAGES)
 class DiffusionMap(GraphEmbedder):
     """Diffusion map: distances on the map are diffusion distances.
 
@@ -45,7 +45,9 @@ class DiffusionMap(GraphEmbedder):
         "auto", "dense", "arpack", "shift-invert" or "lobpcg".
     tol : float, default=1e-10
         Accuracy of the iterative eigensolver.
-    $graph_and_solver
+    $metric
+    $disconnected
+    $eigensolver
 
     Attributes
     ----------

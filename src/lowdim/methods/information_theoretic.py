@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.callbacks import Callback
 from lowdim.checks import Array, dense
 from lowdim.methods.metric_learning import LearnedMetric, principal_factor
+from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.relations.objects import Objects
 from lowdim.solvers.bregman import project
 
@@ -19,6 +20,7 @@ SAMPLED_PAIRS = 10_000  # random pairs whose distances give the bounds
 PAIRS_PER_CLASSES = 20  # constraints per squared number of classes, as in the paper
 
 
+@fill(**LEARNED_METRIC_PASSAGES)
 class InformationTheoreticMetricLearning(LearnedMetric):
     """Information-theoretic metric learning: the metric nearest to a prior that separates pairs.
 
@@ -60,10 +62,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
     ----------
     components_ : array of shape (n_components, n_features)
         The linear map, rotated to the principal axes of the mapped data.
-    metric_ : array of shape (n_features, n_features)
-        The matrix of its Mahalanobis distance, ``components_.T @ components_``.
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects, ``X @ components_.T``.
+    $attributes
     classes_ : array of shape (n_classes,)
         The labels; not if pairs were given.
     mean_ : array of shape (n_features,)
@@ -83,10 +82,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
     -----
     A pass takes time m d^2 for m pairs.
 
-    ``transform(X_train)`` equals `embedding_`. `inverse_transform` returns, of all vectors with the
-    given coordinates, the one nearest to the mean of the data.
-
-    A fitted estimator can be the `metric` of another one, and of `lowdim.neighbors`.
+    $transform
 
     References
     ----------

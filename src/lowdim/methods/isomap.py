@@ -13,6 +13,7 @@ from lowdim.checks import Array
 from lowdim.extend.geodesics import place_by_geodesics
 from lowdim.extend.projection import gower_projection
 from lowdim.matrices.gram import gram_operator, squared_means
+from lowdim.methods.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.relations.geodesics import shortest_path_lengths
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.landmarks import choose_landmarks
@@ -23,6 +24,7 @@ from lowdim.solvers.majorize import smacof
 from lowdim.solvers.scaling import Scaling, scale_distances
 
 
+@fill(**GRAPH_PASSAGES)
 class Isomap(GraphEmbedder):
     """Isomap: distances on the map fit distances along the data's manifold.
 
@@ -51,10 +53,7 @@ class Isomap(GraphEmbedder):
         Ignored; accepted for compatibility with scikit-learn. The neighbours are always exact.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it.
-    metric : str or callable, default="minkowski"
-        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
-        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
-        `NeighborGraph`.
+    $minkowski
     p : float, default=2
         Exponent of metric="minkowski".
     metric_params : dict, default=None
@@ -64,10 +63,7 @@ class Isomap(GraphEmbedder):
         instead of n_samples^2.
     mds : {"classical", "stress"}, default="classical"
         Classical scaling of the geodesics, or majorization of their raw stress, started from it.
-    disconnected : {"join", "largest", "separate", "raise"}, default="join"
-        What to do with a graph of several components: "join" them by their shortest bridges with a
-        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
-        error.
+    $disconnected
     random_state : int, RandomState or None, default=None
         Seed of the landmarks.
     callback : callable, default=None

@@ -25,7 +25,7 @@ from lowdim.matrices.laplacian import (
     positive_degrees,
     without_loops,
 )
-from lowdim.methods.shared_docs import SPECTRAL_PASSAGES, fill
+from lowdim.methods.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.relations.graph import SYMMETRIES, NeighborGraph
 from lowdim.relations.new_objects import NewDissimilarities, NewObjects
 from lowdim.relations.objects import Objects
@@ -38,7 +38,7 @@ TOLERANCE = 1e-10  # relative residual of the eigenvectors, of eigen_tol="auto"
 NORMALIZATIONS = ("random-walk", "symmetric", "none")
 
 
-@fill(**SPECTRAL_PASSAGES)
+@fill(**GRAPH_PASSAGES)
 class LaplacianEigenmaps(GraphEmbedder):
     """Laplacian eigenmaps: neighbours stay near each other.
 
@@ -80,7 +80,9 @@ class LaplacianEigenmaps(GraphEmbedder):
         "auto", "dense", "arpack", "shift-invert" or "lobpcg"; None is "auto".
     eigen_tol : float or "auto", default="auto"
         Accuracy of the iterative eigensolver; "auto" is 1e-10.
-    $graph_and_solver
+    $metric
+    $disconnected
+    $eigensolver
 
     Attributes
     ----------

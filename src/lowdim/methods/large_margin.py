@@ -9,9 +9,11 @@ from lowdim.backends import backend
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.methods.metric_learning import LearnedMetric, principal_factor
+from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.solvers.margins import LargeMargin, minimize
 
 
+@fill(**LEARNED_METRIC_PASSAGES)
 class LargeMarginNearestNeighbor(LearnedMetric):
     """Large margin nearest neighbours: neighbours of the own class near, other classes beyond them.
 
@@ -34,21 +36,13 @@ class LargeMarginNearestNeighbor(LearnedMetric):
     tol : float, default=1e-3
         Stop when 5 iterations together, between two searches of impostors, lower the loss by less
         than this share of it.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
-    callback : callable, default=None
-        Called after every iteration with the loss and the map; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $run
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
         The linear map, rotated to the principal axes of the mapped data.
-    metric_ : array of shape (n_features, n_features)
-        The matrix of its Mahalanobis distance, ``components_.T @ components_``.
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects, ``X @ components_.T``.
+    $attributes
     classes_ : array of shape (n_classes,)
         The labels.
     mean_ : array of shape (n_features,)
@@ -69,10 +63,7 @@ class LargeMarginNearestNeighbor(LearnedMetric):
     A search of impostors takes time n^2 d, every fifth iteration. An iteration takes time
     m d + n d^2 + d^3 for m active impostors.
 
-    ``transform(X_train)`` equals `embedding_`. `inverse_transform` returns, of all vectors with the
-    given coordinates, the one nearest to the mean of the data.
-
-    A fitted estimator can be the `metric` of another one, and of `lowdim.neighbors`.
+    $transform
 
     References
     ----------

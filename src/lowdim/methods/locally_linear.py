@@ -11,6 +11,7 @@ from lowdim.base import GraphEmbedder
 from lowdim.checks import Array
 from lowdim.extend.barycentric import barycentric_map
 from lowdim.matrices import reconstruction
+from lowdim.methods.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
@@ -19,6 +20,7 @@ from lowdim.solvers.spectral import bottom_eigenpairs
 METHODS = ("standard", "modified", "hessian", "ltsa")
 
 
+@fill(**GRAPH_PASSAGES)
 class LocallyLinearEmbedding(GraphEmbedder):
     """Locally linear embedding: objects are reconstructed from neighbours as in the input space.
 
@@ -48,19 +50,13 @@ class LocallyLinearEmbedding(GraphEmbedder):
         Reflections shorter than this count as zero; for method="modified".
     neighbors_algorithm : str, default="auto"
         Ignored; accepted for compatibility with scikit-learn. The neighbours are always exact.
-    random_state : int, RandomState or None, default=None
-        Start of the iterative eigensolver.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $eigensolver
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed": X is a matrix of dissimilarities, which also give the local Gram matrices.
     metric_params : dict, default=None
         Further arguments of the metric.
-    disconnected : {"join", "largest", "separate", "raise"}, default="join"
-        What to do with a graph of several components: "join" them by their shortest bridges with a
-        warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
-        error.
+    $disconnected
 
     Attributes
     ----------

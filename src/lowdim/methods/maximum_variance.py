@@ -11,6 +11,7 @@ from lowdim.base import GraphEmbedder
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.extend.curvilinear import place_by_curvilinear_rule
+from lowdim.methods.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.relations.common_neighbors import with_common_neighbors
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.landmarks import choose_landmarks
@@ -34,6 +35,7 @@ LONG_EDGES = 8000  # edges from which the interior-point method takes an hour or
 EXACT_EDGES = 2000  # edges up to which solver="auto" is the interior-point method
 
 
+@fill(**GRAPH_PASSAGES)
 class MaximumVarianceUnfolding(GraphEmbedder):
     """Maximum variance unfolding: the widest map that keeps the distances to neighbours.
 
@@ -73,12 +75,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         Relative accuracy of the trace at which the solvers stop.
     max_iter : int, default=200
         Largest number of iterations of the interior-point method or of the refinement.
-    metric : str or callable, default="euclidean"
-        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
-        "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
-        `NeighborGraph`.
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric
     disconnected : {"join", "largest", "separate", "raise"}, default="join"
         What to do with a graph of several components, which could be moved apart without limit:
         "join" them by their shortest bridges with a warning, embed only the "largest", embed them

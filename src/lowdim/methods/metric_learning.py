@@ -19,7 +19,7 @@ from lowdim.solvers.spectral import fix_signs
 class LearnedMetric(Embedder):
     """Base class: a linear map that is fitted to vectors and their labels.
 
-    A method implements `_fit_labelled(X, codes)`, which sets `components_`.
+    A method implements `_learn(X, codes)`, which returns the matrix of the map.
     """
 
     components_: Array

@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.callbacks import Callback
 from lowdim.checks import Array
 from lowdim.methods.metric_learning import LearnedMetric
+from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.solvers.labelled import StochasticNeighbors
 from lowdim.solvers.quasi_newton import lbfgs
 from lowdim.solvers.svd import principal_axes
@@ -18,6 +19,7 @@ from lowdim.solvers.svd import principal_axes
 STARTS = ("auto", "pca", "lda", "identity", "random")
 
 
+@fill(**LEARNED_METRIC_PASSAGES)
 class NeighborhoodComponentsAnalysis(LearnedMetric):
     """Neighbourhood components analysis: the linear map in which neighbours share their label.
 
@@ -41,21 +43,13 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         Stop when 5 iterations together lower the expected share of errors by less than this.
     random_state : int, RandomState or None, default=None
         Seed of init="random"; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
-    callback : callable, default=None
-        Called after every iteration with the loss and the map; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $run
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
         The linear map.
-    metric_ : array of shape (n_features, n_features)
-        The matrix of its Mahalanobis distance, ``components_.T @ components_``.
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects, ``X @ components_.T``.
+    $attributes
     classes_ : array of shape (n_classes,)
         The labels.
     mean_ : array of shape (n_features,)
@@ -77,10 +71,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
     An iteration takes time n^2 k + n k d for n objects, d features and k components. The objective
     has local minima, so the result depends on `init`.
 
-    ``transform(X_train)`` equals `embedding_`. `inverse_transform` returns, of all vectors with the
-    given coordinates, the one nearest to the mean of the data.
-
-    A fitted estimator can be the `metric` of another one, and of `lowdim.neighbors`.
+    $transform
 
     References
     ----------

@@ -191,22 +191,54 @@ ALL_PAIRS_PASSAGES = {
 }
 """Of NeRV and multi-scale SNE."""
 
-_GRAPH_AND_SOLVER = """
+_GRAPH_METRIC = """
 metric : str or callable, default="euclidean"
     Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
     "precomputed": X is a matrix of dissimilarities, a sparse graph of them, or a
     `NeighborGraph`.
-metric_params : dict, default=None
+"""
+
+GRAPH_PASSAGES = {
+    "metric": _GRAPH_METRIC
+    + """metric_params : dict, default=None
     Further arguments of the metric.
+""",
+    "minkowski": _GRAPH_METRIC.replace("euclidean", "minkowski", 1),
+    "disconnected": """
 disconnected : {"join", "largest", "separate", "raise"}, default="join"
     What to do with a graph of several components: "join" them by their shortest bridges with a
     warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
     error.
+""",
+    "eigensolver": """
 random_state : int, RandomState or None, default=None
     Start of the iterative eigensolver.
 n_jobs : int, default=None
     Number of threads; the result does not depend on it.
-"""
+""",
+}
+"""Of the methods that embed a neighbour graph."""
 
-SPECTRAL_PASSAGES = {"graph_and_solver": _GRAPH_AND_SOLVER}
-"""Of Laplacian eigenmaps and diffusion maps."""
+LEARNED_METRIC_PASSAGES = {
+    "run": """
+n_jobs : int, default=None
+    Number of threads; the result does not depend on it.
+callback : callable, default=None
+    Called after every iteration with the loss and the map; a true return value stops.
+verbose : int, default=0
+    Whether to show a progress bar.
+""",
+    "attributes": """
+metric_ : array of shape (n_features, n_features)
+    The matrix of its Mahalanobis distance, ``components_.T @ components_``.
+embedding_ : array of shape (n_samples, n_components)
+    Coordinates of the objects, ``X @ components_.T``.
+""",
+    "transform": """
+``transform(X_train)`` equals `embedding_`. `inverse_transform` returns, of all vectors with the
+given coordinates, the one nearest to the mean of the data.
+
+A fitted estimator can be the `metric` of another one, and of `lowdim.neighbors`.
+""",
+}
+"""Of the methods that learn a Mahalanobis distance from labels."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lowdim.backends.similarity import Similarity
 from lowdim.matrices.affinities import conditional_matrix
 from lowdim.methods.shared_docs import SNE_PASSAGES, fill
 from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
@@ -56,12 +55,6 @@ class SNE(StochasticNeighborEmbedder):
     >>> SNE(perplexity=20, max_iter=300, random_state=0).fit_transform(X).shape
     (200, 2)
     """
-
-    _new_perplexity = None
-
-    @property
-    def _similarity(self) -> Similarity:
-        return Similarity("gaussian")
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         P = conditional_matrix(graph, self._perplexities(objects.n))

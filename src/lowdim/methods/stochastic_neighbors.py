@@ -29,10 +29,6 @@ MAX_EXAGGERATION = 1e6  # beyond it the map is a point
 EARLY = 250  # iterations with early exaggeration
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
 UNFOLDED = 100  # iterations after which neighbours lie near each other for the first time
-NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their position best
-# With a Gaussian kernel this would not do: the mean of an object's neighbours in the embedding is
-# moved towards its inside, the more so the larger the perplexity of the fit, and a new object
-# whose few neighbours are at the rim has that mean only far outside.
 
 
 class StochasticNeighborEmbedder(NeighborEmbedder):
@@ -88,12 +84,12 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self.verbose = verbose
 
     _joint = False  # whether new objects are placed by joint probabilities
-    _new_perplexity: float | None = NEW_PERPLEXITY  # None: that of the fit
+    _new_perplexity: float | None = None  # of new objects; None: that of the fit
 
     @property
     def _similarity(self) -> Similarity:
         """The kernel of the embedding."""
-        raise NotImplementedError
+        return Similarity("gaussian")
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
         self._check_parameters(objects.n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lowdim.backends.similarity import Similarity
 from lowdim.matrices.affinities import conditional_matrix, joint
 from lowdim.methods.shared_docs import SNE_PASSAGES, fill
 from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
@@ -59,11 +58,6 @@ class SymmetricSNE(StochasticNeighborEmbedder):
     """
 
     _joint = True
-    _new_perplexity = None
-
-    @property
-    def _similarity(self) -> Similarity:
-        return Similarity("gaussian")
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         P = joint(conditional_matrix(graph, self._perplexities(objects.n)))

@@ -23,6 +23,10 @@ from lowdim.solvers.descend import learning_rate as step_size
 from lowdim.solvers.divergence import PairDivergence
 from lowdim.solvers.objective import ForceField
 
+NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their position best
+# A Gaussian kernel needs the perplexity of the fit: it pulls the mean of an object's neighbours
+# towards the centre of the embedding, by more for a larger perplexity. A new object whose few
+# neighbours lie at the border would be placed far outside to match their mean.
 DOF_RANGE = (1e-3, 1e6)  # a heavier tail overflows, and a lighter one is a Gaussian
 
 
@@ -128,6 +132,8 @@ class TSNE(StochasticNeighborEmbedder):
             verbose=verbose,
         )
         self.dof = dof
+
+    _new_perplexity = NEW_PERPLEXITY
 
     @property
     def _similarity(self) -> Similarity:

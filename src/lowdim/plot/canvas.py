@@ -73,7 +73,7 @@ def _in_pyplot_session() -> bool:
 
 
 def save(picture: Axes | Figure, path: str | PathLike[str], *, force: bool = True) -> None:
-    """Write a picture to a file, which is complete or not there, whatever happens.
+    """Write a picture to a file, completely or not at all.
 
     Parameters
     ----------

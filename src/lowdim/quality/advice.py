@@ -22,9 +22,9 @@ def verdict(found: Assessment) -> str:
     structure = found.structure
     if structure is not None and structure.kind == "none":
         return (
-            "No structure was found in these data: they cannot be told from independent columns "
-            "with one mode each. Groups, curves or gaps on this map come from chance or from the "
-            "method, not from the data."
+            "No structure was found in these data: they cannot be distinguished from independent "
+            "columns with one mode each. Groups, curves or gaps on this map come from chance or "
+            "from the method, not from the data."
         )
     auc = float(found.rnx_auc)
     level = (

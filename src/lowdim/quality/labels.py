@@ -134,7 +134,7 @@ def knn_r2(Y: Any, values: Any, n_neighbors: int = 10, **options: Any) -> Interv
     Returns
     -------
     IntervalEstimate
-        At most 1, higher is better; 0 or less if neighbours say nothing of the values.
+        At most 1, higher is better; 0 or less if neighbours do not predict the values.
 
     Examples
     --------

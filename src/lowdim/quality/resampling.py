@@ -143,7 +143,7 @@ def jackknife(estimator: Any, D: Any) -> Jackknife:
 
 
 def _rotated_to_mean(maps: Array, start: Array) -> tuple[Array, Array]:
-    """Rotate and move maps with one missing object each to their mean, until it stands still."""
+    """Rotate and move maps with one missing object each to their mean, until it converges."""
     n = len(maps)
     mean, maps = start, maps.copy()
     size = float(np.sqrt(np.sum(start**2)))

@@ -117,7 +117,7 @@ def suspects(
     The outlier factor is the distance to the k-th neighbour over the median of the same of the
     neighbours, a simplified local outlier factor. An object is an outlier if the logarithm of its
     factor is more than five robust standard deviations above the median. The neighbours of an
-    outlier are too far to say anything of its label.
+    outlier are too far away to predict its label.
 
     The cost is that of all pairs of objects.
 

@@ -1,4 +1,4 @@
-"""The report: maps of one data set, how true each is, and how to make them again, in one file.
+"""The report: maps of one data set, their quality, and the code that makes them, in one file.
 
 `write("report.html", [Run(...), ...])` writes a page that needs no network and no server.
 """

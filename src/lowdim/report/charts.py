@@ -93,7 +93,7 @@ def _curve(name: str, K: Any, R: Any) -> tuple[Array, Array]:
 
 
 def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None) -> str:
-    """How many pairs lie where, distances on the map over dissimilarities; disparities a line."""
+    """Histogram of pairs: distances on the map over dissimilarities; disparities as a line."""
     points = np.column_stack([np.asarray(given, np.float64), np.asarray(distances, np.float64)])
     points = points[np.isfinite(points).all(axis=1)]
     right, top = np.maximum(points.max(axis=0, initial=0), 1e-300).tolist()

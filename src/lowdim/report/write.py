@@ -46,7 +46,7 @@ def write(
     Parameters
     ----------
     path : str or path-like
-        The file, which is complete or not there, whatever happens.
+        The file. It is written completely or not at all.
     runs : sequence or mapping of str to fitted estimators, arrays or Run
         The maps: estimators that are fitted to the same objects, arrays of coordinates, or `Run`
         with more to say about them. A mapping names them.

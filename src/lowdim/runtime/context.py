@@ -56,7 +56,7 @@ _chosen: ContextVar[Compute | None] = ContextVar("lowdim.compute", default=None)
 
 
 def current() -> Compute:
-    """The resources in force: those of the enclosing context, else those of the environment."""
+    """The current resources: those of the enclosing context, else those of the environment."""
     return _chosen.get() or _from_environment()
 
 
@@ -87,7 +87,7 @@ def compute(
     Yields
     ------
     Compute
-        The resources that are in force inside the block.
+        The resources inside the block.
 
     Examples
     --------
@@ -107,13 +107,13 @@ def compute(
 
 
 def choose(resources: Compute) -> None:
-    """Put `resources` in force for the rest of the calling context."""
+    """Set the current resources for the rest of the calling context."""
     _chosen.set(resources)
 
 
 @contextmanager
 def using(resources: Compute) -> Iterator[None]:
-    """Put `resources` in force for the calling thread while the context lasts."""
+    """Set the current resources of the calling thread inside the block."""
     token = _chosen.set(resources)
     try:
         yield
@@ -122,7 +122,7 @@ def using(resources: Compute) -> Iterator[None]:
 
 
 def n_threads(n_jobs: int | None = None) -> int:
-    """The number of threads that `n_jobs` stands for; None: the number currently in force."""
+    """The number of threads that `n_jobs` stands for; None: the current number."""
     available = current().threads
     if n_jobs is None:
         return available

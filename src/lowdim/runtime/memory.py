@@ -18,7 +18,7 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 
 def available_bytes() -> int | None:
-    """Bytes of memory that this process can still allocate; None if the system does not say.
+    """Bytes of memory that this process can still allocate; None if unknown.
 
     The smallest of: the free memory of the machine, what the control groups of the process
     (version 1 or 2, as containers have them) leave, and what its resource limits leave.

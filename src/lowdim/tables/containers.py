@@ -1,4 +1,4 @@
-"""Which of a file's arrays is the data, and what the others say of it."""
+"""Choice of the array of a file that is the data; the others are labels or names."""
 
 from __future__ import annotations
 

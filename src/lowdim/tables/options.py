@@ -1,4 +1,4 @@
-"""How to read a file, where the file itself does not say."""
+"""Options of reading a file that its content does not determine."""
 
 from __future__ import annotations
 

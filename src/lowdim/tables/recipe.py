@@ -234,30 +234,45 @@ def _filled(numbers: Any, recipe: Recipe) -> Any:
 def _learn_scale(numbers: Any, recipe: Recipe) -> None:
     if checks.is_sparse(numbers):
         raise DataError("standardize=True would make a sparse matrix dense; leave it out.")
-    spread = np.nanstd(numbers, axis=0, dtype=np.float64)
-    recipe.center = np.asarray(np.nanmean(numbers, axis=0, dtype=np.float64)).tolist()
+    center, spread = _moments(numbers)
+    recipe.center = center.tolist()
     recipe.scale = [float(v) if v > 0 else 1.0 for v in spread]
+
+
+def _moments(numbers: Any) -> tuple[Array, Array]:
+    """Mean and standard deviation of each column, without overflow: in units of a power of two."""
+    exponent = np.frexp(np.nanmax(np.abs(numbers), axis=0).astype(np.float64))[1]
+    scaled = np.ldexp(np.asarray(numbers, dtype=np.float64), -exponent)
+    mean, spread = np.nanmean(scaled, axis=0), np.nanstd(scaled, axis=0)
+    return np.ldexp(mean, exponent), np.ldexp(spread, exponent)
+
+
+def _is_dense_table(numbers: Any) -> bool:
+    """Whether single columns are looked at: a dense table of 2 to 1000 columns."""
+    return not checks.is_sparse(numbers) and 1 < numbers.shape[1] <= 1000
 
 
 def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
     """A note if one column outweighs all others because of its unit."""
-    if checks.is_sparse(numbers) or not 1 < numbers.shape[1] <= 1000 or recipe.numeric is None:
+    if recipe.numeric is None or not _is_dense_table(numbers):
         return []
-    spread = np.nanstd(np.asarray(numbers[:10_000], dtype=np.float64), axis=0)
+    spread = _moments(numbers[:10_000])[1]
     if not (spread > 0).any():
         return []
-    wide, usual = int(spread.argmax()), float(np.median(spread[spread > 0]))
-    if spread[wide] < _UNEVEN * usual:
+    wide = int(spread.argmax())
+    relative = spread / spread[wide]
+    ratio = 1 / float(np.median(relative[relative > 0]))
+    if ratio < _UNEVEN:
         return []
     return [
-        f"column {recipe.numeric[wide]!r} spreads {spread[wide] / usual:,.0f} times as wide as the "
-        "others do: standardize=True gives every column the same weight"
+        f"column {recipe.numeric[wide]!r} spreads {ratio:,.0f} times as wide as the others "
+        "do: standardize=True gives every column the same weight"
     ]
 
 
 def _counters(numbers: Any, recipe: Recipe) -> list[str]:
     """A note on columns that may be ids: a different whole number in each row."""
-    if checks.is_sparse(numbers) or not 1 < numbers.shape[1] <= 1000 or recipe.numeric is None:
+    if recipe.numeric is None or not _is_dense_table(numbers):
         return []
     found = [
         name

@@ -88,7 +88,7 @@ def opened_source(path: Path, format: str | None) -> Iterator[Source]:
 
 @contextmanager
 def _spooled(raw: IO[bytes], name: str, ending: str, format: str | None) -> Iterator[Source]:
-    """A temporary copy, unpacked; without a format, the first bytes tell what it is."""
+    """A temporary copy, unpacked; without a format, it is guessed from the first bytes."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "data"
         with open(copy, "wb") as file:

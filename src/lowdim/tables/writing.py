@@ -31,7 +31,7 @@ def write(
     Parameters
     ----------
     path : str or path-like
-        The file, which is complete or not there, whatever happens. Its ending determines the
+        The file. It is written completely or not at all. Its ending determines the
         format: any that `read` takes, except images. An NPY file holds the coordinates alone.
     embedding : array of shape (n,) or (n, n_columns)
         The coordinates.

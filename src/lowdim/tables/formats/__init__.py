@@ -50,8 +50,8 @@ def ending_of(path: Path, format: str | None = None) -> str:
     if path.suffix.lower() in (".zip", ".7z", ".tar"):
         raise DataError(f"{path} has {ending}; unpack it first, to one of {', '.join(ENDINGS)}.")
     raise DataError(
-        f"{path} has {ending}; the endings known are {', '.join(ENDINGS)}. Set format= to say what "
-        "it holds."
+        f"{path} has {ending}; the endings known are {', '.join(ENDINGS)}. Set format= to say "
+        "what it holds."
     )
 
 

@@ -71,15 +71,15 @@ def _sparse(path: Path) -> Any:
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
-    """One array whose header promises no more than the archive holds."""
+    """One array whose header declares no more bytes than the archive holds."""
     with archive.open(member) as file:
         version = npy.read_magic(file)
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, _, dtype = read_header(file)
-        promised = int(np.prod(shape, dtype=object)) * dtype.itemsize
-        if not dtype.hasobject and promised > member.file_size:
+        declared = int(np.prod(shape, dtype=object)) * dtype.itemsize
+        if not dtype.hasobject and declared > member.file_size:
             raise ValueError(
-                f"{member.filename} promises {promised} bytes and holds {member.file_size}"
+                f"{member.filename} declares {declared} bytes but holds {member.file_size}"
             )
     with archive.open(member) as file:
         return npy.read_array(file, allow_pickle=False)
