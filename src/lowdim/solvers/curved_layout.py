@@ -16,7 +16,7 @@ import numpy as np
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.relations.lists import row_of_entries
-from lowdim.solvers.layout import Density, Layout, negatives_per_epoch, lay_out
+from lowdim.solvers.layout import Density, Layout, lay_out, negatives_per_epoch
 
 MAX_STEP = 0.25  # of a vertex in an epoch, as a geodesic distance
 SOFTENING = 1e-3  # added to squared distances in the repulsion, as in umap-learn
