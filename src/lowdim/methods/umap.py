@@ -554,12 +554,18 @@ class UMAP(NeighborEmbedder):
             "seed": int(random.randint(2**31 - 1)),
             **self._forces(),
         }
-        monitor = self._monitor(options["n_epochs"])
         if self.output_metric == "euclidean":
             layout = Layout(self.graph_, start, density=density, **options)
+
+            def retune(changed: dict[str, Any]) -> None:
+                self._check_parameters(len(start))
+                self.a_, self.b_ = self._curve()
+                layout.set_forces((self.a_, self.b_), **self._forces())
+
+            monitor = self._monitor(options["n_epochs"], retune)
             self.embedding_, self.n_iter_ = lay_out(layout, monitor)
         else:
-            surface = SURFACES[self.output_metric]
+            surface, monitor = SURFACES[self.output_metric], self._monitor(options["n_epochs"])
             self.embedding_, self.n_iter_ = lay_out_on(
                 surface, self.graph_, start, monitor, **options
             )

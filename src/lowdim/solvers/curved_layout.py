@@ -148,7 +148,7 @@ def lay_out_on(
             lengths = np.sqrt(np.maximum(surface.product(steps, steps), 0))
             steps *= np.minimum(1, LONGEST_STEP / np.maximum(lengths, ROUNDING))[:, None]
             x, done = surface.move(x, steps), epoch + 1
-            if monitor.wants_loss and monitor(done, loss, surface.coordinates(x)):
+            if monitor(done, loss, surface.coordinates(x) if monitor.wants_embedding else x):
                 break
     return surface.coordinates(x).astype(start.dtype), done
 
