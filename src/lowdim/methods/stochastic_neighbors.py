@@ -222,13 +222,9 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
 
     def _descent(self, divergence: ForceField, start: Array) -> Descent:
         patience = self.n_iter_without_progress
-        return Descent(
-            divergence, start, self.min_grad_norm, NEVER if patience < 0 else patience
-        )
+        return Descent(divergence, start, self.min_grad_norm, NEVER if patience < 0 else patience)
 
-    def _follow(
-        self, descent: Descent, phases: list[Phase], retune: Change | None = None
-    ) -> None:
+    def _follow(self, descent: Descent, phases: list[Phase], retune: Change | None = None) -> None:
         """Run phases of a descent and set `embedding_` and what describes it."""
         monitor = self._monitor(sum(phase.iterations for phase in phases), retune)
         descend(descent, phases, monitor, fallback=descent.Y.copy())

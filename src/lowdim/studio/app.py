@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
@@ -19,12 +18,14 @@ from starlette.websockets import WebSocket
 import lowdim
 from lowdim.studio import datasets
 from lowdim.studio.errors import Refused
+from lowdim.studio.export_routes import export_routes
 from lowdim.studio.files import inside, listing, store_upload
 from lowdim.studio.forms import forms
+from lowdim.studio.question_routes import question_routes
+from lowdim.studio.requests import binary, body, number
 from lowdim.studio.studio import Studio
 from lowdim.studio.toys import TOYS
 
-MOST_JSON = 64 << 20  # bytes of a request: a selection of some million points
 CONTENT = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -48,7 +49,6 @@ def application(studio: Studio, *, most_upload: int, opened: Path | None = None)
     opened : Path, default=None
         A file to open at first.
     """
-    from lowdim.studio.question_routes import question_routes
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -68,6 +68,7 @@ def application(studio: Studio, *, most_upload: int, opened: Path | None = None)
         *data_routes(studio, most_upload),
         *map_routes(studio),
         *question_routes(studio),
+        *export_routes(studio),
     ]
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers={Refused: refused})
 
@@ -82,38 +83,6 @@ async def refused(request: Request, error: Exception) -> Response:
     """A refusal as the page gets it."""
     assert isinstance(error, Refused)
     return JSONResponse({"error": str(error)}, error.status)
-
-
-async def body(request: Request) -> dict[str, Any]:
-    """The JSON object that a request brings."""
-    data = bytearray()
-    try:
-        async for chunk in request.stream():
-            data += chunk
-            if len(data) > MOST_JSON:
-                raise Refused("The request is too large.", 413)
-        found = json.loads(data)
-    except (ValueError, RecursionError, ClientDisconnect) as error:
-        raise Refused("The request is not JSON.") from error
-    if not isinstance(found, dict):
-        raise Refused("The request must be a JSON object.")
-    return found
-
-
-def number(request: Request, name: str, default: int | None = None) -> int | None:
-    """A whole number in the query."""
-    given = request.query_params.get(name)
-    if given is None:
-        return default
-    if not given.isdigit() or len(given) > 12:
-        raise Refused(f"{name} must be a whole number, got {given[:20]!r}.")
-    return int(given)
-
-
-def binary(values: Any, dtype: str = "<f4", status: int = 200) -> Response:
-    """An array as the page reads it: little-endian, without a header."""
-    data = np.ascontiguousarray(values).astype(dtype, copy=False).tobytes()
-    return Response(data, status, media_type="application/octet-stream")
 
 
 # --- the page -----------------------------------------------------------------------------
@@ -237,7 +206,9 @@ def map_routes(studio: Studio) -> list[Route]:
         if Y is None:
             raise Refused("This map has no coordinates yet.", 404)
         target = request.query_params.get("aligned_to")
-        return binary(Y if target is None else studio.aligned(one, Y, session.map(target)))
+        if target is not None:
+            Y = await asyncio.to_thread(studio.aligned, one, Y, session.map(target))
+        return binary(Y)
 
     return [
         Route("/api/maps", new, methods=["POST"]),

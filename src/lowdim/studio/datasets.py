@@ -52,7 +52,9 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
     place = Path(folder)
     _write_objects(place, table.X)
     columns, stored = _columns(table)
-    np.save(place / "numbers.npy", np.array(stored["numbers"], np.float32).reshape(-1, table.n_rows))
+    np.save(
+        place / "numbers.npy", np.array(stored["numbers"], np.float32).reshape(-1, table.n_rows)
+    )
     np.save(place / "codes.npy", np.array(stored["codes"], np.int32).reshape(-1, table.n_rows))
     shape = _write_images(place, table, source, choices)
     label = _label(choices.get("label"), columns)
@@ -67,6 +69,8 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
         "ids": None if table.ids is None else [str(one) for one in table.ids],
         "center": center,
         "scale": scale,
+        "recipe": None if table.recipe is None else table.recipe.to_dict(),
+        "arguments": _arguments(choices),
     }
     (place / "data.json").write_text(json.dumps(private), encoding="utf-8")
     return {
@@ -175,7 +179,11 @@ def read_labels(folder: Path, name: str) -> Array:
 def _columns(table: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The description of the columns, and their values."""
     stored: dict[str, Any] = {
-        "numbers": [], "codes": [], "texts": {}, "categories": {}, "places": {}
+        "numbers": [],
+        "codes": [],
+        "texts": {},
+        "categories": {},
+        "places": {},
     }
     features = set(table.columns or table.file_columns)
     names = [*table.labels, *(name for name in table.file_columns if name not in table.labels)]
@@ -240,9 +248,7 @@ def _text(value: Any) -> str:
 
 def _histogram(values: Array) -> dict[str, Any]:
     known = values[np.isfinite(values)]
-    found: dict[str, Any] = {
-        "missing": len(values) - len(known), "distinct": len(np.unique(known))
-    }
+    found: dict[str, Any] = {"missing": len(values) - len(known), "distinct": len(np.unique(known))}
     if not len(known):
         return found
     low, high = float(known.min()), float(known.max())
@@ -298,7 +304,7 @@ def _write_images(
 
 
 def _guessed_shape(table: Any) -> list[int] | None:
-    """Square images: unnamed columns, or columns called pixel..., of values that are not negative."""
+    """Square images: columns without names or called pixel..., of values that are not negative."""
     if table.metric is not None or hasattr(table.X, "tocsr") or table.X.dtype == object:
         return None
     d = int(table.X.shape[1])

@@ -66,8 +66,9 @@ def readable(name: str) -> bool:
 
 async def store_upload(request: Request, folder: Path, most: int) -> Path:
     """Write the body of a request to a new folder, piece by piece, up to a size."""
-    name = request.path_params["name"]
-    if not re.fullmatch(r"[^/\\\0-\x1f]{1,%d}" % LONGEST_NAME, name) or name.startswith("."):
+    name = str(request.path_params["name"])
+    odd = re.search(r"[/\\\0-\x1f]", name) is not None or name.startswith(".")
+    if odd or not 0 < len(name) <= LONGEST_NAME:
         raise Refused("This file name cannot be used.")
     if not readable(name):
         known = ", ".join(ENDINGS)
@@ -75,7 +76,7 @@ async def store_upload(request: Request, folder: Path, most: int) -> Path:
     declared = request.headers.get("content-length", "0")
     if not declared.isdigit() or int(declared) > most:
         raise _too_large(name, most)
-    place = folder / new_id()
+    place: Path = folder / new_id()
     place.mkdir()
     try:
         size = 0
@@ -95,7 +96,7 @@ async def store_upload(request: Request, folder: Path, most: int) -> Path:
 
 def _too_large(name: str, most: int) -> Refused:
     return Refused(
-        f"{name} is larger than {most / 1e6:,.0f} MB. Put it into the folder of the studio and open "
-        "it there.",
+        f"{name} is larger than {most / 1e6:,.0f} MB. Put it into the folder of the studio and "
+        "open it there.",
         413,
     )

@@ -178,7 +178,11 @@ def _slider(name: str, default: Any, kind: str, method: Method) -> dict[str, Any
         low, high, log = size / 100, size * 100, True
         if kind == "int":
             low, high = 1, max(10, size * 10)
-    if isinstance(default, int | float) and not isinstance(default, bool) and math.isfinite(default):
+    if (
+        isinstance(default, int | float)
+        and not isinstance(default, bool)
+        and math.isfinite(default)
+    ):
         low, high = min(low, default), max(high, default)
     return {"min": low, "max": high, "log": log and low > 0}
 

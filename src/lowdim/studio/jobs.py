@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,14 @@ class Jobs:
             raise Refused("This map is not being fitted; start a new one.", 409)
         self._send(job, ("change", parameters))
 
+    def set_pace(self, one: Map) -> None:
+        """Tell a running fit how fast it may be."""
+        job = self.jobs.get(one.id)
+        if job is not None:
+            job.spec["pace"] = one.pace
+            if job.worker is not None:
+                self._send(job, ("pace", one.pace))
+
     def newest(self, one: Map) -> bytes | None:
         """The newest coordinates of a running fit."""
         job = self.jobs.get(one.id)
@@ -166,10 +175,8 @@ class Jobs:
 
     def _send(self, job: Job, message: Any) -> None:
         assert job.worker is not None
-        try:
+        with suppress(OSError):  # the process has ended: its listener reports it
             job.worker.connection.send(message)
-        except (BrokenPipeError, OSError):
-            pass  # the process has ended: its listener reports it
 
     def _insist(self, job: Job) -> None:
         if job.worker is not None and job.map.id in self.jobs:
@@ -196,11 +203,9 @@ class Jobs:
         self._post(self._ended, job, of.process.exitcode)
 
     def _post(self, function: Callable[..., None], *arguments: Any) -> None:
-        try:
-            assert self.loop is not None
+        assert self.loop is not None
+        with suppress(RuntimeError):  # the server has stopped
             self.loop.call_soon_threadsafe(function, *arguments)
-        except RuntimeError:
-            pass  # the server has stopped
 
     def _heard(self, job: Job, kind: str, values: list[Any]) -> None:
         """Follow a message of a worker."""
@@ -231,7 +236,9 @@ class Jobs:
         elif kind in ("paused", "running"):
             one.status = kind
         elif kind == "changed":
-            one.parameters = {**one.parameters, **values[0]}
+            iteration, parameters = values
+            one.parameters = {**one.parameters, **parameters}
+            one.changes.append([iteration, parameters])
             one.error = ""
         elif kind == "refused":
             one.error = values[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +37,7 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
         os.close(handle)  # releases the lock
 
 
-if os.name == "nt":
+if sys.platform == "win32":
     import msvcrt
     import time
 

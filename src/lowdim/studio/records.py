@@ -35,13 +35,43 @@ class Dataset:
 
     def public(self) -> dict[str, Any]:
         """The data set as the page gets it."""
-        origin = {key: self.source[key] for key in ("toy", "values") if key in self.source}
+        origin: dict[str, Any] = {
+            key: self.source[key] for key in ("toy", "values") if key in self.source
+        }
         return {"id": self.id, "name": self.name, **origin, **self.about}
 
 
 @dataclass
 class Map:
-    """An embedding, finished or not."""
+    """An embedding, finished or not.
+
+    Attributes
+    ----------
+    number : int
+        Names the map in frames.
+    version : int
+        Of the data set.
+    parameters, initial : dict
+        Now, and when the fit began.
+    changes : list of [iteration, parameters]
+        What was changed during the fit.
+    rows : int or None
+        Number of rows of the data set that the map shows; None: all.
+    start : str or None
+        The map whose coordinates the fit began with.
+    pace : float or None
+        Iterations per second at most, to watch a fast fit; None: as fast as it can.
+    status : {"queued", "running", "paused", "done", "stopped", "failed"}
+    phase : {"", "start", "neighbours", "fit"}
+        Of a running fit.
+    losses : list of [iteration, loss]
+    snapshots : list of int
+        Iterations of the coordinates that are kept.
+    live : list of str
+        Parameters that can be changed during the fit.
+    decodes : bool
+        Whether coordinates can be taken back to the data.
+    """
 
     id: str
     number: int
@@ -53,6 +83,9 @@ class Map:
     rows: int | None
     n: int
     start: str | None = None
+    pace: float | None = None
+    initial: dict[str, Any] = field(default_factory=dict)
+    changes: list[list[Any]] = field(default_factory=list)
     status: str = "queued"
     phase: str = ""
     iteration: int = 0

@@ -43,7 +43,7 @@ def new_token() -> str:
 
 
 def kept_secret(path: Path) -> str:
-    """The value of the cookie, kept in a file so that open pages outlive a restart of the server."""
+    """The value of the cookie, kept in a file so that open pages outlive a restart."""
     if path.exists():
         found = path.read_text(encoding="ascii", errors="replace").strip()
         if len(found) >= 32:
@@ -132,7 +132,5 @@ class Guard:
 
     def _welcome(self) -> Response:
         response = RedirectResponse("/", 303)
-        response.set_cookie(
-            self.cookie, self.secret, httponly=True, samesite="strict", path="/"
-        )
+        response.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict", path="/")
         return response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,16 @@ import numpy as np
 
 from lowdim.catalog import find
 from lowdim.checks import Array
-from lowdim.studio import datasets
+from lowdim.solvers.procrustes import procrustes
+from lowdim.studio import datasets, questions
 from lowdim.studio.errors import Refused
 from lowdim.studio.forms import checked_parameters
 from lowdim.studio.helper import Helper
 from lowdim.studio.jobs import Jobs
+from lowdim.studio.questions import View
 from lowdim.studio.records import Dataset, Map
 from lowdim.studio.session import Session, new_id
-from lowdim.studio.snapshots import read_snapshot
+from lowdim.studio.snapshots import read_snapshot, snapshot_path
 from lowdim.studio.stream import Hub, frame_bytes
 from lowdim.studio.toys import find_toy
 
@@ -37,11 +40,14 @@ class Studio:
     def __init__(self, session: Session, root: Path) -> None:
         self.session, self.root = session, root.resolve()
         self.hub, self.helper = Hub(), Helper()
+        self.repeater = Helper()  # runs with other seeds, which take long
+        self.repeating: dict[str, asyncio.Task[None]] = {}
         self.jobs = Jobs(self._map_changed, self._framed)
 
     async def start(self, opened: Path | None = None) -> None:
         """Begin: open a file, and go on with fits that waited when the server was stopped."""
         self.jobs.start()
+        self.warming = asyncio.create_task(self.helper.ask(questions.warm_up))
         for one in self.session.maps.values():
             if one.status == "queued":
                 self.jobs.submit(one, self._spec(one))
@@ -54,6 +60,7 @@ class Studio:
         await self.hub.close()
         self.jobs.close()
         self.helper.close()
+        self.repeater.close()
         self.session.close()
 
     def _map_changed(self, one: Map, urgent: bool) -> None:
@@ -114,9 +121,7 @@ class Studio:
         for key in ("label", "standardize", "missing", "images"):
             if key in changes:
                 choices[key] = changes[key]
-        changed = Dataset(
-            dataset.id, dataset.name, dataset.source, choices, dataset.version + 1
-        )
+        changed = Dataset(dataset.id, dataset.name, dataset.source, choices, dataset.version + 1)
         return await self._prepared(changed)
 
     async def _prepared(self, dataset: Dataset) -> Dataset:
@@ -127,9 +132,11 @@ class Studio:
             dataset.about = await self.helper.ask(
                 datasets.prepare, str(folder), dataset.source, dataset.choices
             )
-        except Refused:
+        except Refused as error:
             shutil.rmtree(folder, ignore_errors=True)
-            raise
+            path = dataset.source["path"]
+            message = str(error).replace(path, dataset.name)
+            raise Refused(message.replace(repr(path), repr(dataset.name)), error.status) from error
         self.session.add_dataset(dataset)
         self.hub.tell(dataset.id, {"type": "dataset", "dataset": dataset.public()})
         return dataset
@@ -165,10 +172,12 @@ class Studio:
             method=name,
             title=str(asked.get("title") or "")[:200],
             parameters=parameters,
+            initial=parameters,
             rows=None if rows is None else len(rows),
             n=dataset.about["n"] if rows is None else len(rows),
             dim=parameters.get("n_components", 2),
             live=list(method.live),
+            pace=_pace(asked.get("pace")),
         )
         start = None
         if asked.get("from") is not None and "init" in method.load()().get_params():
@@ -196,6 +205,7 @@ class Studio:
             "rows": one.rows is not None,
             "label": self.session.dataset(one.dataset).about["label"],
             "start": str(start) if start.exists() else None,
+            "pace": one.pace,
         }
 
     def _rows(self, given: Any, dataset: Dataset) -> Array | None:
@@ -224,6 +234,9 @@ class Studio:
         """Change the title of a map, or parameters of its running fit."""
         if "title" in changes:
             one.title = str(changes["title"])[:200]
+        if "pace" in changes:
+            one.pace = _pace(changes["pace"])
+            self.jobs.set_pace(one)
         if "parameters" in changes:
             checked = checked_parameters(one.method, changes["parameters"])
             parameters = {name: checked[name] for name in changes["parameters"]}
@@ -238,6 +251,52 @@ class Studio:
         self.jobs.remove(one)
         self.session.remove_map(one)
         self.hub.tell(one.id, {"type": "removed", "id": one.id})
+
+    def aligned(self, one: Map, Y: Array, target: Map) -> Array:
+        """Coordinates rotated, scaled and shifted to those of another map of the same data."""
+        goal = self.coordinates(target)
+        if goal is None or one.dataset != target.dataset or goal.shape[1] != Y.shape[1]:
+            raise Refused("Only maps of the same data and dimension can be aligned.", 409)
+        _, own, theirs = np.intersect1d(
+            self.rows_of(one), self.rows_of(target), assume_unique=True, return_indices=True
+        )
+        both = np.isfinite(Y[own]).all(axis=1) & np.isfinite(goal[theirs]).all(axis=1)
+        if both.sum() < 2:
+            raise Refused("These maps have no objects in common.", 409)
+        move = procrustes(goal[theirs][both], Y[own][both])
+        return np.asarray(move.scale * (Y @ move.rotation) + move.shift)
+
+    def view(self, one: Map) -> View:
+        """What the helper must know of a map; refused while it has no final coordinates."""
+        folder = self.session.map_folder(one)
+        path = folder / "coordinates.npy"
+        if not path.exists() and one.snapshots and not one.active:
+            path = snapshot_path(folder, one.snapshots[-1])
+        if not path.exists():
+            raise Refused("This needs a finished fit.", 409)
+        return self.view_of_data(one)._replace(coordinates=str(path))
+
+    def view_of_data(self, one: Map) -> View:
+        """The same for questions about the data of a map, which need no coordinates."""
+        data = self.session.data_of(one)
+        return View(
+            data=str(data),
+            folder=str(self.session.map_folder(one)),
+            rows=one.rows is not None,
+            method=one.method,
+            metric=self._metric(data, one.parameters),
+            label=self.session.dataset(one.dataset).about["label"],
+        )
+
+    def data_view(self, dataset: Dataset) -> View:
+        """What the helper must know of a data set."""
+        data = self.folder_of(dataset)
+        label = dataset.about["label"]
+        return View(data=str(data), metric=self._metric(data, {}), label=label)
+
+    def _metric(self, data: Path, parameters: dict[str, Any]) -> str:
+        metric = datasets.read_about(data)["metric"] or parameters.get("metric", "euclidean")
+        return "euclidean" if metric == "minkowski" else str(metric)
 
     def rows_of(self, one: Map) -> Array:
         """The rows of the data set that a map shows."""
@@ -265,9 +324,18 @@ def whole_numbers(given: Any, below: int, name: str) -> Array:
     if not isinstance(given, list) or not all(type(one) is int for one in given):
         raise Refused(f"{name} must be a list of whole numbers.")
     found = np.array(given, dtype=np.int64)
-    if len(found) and not (0 <= found.min() and found.max() < below):
+    if len(found) and not (found.min() >= 0 and found.max() < below):
         raise Refused(f"{name} must be between 0 and {below - 1}.")
     return found
+
+
+def _pace(given: Any) -> float | None:
+    """Iterations per second; None: as fast as the fit can."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0.1 <= given <= 1e6:
+        raise Refused("pace must be a number of iterations per second, or null.")
+    return float(given)
 
 
 def _texts(given: Any, name: str) -> dict[str, str]:

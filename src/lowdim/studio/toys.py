@@ -45,6 +45,11 @@ class Toy:
     about: str
     sliders: tuple[Slider, ...]
     make: Callable[..., Made]
+    template: str
+
+    def code(self, values: dict[str, Any]) -> str:
+        """Python code that makes the set as X."""
+        return self.template.format(**self._checked(values))
 
     def public(self) -> dict[str, Any]:
         """The toy as the page gets it."""
@@ -55,7 +60,8 @@ class Toy:
         """Write the set to an NPZ file; returns the shape of an image, if its objects are."""
         made = self.make(**self._checked(values))
         with open(path, "wb") as file:
-            np.savez(file, X=made.X, **made.labels)
+            arrays: dict[str, Any] = {"X": made.X, **made.labels}
+            np.savez(file, **arrays)
         return made.image_shape
 
     def _checked(self, values: dict[str, Any]) -> dict[str, float]:
@@ -130,8 +136,16 @@ def _digits(n: int) -> Made:
 
 def _cities() -> Made:
     D, names = data.cities()
-    return Made(D, {"city": np.array(names)})
+    return Made(D, {"ids": np.array(names)})
 
+
+_CLUSTERS = """import numpy as np
+
+random, y = np.random.RandomState({seed}), np.arange({n}) % 3
+centers = np.zeros((3, {dimension}))
+centers[1, 0], centers[2, :2] = {gap}, ({gap} / 2, 5 * {gap})
+spread = np.array([1.0, 1.0, {ratio}])
+X = centers[y] + spread[y, None] * random.standard_normal(({n}, {dimension}))"""
 
 TOYS = {
     toy.name: toy
@@ -142,6 +156,7 @@ TOYS = {
             "1,797 images of 8 x 8 pixels.",
             (Slider("n", "Images", 100, 1797, 1, 1797),),
             _digits,
+            "from sklearn.datasets import load_digits\n\nX = load_digits().data[:{n}]",
         ),
         Toy(
             "clusters",
@@ -156,6 +171,7 @@ TOYS = {
                 _SEED,
             ),
             _clusters,
+            _CLUSTERS,
         ),
         Toy(
             "unequal",
@@ -163,6 +179,7 @@ TOYS = {
             "Four clusters of different sizes, spreads and gaps.",
             (_n(600), _DIMENSION, _SEED),
             _unequal,
+            "X, cluster = lowdim.data.clusters({n}, n_features={dimension}, random_state={seed})",
         ),
         Toy(
             "gaussian",
@@ -170,6 +187,8 @@ TOYS = {
             "No structure at all: whatever a map shows is chance.",
             (_n(500), Slider("dimension", "Dimension", 2, 500, 1, 50, log=True), _SEED),
             _gaussian,
+            "import numpy as np\n\n"
+            "X = np.random.RandomState({seed}).standard_normal(({n}, {dimension}))",
         ),
         Toy(
             "swiss_roll",
@@ -177,6 +196,7 @@ TOYS = {
             "A strip rolled up in space.",
             (_n(), _NOISE, _SEED),
             _surface(data.swiss_roll, "position along the roll"),
+            "X, t = lowdim.data.swiss_roll({n}, noise={noise}, random_state={seed})",
         ),
         Toy(
             "s_curve",
@@ -184,6 +204,7 @@ TOYS = {
             "A strip bent into an S.",
             (_n(), Slider("noise", "Noise", 0, 0.5, 0.01, 0.02), _SEED),
             _surface(data.s_curve, "position along the S"),
+            "X, t = lowdim.data.s_curve({n}, noise={noise}, random_state={seed})",
         ),
         Toy(
             "trefoil",
@@ -191,6 +212,7 @@ TOYS = {
             "A circle that is knotted in space.",
             (_n(500), Slider("noise", "Noise", 0, 0.5, 0.01, 0), _SEED),
             _surface(data.trefoil, "angle"),
+            "X, t = lowdim.data.trefoil({n}, noise={noise}, random_state={seed})",
         ),
         Toy(
             "helix",
@@ -198,6 +220,7 @@ TOYS = {
             "A closed coil of eight turns.",
             (_n(500), Slider("noise", "Noise", 0, 0.5, 0.01, 0), _SEED),
             _surface(data.helix, "angle"),
+            "X, t = lowdim.data.helix({n}, noise={noise}, random_state={seed})",
         ),
         Toy(
             "punctured_sphere",
@@ -205,6 +228,7 @@ TOYS = {
             "Dense near the hole, sparse at the pole.",
             (_n(), Slider("noise", "Noise", 0, 0.2, 0.01, 0), _SEED),
             _surface(data.punctured_sphere, "height"),
+            "X, z = lowdim.data.punctured_sphere({n}, noise={noise}, random_state={seed})",
         ),
         Toy(
             "open_box",
@@ -212,6 +236,7 @@ TOYS = {
             "A cube without its lid: it must be stretched or torn to lie flat.",
             (_n(), Slider("noise", "Noise", 0, 0.2, 0.01, 0), _SEED),
             _surface(data.open_box, "height"),
+            "X, height = lowdim.data.open_box({n}, noise={noise}, random_state={seed})",
         ),
         Toy(
             "random_walk",
@@ -219,6 +244,9 @@ TOYS = {
             "Each point is the one before it and a random step.",
             (_n(400), _DIMENSION, _SEED),
             _random_walk,
+            "import numpy as np\n\n"
+            "steps = np.random.RandomState({seed}).standard_normal(({n}, {dimension}))\n"
+            "X = np.cumsum(steps, axis=0)",
         ),
         Toy(
             "bars",
@@ -226,6 +254,7 @@ TOYS = {
             "Images of one horizontal or vertical bar.",
             (_n(500, 2000), Slider("size", "Pixels of a side", 8, 40, 1, 20), _SEED),
             _bars,
+            "X, bar = lowdim.data.bars({n}, size={size}, length={size} // 2, random_state={seed})",
         ),
         Toy(
             "cities",
@@ -233,6 +262,7 @@ TOYS = {
             "Great-circle distances between 23 cities: objects without vectors.",
             (),
             _cities,
+            "X, city = lowdim.data.cities()",
         ),
     )
 }

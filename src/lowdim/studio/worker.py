@@ -1,8 +1,8 @@
 """The worker process: one fit, whose callback sends frames and obeys commands.
 
 Messages are tuples whose first entry names them. The server sends the specification of a fit, then
-"pause", "continue", "step", "stop", ("change", parameters) and "taken" (the last frame). The worker
-answers with "phase", "frame", "paused", "running", "changed", "refused", "done" and "failed".
+"pause", "continue", "step", "stop", ("change", parameters), ("pace", iterations per second) and
+"taken" (the last frame). The worker answers with "phase", "frame", "paused", "running", "changed", "refused", "done" and "failed".
 """
 
 from __future__ import annotations
@@ -74,27 +74,39 @@ class Channel:
 class Control:
     """The callback of a fit in a worker: sends frames, pauses, steps, stops, changes parameters."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, pace: float | None = None) -> None:
         self.channel = channel
         self.next = 0.0  # when the next frame is due
         self.stepping = self.stopping = False
+        self.pace, self.at = pace, 0.0  # iterations per second, and when the next one may begin
         self.began, self.paused = time.perf_counter(), 0.0
 
     def due(self) -> bool:
-        """Whether a frame is due or a command waits."""
-        if self.stepping or not self.channel.commands.empty():
+        """Whether a frame is due, a command waits, or the fit is slowed down."""
+        if self.pace or self.stepping or not self.channel.commands.empty():
             return True
         return self.channel.taken.is_set() and time.perf_counter() >= self.next
 
     def __call__(self, state: Any) -> bool:
-        if self.stepping or self.channel.taken.is_set():
+        shown = self.channel.taken.is_set() and time.perf_counter() >= self.next
+        if self.stepping or shown:
             self._send(state)
         if self.stepping:
             self.stepping = False
             self._pause(state)
+        if self.pace:
+            self._slow_down(1 / self.pace)
         while not self.stopping and not self.channel.commands.empty():
             self._obey(self.channel.commands.get(), state)
         return self.stopping
+
+    def _slow_down(self, period: float) -> None:
+        """Wait for the time of the next iteration; commands end the wait."""
+        now = time.perf_counter()
+        self.at = max(now, self.at + period)
+        while now < self.at and self.channel.commands.empty():
+            time.sleep(min(self.at - now, 1 / FRAMES_PER_SECOND))
+            now = time.perf_counter()
 
     def _send(self, state: Any) -> None:
         began = time.thread_time()
@@ -112,13 +124,15 @@ class Control:
             self._pause(state)
         elif kind == "stop":
             self.stopping = True
+        elif kind == "pace":
+            self.pace = command[1]
         elif kind == "change":
             try:
                 state.change(**command[1])
             except (TypeError, ValueError) as error:
                 self.channel.send("refused", " ".join(str(error).split()))
             else:
-                self.channel.send("changed", command[1])
+                self.channel.send("changed", state.iteration, command[1])
 
     def _pause(self, state: Any) -> None:
         """Wait for a command that ends the pause."""
@@ -144,7 +158,7 @@ def run(spec: dict[str, Any], channel: Channel) -> None:
     spec : dict
         `data` and `folder`: folders of the data and of the map; `method`, `parameters`; `rows`:
         whether the folder has a file of row numbers; `label`: column that a method learns from;
-        `start`: file of the coordinates to start from.
+        `start`: file of the coordinates to start from; `pace`: iterations per second, or None.
     channel : Channel
     """
     import numpy as np
@@ -168,7 +182,7 @@ def run(spec: dict[str, Any], channel: Channel) -> None:
         estimator.set_params(metric=read_about(data)["metric"])
     if spec.get("start"):
         estimator.set_params(init=np.load(spec["start"]).astype(np.float64))
-    control = Control(channel)
+    control = Control(channel, spec["pace"])
     if "callback" in known:
         estimator.set_params(callback=control)
     arguments: dict[str, Any] = {}
@@ -183,9 +197,9 @@ def run(spec: dict[str, Any], channel: Channel) -> None:
         control.began = time.perf_counter()
         estimator.fit(X, **arguments)
         seconds = time.perf_counter() - control.began - control.paused
+    estimator.preparation_ = read_about(data)["recipe"]
     _finish(estimator, folder)
     messages = dict.fromkeys(" ".join(str(one.message).split()) for one in caught)
-    parameters = {name: getattr(estimator, name) for name in spec["parameters"]}
     Y = estimator.embedding_
     channel.send(
         "done",
@@ -194,7 +208,6 @@ def run(spec: dict[str, Any], channel: Channel) -> None:
             "seconds": seconds,
             "iteration": int(getattr(estimator, "n_iter_", 0) or 0),
             "warnings": list(messages),
-            "parameters": parameters,
             "decodes": _decodes(estimator),
             "n": len(Y),
             "dim": int(Y.shape[1]),
