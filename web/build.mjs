@@ -44,20 +44,47 @@ function shared(names) {
   };
 }
 
+/** Style sheets that a script puts into the page, as minified text. */
+const styles = {
+  name: "styles as text",
+  setup(bundle) {
+    bundle.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { outputFiles } = await build({ ...common, entryPoints: [path], outfile: "x.css" });
+      return { contents: outputFiles[0].text.trim(), loader: "text" };
+    });
+  },
+};
+
+/** Shaders without the spaces that only help a reader. */
+const shaders = {
+  name: "small shaders",
+  setup(bundle) {
+    bundle.onLoad({ filter: /webgl\.ts$/ }, ({ path }) => {
+      const shrink = (shader) => shader.replace(/ *\/\/.*/g, "").replace(/\n +/g, "\n").replace(/ ?([=+*?:<>,(){}]) ?/g, "$1");
+      const contents = readFileSync(path, "utf8").replace(/`#version[^`]*`/g, (shader) =>
+        shader.replace(/(?<=es\n)[^`]*/, shrink),
+      );
+      return { contents, loader: "ts" };
+    });
+  },
+};
+
 async function exportsOf(entry) {
   const { metafile } = await build({ ...common, entryPoints: [entry], format: "esm", outfile: "x.js", metafile: true });
   return metafile.outputs["x.js"].exports;
 }
 
 const scatter = "src/scatter/index.ts";
+// Properties that only files of the scatter view use, and that no browser interface has.
+const mangleProps = /^(projection|versions|uploaded|stride|nDim|spatial|touched|anchors|ringed|offsets|reach|positions|before|opacity|faint|grow)$/;
 const plugins = [shared(await exportsOf(scatter))];
 const entries = [
-  { entryPoints: [scatter], format: "iife", globalName: "LowdimScatter", outfile: "scatter.js" },
+  { entryPoints: [scatter], format: "iife", globalName: "LowdimScatter", mangleProps, plugins: [shaders], outfile: "scatter.js" },
   { entryPoints: ["src/studio/main.tsx"], format: "esm", plugins, outfile: "studio.js" },
   { entryPoints: ["src/studio/studio.css"], outfile: "studio.css" },
   { entryPoints: ["src/report/main.ts"], format: "iife", plugins, outfile: "report.js" },
   { entryPoints: ["src/report/report.css"], outfile: "report.css" },
-  { entryPoints: ["src/widget/main.ts"], format: "esm", plugins, outfile: "widget.js", loader: { ".css": "text" } },
+  { entryPoints: ["src/widget/main.ts"], format: "esm", plugins: [...plugins, styles], outfile: "widget.js" },
 ];
 
 let total = 0;

@@ -38,6 +38,7 @@ export function boundingBox(positions: Float32Array, dim: number): Box {
 
 const FROM_ABOVE = [1, 0, 0, 0, 0.94, 0.34, 0, -0.34, 0.94]; // the first view of three dimensions
 const MARGIN = 0.92; // share of the canvas that the box fills
+const SPHERE = 0.8; // share of the radius around a box of three dimensions: its corners are mostly empty
 const MOST_ZOOM = 1000;
 
 export class Camera {
@@ -48,32 +49,32 @@ export class Camera {
   spatial = false; // three dimensions
   flat = false; // one dimension: the other axis only keeps points apart
   touched = false; // the reader has moved it: it no longer follows the box
-  private shift: [number, number] = [0, 0]; // in the units of the screen, -1 to 1
-  private turn = FROM_ABOVE;
+  #shift: [number, number] = [0, 0]; // in the units of the screen, -1 to 1
+  #turn = FROM_ABOVE;
 
   reset(): void {
-    this.shift = [0, 0];
+    this.#shift = [0, 0];
     this.zoom = 1;
-    this.turn = FROM_ABOVE;
+    this.#turn = FROM_ABOVE;
     this.touched = false;
   }
 
   /** Units of the screen per unit of the coordinates, across and up. */
-  private scale(): [number, number] {
+  #scale(): [number, number] {
     const { half } = this.box;
     if (this.flat) return [(MARGIN / half[0]) * this.zoom, 0.8];
     const radius = Math.hypot(...half);
-    const [right, up] = this.spatial ? [radius, radius] : half;
+    const [right, up] = this.spatial ? [SPHERE * radius, SPHERE * radius] : half;
     const across = this.width * Math.min(MARGIN / right, (MARGIN * this.height) / this.width / up);
     return [(across / this.width) * this.zoom, (across / this.height) * this.zoom];
   }
 
   projection(): Projection {
-    const [sx, sy] = this.scale();
+    const [sx, sy] = this.#scale();
     const [x, y, z] = this.box.center;
-    const [dx, dy] = this.shift;
+    const [dx, dy] = this.#shift;
     if (!this.spatial) return [sx, 0, 0, dx - sx * x, 0, sy, 0, dy - sy * y, 0, 0, 0, 0];
-    const t = this.turn;
+    const t = this.#turn;
     const depth = 1 / Math.hypot(...this.box.half);
     const row = (k: number, by: number, add: number): number[] => [
       by * t[k],
@@ -89,18 +90,18 @@ export class Camera {
     this.touched = true;
     if (this.spatial && !slide) {
       const unit = Math.min(this.width, this.height);
-      this.rotate((3 * right * this.width) / unit, (3 * down * this.height) / unit);
+      this.#rotate((3 * right * this.width) / unit, (3 * down * this.height) / unit);
       return;
     }
-    this.shift[0] += 2 * right;
-    if (!this.flat) this.shift[1] -= 2 * down;
+    this.#shift[0] += 2 * right;
+    if (!this.flat) this.#shift[1] -= 2 * down;
   }
 
-  private rotate(right: number, down: number): void {
+  #rotate(right: number, down: number): void {
     const [ca, sa, cb, sb] = [Math.cos(right), Math.sin(right), Math.cos(down), Math.sin(down)];
     const by = [ca, 0, sa, sb * sa, cb, -sb * ca, -cb * sa, sb, cb * ca];
-    const old = this.turn;
-    this.turn = by.map((_, k) => {
+    const old = this.#turn;
+    this.#turn = by.map((_, k) => {
       const row = k - (k % 3);
       return by[row] * old[k % 3] + by[row + 1] * old[(k % 3) + 3] + by[row + 2] * old[(k % 3) + 6];
     });
@@ -113,17 +114,17 @@ export class Camera {
     const real = zoom / this.zoom;
     this.zoom = zoom;
     const [right, up] = [2 * x - 1, 1 - 2 * y];
-    this.shift[0] = right + (this.shift[0] - right) * real;
-    if (!this.flat) this.shift[1] = up + (this.shift[1] - up) * real;
+    this.#shift[0] = right + (this.#shift[0] - right) * real;
+    if (!this.flat) this.#shift[1] = up + (this.#shift[1] - up) * real;
   }
 
   /** The coordinates at a place of a map in two dimensions, given in shares of the canvas. */
   locate(x: number, y: number): [number, number] {
-    const [sx, sy] = this.scale();
+    const [sx, sy] = this.#scale();
     const { center } = this.box;
     return [
-      center[0] + (2 * x - 1 - this.shift[0]) / sx,
-      center[1] + (1 - 2 * y - this.shift[1]) / sy,
+      center[0] + (2 * x - 1 - this.#shift[0]) / sx,
+      center[1] + (1 - 2 * y - this.#shift[1]) / sy,
     ];
   }
 }

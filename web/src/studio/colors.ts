@@ -86,12 +86,21 @@ export function categories(names: string[], codes: ArrayLike<number>): Shading {
   return { kind: "category", names, codes, shades: { light: shades("light"), dark: shades("dark") }, counts };
 }
 
-function errorsOf(map: MapInfo, kind: ErrorKind): Signal<Shading | null> {
+/** Errors of a map on the scale that all maps on the screen share. */
+function onOneScale(kind: ErrorKind, own: Shading | null): Shading | null {
+  if (own?.kind !== "number") return own;
+  const others = state.shownMaps.value.map((map) => errorsOf(map, kind));
+  return { ...own, high: Math.max(...others.map((one) => (one?.kind === "number" ? one.high : 0))) };
+}
+
+/** Errors of a finished map by point; null until they are computed. */
+function errorsOf(map: MapInfo, kind: ErrorKind): Shading | null {
+  if (!["done", "stopped", "paused"].includes(map.status)) return null;
   return fetched(`${map.id}/${kind}/${map.iteration}`, async () => {
     const ask = (): Promise<Float32Array | null> => api.floats(`/api/maps/${map.id}/errors?kind=${kind}`);
     const values = await api.patiently(ask, () => choice.value === `error:${kind}`);
-    return values && { ...numbers(values), low: 0 } as Shading;
-  });
+    return values && ({ ...numbers(values), low: 0 } as Shading);
+  }).value;
 }
 
 export function errorKind(): ErrorKind | null {
@@ -109,7 +118,7 @@ export const shading: ReadonlySignal<Shading | null> = computed(() => {
 /** The shading of one map, by point. */
 export function shadingOf(map: MapInfo): Shading | null {
   const kind = errorKind();
-  if (kind) return ["done", "stopped", "paused"].includes(map.status) ? errorsOf(map, kind).value : null;
+  if (kind) return onOneScale(kind, errorsOf(map, kind));
   const found = shading.value;
   if (!found || map.rows === null) return found;
   const rows = state.rowsOf(map.id).value;

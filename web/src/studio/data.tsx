@@ -39,10 +39,10 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
         <Button kind="quiet" icon="trash" label={`Remove ${data.name}`} hideLabel onClick={() => void state.removeDataset(data.id)} />
       </div>
       <p class="facts">
-        {plural(data.n, "object")} · {plural(data.d, "feature")}
+        {plural(data.n, "object")} · {data.d === null ? "distances" : plural(data.d, "feature")}
         {data.images && ` · images ${data.images.shape.slice(0, 2).join(" × ")}`}
       </p>
-      <Switch label="Standardise features" value={data.standardize} onChange={(standardize) => void state.changeDataset(data.id, { standardize })} />
+      {data.d !== null && <Switch label="Standardise features" value={data.standardize} onChange={(standardize) => void state.changeDataset(data.id, { standardize })} />}
       <details>
         <summary>Columns ({count(data.columns.length + (data.more ?? 0))})</summary>
         <ul class="columns">
@@ -50,6 +50,11 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
             <ColumnRow key={column.name} data={data} column={column} />
           ))}
         </ul>
+        {data.notes?.map((note) => (
+          <p key={note} class="help">
+            {note}
+          </p>
+        ))}
         {Boolean(data.more) && <p class="help">And {count(data.more ?? 0)} more, all used as features.</p>}
       </details>
     </div>

@@ -37,7 +37,7 @@ function turnTo(step: Step, value: number): void {
   const map = made && state.maps.value.get(made.map);
   const { handle } = step;
   if (map && handle.of === "method" && map.status === "running" && map.live.includes(handle.name)) {
-    void state.tune(map, { [handle.name]: value });
+    void state.tune(map, { parameters: { [handle.name]: value } });
     return;
   }
   clearTimeout(waiting);

@@ -1,6 +1,5 @@
 // The stage: the tools above, up to four linked maps, and the transport of each.
 
-import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { ERRORS, choice, choicesOf } from "./colors";
 import { LossCurve } from "./charts";
@@ -39,7 +38,7 @@ function ReadyToRun(): JSX.Element {
         <bdi>{data?.name}</bdi>
       </h1>
       <p>
-        {count(data?.n ?? 0)} objects with {count(data?.d ?? 0)} features are ready.
+        {count(data?.n ?? 0)} objects {data?.d === null ? "with their distances" : `with ${count(data?.d ?? 0)} features`} are ready.
       </p>
       <RunButton large />
       <div class="chips" role="group" aria-label="Choose a method">
@@ -133,7 +132,7 @@ function MapCard({ map }: { map: MapInfo }): JSX.Element {
         {many && <Button kind="quiet" icon="close" label={`Take ${state.titleOf(map)} from the screen`} hideLabel onClick={() => state.hideMap(map.id)} />}
       </header>
       <Plot map={map} />
-      {map.error ? <p class="failure">{map.error}</p> : <Transport map={map} />}
+      {map.status === "failed" ? <p class="failure">{map.error}</p> : <Transport map={map} />}
     </article>
   );
 }
@@ -165,6 +164,19 @@ function Morph({ map }: { map: MapInfo }): JSX.Element | null {
   );
 }
 
+const SPEEDS = [
+  ["25", "slow"],
+  ["150", "normal"],
+  ["null", "full speed"],
+] as const;
+
+function speed(map: MapInfo, text: string): void {
+  state.pace.value = JSON.parse(text) as number | null;
+  void state.tune(map, { pace: state.pace.value });
+}
+
+const PHASES: Record<string, string> = { start: "starting", neighbours: "finding neighbours" };
+
 function lossesOf(map: MapInfo): [number, number][] {
   return map.losses.map((one, k): [number, number] => (Array.isArray(one) ? one : [k, one]));
 }
@@ -172,14 +184,8 @@ function lossesOf(map: MapInfo): [number, number][] {
 function Transport({ map }: { map: MapInfo }): JSX.Element {
   const busy = map.status === "running" || map.status === "paused" || map.status === "queued";
   const rewound = state.rewindOf(map.id);
-  const asking = useSignal(0);
   const last = Math.max(map.frames - 1, 0);
-  const go = async (frame: number): Promise<void> => {
-    const mine = ++asking.value;
-    if (frame >= last) await state.rewind(map, null);
-    else await state.attempt(() => state.rewind(map, frame));
-    if (mine !== asking.value) return;
-  };
+  const go = (frame: number): void => void state.attempt(() => state.rewind(map, frame >= last ? null : frame));
   const total = map.total ? ` / ${count(map.total)}` : "";
   const left = map.status === "running" && map.seconds_left !== null ? `, ${duration(map.seconds_left)} left` : "";
   return (
@@ -195,17 +201,20 @@ function Transport({ map }: { map: MapInfo }): JSX.Element {
           <Button icon="stop" label="Stop" hideLabel onClick={() => void state.command(map, "stop")} />
         </div>
       )}
+      {busy && <Select label="Speed" hideLabel value={String(map.pace ?? null)} options={SPEEDS} onChange={(text) => speed(map, text)} />}
       {map.frames > 1 && (
         <label class="rewind">
           <span class="unseen">Rewind {state.titleOf(map)}</span>
-          <input type="range" min={0} max={last} step={1} value={rewound.value ? rewound.value.frame : last} aria-valuetext={rewound.value ? `snapshot ${rewound.value.frame}` : "newest"} onInput={(event) => void go(event.currentTarget.valueAsNumber)} />
+          <input type="range" min={0} max={last} step={1} value={rewound.value ? rewound.value.frame : last} aria-valuetext={rewound.value ? `snapshot ${rewound.value.frame}` : "newest"} onInput={(event) => go(event.currentTarget.valueAsNumber)} />
         </label>
       )}
       <span class="progress" role="status">
         {rewound.value ? (
-          <>snapshot {rewound.value.frame + 1} of {map.frames}</>
+          <>iteration {count(map.snapshots?.[rewound.value.frame] ?? rewound.value.frame)}</>
         ) : map.status === "queued" ? (
           "waiting for its turn"
+        ) : map.phase && map.phase !== "fit" ? (
+          PHASES[map.phase] ?? map.phase
         ) : (
           <>
             {map.iteration > 0 && `${count(map.iteration)}${total} iterations, `}

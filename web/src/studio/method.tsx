@@ -1,6 +1,5 @@
 // The form of a method, made from the server's catalog.
 
-import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import type { JSX } from "preact";
 import { Button, Section, Select, Slider, Switch } from "./controls";
@@ -10,12 +9,9 @@ import type { MapInfo, Method, Parameter, Value } from "./types";
 export function MethodPanel(): JSX.Element | null {
   const method = state.method.value;
   const form = method && (state.forms.value.get(method.name) ?? {});
-  const filter = useSignal("");
   if (!method || !form) return null;
-  const wanted = filter.value.toLowerCase();
-  const visible = method.parameters.filter((one) => one.name.includes(wanted));
-  const basic = visible.filter((one) => !one.advanced);
-  const advanced = visible.filter((one) => one.advanced);
+  const basic = method.parameters.filter((one) => !one.advanced);
+  const advanced = method.parameters.filter((one) => one.advanced);
   const running = tunable(method);
   return (
     <Section title="Method">
@@ -40,12 +36,32 @@ export function MethodPanel(): JSX.Element | null {
         )}
         <details>
           <summary>About {method.title}</summary>
+          <dl>
+            {ABOUT.map(([key, title]) => {
+              const text = method[key];
+              return text ? (
+                <div key={key}>
+                  <dt>{title}</dt>
+                  <dd>{text}</dd>
+                </div>
+              ) : null;
+            })}
+          </dl>
           <p class="doc">{method.doc}</p>
         </details>
       </div>
     </Section>
   );
 }
+
+const ABOUT = [
+  ["when", "When"],
+  ["keeps", "Keeps"],
+  ["cost", "Cost"],
+  ["paper", "Papers"],
+] as const;
+
+const FAMILIES: Record<string, string> = { neighbour: "Neighbour embeddings", spectral: "Spectral methods", stress: "Distances and stress", learned: "Learned maps" };
 
 function groups(methods: readonly Method[]): { group: string; options: [string, string][] }[] {
   const families = new Map<string, [string, string][]>();
@@ -54,7 +70,9 @@ function groups(methods: readonly Method[]): { group: string; options: [string, 
     family.push([one.name, one.title]);
     families.set(one.family, family);
   }
-  return [...families].map(([group, options]) => ({ group, options }));
+  const order = Object.keys(FAMILIES);
+  const place = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
+  return [...families].sort(([a], [b]) => place(a) - place(b)).map(([name, options]) => ({ group: FAMILIES[name] ?? name, options }));
 }
 
 /** The map that the form's live parameters change while it is computed. */
@@ -80,19 +98,30 @@ function ParameterField({ method, parameter, value, running }: FieldProps): JSX.
     state.setParameter(method.name, name, given === parameter.default ? undefined : given);
     if (!live || !running || given === undefined || given === null) return;
     clearTimeout(tuning);
-    tuning = window.setTimeout(() => void state.tune(running, { [name]: given }), 120);
+    tuning = window.setTimeout(() => void state.tune(running, { parameters: { [name]: given } }), 120);
   };
-  const label = name;
-  const badge = live ? "live" : undefined;
   const help = parameter.help;
-  if (kind === "bool") return <Switch label={label} value={Boolean(shown)} help={help} onChange={set} />;
-  if (kind === "choice" && choices)
-    return <Select label={label} value={String(shown)} help={help} options={choices.map((one): [string, string] => [one, one])} onChange={set} />;
-  if ((kind === "int" || kind === "float") && min !== undefined && max !== undefined && typeof shown === "number") {
-    const step = kind === "int" ? 1 : Number(((max - min) / 200).toPrecision(1));
-    return <Slider label={label} value={shown} min={min} max={max} step={step} log={parameter.log ?? false} help={help} {...(badge ? { badge } : {})} onInput={set} />;
+  const badge = live ? { badge: "live" } : {};
+  if (kind === "bool") return <Switch label={name} value={Boolean(shown)} help={help} onChange={set} />;
+  if (kind === "choice" && choices) {
+    const options = choices.map((one, k): [string, string] => [String(k), one ?? "none"]);
+    return <Select label={name} value={String(choices.indexOf(shown as string | null))} help={help} options={options} onChange={(k) => set(choices[Number(k)])} />;
   }
-  return <TextField label={label} numeric={kind !== "text"} value={shown} fallback={parameter.default} help={help} onChange={set} />;
+  if (kind === "text" || min === undefined || max === undefined)
+    return <TextField label={name} numeric={kind !== "text"} value={shown} fallback={parameter.default} help={help} onChange={set} />;
+  const step = kind === "int" ? 1 : Number(((max - min) / 200).toPrecision(1));
+  const slider = (value: number): JSX.Element => <Slider label={name} value={value} min={min} max={max} step={step} log={parameter.log ?? false} help={help} {...badge} onInput={set} />;
+  if (!parameter.special?.length) return slider(Number(shown));
+  const options = [...parameter.special.map((one, k): [string, string] => [String(k), one ?? "automatic"]), ["number", "a number"] as [string, string]];
+  const place = typeof shown === "number" ? "number" : String(parameter.special.indexOf(shown as string | null));
+  const middle = parameter.log ? Math.sqrt(Math.max(min, 1e-6) * max) : (min + max) / 2;
+  const choose = (key: string): void => set(key === "number" ? Number(kind === "int" ? Math.round(middle) : middle.toPrecision(2)) : parameter.special?.[Number(key)]);
+  return (
+    <>
+      <Select label={name} value={place} options={options} {...(typeof shown === "number" ? {} : { help })} onChange={choose} />
+      {typeof shown === "number" && slider(shown)}
+    </>
+  );
 }
 
 interface TextProps {

@@ -252,7 +252,7 @@ function SelectionPanel(): JSX.Element {
 function Differences({ list }: { list: readonly Difference[] }): JSX.Element {
   const most = Math.max(...list.map((one) => Math.abs(one.effect)));
   return (
-    <table class="differences">
+    <table>
       <thead>
         <tr>
           <th scope="col">column</th>
@@ -263,15 +263,15 @@ function Differences({ list }: { list: readonly Difference[] }): JSX.Element {
       </thead>
       <tbody>
         {list.map((one) => (
-          <tr key={one.name}>
+          <tr key={one.name + (one.value ?? "")}>
             <th scope="row">
-              <button type="button" class="link" onClick={() => recolor(one.name)}>
-                <bdi>{one.name}</bdi>
+              <button type="button" class="link" onClick={() => (state.colorBy.value = `column:${one.name}`)}>
+                <bdi>{one.value === undefined ? one.name : `${one.name}: ${one.value}`}</bdi>
               </button>
             </th>
-            <td>{show(one.inside)}</td>
-            <td>{show(one.outside)}</td>
-            <td title={`${number(one.effect)} standard deviations`}>
+            <td>{amount(one, one.inside)}</td>
+            <td>{amount(one, one.outside)}</td>
+            <td title={`effect ${number(one.effect)}`}>
               <EffectBar effect={one.effect} most={most} />
             </td>
           </tr>
@@ -281,11 +281,9 @@ function Differences({ list }: { list: readonly Difference[] }): JSX.Element {
   );
 }
 
-/** Colours by a column, if the name is one of a column. */
-function recolor(name: string): void {
-  const known = state.dataset.value?.columns.find((column) => column.name === name || name.startsWith(`${column.name}:`) || name.startsWith(`${column.name} =`));
-  if (known) state.colorBy.value = `column:${known.name}`;
-}
+/** A mean, or the share of a category. */
+const amount = (one: Difference, value: Value): string =>
+  one.value !== undefined && typeof value === "number" ? `${Math.round(100 * value)} %` : show(value);
 
 // --- quality ---
 
@@ -304,20 +302,27 @@ function ask(map: MapInfo): void {
   }).finally(() => pending.delete(key));
 }
 
+const FEW = 7; // measures that are listed at first
+
 function QualityPanel(): JSX.Element {
+  const all = useSignal(false);
   const maps = state.shownMaps.value;
   useEffect(() => maps.forEach(ask), [maps.map(keyOf).join(), maps.map((map) => map.status).join()]);
   const known = maps.map((map) => ({ map, found: qualities.value.get(keyOf(map)) }));
-  const names = [...new Set(known.flatMap(({ found }) => Object.entries(found ?? {}).filter(([, value]) => typeof value === "number").map(([name]) => name)))].filter((name) => name !== "sample");
+  const measures = new Map(known.flatMap(({ found }) => found?.measures ?? []).map((one) => [one.name, one]));
+  const value = (found: Quality | undefined, name: string): string => {
+    const one = found?.measures.find((measure) => measure.name === name);
+    return one ? one.value.toFixed(3) : found ? "–" : "…";
+  };
   const active = known.find(({ map }) => map.id === state.activeId.value) ?? known[0];
   if (!maps.length) return <Empty icon="ask" title="No map yet">Run a method, then ask how true its map is.</Empty>;
   const curves = known.flatMap(({ map, found }) => (found?.r_nx ? [{ name: state.titleOf(map), points: found.r_nx }] : []));
   return (
     <>
       <Section title="How true are the maps?">
-        {names.length > 0 && (
+        {measures.size > 0 && (
           <div class="scroll">
-            <table class="measures">
+            <table>
               <thead>
                 <tr>
                   <th scope="col">measure</th>
@@ -329,11 +334,11 @@ function QualityPanel(): JSX.Element {
                 </tr>
               </thead>
               <tbody>
-                {names.map((name) => (
-                  <tr key={name}>
-                    <th scope="row">{words(name)}</th>
+                {[...measures.values()].slice(0, all.value ? measures.size : FEW).map((one) => (
+                  <tr key={one.name} title={one.meaning}>
+                    <th scope="row">{one.label}</th>
                     {known.map(({ map, found }) => (
-                      <td key={map.id}>{typeof found?.[name] === "number" ? (found[name] as number).toFixed(3) : "…"}</td>
+                      <td key={map.id}>{value(found, one.name)}</td>
                     ))}
                   </tr>
                 ))}
@@ -341,9 +346,12 @@ function QualityPanel(): JSX.Element {
             </table>
           </div>
         )}
+        {measures.size > FEW && <Button kind="quiet" label={all.value ? "Fewer measures" : `All ${measures.size} measures`} onClick={() => (all.value = !all.value)} />}
+        {active?.found?.verdict && <p>{active.found.verdict}</p>}
         {known.some(({ found }) => !found) && <p class="help">{known.every(({ map }) => ended(map)) ? "Measuring …" : "Measured when the run has ended."}</p>}
         {active?.found?.sample && <p class="help">Measured on {count(active.found.sample)} objects.</p>}
       </Section>
+      {active && <Warnings map={active.map} found={active.found} />}
       {curves.length > 0 && (
         <Section title="Neighbourhoods of every size">
           <p class="help">R_NX(K): how much of the K nearest neighbours a map keeps; 1 is all, 0 is chance.</p>
@@ -355,7 +363,6 @@ function QualityPanel(): JSX.Element {
           <Shepard pairs={active.found.shepard} name={state.titleOf(active.map)} />
         </Section>
       )}
-      {active && <Warnings map={active.map} found={active.found} />}
       {active && ended(active.map) && <Stability map={active.map} />}
     </>
   );

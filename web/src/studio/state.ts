@@ -35,6 +35,8 @@ export const picked = signal<RowOf | null>(null);
 export const themeChoice = signal<"auto" | "light" | "dark">("auto");
 export const lessonStep = signal<number | null>(null);
 export const compare = signal(false);
+/** Iterations per second of the runs, so that small ones can be watched; null is full speed. */
+export const pace = signal<number | null>(150);
 
 export interface Rows {
   dataset: string;
@@ -187,13 +189,14 @@ async function load(id: string): Promise<void> {
   if (positions?.length) newestOf(id).value = { positions, dim: map.dim, frame: map.frames };
 }
 
+let rewinding = 0;
+
+/** Shows a snapshot of a map; null shows the newest coordinates again. */
 export async function rewind(map: MapInfo, frame: number | null): Promise<void> {
-  if (frame === null) {
-    rewindOf(map.id).value = null;
-    return;
-  }
-  const positions = await api.floats(`/api/maps/${map.id}/coordinates?frame=${frame}`);
-  if (positions) rewindOf(map.id).value = { positions, dim: map.dim, frame };
+  const mine = ++rewinding;
+  const positions = frame === null ? null : await api.floats(`/api/maps/${map.id}/coordinates?frame=${frame}`);
+  if (mine !== rewinding) return; // the slider has moved on
+  rewindOf(map.id).value = positions && frame !== null ? { positions, dim: map.dim, frame } : null;
 }
 
 // --- what the server tells ---
@@ -364,7 +367,8 @@ export interface Start {
 }
 
 export async function embed(given: Start): Promise<MapInfo | null> {
-  const made = await attempt(() => api.post<MapInfo>("/api/maps", given));
+  const live = methods.value.find((one) => one.name === given.method)?.live ?? false;
+  const made = await attempt(() => api.post<MapInfo>("/api/maps", live ? { ...given, pace: pace.value } : given));
   if (!made) return null;
   if (!maps.value.has(made.id)) maps.value = new Map(maps.value).set(made.id, made);
   showMap(made.id);
@@ -378,8 +382,9 @@ export async function command(map: MapInfo, name: Command): Promise<void> {
   if (made?.id) take({ type: "map", map: made });
 }
 
-export async function tune(map: MapInfo, parameters: Record<string, Value>): Promise<void> {
-  const made = await attempt(() => api.patch<MapInfo>(`/api/maps/${map.id}`, { parameters }));
+/** Changes a run while it goes on: `{ parameters }` or `{ pace }`. */
+export async function tune(map: MapInfo, change: { parameters: Record<string, Value> } | { pace: number | null }): Promise<void> {
+  const made = await attempt(() => api.patch<MapInfo>(`/api/maps/${map.id}`, change));
   if (made?.id) take({ type: "map", map: made });
 }
 

@@ -39,6 +39,8 @@ function dotsOf(name: string): Dot[] {
   if (/helix|coil/.test(name)) return make((t) => [1.7 * (t - 0.5), 0.6 * Math.sin(22 * t), t]);
   if (/noise|gauss|normal/.test(name)) return make((t) => [0.45 * normal(), 0.45 * normal(), t]);
   if (/torus/.test(name)) return make((t) => { const a = 6.28 * t * 7; const b = 6.28 * t; const r = 0.62 + 0.24 * Math.cos(a); return [r * Math.cos(b), 0.7 * r * Math.sin(b) + 0.15 * Math.sin(a), t]; });
+  if (/box|cube/.test(name)) return make((_, k) => { const [a, b] = [2 * next() - 1, 2 * next() - 1]; const side = k % 3; const [x, y, z] = side === 0 ? [a, b, -1] : side === 1 ? [1, a, b] : [a, 1, b]; return [0.55 * (x - 0.5 * y), 0.6 * z + 0.28 * y + 0.12 * x, side / 2]; });
+  if (/unequal/.test(name)) return blobs([[-0.45, 0.1, 0.3], [0.15, 0.5, 0.14], [0.55, -0.5, 0.06], [0.7, 0.2, 0.1]]);
   return blobs([[-0.5, 0.3, 0.12], [0.45, 0.45, 0.22], [0.2, -0.5, 0.16]]);
 }
 

@@ -18,7 +18,7 @@ export interface Dataset {
   id: string;
   name: string;
   n: number;
-  d: number;
+  d: number | null;
   columns: Column[];
   more?: number;
   label: string | null;
@@ -26,6 +26,8 @@ export interface Dataset {
   images: { shape: number[] } | null;
   standardize: boolean;
   labels_known: boolean;
+  metric?: string | null;
+  notes?: string[];
 }
 
 export type Status = "queued" | "running" | "paused" | "done" | "stopped" | "failed";
@@ -53,13 +55,20 @@ export interface MapInfo {
   error: string | null;
   warnings: string[];
   decodes: boolean;
+  phase?: string;
+  /** Iterations per second at most; null is full speed. */
+  pace?: number | null;
+  /** Iterations of the snapshots. */
+  snapshots?: number[];
 }
 
 export interface Parameter {
   name: string;
   kind: "int" | "float" | "bool" | "choice" | "text";
   default: Value;
-  choices?: string[];
+  choices?: (string | null)[];
+  /** Values that are no numbers, such as "auto". */
+  special?: (string | null)[];
   min?: number;
   max?: number;
   log?: boolean;
@@ -75,6 +84,10 @@ export interface Method {
   summary: string;
   live: boolean;
   doc: string;
+  keeps?: string;
+  when?: string;
+  cost?: string;
+  paper?: string;
   parameters: Parameter[];
 }
 
@@ -109,20 +122,31 @@ export interface RecordOf {
   image: string | null;
 }
 
+export interface Measure {
+  name: string;
+  label: string;
+  value: number;
+  margin?: number | null;
+  better?: string;
+  meaning: string;
+}
+
 export interface Quality {
+  measures: Measure[];
+  verdict?: string;
   r_nx?: [number, number][];
   shepard?: [number, number][];
   warnings?: string[];
   sample?: number | null;
-  [measure: string]: unknown;
 }
 
 export interface Difference {
   name: string;
+  /** The category, where the column has categories. */
+  value?: string;
   effect: number;
   inside: Value;
   outside: Value;
-  direction: string;
 }
 
 export interface SelectionFacts {
