@@ -197,6 +197,8 @@ export class Scatter {
     gather(SHOWN);
     this.#scene.order = order.subarray(0, end);
     this.#scene.versions.order++;
+    const said = `${(end - this.#scene.nDim).toLocaleString("en")} of ${this.n.toLocaleString("en")} points shown`;
+    this.#upper.setAttribute("aria-description", said);
   }
 
   setNames(names: Names | null): void {

@@ -55,8 +55,8 @@ export function Button({ icon, label, hideLabel = false, kind = "plain", pressed
     <button
       type="button"
       class={`button ${kind}${hideLabel ? " bare" : ""}`}
-      aria-label={hideLabel ? label : undefined}
-      title={hideLabel ? label : undefined}
+      aria-label={label}
+      title={icon ? label : undefined}
       aria-pressed={pressed}
       disabled={disabled}
       onClick={onClick}

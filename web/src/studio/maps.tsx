@@ -62,7 +62,7 @@ function Earlier(): JSX.Element | null {
       label="Show an earlier map"
       hideLabel
       value=""
-      options={[["", "Show an earlier map …"], ...hidden.reverse().map((map): [string, string] => [map.id, `${state.titleOf(map)} (${map.status})`])]}
+      options={[["", "Earlier maps …"], ...hidden.reverse().map((map): [string, string] => [map.id, `${state.titleOf(map)} (${map.status})`])]}
       onChange={(id) => id && state.showMap(id, true)}
     />
   );

@@ -111,17 +111,23 @@ function ParameterField({ method, parameter, value, running }: FieldProps): JSX.
     return <TextField label={name} numeric={kind !== "text"} value={shown} fallback={parameter.default} help={help} onChange={set} />;
   const step = kind === "int" ? 1 : Number(((max - min) / 200).toPrecision(1));
   const slider = (value: number): JSX.Element => <Slider label={name} value={value} min={min} max={max} step={step} log={parameter.log ?? false} help={help} {...badge} onInput={set} />;
-  if (!parameter.special?.length) return slider(Number(shown));
-  const options = [...parameter.special.map((one, k): [string, string] => [String(k), one ?? "automatic"]), ["number", "a number"] as [string, string]];
-  const place = typeof shown === "number" ? "number" : String(parameter.special.indexOf(shown as string | null));
+  const special = parameter.special ?? [];
   const middle = parameter.log ? Math.sqrt(Math.max(min, 1e-6) * max) : (min + max) / 2;
-  const choose = (key: string): void => set(key === "number" ? Number(kind === "int" ? Math.round(middle) : middle.toPrecision(2)) : parameter.special?.[Number(key)]);
-  return (
-    <>
-      <Select label={name} value={place} options={options} {...(typeof shown === "number" ? {} : { help })} onChange={choose} />
-      {typeof shown === "number" && slider(shown)}
-    </>
-  );
+  const named = (one: string | null): string => one ?? "automatic";
+  if (typeof shown === "number")
+    return (
+      <div>
+        {slider(shown)}
+        {special.map((one) => (
+          <button key={one} type="button" class="link" onClick={() => set(one)}>
+            use {named(one)}
+          </button>
+        ))}
+      </div>
+    );
+  const options = [...special.map((one, k): [string, string] => [String(k), named(one)]), ["number", "a number"] as [string, string]];
+  const choose = (key: string): void => set(key === "number" ? Number(kind === "int" ? Math.round(middle) : middle.toPrecision(2)) : special[Number(key)]);
+  return <Select label={name} value={String(special.indexOf(shown as string | null))} options={options} help={help} onChange={choose} />;
 }
 
 interface TextProps {

@@ -67,7 +67,7 @@ function Offers({ map }: { map: MapInfo }): JSX.Element {
           ready={ended && chosen !== null}
           choices={[["CSV", () => selected("csv")], ["Parquet", () => selected("parquet")]]}
         />
-        <Offer icon="book" title="Report" note="One HTML file that needs no network" ready={ended} choices={[["HTML", () => fetched("report", "html")]]} />
+        <Offer icon="book" title="Report" note="One HTML file that needs no network" ready={ended} choices={[["HTML", () => fetched(`report?maps=${shown.map((one) => one.id).join()}`, "html")]]} />
         <Offer icon="sliders" title="Model" note="For lowdim.load; places new objects" ready={ended} choices={[["Model", () => fetched("model", "lowdim")]]} />
       </ul>
       <Code map={map} />
@@ -104,8 +104,8 @@ function Code({ map }: { map: MapInfo }): JSX.Element {
   useEffect(() => {
     for (const kind of ["python", "command"]) {
       void state.attempt(async () => {
-        const blob = await api.blobOf(`/api/maps/${map.id}/export/${kind}`);
-        texts.value = { ...texts.value, [kind]: await blob.text() };
+        const text = await (await api.blobOf(`/api/maps/${map.id}/export/${kind}`)).text();
+        texts.value = { ...texts.value, [kind]: text };
       });
     }
   }, [map.id]);
