@@ -2,7 +2,8 @@
 
 Messages are tuples whose first entry names them. The server sends the specification of a fit, then
 "pause", "continue", "step", "stop", ("change", parameters), ("pace", iterations per second) and
-"taken" (the last frame). The worker answers with "phase", "frame", "paused", "running", "changed", "refused", "done" and "failed".
+"taken" (the last frame). The worker answers with "phase", "frame", "paused", "running", "changed",
+"refused", "done" and "failed".
 """
 
 from __future__ import annotations
