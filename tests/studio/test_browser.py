@@ -291,8 +291,10 @@ def test_the_lesson_runs_with_the_readers_hand_on_the_slider(tab: Tab, own: Serv
     page.keyboard.press("Tab")
     client = own.client()
     until(
-        lambda: [one["values"].get("ratio") for one in client.ask("GET", "/api/state")["datasets"]]
-        == [2],
+        lambda: (
+            [one["values"].get("ratio") for one in client.ask("GET", "/api/state")["datasets"]]
+            == [2]
+        ),
         "only the data of the new width are left",
     )
 
@@ -326,8 +328,9 @@ def test_points_are_drawn_without_webgl(tab: Tab, own: Server):
     until(lambda: shown(page, 0) == 300, "all points are there")
     colors = points(page).evaluate(
         """canvas => {
-          const bytes = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-          return new Set(new Uint32Array(bytes.buffer)).size;
+          const { width, height } = canvas;
+          const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+          return new Set(new Uint32Array(data.buffer)).size;
         }"""
     )
     assert colors > 10  # of ten digits, and the edges of points

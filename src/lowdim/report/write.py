@@ -201,7 +201,7 @@ def _figure(run: Run, n: int) -> str:
     columns = getattr(run.embedding, "shape", (n, 1))[1:]
     if columns and columns[0] > 3:
         facts.append(f"dimensions 1 and 2 of {columns[0]}")
-    plot = tag("div", class_="plot", data_label=description)
+    plot = tag("div", class_="plot", role="group", aria_label=description)
     button = tag("button", "Enlarge", type="button", class_="enlarge", aria_pressed="false")
     heading = tag("div", tag("h3", user(run.name)), button, class_="heading")
     caption = tag("figcaption", text(" · ".join(facts)), class_="note")

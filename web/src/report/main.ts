@@ -14,7 +14,7 @@ figures.forEach((figure, place) => {
   figure.classList.toggle("flat", map.dims === 1);
   const enlarge = figure.querySelector<HTMLButtonElement>(".enlarge")!;
   const view = new Scatter(host, {
-    label: host.dataset.label ?? "",
+    label: host.ariaLabel ?? "",
     events: {
       hover,
       click: (point, event) => {
