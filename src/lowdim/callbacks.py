@@ -76,9 +76,9 @@ Change = Callable[[dict[str, Any]], None]
 Callback = Callable[[State], object]
 """Called after every iteration; the fit stops if it returns a true value.
 
-A callback with a method `due()` is called only after iterations for which `due`, asked before the
-iteration, returned a true value. The others cost nothing: neither loss nor coordinates are
-computed for them.
+A callback with a method `due()` is called only after the last iteration and after those for which
+`due`, asked before the iteration, returned a true value. The others cost nothing: neither loss nor
+coordinates are computed for them.
 """
 
 
@@ -205,7 +205,8 @@ class Monitor:
             snapshot.flags.writeable = False
             state = State(iteration, self.max_iter, loss, snapshot, self.change)
             self.stopped = bool(self.callback(state))
-        self._due = self._asked()
+        last = self.callback is not None and iteration + 1 >= self.max_iter
+        self._due = last or self._asked()
         return self.stopped
 
     def _draw(self, iteration: int, loss: float) -> None:
