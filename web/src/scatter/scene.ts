@@ -34,6 +34,8 @@ export interface Scene {
 
 export interface Painter {
   readonly name: "webgl" | "canvas";
+  /** Draws by a graphics card that software imitates. */
+  readonly slow: boolean;
   /** Draws the first `most` points of each group into the upper left of a 2-D context. */
   paint(scene: Scene, context: CanvasRenderingContext2D, most: number): void;
   /** Frees what the painter holds for a scene. */

@@ -39,17 +39,22 @@ const IDLE = 500; // milliseconds; a longer pause says nothing about the speed o
 const LEAST = 50_000; // points that are always drawn
 const SETTLED = 160; // milliseconds after the last move until all points are drawn again
 
-let shared: Painter | null = null;
+const MANY = 100_000; // points, from which stamping is faster than a graphics card in software
 
-function painterOf(withoutWebgl: boolean): Painter {
-  if (withoutWebgl) return stampPainter();
-  shared ??= webglPainter() ?? stampPainter();
-  return shared;
+let webgl: Painter | null | undefined;
+let stamps: Painter | undefined;
+
+/** The painter that is fastest for some number of points. */
+function painterOf(n: number, withoutWebgl: boolean): Painter {
+  if (webgl === undefined) webgl = webglPainter();
+  if (!withoutWebgl && webgl && !(webgl.slow && n > MANY)) return webgl;
+  return (stamps ??= stampPainter());
 }
 
 export class Scatter {
   readonly camera = new Camera();
-  readonly painter: Painter;
+  painter: Painter;
+  readonly #withoutWebgl: boolean;
   readonly wheelAlways: boolean;
   mode: Mode = "move";
   n = 0;
@@ -85,7 +90,8 @@ export class Scatter {
   constructor(host: HTMLElement, options: Options) {
     this.#events = options.events;
     this.wheelAlways = options.wheelAlways ?? false;
-    this.painter = painterOf(options.withoutWebgl ?? false);
+    this.#withoutWebgl = options.withoutWebgl ?? false;
+    this.painter = painterOf(0, this.#withoutWebgl);
     host.classList.add("scatter");
     this.#base.ariaHidden = "true";
     this.#upper.tabIndex = 0;
@@ -141,6 +147,8 @@ export class Scatter {
     this.dim = dim;
     if (n !== this.n) {
       this.n = n;
+      this.painter.forget(this.#scene);
+      this.painter = painterOf(n, this.#withoutWebgl);
       this.#shuffle = shuffled(n);
       this.#states = null;
       this.#ringed = [];

@@ -144,7 +144,9 @@ export function webglPainter(): Painter | null {
     buffers.delete(scene);
   }
 
-  return { name: "webgl", paint, forget };
+  const about = gl.getExtension("WEBGL_debug_renderer_info");
+  const renderer = about ? String(gl.getParameter(about.UNMASKED_RENDERER_WEBGL)) : "";
+  return { name: "webgl", slow: /swiftshader|llvmpipe|software|basic render/i.test(renderer), paint, forget };
 }
 
 function compile(gl: WebGL2RenderingContext): WebGLProgram | null {

@@ -164,18 +164,6 @@ function ObjectPanel(): JSX.Element {
               Label: <strong>{found.label}</strong>
             </p>
           )}
-          <table class="record">
-            <tbody>
-              {found.values.slice(0, 40).map(([name, value]) => (
-                <tr key={name}>
-                  <th scope="row">
-                    <bdi>{name}</bdi>
-                  </th>
-                  <td>{show(value)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
         </>
       )}
       {near && (
@@ -193,6 +181,20 @@ function ObjectPanel(): JSX.Element {
             ))}
           </ul>
         </>
+      )}
+      {found?.row === picked.row && (
+        <table class="record">
+          <tbody>
+            {found.values.slice(0, 40).map(([name, value]) => (
+              <tr key={name}>
+                <th scope="row">
+                  <bdi>{name}</bdi>
+                </th>
+                <td>{show(value)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
       )}
     </Section>
   );
