@@ -154,7 +154,8 @@ def _field(name: str, default: Any, method: Method) -> dict[str, Any]:
 def _kind(name: str, default: Any, hint: Any, described: str) -> dict[str, Any]:
     hints = set(typing.get_args(hint)) if isinstance(hint, types.UnionType) else {hint}
     if name in ("metric", "kernel"):
-        return {"kind": "choice", "choices": list(METRICS if name == "metric" else KERNELS)}
+        listed = METRICS if name == "metric" else KERNELS
+        return {"kind": "choice", "choices": list(dict.fromkeys([default, *listed]))}
     if bool in hints or isinstance(default, bool):
         return {"kind": "bool"}
     type_text = described.partition(", default=")[0]
