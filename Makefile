@@ -11,7 +11,7 @@ SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
 BENCH_EXTRA := $(shell grep -Eo '^bench *=' pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv compiler demo test lint format sanitize sanitize-threads sanitize-python fuzz bench docs clean
+.PHONY: help venv compiler demo studio test lint format sanitize sanitize-threads sanitize-python fuzz bench docs web clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -22,6 +22,9 @@ demo: venv  ## draw the classic pictures into demo/, and a report that compares 
 	@$(BIN)/lowdim demo --output demo
 	@$(BIN)/lowdim compare demo/digits.csv -m pca,isomap,tsne,umap --report demo/report.html --force --quiet
 	@echo "The pictures are in demo/; open demo/report.html in a browser"
+
+studio: venv  ## open the studio in the browser, on the files of this folder
+	@$(BIN)/lowdim studio
 
 test: venv  ## run the test suite
 	@$(BIN)/python -m pytest -n 2 -q
@@ -82,8 +85,15 @@ docs: $(VENV)/.docs  ## build the site into docs/_build/html (LOWDIM_DATA=folder
 	@$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 	@echo "The site is docs/_build/html/index.html"
 
+web: web/node_modules/.package-lock.json  ## check and build the pages of src/lowdim/web from web/ (needs Node 20)
+	@cd web && npm run --silent check && npm run --silent build
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	@command -v npm >/dev/null || { echo "Building the pages needs Node 20 with npm, and none was found" >&2; exit 1; }
+	@cd web && npm ci --silent --no-audit --no-fund
+
 clean:  ## remove everything that make made, .venv included
-	rm -rf $(VENV) build dist demo docs/_build docs/methods .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist demo web/node_modules docs/_build docs/methods .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

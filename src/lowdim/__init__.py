@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from lowdim.methods.tsne import TSNE as TSNE
     from lowdim.methods.umap import UMAP as UMAP
     from lowdim.methods.weighted_tsne import WeightedTSNE as WeightedTSNE
+    from lowdim.notebook import widget as widget
     from lowdim.persist import load as load
     from lowdim.quality.rank_measures import trustworthiness as trustworthiness
     from lowdim.relations.geodesics import geodesics as geodesics
@@ -78,6 +79,7 @@ _FUNCTIONS = {
     "smacof": "methods.functions",
     "spectral_embedding": "methods.functions",
     "trustworthiness": "quality.rank_measures",
+    "widget": "notebook",
 }
 _PACKAGES = ("data", "plot", "quality", "report", "tables")
 

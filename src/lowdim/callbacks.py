@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
@@ -34,10 +34,52 @@ class State:
     max_iter: int
     loss: float
     embedding: Array
+    _change: Change | None = field(default=None, repr=False, compare=False)
+
+    def change(self, **parameters: Any) -> None:
+        """Change parameters of the estimator while its fit runs, from the next iteration on.
+
+        The catalog lists the parameters of each method that can be changed (`Method.live`). The
+        estimator has the new values after the fit. If a value is refused, nothing is changed.
+
+        Parameters
+        ----------
+        **parameters
+            New values, such as `perplexity=50`.
+
+        Raises
+        ------
+        ValueError
+            If a parameter cannot be changed during a fit, or has a wrong value.
+        TypeError
+            If a value has a wrong type.
+
+        Examples
+        --------
+        >>> import lowdim
+        >>> def sharpen(state):
+        ...     if state.iteration == 300:
+        ...         state.change(perplexity=5)
+        >>> X, _ = lowdim.data.clusters(60, random_state=0)
+        >>> lowdim.TSNE(perplexity=15, callback=sharpen).fit(X).perplexity
+        5
+        """
+        if self._change is None:
+            raise ValueError(f"{', '.join(parameters)} cannot be changed during this fit.")
+        self._change(parameters)
+
+
+Change = Callable[[dict[str, Any]], None]
+"""Takes new values of parameters into a running fit."""
 
 
 Callback = Callable[[State], object]
-"""Called after every iteration; the fit stops if it returns a true value."""
+"""Called after every iteration; the fit stops if it returns a true value.
+
+A callback with a method `due()` is called only after the last iteration and after those for which
+`due`, asked before the iteration, returned a true value. The others cost nothing: neither loss nor
+coordinates are computed for them.
+"""
 
 
 _reported: ContextVar[str] = ContextVar("reported", default="")
@@ -107,41 +149,64 @@ class Monitor:
     label : str
         Name of the method, for the progress bar and the warning.
     callback : callable, default=None
-        Called with a `State` after every iteration.
+        Called with a `State` after every iteration, or after those for which its method `due`
+        asks; see `Callback`.
     verbose : int, default=0
         Whether to show a progress bar of tqdm: on stderr, or as a widget in a notebook.
+    change : callable, default=None
+        Takes new values of parameters into the running fit; see `State.change`.
     """
 
     def __init__(
-        self, max_iter: int, label: str = "", callback: Callback | None = None, verbose: int = 0
+        self,
+        max_iter: int,
+        label: str = "",
+        callback: Callback | None = None,
+        verbose: int = 0,
+        change: Change | None = None,
     ) -> None:
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
         checks.integer(int(verbose) if isinstance(verbose, bool) else verbose, "verbose", 0)
         self.max_iter, self.label = max_iter, label
-        self.callback, self.verbose = callback, verbose
+        self.callback, self.verbose, self.change = callback, verbose, change
         self.stopped = False
         self._bar: Any = None
+        self._due = self._asked()
+
+    def _asked(self) -> bool:
+        """Whether the callback wants to be called after the next iteration."""
+        if self.callback is None:
+            return False
+        due = getattr(self.callback, "due", None)
+        return due is None or bool(due())
+
+    @property
+    def watches(self) -> bool:
+        """Whether the solver should call the monitor after every iteration, not of some only."""
+        return self.callback is not None or bool(self.verbose)
 
     @property
     def wants_loss(self) -> bool:
-        """Whether the solver should compute the loss of every iteration."""
-        return self.callback is not None or bool(self.verbose)
+        """Whether the solver should compute the loss of the next iteration."""
+        return self._due or bool(self.verbose)
 
     @property
     def wants_embedding(self) -> bool:
         """Whether the solver should pass the coordinates in the order of the user's rows."""
-        return self.callback is not None
+        return self._due
 
     def __call__(self, iteration: int, loss: float, embedding: Array) -> bool:
         """Report a finished iteration; returns True if the solver should stop."""
         if self.verbose:
             self._draw(iteration, loss)
-        if self.callback is None:
-            return False
-        snapshot = embedding.copy()
-        snapshot.flags.writeable = False
-        self.stopped = bool(self.callback(State(iteration, self.max_iter, loss, snapshot)))
+        if self.callback is not None and self._due:
+            snapshot = embedding.copy()
+            snapshot.flags.writeable = False
+            state = State(iteration, self.max_iter, loss, snapshot, self.change)
+            self.stopped = bool(self.callback(state))
+        last = self.callback is not None and iteration + 1 >= self.max_iter
+        self._due = last or self._asked()
         return self.stopped
 
     def _draw(self, iteration: int, loss: float) -> None:

@@ -68,6 +68,8 @@ class Method:
         Whether `lowdim.quality.suggest` tries the method by default.
     euclidean_twin : str
         Method that gives the same map for vectors with Euclidean distances; empty if there is none.
+    live : tuple of str
+        Parameters that a callback can change while a fit runs (`State.change`).
     """
 
     name: str
@@ -88,6 +90,7 @@ class Method:
     scales_axes: bool = False
     suggested: bool = False
     euclidean_twin: str = ""
+    live: tuple[str, ...] = ()
 
     def load(self) -> Any:
         """The class of the estimator."""
@@ -284,6 +287,7 @@ CATALOG: tuple[Method, ...] = (
         paper="McInnes, Healy and Melville 2018; densMAP: Narayan, Berger and Cho 2021",
         local_only=True,
         suggested=True,
+        live=("min_dist", "spread", "learning_rate", "repulsion_strength", "negative_sample_rate"),
     ),
     Method(
         name="MaximumVarianceUnfolding",
@@ -310,6 +314,7 @@ CATALOG: tuple[Method, ...] = (
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Hinton and Roweis 2002",
         local_only=True,
+        live=("perplexity", "early_exaggeration", "exaggeration", "learning_rate"),
     ),
     Method(
         name="SymmetricSNE",
@@ -322,6 +327,7 @@ CATALOG: tuple[Method, ...] = (
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Cook, Sutskever, Mnih and Hinton 2007",
         local_only=True,
+        live=("perplexity", "early_exaggeration", "exaggeration", "learning_rate"),
     ),
     Method(
         name="TSNE",
@@ -336,6 +342,7 @@ CATALOG: tuple[Method, ...] = (
         "al. 2019",
         local_only=True,
         suggested=True,
+        live=("perplexity", "early_exaggeration", "exaggeration", "learning_rate"),
     ),
     Method(
         name="WeightedTSNE",
@@ -348,6 +355,7 @@ CATALOG: tuple[Method, ...] = (
         extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Yang, Peltonen and Kaski 2014",
         local_only=True,
+        live=("early_exaggeration", "exaggeration", "learning_rate"),
     ),
     Method(
         name="MultiscaleSNE",

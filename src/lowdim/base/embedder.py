@@ -6,6 +6,7 @@ an inverse of its own also implements `_inverse(Y)`. Everything else is done her
 
 from __future__ import annotations
 
+from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
 from lowdim.base.footprint import claim_memory
-from lowdim.callbacks import Monitor, reporting
+from lowdim.callbacks import Change, Monitor, reporting
+from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
 from lowdim.relations.graph import NeighborGraph
@@ -329,9 +331,33 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _n_jobs(self) -> int | None:
         return getattr(self, "n_jobs", None)
 
-    def _monitor(self, max_iter: int) -> Monitor:
-        """A monitor with the estimator's `callback` and `verbose`, for a solver."""
-        return Monitor(max_iter, type(self).__name__, self.callback, self.verbose)
+    def _monitor(self, max_iter: int, retune: Change | None = None) -> Monitor:
+        """A monitor with the estimator's `callback` and `verbose`, for a solver.
+
+        A method with parameters that can be changed during a fit gives `retune`: it is called when
+        the estimator has new values, and takes those into the running solver.
+        """
+        change = None if retune is None else partial(self._change, retune)
+        return Monitor(max_iter, type(self).__name__, self.callback, self.verbose, change)
+
+    def _change(self, retune: Change, parameters: dict[str, Any]) -> None:
+        """Set parameters during a fit; if a value is refused, all are as before."""
+        name = type(self).__name__
+        row = find(name)
+        live = () if row is None else row.live
+        for parameter in parameters:
+            if parameter not in live:
+                raise ValueError(
+                    f"{parameter} of {name} cannot be changed during a fit; those that can are "
+                    f"{', '.join(live) or 'none'}."
+                )
+        before = {parameter: getattr(self, parameter) for parameter in parameters}
+        self.set_params(**parameters)
+        try:
+            retune(parameters)
+        except (TypeError, ValueError):
+            self.set_params(**before)
+            raise
 
     def _check_n_components(self, n: int) -> int:
         return checks.integer(

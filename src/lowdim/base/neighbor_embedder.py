@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from lowdim.base.embedder import Embedder
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.metrics import canonical
 from lowdim.relations.objects import GivenGraph, Objects
 from lowdim.relations.precomputed import check_k
 
@@ -90,6 +91,33 @@ class NeighborEmbedder(Embedder):
         same = distances[:, 0] == 0
         Y[same] = self.embedding_[nearest[same, 0]]
         return Y
+
+
+class NeighborSearch(NamedTuple):
+    """The search for neighbours that a fit begins with: arguments of `lowdim.neighbors`."""
+
+    k: int
+    metric: str
+    method: str
+
+
+def neighbor_search(estimator: Any, n: int) -> NeighborSearch | None:
+    """The search that `fit` would begin with for n vectors, so that several fits can share a graph.
+
+    None if the fit does not begin with the k nearest neighbours under a metric without parameters.
+    """
+    if not isinstance(estimator, NeighborEmbedder):
+        return None
+    other = getattr(estimator, "affinity", "nearest_neighbors") != "nearest_neighbors"
+    if other or getattr(estimator, "radius", None) is not None or getattr(estimator, "unique", 0):
+        return None
+    metric, params = estimator._metric_choice()
+    if not isinstance(metric, str) or metric in ("precomputed", "gower"):
+        return None
+    name, params = canonical(metric, params)
+    if params:
+        return None
+    return NeighborSearch(check_k(estimator._n_wanted(n), n), name, estimator._search)
 
 
 def check_given_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:

@@ -12,6 +12,7 @@ from lowdim.cli.completion import completion
 from lowdim.cli.embed import embed
 from lowdim.cli.errors import OneLineErrors
 from lowdim.cli.methods import methods
+from lowdim.cli.studio import studio
 from lowdim.cli.suggest import suggest
 from lowdim.cli.transform import transform
 
@@ -28,7 +29,7 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (embed, compare, assess, transform, suggest, methods, completion):
+for command in (embed, compare, assess, transform, suggest, studio, methods, completion):
     main.add_command(command)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lowdim.matrices.affinities import conditional_matrix
 from lowdim.methods.shared_docs import SNE_PASSAGES, fill
 from lowdim.methods.stochastic_neighbors import StochasticNeighborEmbedder
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.objects import Objects
 from lowdim.solvers.divergence import RowDivergence
+from lowdim.solvers.objective import ForceField
 
 
 @fill(**SNE_PASSAGES)
@@ -56,7 +58,8 @@ class SNE(StochasticNeighborEmbedder):
     (200, 2)
     """
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        P = conditional_matrix(graph, self._perplexities(objects.n))
-        divergence = self._divergence(RowDivergence, P)
-        self._descend(divergence, self._start(objects, graph))
+    def _affinities(self, graph: NeighborGraph) -> Any:
+        return conditional_matrix(graph, self._perplexities(graph.n_objects))
+
+    def _objective(self, P: Any) -> ForceField:
+        return self._divergence(RowDivergence, P)

@@ -10,7 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.base import NeighborEmbedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, Change
 from lowdim.checks import Array, check_random_state
 from lowdim.extend.affinity import place_by_affinity
 from lowdim.matrices.affinities import conditional_to_new
@@ -34,8 +34,8 @@ UNFOLDED = 100  # iterations after which neighbours lie near each other for the 
 class StochasticNeighborEmbedder(NeighborEmbedder):
     """An embedder that matches the probabilities of being neighbours in the data and the embedding.
 
-    A method computes affinities in `_fit_graph`, builds its objective with `_divergence` and
-    minimises it with `_descend`. A method with further parameters has its own `__init__`.
+    A method computes affinities from a neighbour graph in `_affinities` and builds its objective
+    from them in `_objective`. A method with further parameters has its own `__init__`.
     """
 
     affinities_: Any
@@ -93,7 +93,39 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
         self._check_parameters(objects.n)
-        super()._fit(objects, graph, **arguments)
+        found = self._neighbor_graph(objects, graph)
+        widest = found if graph is None else graph
+
+        def affinities() -> Any:
+            enough = (widest.n_neighbors or 0) >= self._n_wanted(objects.n)
+            return self._affinities(self._neighbor_graph(objects, widest if enough else None))
+
+        self._fit_affinities(objects, self._affinities(found), found, affinities, **arguments)
+
+    def _affinities(self, graph: NeighborGraph) -> Any:
+        """The probabilities of being neighbours in the data, as a sparse matrix."""
+        raise NotImplementedError
+
+    def _objective(self, P: Any) -> ForceField:
+        """The divergence from affinities to those on the map."""
+        raise NotImplementedError
+
+    def _fit_affinities(
+        self, objects: Objects, P: Any, links: Any, affinities: Callable[[], Any] | None
+    ) -> None:
+        """Set `embedding_` from affinities.
+
+        Parameters
+        ----------
+        objects : Objects
+        P : sparse matrix
+            The affinities.
+        links : NeighborGraph or sparse matrix
+            The graph of init="spectral".
+        affinities : callable or None
+            Computes the affinities for a changed perplexity; None if they do not depend on it.
+        """
+        self._descend(self._objective(P), self._start(objects, links), affinities)
 
     def _check_parameters(self, n: int) -> None:
         self._perplexities(n)
@@ -151,32 +183,49 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         start = layout_start(self.init, int(self.n_components), objects, graph, random)
         return np.array(start, dtype=self._working_dtype, order="C")
 
-    def _descend(self, divergence: ForceField, start: Array) -> None:
+    def _descend(
+        self, divergence: ForceField, start: Array, affinities: Callable[[], Any] | None
+    ) -> None:
         """Minimise the divergence to `embedding_`, first with exaggerated attraction."""
-        n, early = len(start), min(EARLY, self.max_iter)
-        self.learning_rate_ = learning_rate(self.learning_rate, n, self.early_exaggeration)
+        n = len(start)
+        phases, descent = self._phases(n), self._descent(divergence, start)
+
+        def retune(changed: dict[str, Any]) -> None:
+            self._check_parameters(n)
+            settings = self._phases(n)
+            if "perplexity" in changed:
+                if affinities is None:
+                    raise ValueError("perplexity: the affinities were given to fit.")
+                descent.exchange(self._objective(affinities()))
+            for phase, new in zip(phases, settings, strict=True):
+                phase.rate, phase.exaggeration = new.rate, new.exaggeration
+            self.learning_rate_ = phases[0].rate
+
+        self.learning_rate_ = phases[0].rate
+        self._follow(descent, phases, retune)
+
+    def _phases(self, n: int) -> list[Phase]:
+        """The settings of the descent: early exaggeration, also after the unfolding, then not."""
+        early = min(EARLY, self.max_iter)
+        rate = learning_rate(self.learning_rate, n, self.early_exaggeration)
         late = learning_rate(self.learning_rate, n, max(self.exaggeration, 1.0))
         first = min(UNFOLDED, early)
-        phases = [
-            Phase(first, self.learning_rate_, EARLY_MOMENTUM, self.early_exaggeration),
-            Phase(early - first, self.learning_rate_, EARLY_MOMENTUM, self.early_exaggeration),
+        return [
+            Phase(first, rate, EARLY_MOMENTUM, self.early_exaggeration),
+            Phase(early - first, rate, EARLY_MOMENTUM, self.early_exaggeration),
             Phase(self.max_iter - early, late, MOMENTUM, self.exaggeration),
         ]
-        self._follow(divergence, start, phases)
 
-    def _follow(self, divergence: ForceField, start: Array, phases: list[Phase]) -> None:
-        """Run phases of a descent and set `embedding_` and what describes it."""
+    def _descent(self, divergence: ForceField, start: Array) -> Descent:
         patience = self.n_iter_without_progress
-        descent = Descent(
-            divergence,
-            start,
-            self.min_grad_norm,
-            NEVER if patience < 0 else patience,
-        )
-        monitor = self._monitor(sum(phase.iterations for phase in phases))
-        descend(descent, phases, monitor, fallback=start.copy())
-        divergence.exaggeration = 1.0
-        self.kl_divergence_ = float(divergence(descent.Y)[0])
+        return Descent(divergence, start, self.min_grad_norm, NEVER if patience < 0 else patience)
+
+    def _follow(self, descent: Descent, phases: list[Phase], retune: Change | None = None) -> None:
+        """Run phases of a descent and set `embedding_` and what describes it."""
+        monitor = self._monitor(sum(phase.iterations for phase in phases), retune)
+        descend(descent, phases, monitor, fallback=descent.Y.copy())
+        descent.objective.exaggeration = 1.0
+        self.kl_divergence_ = float(descent.objective(descent.Y)[0])
         self.n_iter_ = descent.iteration
         self.history_ = np.array(descent.history).reshape(-1, 2)
         self.embedding_ = descent.embedding.astype(self.affinities_.dtype, copy=False)

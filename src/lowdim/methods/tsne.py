@@ -220,7 +220,8 @@ class TSNE(StochasticNeighborEmbedder):
             divergence = self._objective(self.affinities_)
             rate = step_size(learning_rate, len(self.embedding_), max(exaggeration, 1.0))
             start = np.array(self.embedding_, dtype=self._working_dtype, order="C")
-            self._follow(divergence, start, [Phase(max_iter, rate, momentum, exaggeration)])
+            descent = self._descent(divergence, start)
+            self._follow(descent, [Phase(max_iter, rate, momentum, exaggeration)])
         self.n_iter_ += before
         self.history_ = np.vstack([history, np.add(self.history_, [before, 0])])
         return self
@@ -237,16 +238,10 @@ class TSNE(StochasticNeighborEmbedder):
             return
         self._check_parameters(objects.n)
         P = joint_affinities(affinities, objects)
-        self._fit_affinities(objects, P, P, **arguments)
+        self._fit_affinities(objects, P, P, None, **arguments)
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph, **arguments: Any) -> None:
-        P = joint(conditional_matrix(graph, self._perplexities(objects.n)))
-        self._fit_affinities(objects, P, graph, **arguments)
-
-    def _fit_affinities(self, objects: Objects, P: Any, links: Any) -> None:
-        """Set `embedding_` from affinities; `links` is the graph of init="spectral"."""
-        divergence = self._objective(P)
-        self._descend(divergence, self._start(objects, links))
+    def _affinities(self, graph: NeighborGraph) -> Any:
+        return joint(conditional_matrix(graph, self._perplexities(graph.n_objects)))
 
     def _objective(self, P: Any) -> ForceField:
         return self._divergence(PairDivergence, P)

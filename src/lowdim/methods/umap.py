@@ -20,8 +20,8 @@ from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.identical import identical_rows
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
-from lowdim.solvers.curved_layout import lay_out_by
-from lowdim.solvers.layout import Density
+from lowdim.solvers.curved_layout import SURFACES, lay_out_on
+from lowdim.solvers.layout import Density, Layout, lay_out
 from lowdim.solvers.starts import spread_start
 
 
@@ -223,17 +223,25 @@ class UMAP(UMAPParameters):
         """Set `embedding_` to the layout of `graph_`."""
         self.a_, self.b_ = self._curve()
         n_epochs = self._epochs(len(start))
-        self.embedding_, self.n_iter_ = lay_out_by(
-            self.output_metric,
-            self.graph_,
-            start,
-            self._monitor(n_epochs),
-            density=density,
-            curve=(self.a_, self.b_),
-            n_epochs=n_epochs,
-            seed=int(random.randint(2**31 - 1)),
+        options: dict[str, Any] = {
+            "curve": (self.a_, self.b_),
+            "n_epochs": n_epochs,
+            "seed": int(random.randint(2**31 - 1)),
             **self._forces(),
-        )
+        }
+        if self.output_metric == "euclidean":
+            layout = Layout(self.graph_, start, density=density, **options)
+
+            def retune(changed: dict[str, Any]) -> None:
+                self._check_parameters(len(start))
+                self.a_, self.b_ = self._curve()
+                layout.set_forces((self.a_, self.b_), **self._forces())
+
+            found = lay_out(layout, self._monitor(n_epochs, retune))
+        else:
+            surface = SURFACES[self.output_metric]
+            found = lay_out_on(surface, self.graph_, start, self._monitor(n_epochs), **options)
+        self.embedding_, self.n_iter_ = found
         self._leave_out_isolated()
         if self.output_dens:
             self.rad_emb_ = fuzzy.log_radii_of_points(self.embedding_, int(self.n_neighbors))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -101,12 +102,17 @@ class WeightedTSNE(TSNE):
         return self._fit_to(X, graph=graph, affinities=affinities, sample_weight=sample_weight)
 
     def _fit_affinities(
-        self, objects: Objects, P: Any, links: Any, sample_weight: Any = None
+        self,
+        objects: Objects,
+        P: Any,
+        links: Any,
+        affinities: Callable[[], Any] | None,
+        sample_weight: Any = None,
     ) -> None:
         self.importance_ = (
             _degrees(P) if sample_weight is None else _masses(sample_weight, objects.n)
         )
-        super()._fit_affinities(objects, P, links)
+        super()._fit_affinities(objects, P, links, affinities)
 
     def _objective(self, P: Any) -> ForceField:
         mass = None if (self.importance_ == 1).all() else self.importance_

@@ -123,7 +123,7 @@ def resolve_metric(
     if callable(metric):
         found = Metric("callable", _callable_block(metric, params), objects, params)
         return found, found.prepare(X)
-    name, params = _canonical(metric, params)
+    name, params = canonical(metric, params)
     if name == "gower":
         block, prepare, rows, kinds = gower(X, params.get("kinds"))
         return Metric(name, block, prepare, {"kinds": kinds}), rows
@@ -141,7 +141,7 @@ def resolve_metric(
     return Metric(label, _named_block(plain, params), prepare, params, degree, exponent), rows
 
 
-def _canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """One name for each metric: "minkowski" with p = 2 becomes "euclidean", and so on."""
     names = metric_names()
     if metric not in names:

@@ -21,7 +21,7 @@ from lowdim.report.runs import Run, check_runs, runs_of
 from lowdim.report.tables import best, measure_names, number, quality_table
 from lowdim.versions import versions
 
-_SCRIPTS = ("colors.js", "chart.js", "maps.js", "legend.js", "objects.js", "report.js")
+_SCRIPTS = ("scatter.js", "report.js")
 _UNDER_A_MAP = 3
 """Measures written under each map."""
 
@@ -101,9 +101,9 @@ def write(
     if X is not None:
         runs = _assessed(runs, X, labels)
     data = encode(runs, labels=labels, features=features, color_by=color_by, ids=ids, images=images)
-    page = _resource("page.html").substitute(
+    page = Template(_resource("report", "page.html")).substitute(
         title=text(title),
-        style=_resource("report.css").template,
+        style=_resource("web", "report.css"),
         introduction=_introduction(n, runs, notes),
         columns=_columns(len(runs)),
         maps="".join(_figure(run, n) for run in runs),
@@ -114,15 +114,15 @@ def write(
         + _shepards(runs),
         again=_again(runs, commands),
         data=data,
-        script="\n".join(_resource(name).template for name in _SCRIPTS),
+        script="\n".join(_resource("web", name) for name in _SCRIPTS),
     )
     with replacing(path, force=force) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
 
 
-def _resource(name: str) -> Template:
-    return Template(files("lowdim.report").joinpath("page", name).read_text(encoding="utf-8"))
+def _resource(folder: str, name: str) -> str:
+    return files("lowdim").joinpath(folder, name).read_text(encoding="utf-8")
 
 
 def _assessed(runs: Sequence[Run], X: Any, labels: Any) -> list[Run]:
@@ -190,7 +190,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _figure(run: Run, n: int) -> str:
-    """A map's place on the page; the script draws on its canvas."""
+    """A map's place on the page; the script draws into it."""
     measures = list(run.findings.measures.items())[:_UNDER_A_MAP]
     measured = ", ".join(f"{name} {number(measure.value)}" for name, measure in measures)
     by = f", by {run.method}" if run.method else ""
@@ -201,11 +201,11 @@ def _figure(run: Run, n: int) -> str:
     columns = getattr(run.embedding, "shape", (n, 1))[1:]
     if columns and columns[0] > 3:
         facts.append(f"dimensions 1 and 2 of {columns[0]}")
-    canvas = tag("canvas", tabindex=0, role="application", aria_label=description)
+    plot = tag("div", class_="plot", role="group", aria_label=description)
     button = tag("button", "Enlarge", type="button", class_="enlarge", aria_pressed="false")
     heading = tag("div", tag("h3", user(run.name)), button, class_="heading")
     caption = tag("figcaption", text(" · ".join(facts)), class_="note")
-    return tag("figure", heading, canvas, caption, class_="map")
+    return tag("figure", heading, plot, caption, class_="map")
 
 
 def _section(title: str, *content: str, note: str = "") -> str:

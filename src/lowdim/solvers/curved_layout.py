@@ -16,7 +16,7 @@ import numpy as np
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.relations.lists import row_of_entries
-from lowdim.solvers.layout import Density, Layout, lay_out, negatives_per_epoch
+from lowdim.solvers.layout import negatives_per_epoch
 
 MAX_STEP = 0.25  # of a vertex in an epoch, as a geodesic distance
 SOFTENING = 1e-3  # added to squared distances in the repulsion, as in umap-learn
@@ -103,30 +103,6 @@ def start_dim(metric: str, n_components: int) -> int:
     return n_components + (metric == "haversine")
 
 
-def lay_out_by(
-    metric: str,
-    graph: Any,
-    start: Array,
-    monitor: Monitor,
-    *,
-    density: Density | None = None,
-    **options: Any,
-) -> tuple[Array, int]:
-    """Coordinates of least cross-entropy under a metric of the output, and the number of epochs.
-
-    Parameters
-    ----------
-    metric : {"euclidean", "haversine", "hyperboloid"}
-    graph, start, monitor, **options
-        As in `lay_out_on`.
-    density : Density, default=None
-        The density term of densMAP, of the Euclidean layout only.
-    """
-    if metric == "euclidean":
-        return lay_out(Layout(graph, start, density=density, **options), monitor)
-    return lay_out_on(SURFACES[metric], graph, start, monitor, **options)
-
-
 def lay_out_on(
     surface: Surface,
     graph: Any,
@@ -180,7 +156,7 @@ def lay_out_on(
             lengths = np.sqrt(np.maximum(surface.product(steps, steps), 0))
             steps *= np.minimum(1, MAX_STEP / np.maximum(lengths, ROUNDING))[:, None]
             x, done = surface.move(x, steps), epoch + 1
-            if monitor.wants_loss and monitor(done, loss, surface.coordinates(x)):
+            if monitor(done, loss, surface.coordinates(x) if monitor.wants_embedding else x):
                 break
     return surface.coordinates(x).astype(start.dtype), done
 

@@ -20,9 +20,9 @@ UNFOLDED = 1e-2  # largest coordinate up to which gradients are small because th
 MAX_STEP = 5.0  # of a point in an iteration, in units of the width of the similarity
 
 
-@dataclass(frozen=True)
+@dataclass
 class Phase:
-    """Some iterations of a descent with the same settings."""
+    """Some iterations of a descent with the same settings, which can be changed while it runs."""
 
     iterations: int
     rate: float
@@ -81,8 +81,8 @@ class Descent:
 
     def run(self, phase: Phase, monitor: Monitor | None = None) -> bool:
         """Run a phase; returns False if it ended early."""
-        self.objective.exaggeration = phase.exaggeration
         for _ in range(phase.iterations):
+            self.objective.exaggeration = phase.exaggeration
             check = (self.iteration + 1) % CHECK_EVERY == 0
             shown = monitor is not None and monitor.wants_loss
             loss, gradient = self.objective(self.Y, value=check or shown)
@@ -122,6 +122,13 @@ class Descent:
         """Continue from other coordinates, in the original order, with zero velocity."""
         self.Y = Y if self.order is None else np.ascontiguousarray(Y[self.order])
         self.velocity, self.gains = np.zeros_like(self.Y), np.ones_like(self.Y)
+
+    def exchange(self, objective: ForceField) -> None:
+        """Continue with another objective of the same points, in their original order."""
+        if self.order is not None:
+            objective.renumber(self.order)
+        self.objective = objective
+        self.forget_best()
 
     def forget_best(self) -> None:
         """Reset the best loss: losses under different exaggerations cannot be compared."""

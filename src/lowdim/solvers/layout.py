@@ -93,16 +93,25 @@ class Layout:
         self.total = float(weights.data.sum(dtype=np.float64))
         self.Y = np.ascontiguousarray(start[self.order])
         self.velocity = np.zeros_like(self.Y)
-        self.curve, self.n_epochs, self.epoch = curve, n_epochs, 0
-        self.learning_rate = learning_rate
-        self.repulsion = repulsion * negative_sample_rate
-        self.n_negatives = negatives_per_epoch(n, negative_sample_rate)
-        self.seed = seed
+        self.n_epochs, self.epoch, self.seed = n_epochs, 0, seed
+        self.set_forces(curve, learning_rate, repulsion, negative_sample_rate)
         self.density = density
         if density is not None:
             radii = density.radii[self.order].astype(np.float64)
             spread = float(radii.std())
             self.wanted = (radii - radii.mean()) / (spread if spread > 0 else 1.0)
+
+    def set_forces(
+        self,
+        curve: tuple[float, float],
+        learning_rate: float,
+        repulsion: float,
+        negative_sample_rate: float,
+    ) -> None:
+        """Set what the forces of the next epochs depend on; see the class."""
+        self.curve, self.learning_rate = curve, learning_rate
+        self.repulsion = repulsion * negative_sample_rate
+        self.n_negatives = negatives_per_epoch(len(self.Y), negative_sample_rate)
 
     @property
     def embedding(self) -> Array:
@@ -165,11 +174,12 @@ class Layout:
 def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
     """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
     size = max(layout.n_arcs, 1)
-    at_once = 1 if monitor.wants_loss else int(np.clip(ARCS_AT_ONCE / size, 1, 50))
+    at_once = 1 if monitor.watches else int(np.clip(ARCS_AT_ONCE / size, 1, 50))
     with monitor:
         while layout.epoch < layout.n_epochs:
             loss = layout.run(at_once, loss=monitor.wants_loss)
-            if monitor.wants_loss and monitor(layout.epoch, loss, layout.embedding):
+            seen = layout.embedding if monitor.wants_embedding else layout.Y
+            if monitor(layout.epoch, loss, seen):
                 break
     return layout.embedding, layout.epoch
 

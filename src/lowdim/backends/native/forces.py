@@ -28,8 +28,12 @@ class Attraction:
         """sum_ij p_ij log w_ij (0 unless `loss`) and the forces sum_j p_ij u_ij (y_i - y_j)."""
         force = np.empty_like(Y)
         threads = current().threads if self.n_edges > ONE_THREAD_UP_TO else 1
-        kind = self.similarity
-        logs = self.edges.attraction(Y, kind.name, kind.dof, loss, force, threads)
+        kind, logs = self.similarity, 0.0
+        if loss:
+            logs = self.edges.attraction(Y, kind.name, kind.dof, True, force, threads)
+        # The kernel with the loss rounds forces differently: those of the other are used always, so
+        # that the descent does not depend on which iterations a callback watches.
+        self.edges.attraction(Y, kind.name, kind.dof, False, force, threads)
         return float(logs), force
 
     def renumber(self, order: Array) -> None:

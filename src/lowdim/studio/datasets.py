@@ -1,0 +1,317 @@
+"""Preparing a data set: a file becomes arrays that workers map into memory, and a description.
+
+`prepare` runs in the helper process, so that a damaged file cannot harm the server. What it writes
+is read by the server and by the workers with the functions below.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowdim.checks import Array
+
+MOST_COLUMNS = 200  # that are listed
+MOST_CATEGORIES = 1000  # of a column of text, beyond which it is text
+FEW_VALUES = 50  # of a label of whole numbers, up to which it is a category
+BINS = 24  # of a histogram
+COMMONEST = 12  # values of a category that are listed
+LEAST_SIDE, MOST_SIDE = 8, 256  # pixels of square images that are recognised
+
+
+def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dict[str, Any]:
+    """Read a file and write what the studio needs of it.
+
+    Parameters
+    ----------
+    folder : str
+        An empty folder for the prepared data.
+    source : dict
+        `path` of the file; `kind` as in `lowdim.tables.read`; `image_shape` if it is known.
+    choices : dict
+        Of the user: `roles` (of the columns), `label`, `standardize`, `missing`, `images` (shape).
+
+    Returns
+    -------
+    dict
+        The description of the data set for the page.
+    """
+    import warnings
+
+    from lowdim import tables
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = tables.read(source["path"], kind=source.get("kind", "auto"), **_arguments(choices))
+    notes = [*table.notes, *(str(one.message) for one in caught)]
+    place = Path(folder)
+    _write_objects(place, table.X)
+    columns, stored = _columns(table)
+    np.save(
+        place / "numbers.npy", np.array(stored["numbers"], np.float32).reshape(-1, table.n_rows)
+    )
+    np.save(place / "codes.npy", np.array(stored["codes"], np.int32).reshape(-1, table.n_rows))
+    shape = _write_images(place, table, source, choices)
+    label = _label(choices.get("label"), columns)
+    center, scale = _scaling(table)
+    n_features = None if table.metric == "precomputed" else int(table.X.shape[1])
+    private = {
+        "metric": table.metric,
+        "features": table.columns or [f"x{i}" for i in range(n_features or 0)],
+        "texts": stored["texts"],
+        "categories": stored["categories"],
+        "places": stored["places"],
+        "ids": None if table.ids is None else [str(one) for one in table.ids],
+        "center": center,
+        "scale": scale,
+        "recipe": None if table.recipe is None else table.recipe.to_dict(),
+        "arguments": _arguments(choices),
+    }
+    (place / "data.json").write_text(json.dumps(private), encoding="utf-8")
+    return {
+        "n": table.n_rows,
+        "d": n_features,
+        "metric": table.metric,
+        "columns": columns,
+        "more": max(0, len(table.file_columns) - len(columns)),
+        "label": label,
+        "ids": None if table.ids is None else table.id_name,
+        "images": shape,
+        "standardize": bool(choices.get("standardize", False)),
+        "labels_known": label is not None,
+        "notes": notes,
+    }
+
+
+def _arguments(choices: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `lowdim.tables.read` for the choices of the user."""
+    roles: dict[str, str] = choices.get("roles", {})
+    by_role = {
+        role: [name for name, own in roles.items() if own == role]
+        for role in ("feature", "label", "id", "ignore")
+    }
+    found: dict[str, Any] = {
+        "standardize": bool(choices.get("standardize", False)),
+        "missing": choices.get("missing", "mean"),
+    }
+    if roles:
+        found |= {"labels": by_role["label"], "drop": by_role["ignore"]}
+        found["id"] = by_role["id"][0] if by_role["id"] else None
+        if not choices.get("more"):
+            found["features"] = by_role["feature"]
+        found["categorical"] = "onehot" if choices.get("text_features") else "label"
+    return found
+
+
+# --- what the workers fit to --------------------------------------------------------------
+
+
+def _write_objects(folder: Path, X: Any) -> None:
+    if hasattr(X, "tocsr"):
+        from scipy import sparse
+
+        sparse.save_npz(folder / "objects.npz", sparse.csr_matrix(X))
+    elif X.dtype == object:
+        (folder / "objects.json").write_text(json.dumps(X.tolist()), encoding="utf-8")
+    else:
+        np.save(folder / "objects.npy", X)
+
+
+def read_objects(folder: Path, rows: Array | None = None) -> Any:
+    """What to fit: dense arrays are mapped into memory; with `rows`, only those objects."""
+    if (folder / "objects.npy").exists():
+        X: Any = np.load(folder / "objects.npy", mmap_mode="r")
+    elif (folder / "objects.npz").exists():
+        from scipy import sparse
+
+        X = sparse.csr_array(sparse.load_npz(folder / "objects.npz"))
+    else:
+        values = json.loads((folder / "objects.json").read_text(encoding="utf-8"))
+        X = np.array(values, dtype=object)
+    if rows is None:
+        return X
+    square = read_about(folder)["metric"] == "precomputed"
+    return X[rows][:, rows] if square else X[rows]
+
+
+@lru_cache(maxsize=8)
+def _about(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "data.json").read_text(encoding="utf-8"))
+    return found
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Metric, features, categories and so on of prepared data."""
+    return _about(folder)
+
+
+def read_column(folder: Path, name: str) -> Array | dict[str, Any] | None:
+    """The values of a column: float32, or categories with codes, or None if it is not stored."""
+    about = read_about(folder)
+    if name not in about["places"]:
+        return None
+    kind, place = about["places"][name]
+    if kind == "number":
+        return np.asarray(np.load(folder / "numbers.npy", mmap_mode="r")[place])
+    codes = np.load(folder / "codes.npy", mmap_mode="r")[place]
+    return {"categories": about["categories"][name], "codes": codes.tolist()}
+
+
+def read_labels(folder: Path, name: str) -> Array:
+    """The values of a label, one an object: numbers or strings."""
+    values = read_column(folder, name)
+    if isinstance(values, dict):
+        categories = np.array([*values["categories"], ""], dtype=object)
+        return np.asarray(categories[values["codes"]])
+    if values is None:
+        raise KeyError(name)
+    return values
+
+
+# --- columns ------------------------------------------------------------------------------
+
+
+def _columns(table: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The description of the columns, and their values."""
+    stored: dict[str, Any] = {
+        "numbers": [],
+        "codes": [],
+        "texts": {},
+        "categories": {},
+        "places": {},
+    }
+    features = set(table.columns or table.file_columns)
+    names = [*table.labels, *(name for name in table.file_columns if name not in table.labels)]
+    described = []
+    for name in names[:MOST_COLUMNS]:
+        values = np.asarray(table.labels.get(name, table.file_columns.get(name)))
+        is_id = table.ids is not None and name == table.id_name
+        role = "id" if is_id else "label" if name in table.labels else "feature"
+        if role == "feature" and not _used(name, features):
+            role = "ignore"
+        column = _described(name, values, role, stored)
+        described.append({"name": name, "role": role, **column})
+    return described, stored
+
+
+def _used(name: str, features: set[str]) -> bool:
+    return name in features or any(one.startswith(f"{name}=") for one in features)
+
+
+def _described(name: str, values: Array, role: str, stored: dict[str, Any]) -> dict[str, Any]:
+    numeric = values.dtype.kind in "biuf"
+    few = numeric and role == "label" and _few_whole_numbers(values)
+    if numeric and not few:
+        stored["places"][name] = "number", len(stored["numbers"])
+        stored["numbers"].append(values.astype(np.float32))
+        return {"kind": "number", **_histogram(values.astype(np.float64))}
+    texts = [None if _is_missing(one) else _text(one) for one in values.tolist()]
+    kinds, counts = np.unique(
+        np.array([one for one in texts if one is not None], dtype=object).astype(str),
+        return_counts=True,
+    )
+    missing = sum(one is None for one in texts)
+    found: dict[str, Any] = {"missing": missing, "distinct": len(kinds)}
+    if role == "id" or len(kinds) > min(MOST_CATEGORIES, max(20, len(texts) // 2)):
+        stored["texts"][name] = texts
+        return {"kind": "id" if role == "id" else "text", **found}
+    if few:
+        order = np.argsort(kinds.astype(np.float64), kind="stable")
+        kinds, counts = kinds[order], counts[order]
+    codes = {kind: code for code, kind in enumerate(kinds.tolist())}
+    stored["places"][name] = "category", len(stored["codes"])
+    stored["categories"][name] = kinds.tolist()
+    stored["codes"].append([-1 if one is None else codes[one] for one in texts])
+    top = np.argsort(-counts, kind="stable")[:COMMONEST]
+    found["top"] = [[str(kinds[at]), int(counts[at])] for at in top]
+    return {"kind": "category", **found}
+
+
+def _few_whole_numbers(values: Array) -> bool:
+    known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    whole = values.dtype.kind in "biu" or bool((known == np.rint(known)).all())
+    return whole and len(np.unique(known)) <= FEW_VALUES
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _histogram(values: Array) -> dict[str, Any]:
+    known = values[np.isfinite(values)]
+    found: dict[str, Any] = {"missing": len(values) - len(known), "distinct": len(np.unique(known))}
+    if not len(known):
+        return found
+    low, high = float(known.min()), float(known.max())
+    counts = np.histogram(known, BINS, (low, high if high > low else low + 1))[0]
+    return {**found, "low": low, "high": high, "histogram": counts.tolist()}
+
+
+def _label(chosen: str | None, columns: list[dict[str, Any]]) -> str | None:
+    """The label that colours the map: as chosen, else the first category, else the first label."""
+    labels = [one for one in columns if one["role"] == "label" and one["kind"] != "text"]
+    names = [one["name"] for one in labels]
+    if chosen in names:
+        return chosen
+    categories = [one["name"] for one in labels if one["kind"] == "category"]
+    return next(iter([*categories, *names]), None)
+
+
+def _scaling(table: Any) -> tuple[list[float] | None, list[float] | None]:
+    """Centre and scale of standardised features."""
+    recipe = table.recipe
+    if recipe is None or recipe.center is None:
+        return None, None
+    return list(map(float, recipe.center)), list(map(float, recipe.scale))
+
+
+# --- images -------------------------------------------------------------------------------
+
+
+def _write_images(
+    folder: Path, table: Any, source: dict[str, Any], choices: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Write the objects as images of bytes, if they are images; returns their shape."""
+    if table.images is not None:
+        pictures = np.asarray(table.images)
+    else:
+        shape = choices["images"] if "images" in choices else source.get("image_shape")
+        if shape is None and "images" not in choices:
+            shape = _guessed_shape(table)
+        if shape is None or table.metric is not None or hasattr(table.X, "tocsr"):
+            return None
+        shape = shape["shape"] if isinstance(shape, dict) else shape
+        if math.prod(shape) != table.X.shape[1]:
+            return None
+        pictures = np.asarray(table.X, dtype=np.float64)
+        center, scale = _scaling(table)
+        if center is not None and scale is not None:
+            pictures = pictures * scale + center
+        pictures = pictures.reshape(-1, *shape)
+    low, high = float(pictures.min()), float(pictures.max())
+    pictures = ((pictures - low) * (255 / ((high - low) or 1))).round().astype(np.uint8)
+    np.save(folder / "images.npy", pictures)
+    return {"shape": list(pictures.shape[1:]), "low": low, "high": high}
+
+
+def _guessed_shape(table: Any) -> list[int] | None:
+    """Square images: columns without names or called pixel..., of values that are not negative."""
+    if table.metric is not None or hasattr(table.X, "tocsr") or table.X.dtype == object:
+        return None
+    d = int(table.X.shape[1])
+    side = math.isqrt(d)
+    if side * side != d or not LEAST_SIDE <= side <= MOST_SIDE:
+        return None
+    names = table.columns
+    called = names is None or all(name.lower().startswith(("pixel", "px")) for name in names)
+    sample = np.asarray(table.X[:100])
+    return [side, side] if called and sample.min() >= 0 else None

@@ -1,0 +1,195 @@
+"""What can be taken away: tables, the report, the model, Python code and a command."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.studio.datasets import read_about, read_column, read_labels, read_objects
+from lowdim.studio.records import Dataset, Map
+from lowdim.studio.toys import TOYS
+
+MOST_LISTED = 2000  # row numbers that are written into Python code
+MOST_FEATURES = 60  # columns of a report
+
+
+# --- tables and the report: these run in the helper process ------------------------------------
+
+
+def write_table(
+    path: str, data: str, rows: str | None, coordinates: str, points: Array | None, stem: str
+) -> None:
+    """Write coordinates with ids and labels; of all points of a map, or of some."""
+    from lowdim import tables
+
+    Y = np.load(coordinates)
+    about = read_about(Path(data))
+    chosen = np.arange(len(Y)) if rows is None else np.load(rows)
+    if points is not None:
+        Y, chosen = Y[points], chosen[points]
+    ids = None if about["ids"] is None else np.array(about["ids"], dtype=object)[chosen]
+    labels = {name: values[chosen] for name, values in _label_columns(Path(data)).items()}
+    if ids is None:
+        labels = {"row": chosen, **labels}
+    names = [f"{stem}{i}" for i in range(Y.shape[1])]
+    tables.write(path, Y, names=names, ids=ids, labels=labels, force=True)
+
+
+def _label_columns(data: Path) -> dict[str, Array]:
+    """The columns that are not used as features."""
+    about = read_about(data)
+    features = set(about["features"])
+    return {name: read_labels(data, name) for name in about["places"] if name not in features}
+
+
+def write_report(path: str, title: str, maps: list[dict[str, Any]]) -> None:
+    """Write the report on maps of the same rows of a data set."""
+    from lowdim import report
+
+    first = maps[0]
+    data = Path(first["data"])
+    about = read_about(data)
+    rows = None if first["rows"] is None else np.load(first["rows"])
+    chosen = slice(None) if rows is None else rows
+    runs = [
+        report.Run(one["name"], one["method"], one["parameters"], np.load(one["coordinates"]),
+                   seconds=one["seconds"])
+        for one in maps
+    ]  # fmt: skip
+    labels = {name: values[chosen] for name, values in _label_columns(data).items()}
+    numbers = [name for name in about["features"] if name in about["places"]][:MOST_FEATURES]
+    features: dict[str, Any] = {}
+    for name in numbers:
+        values = read_column(data, name)
+        if isinstance(values, np.ndarray):
+            features[name] = values[chosen]
+    images = data / "images.npy"
+    report.write(
+        path,
+        runs,
+        title=title,
+        X=read_objects(data, rows) if about["metric"] is None else None,
+        labels=labels or None,
+        features=features or None,
+        color_by=first["label"] if first["label"] in labels else None,
+        ids=None if about["ids"] is None else np.array(about["ids"], dtype=object)[chosen].tolist(),
+        images=np.load(images, mmap_mode="r")[chosen] if images.exists() else None,
+        commands=[one["code"] for one in maps],
+    )
+
+
+# --- code -----------------------------------------------------------------------------------
+
+
+def python_code(one: Map, dataset: Dataset, data: Path, folder: Path) -> str:
+    """Python code that computes the map again, changes during the fit included."""
+    about = read_about(data)
+    lines = _read_lines(dataset, about)
+    if one.rows is not None:
+        lines += _subset_lines(folder, about["metric"] == "precomputed")
+    parameters = dict(one.initial or one.parameters)
+    if about["metric"] is not None:
+        parameters["metric"] = about["metric"]
+    arguments = [f"{name}={value!r}" for name, value in parameters.items()]
+    if (folder / "start.npy").exists():
+        lines.insert(0, "import numpy as np")
+        arguments.append(f"init=np.load({str(folder / 'start.npy')!r})")
+    follows = _callback_lines(one)
+    if follows:
+        lines += ["", "", *follows, ""]
+        arguments.append("callback=follow")
+    lines += ["", f"model = lowdim.{one.method}({', '.join(arguments)})"]
+    labelled = dataset.about["label"] if _learns(one.method) else None
+    fitted = "X" if labelled is None else f"X, table.labels[{labelled!r}]"
+    lines += [f"model.fit({fitted})", "Y = model.embedding_"]
+    imports = [line for line in lines if line.startswith(("import ", "from "))]
+    rest = "\n".join(line for line in lines if line not in imports).strip()
+    third = "\n".join(sorted(set(imports), key=lambda line: line.split()[1]))
+    return f"{third}{chr(10) * bool(third)}import lowdim\n\n{rest}\n"
+
+
+def _learns(method: str) -> bool:
+    from lowdim.catalog import find
+
+    row = find(method)
+    return row is not None and row.objects == "labelled"
+
+
+def _read_lines(dataset: Dataset, about: dict[str, Any]) -> list[str]:
+    arguments = {name: value for name, value in about["arguments"].items() if value}
+    if arguments.get("missing") == "mean" and not any(
+        one.get("missing") for one in dataset.about["columns"]
+    ):
+        del arguments["missing"]
+    toy = dataset.source.get("toy")
+    if toy in TOYS and not arguments:
+        return ["", *TOYS[toy].code(dataset.source.get("values", {})).splitlines()]
+    listed = "".join(f", {name}={value!r}" for name, value in arguments.items())
+    return ["", f"table = lowdim.tables.read({dataset.source['path']!r}{listed})", "X = table.X"]
+
+
+def _subset_lines(folder: Path, square: bool) -> list[str]:
+    rows = np.load(folder / "rows.npy")
+    if len(rows) <= MOST_LISTED:
+        line = f"rows = {rows.tolist()}"
+    else:
+        line = f"rows = np.load({str(folder / 'rows.npy')!r})"
+    cut = "X = X[rows][:, rows]" if square else "X = X[rows]"
+    return [*(["import numpy as np"] if len(rows) > MOST_LISTED else []), line, cut]
+
+
+def _callback_lines(one: Map) -> list[str]:
+    """A callback that repeats what the user changed during the fit."""
+    stop = one.status == "stopped" and one.iteration > 0
+    if not one.changes and not stop:
+        return []
+    lines = ["def follow(state):"]
+    for iteration, parameters in one.changes:
+        listed = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+        lines += [f"    if state.iteration == {iteration}:", f"        state.change({listed})"]
+    if stop:
+        lines.append(f"    return state.iteration == {one.iteration}")
+    return lines
+
+
+def command_line(one: Map, dataset: Dataset, data: Path) -> str:
+    """The command that computes the map again, if there is one."""
+    about = read_about(data)
+    words = ["lowdim", "embed", dataset.source["path"], "-m", one.method.lower()]
+    for name, value in about["arguments"].items():
+        words += _reading_option(name, value, dataset)
+    for name, value in (one.initial or one.parameters).items():
+        words += _parameter_option(name, value)
+    notes = []
+    if one.rows is not None:
+        notes.append("# The map shows only some rows; the command embeds all of them.")
+    if one.changes or one.start or one.status == "stopped":
+        notes.append("# Changes during the fit and its start are in the Python code only.")
+    return "\n".join([*notes, shlex.join(map(str, words))]) + "\n"
+
+
+def _reading_option(name: str, value: Any, dataset: Dataset) -> list[str]:
+    if not value or (name, value) == ("categorical", "label"):
+        return []
+    if name == "missing":
+        used = any(one.get("missing") for one in dataset.about["columns"])
+        return ["--missing", value] if used else []
+    if value is True:
+        return [f"--{name}"]
+    flag = {"labels": "label"}.get(name, name)
+    values = value if isinstance(value, list) else [value]
+    return [word for one in values for word in (f"--{flag}", one)]
+
+
+def _parameter_option(name: str, value: Any) -> list[str]:
+    flag = name.replace("_", "-")
+    flag = f"with-{flag}" if name in ("method", "format") else flag
+    if isinstance(value, bool):
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    if isinstance(value, tuple | list):
+        return [f"--{flag}", ",".join(map(str, value))]
+    return [f"--{flag}", "none" if value is None else str(value)]

@@ -1,0 +1,61 @@
+"""The helper process: answers questions that take time, so that the server stays responsive."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from lowdim.studio.errors import Refused
+
+NICENESS = 3
+
+
+def _start() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+
+
+class Helper:
+    """One process that runs functions in the order in which they are asked for.
+
+    If it dies, the question is refused and the next one gets a new process.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+
+    async def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The result of a function; its errors of values become refusals."""
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_start)
+        pool = self._pool
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
+        except BrokenProcessPool as error:
+            if self._pool is pool:
+                self._pool = None
+            raise Refused(
+                "The helper process ended unexpectedly, perhaps for lack of memory. Try again, or "
+                "with less data.",
+                500,
+            ) from error
+        except (TypeError, ValueError, OSError, MemoryError, ArithmeticError, KeyError) as error:
+            raise Refused(" ".join(str(error).split()) or type(error).__name__) from error
+
+    def close(self) -> None:
+        """End the process, also in the middle of an answer."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        processes = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()

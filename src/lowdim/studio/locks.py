@@ -1,0 +1,61 @@
+"""Locks between processes, by files; a lock ends with the process that holds it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class Locked(Exception):
+    """The lock is held by another process."""
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool) -> Iterator[None]:
+    """Hold the lock of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, made if it is not there.
+    wait : bool
+        Whether to wait for another process that holds the lock.
+
+    Raises
+    ------
+    Locked
+        If another process holds the lock and `wait` is false.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _lock(handle, wait)
+        yield
+    finally:
+        os.close(handle)  # releases the lock
+
+
+if sys.platform == "win32":
+    import msvcrt
+    import time
+
+    def _lock(handle: int, wait: bool) -> None:
+        while True:
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+                return
+            except OSError as error:
+                if not wait:
+                    raise Locked from error
+                time.sleep(0.1)
+
+else:
+    import fcntl
+
+    def _lock(handle: int, wait: bool) -> None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError as error:
+            raise Locked from error

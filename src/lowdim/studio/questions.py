@@ -1,0 +1,306 @@
+"""Answers to questions about data and maps; they run in the helper process.
+
+Every function takes a `View`, the names of the folders of the data and of the map, and returns
+plain values and arrays.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim import quality
+from lowdim.checks import Array
+from lowdim.quality.rows import Rows, data_rows
+from lowdim.runtime.scheduling import running
+from lowdim.studio.datasets import read_about, read_column, read_labels, read_objects
+
+MOST_ROWS = 5000  # of points whose errors are computed; the others are unknown
+MOST_PAIRS = 1500  # of a Shepard diagram
+MOST_CURVE = 120  # points of the R_NX curve
+MOST_EFFECTS = 40  # columns that are listed for a selection
+N_RUNS = 4  # with other seeds
+
+
+class View(NamedTuple):
+    """A map, or data alone: where they are and how they are compared.
+
+    Attributes
+    ----------
+    data : str
+        Folder of the data.
+    folder : str
+        Folder of the map; empty for data alone.
+    rows : bool
+        Whether the map shows only some rows.
+    coordinates : str
+        File of the coordinates.
+    method : str
+    metric : str
+        In which distances in the data are measured.
+    label : str or None
+        Column of the labels.
+    """
+
+    data: str
+    folder: str = ""
+    rows: bool = False
+    coordinates: str = ""
+    method: str = ""
+    metric: str = "euclidean"
+    label: str | None = None
+
+
+@lru_cache(maxsize=2)
+def _rows(data: str, folder: str, rows: bool, metric: str) -> Rows:
+    """The objects of a map under its metric."""
+    chosen = np.load(Path(folder) / "rows.npy") if rows else None
+    return data_rows(read_objects(Path(data), chosen), metric)
+
+
+def _objects(view: View) -> Any:
+    return read_objects(Path(view.data), _chosen(view))
+
+
+def _chosen(view: View) -> Array | None:
+    return np.load(Path(view.folder) / "rows.npy") if view.rows else None
+
+
+def _labels(view: View) -> Array | None:
+    if view.label is None:
+        return None
+    values, chosen = read_labels(Path(view.data), view.label), _chosen(view)
+    return values if chosen is None else values[chosen]
+
+
+def _map(view: View) -> Array:
+    return np.asarray(np.load(view.coordinates), dtype=np.float64)
+
+
+def warm_up() -> None:
+    """Import what the first question needs."""
+    import lowdim.tables  # noqa: F401
+
+
+# --- quality ------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4)
+def _assessed(view: View, changed: float) -> quality.Assessment:
+    labels = _labels(view)
+    if labels is not None and len(set(labels.tolist())) < 2:
+        labels = None
+    return quality.assess(
+        _objects(view), _map(view), method=view.method, labels=labels, metric=view.metric,
+        random_state=0,
+    )  # fmt: skip
+
+
+def _assessment(view: View) -> quality.Assessment:
+    return _assessed(view, Path(view.coordinates).stat().st_mtime)
+
+
+def map_quality(view: View) -> dict[str, Any]:
+    """Measures of a map, its curves, a verdict and warnings in words."""
+    found = _assessment(view)
+    measures: list[dict[str, Any]] = [
+        {
+            "name": one.name,
+            "label": one.label,
+            "value": float(found.measures[one.name]),
+            "margin": float(getattr(found.measures[one.name], "margin", 0.0) or 0.0),
+            "better": one.better,
+            "meaning": found.meaning(one),
+        }
+        for one in quality.MEASURES
+        if one.name in found.measures and np.isfinite(found.measures[one.name])
+    ]
+    K, values = np.asarray(found.rnx.K), np.asarray(found.rnx.values)
+    at = np.unique(np.geomspace(1, max(1, len(K)), MOST_CURVE).astype(int) - 1)[: len(K)]
+    pairs = np.column_stack([found.shepard.dissimilarities, found.shepard.distances])
+    some = np.random.default_rng(0).permutation(len(pairs))[:MOST_PAIRS]
+    return {
+        **{one["name"]: one["value"] for one in measures},
+        "measures": measures,
+        "r_nx": [[int(K[i]), float(values[i])] for i in at],
+        "shepard": pairs[some].astype(float).tolist(),
+        "verdict": found.verdict,
+        "warnings": list(found.warnings),
+        "n_neighbors": found.n_neighbors,
+        "sample": found.n_rows if found.n_rows < found.n_objects else None,
+    }
+
+
+def point_errors(view: View, kind: str) -> Array:
+    """Torn or false neighbours of each point; NaN for points outside the sample of a large map."""
+    X, Y = _objects(view), _map(view)
+    found = np.full(len(Y), np.nan, np.float32)
+    placed = np.flatnonzero(np.isfinite(Y).all(axis=1))
+    if len(placed) < len(Y):
+        X = X[placed][:, placed] if view.metric == "precomputed" else X[placed]
+    n = len(placed)
+    errors = quality.point_errors(
+        X, Y[placed], min(15, max(1, (n - 2) // 2)), metric=view.metric,
+        n_rows=min(n, MOST_ROWS), random_state=0,
+    )  # fmt: skip
+    found[placed[errors.rows]] = errors.torn if kind == "torn" else errors.false
+    return found
+
+
+def stability(view: View, method: str, parameters: dict[str, Any], output: str) -> None:
+    """Fit again with other seeds; writes the spread of each point and a summary to a file."""
+    from lowdim.atomic import replacing
+    from lowdim.catalog import find
+
+    row = find(method)
+    assert row is not None
+    estimator = row.load()(**parameters)
+    known = estimator.get_params()
+    if view.metric == "precomputed":
+        estimator.set_params(metric="precomputed")
+    if row.local_only and "init" in known:
+        estimator.set_params(init="random")  # the seed would change little from a fixed start
+    how = "seeds" if "random_state" in known and row.family != "spectral" else "bootstrap"
+    found = quality.stability(
+        estimator, np.asarray(_objects(view)), n_runs=N_RUNS, how=how, null=False, random_state=0
+    )
+    with replacing(output, force=True) as temporary, open(temporary, "wb") as file:
+        np.savez(file, spread=found.spread.astype(np.float32), maps=found.maps.astype(np.float32),
+                 score=found.score, text=str(found), how=how)  # fmt: skip
+
+
+# --- points -------------------------------------------------------------------------------
+
+
+def neighbors(view: View, point: int, k: int) -> dict[str, Any]:
+    """The nearest objects of a point in the data, of those on the map."""
+    with running(None):
+        rows = _rows(view.data, view.folder, view.rows, view.metric)
+        distances = rows.distances(np.array([point], dtype=np.int32))[0].astype(np.float64)
+    distances[point] = np.inf
+    k = min(k, rows.n - 1)
+    nearest = np.argsort(distances, kind="stable")[:k]
+    return {"neighbors": nearest.tolist(), "distances": distances[nearest].tolist()}
+
+
+def suspects(view: View, limit: int) -> list[dict[str, Any]]:
+    """Objects that are probably mislabelled, and outliers."""
+    labels = _labels(view)
+    assert labels is not None
+    known = labels != "" if labels.dtype == object else np.isfinite(labels)
+    at = np.flatnonzero(known)
+    X = _objects(view)
+    if len(at) < len(labels):
+        X = X[at][:, at] if view.metric == "precomputed" else X[at]
+    found = quality.suspects(X, labels[at], metric=view.metric)
+    listed = []
+    for i in range(min(limit, len(found))):
+        same, other = int(found.n_same[i]), int(found.n_suggested[i])
+        k, label, suggested = found.n_neighbors, found.labels[i], found.suggested[i]
+        why = (
+            "Far from its nearest neighbours, compared with the distances among them."
+            if found.reasons[i] == "outlier"
+            else f"Labelled {label}, but {other} of its {k} nearest neighbours in the data are "
+            f"{suggested} and {same} are {label}."
+        )
+        listed.append(
+            {
+                "row": int(at[found.objects[i]]),
+                "score": float(found.scores[i]),
+                "kind": str(found.reasons[i]),
+                "label": str(label),
+                "neighbours_label": str(suggested),
+                "why": why,
+            }
+        )
+    return listed
+
+
+def selection(view: View, n: int, points: Array) -> dict[str, Any]:
+    """How the columns of some points differ from those of the others, the largest effect first.
+
+    The effect of numbers is the difference of the means in standard deviations (Cohen's d); that of
+    a category is the difference of its shares inside and outside, as Cohen's h.
+    """
+    data = Path(view.data)
+    chosen = _chosen(view)
+    inside = np.zeros(n, bool)
+    inside[points] = True
+    columns, categories = [], []
+    for name in read_about(data)["places"]:
+        values = read_column(data, name)
+        if isinstance(values, dict):
+            codes = np.asarray(values["codes"])
+            codes = codes if chosen is None else codes[chosen]
+            categories += _shares(name, values["categories"], codes, inside)
+        elif values is not None:
+            found = _difference(values if chosen is None else values[chosen], inside)
+            columns += [] if found is None else [{"name": name, **found}]
+    columns.sort(key=lambda one: -abs(one["effect"]))
+    categories.sort(key=lambda one: -abs(one["effect"]))
+    return {
+        "n": int(inside.sum()),
+        "columns": columns[:MOST_EFFECTS],
+        "categories": categories[:MOST_EFFECTS],
+    }
+
+
+def _difference(values: Array, inside: Array) -> dict[str, Any] | None:
+    known = np.isfinite(values)
+    a, b = values[known & inside].astype(np.float64), values[known & ~inside].astype(np.float64)
+    if not len(a) or not len(b):
+        return None
+    spread = np.sqrt((a.var() * len(a) + b.var() * len(b)) / (len(a) + len(b)))
+    gap = float(a.mean() - b.mean())
+    if spread == 0 and gap == 0:
+        return None
+    effect = gap / spread if spread > 0 else np.sign(gap) * 1e3
+    return {
+        "effect": float(effect),
+        "inside": float(a.mean()),
+        "outside": float(b.mean()),
+        "direction": "higher" if gap > 0 else "lower",
+    }
+
+
+def _shares(name: str, kinds: list[str], codes: Array, inside: Array) -> list[dict[str, Any]]:
+    known = codes >= 0
+    a = np.bincount(codes[known & inside], minlength=len(kinds)).astype(np.float64)
+    b = np.bincount(codes[known & ~inside], minlength=len(kinds)).astype(np.float64)
+    if not a.sum() or not b.sum():
+        return []
+    a, b = a / a.sum(), b / b.sum()
+    effects = 2 * np.arcsin(np.sqrt(a)) - 2 * np.arcsin(np.sqrt(b))
+    return [
+        {
+            "name": name,
+            "value": kinds[at],
+            "effect": float(effects[at]),
+            "inside": float(a[at]),
+            "outside": float(b[at]),
+        }
+        for at in np.argsort(-np.abs(effects), kind="stable")[:5]
+        if effects[at]
+    ]
+
+
+@lru_cache(maxsize=2)
+def _model(path: str, changed: float) -> Any:
+    from lowdim.persist import load
+
+    return load(path)
+
+
+def decode(view: View, y: list[float]) -> Array:
+    """The features of the object at some coordinates, in the units of the file."""
+    path = Path(view.folder) / "model.lowdim"
+    model = _model(str(path), path.stat().st_mtime)
+    found = np.asarray(model.inverse_transform(np.array([y])), dtype=np.float64)[0]
+    about = read_about(Path(view.data))
+    if about["center"] is not None:
+        scaled = len(about["center"])
+        found[:scaled] = found[:scaled] * about["scale"] + about["center"]
+    return np.asarray(found)

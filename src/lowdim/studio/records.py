@@ -1,0 +1,130 @@
+"""The data sets and maps of a session, as they are stored and as the page gets them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+MOST_LOSSES = 400  # points of a loss curve; more would not be seen
+
+
+@dataclass
+class Dataset:
+    """A data set: where it comes from, what the user chose, and its columns.
+
+    Attributes
+    ----------
+    id, name : str
+    source : dict
+        `{"path": ...}`, and `{"toy": ..., "values": ...}` for a generated set.
+    choices : dict
+        Roles of columns, standardisation and so on; see `lowdim.studio.datasets.prepare`.
+    version : int
+        Counts the changes of the choices; each has a folder of its own, which maps refer to.
+    about : dict
+        Size, columns and so on, as the page gets them.
+    """
+
+    id: str
+    name: str
+    source: dict[str, Any]
+    choices: dict[str, Any] = field(default_factory=dict)
+    version: int = 1
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def public(self) -> dict[str, Any]:
+        """The data set as the page gets it."""
+        origin: dict[str, Any] = {
+            key: self.source[key] for key in ("toy", "values") if key in self.source
+        }
+        return {"id": self.id, "name": self.name, **origin, **self.about}
+
+
+@dataclass
+class Map:
+    """An embedding, finished or not.
+
+    Attributes
+    ----------
+    number : int
+        Names the map in frames.
+    version : int
+        Of the data set.
+    parameters, initial : dict
+        Now, and when the fit began.
+    changes : list of [iteration, parameters]
+        What was changed during the fit.
+    rows : int or None
+        Number of rows of the data set that the map shows; None: all.
+    start : str or None
+        The map whose coordinates the fit began with.
+    pace : float or None
+        Iterations per second at most, to watch a fast fit; None: as fast as it can.
+    status : {"queued", "running", "paused", "done", "stopped", "failed"}
+    phase : {"", "start", "neighbours", "fit"}
+        Of a running fit.
+    losses : list of [iteration, loss]
+    snapshots : list of int
+        Iterations of the coordinates that are kept.
+    live : list of str
+        Parameters that can be changed during the fit.
+    decodes : bool
+        Whether coordinates can be taken back to the data.
+    """
+
+    id: str
+    number: int
+    dataset: str
+    version: int
+    method: str
+    title: str
+    parameters: dict[str, Any]
+    rows: int | None
+    n: int
+    start: str | None = None
+    pace: float | None = None
+    initial: dict[str, Any] = field(default_factory=dict)
+    changes: list[list[Any]] = field(default_factory=list)
+    status: str = "queued"
+    phase: str = ""
+    iteration: int = 0
+    total: int = 0
+    loss: float | None = None
+    losses: list[list[float]] = field(default_factory=list)
+    seconds: float = 0.0
+    dim: int = 2
+    snapshots: list[int] = field(default_factory=list)
+    live: list[str] = field(default_factory=list)
+    error: str = ""
+    warnings: list[str] = field(default_factory=list)
+    decodes: bool = False
+
+    @property
+    def active(self) -> bool:
+        """Whether a worker process belongs to the map."""
+        return self.status in ("running", "paused")
+
+    def public(self) -> dict[str, Any]:
+        """The map as the page gets it."""
+        left = None
+        if self.status == "running" and 0 < self.iteration <= self.total:
+            left = self.seconds / self.iteration * (self.total - self.iteration)
+        return {**asdict(self), "frames": len(self.snapshots), "seconds_left": left}
+
+    def progress(self, iteration: int, total: int, loss: float, seconds: float) -> None:
+        """Take in the state of the fit after an iteration."""
+        if iteration < self.iteration:  # a further start of the method
+            self.losses = []
+        self.iteration, self.total, self.seconds = iteration, total, seconds
+        self.loss = loss if math.isfinite(loss) else None
+        if self.loss is not None:
+            self.losses.append([iteration, self.loss])
+        if len(self.losses) > MOST_LOSSES:
+            self.losses = [*self.losses[:-1:2], self.losses[-1]]
+
+
+def restored(kind: Any, stored: dict[str, Any]) -> Any:
+    """A record from JSON; what another version wrote and this one does not know is left out."""
+    known = {one.name for one in fields(kind)}
+    return kind(**{name: value for name, value in stored.items() if name in known})

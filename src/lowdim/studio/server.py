@@ -1,0 +1,104 @@
+"""Starting and stopping the server of the studio."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lowdim.studio.app import application
+from lowdim.studio.security import Guard, kept_secret, new_token
+from lowdim.studio.session import Session
+from lowdim.studio.stream import LONGEST_MESSAGE
+from lowdim.studio.studio import Studio
+
+HOST = "127.0.0.1"
+PORT = 8710  # the first choice; another one is taken if it is in use
+MOST_UPLOAD = 2 << 30  # bytes
+FOLDER = ".lowdim-studio"  # of the session, in the root
+
+
+def serve(
+    *,
+    root: Path,
+    session: Path | None = None,
+    port: int | None = None,
+    most_upload: int = MOST_UPLOAD,
+    ready: Callable[[str], Any] = print,
+    file: Path | None = None,
+) -> None:
+    """Run the studio until it is interrupted.
+
+    Parameters
+    ----------
+    root : Path
+        The only folder whose files can be opened.
+    session : Path, default=None
+        Folder of the session; by default `.lowdim-studio` in the root.
+    port : int, default=None
+        By default 8710, or a free one if that is in use. 0 takes a free one.
+    most_upload : int, default=2 GB
+        Largest size of an upload in bytes.
+    ready : callable, default=print
+        Called with the address, token included, when the server accepts connections.
+    file : Path, default=None
+        A file in the root to open at first.
+    """
+    import uvicorn
+
+    listener = _listener(port)
+    number = listener.getsockname()[1]
+    token = new_token()
+    kept = Session((root / FOLDER if session is None else session).resolve())
+    studio = Studio(kept, root)
+    guard = Guard(
+        application(studio, most_upload=most_upload, opened=file),
+        port=number,
+        token=token,
+        secret=kept_secret(kept.folder / "secret"),
+    )
+    config = uvicorn.Config(
+        guard,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="websockets-sansio",
+        ws_max_size=LONGEST_MESSAGE,
+        lifespan="on",
+        timeout_graceful_shutdown=2,
+    )
+
+    class Server(uvicorn.Server):
+        """A server that says when it is ready."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                ready(f"http://{HOST}:{number}/?token={token}")
+                sys.stdout.flush()
+
+    try:
+        Server(config).run([listener])
+    except KeyboardInterrupt:
+        pass  # uvicorn raises it again when it has stopped
+    finally:
+        listener.close()
+
+
+def _listener(port: int | None) -> socket.socket:
+    """A socket of the loopback interface."""
+    wanted = [PORT, 0] if port is None else [port]
+    for last, number in enumerate(wanted, start=1):
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if sys.platform != "win32":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, number))
+            return listener
+        except OSError:
+            listener.close()
+            if last == len(wanted):
+                raise
+    raise AssertionError

@@ -1,0 +1,344 @@
+"""What the studio does: opens data, fits maps, keeps the session, tells the pages."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowdim.catalog import find
+from lowdim.checks import Array
+from lowdim.solvers.procrustes import procrustes
+from lowdim.studio import datasets, questions
+from lowdim.studio.errors import Refused
+from lowdim.studio.forms import checked_parameters
+from lowdim.studio.helper import Helper
+from lowdim.studio.jobs import Jobs
+from lowdim.studio.questions import View
+from lowdim.studio.records import Dataset, Map
+from lowdim.studio.session import Session, new_id
+from lowdim.studio.snapshots import read_snapshot, snapshot_path
+from lowdim.studio.stream import Hub, frame_bytes
+from lowdim.studio.toys import find_toy
+
+LEAST_OBJECTS = 5  # of a map
+
+
+class Studio:
+    """The state of a running studio.
+
+    Parameters
+    ----------
+    session : Session
+    root : Path
+        The only folder whose files can be opened.
+    """
+
+    def __init__(self, session: Session, root: Path) -> None:
+        self.session, self.root = session, root.resolve()
+        self.hub, self.helper = Hub(), Helper()
+        self.repeater = Helper()  # runs with other seeds, which take long
+        self.repeating: dict[str, asyncio.Task[None]] = {}
+        self.jobs = Jobs(self._map_changed, self._framed)
+
+    async def start(self, opened: Path | None = None) -> None:
+        """Begin: open a file, and go on with fits that waited when the server was stopped."""
+        self.jobs.start()
+        self.warming = asyncio.create_task(self.helper.ask(questions.warm_up))
+        for one in self.session.maps.values():
+            if one.status == "queued":
+                self.jobs.submit(one, self._spec(one))
+        known = [dataset.source["path"] for dataset in self.session.datasets.values()]
+        if opened is not None and str(opened) not in known:
+            await self.open_file(opened, opened.name)
+
+    async def close(self) -> None:
+        """End all processes and connections."""
+        await self.hub.close()
+        self.jobs.close()
+        self.helper.close()
+        self.repeater.close()
+        self.session.close()
+
+    def _map_changed(self, one: Map, urgent: bool) -> None:
+        if urgent:
+            self.session.save_map(one)
+        self.hub.tell(one.id, {"type": "map", "map": one.public()})
+
+    def _framed(self, one: Map, frame: int, coordinates: bytes) -> None:
+        data = frame_bytes(one.number, frame, one.n, one.dim, coordinates)
+        self.hub.show(one.number, one.id, data)
+
+    # --- data -----------------------------------------------------------------------------
+
+    async def open_toy(self, name: Any, values: Any) -> Dataset:
+        """Make a classic data set."""
+        toy = find_toy(name)
+        if not isinstance(values, dict):
+            raise Refused("values must be an object of names and numbers.")
+        dataset = Dataset(new_id(), toy.title, {"toy": toy.name, "values": values})
+        folder = self.session.dataset_folder(dataset)
+        folder.mkdir()
+        try:
+            dataset.source["path"] = str(folder / "source.npz")
+            dataset.source["image_shape"] = toy.write(values, folder / "source.npz")
+            return await self._prepared(dataset)
+        except Refused:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    async def open_file(self, path: Path, name: str) -> Dataset:
+        """Open a file; a path inside a data set's own folder is an upload that it owns."""
+        own = path.parent.parent == self.session.folder / "datasets"
+        dataset = Dataset(path.parent.name if own else new_id(), name, {"path": str(path)})
+        folder = self.session.dataset_folder(dataset)
+        folder.mkdir(exist_ok=own)
+        try:
+            return await self._prepared(dataset)
+        except Refused:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    async def change_dataset(self, dataset: Dataset, changes: dict[str, Any]) -> Dataset:
+        """Prepare a data set again, with other roles of its columns and so on."""
+        choices = dict(dataset.choices)
+        if changes.keys() & {"roles", "label", "ids"}:
+            roles = {one["name"]: one["role"] for one in dataset.about["columns"]}
+            roles |= _texts(changes.get("roles", {}), "roles")
+            if changes.get("ids") in roles:
+                roles[changes["ids"]] = "id"
+            if changes.get("label") in roles and roles[changes["label"]] != "label":
+                roles[changes["label"]] = "label"
+            choices["roles"] = roles
+            kinds = {one["name"]: one["kind"] for one in dataset.about["columns"]}
+            choices["text_features"] = any(
+                role == "feature" and kinds.get(name) != "number" for name, role in roles.items()
+            )
+            choices["more"] = dataset.about["more"]
+        for key in ("label", "standardize", "missing", "images"):
+            if key in changes:
+                choices[key] = changes[key]
+        changed = Dataset(dataset.id, dataset.name, dataset.source, choices, dataset.version + 1)
+        return await self._prepared(changed)
+
+    async def _prepared(self, dataset: Dataset) -> Dataset:
+        folder = self.session.data_folder(dataset.id, dataset.version)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        try:
+            dataset.about = await self.helper.ask(
+                datasets.prepare, str(folder), dataset.source, dataset.choices
+            )
+        except Refused as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            path = dataset.source["path"]
+            message = str(error).replace(path, dataset.name)
+            raise Refused(message.replace(repr(path), repr(dataset.name)), error.status) from error
+        self.session.add_dataset(dataset)
+        self.hub.tell(dataset.id, {"type": "dataset", "dataset": dataset.public()})
+        return dataset
+
+    def remove_dataset(self, dataset: Dataset) -> None:
+        """Remove a data set and its maps."""
+        for one in [one for one in self.session.maps.values() if one.dataset == dataset.id]:
+            self.remove_map(one)
+        self.session.remove_dataset(dataset)
+        self.hub.tell(dataset.id, {"type": "removed", "id": dataset.id})
+
+    def folder_of(self, dataset: Dataset) -> Path:
+        """The newest data of a data set."""
+        return self.session.data_folder(dataset.id, dataset.version)
+
+    # --- maps -----------------------------------------------------------------------------
+
+    def new_map(self, asked: dict[str, Any]) -> Map:
+        """Queue a fit."""
+        dataset = self.session.dataset(str(asked.get("dataset")))
+        name = str(asked.get("method"))
+        parameters = checked_parameters(name, asked.get("parameters", {}))
+        method = find(name)
+        assert method is not None
+        if method.objects == "labelled" and dataset.about["label"] is None:
+            raise Refused(f"{name} learns from labels: choose a column of labels first.")
+        rows = self._rows(asked.get("rows"), dataset)
+        one = Map(
+            id=new_id(),
+            number=self.session.take_number(),
+            dataset=dataset.id,
+            version=dataset.version,
+            method=name,
+            title=str(asked.get("title") or "")[:200],
+            parameters=parameters,
+            initial=parameters,
+            rows=None if rows is None else len(rows),
+            n=dataset.about["n"] if rows is None else len(rows),
+            dim=parameters.get("n_components", 2),
+            live=list(method.live),
+            pace=_pace(asked.get("pace")),
+        )
+        start = None
+        if asked.get("from") is not None and "init" in method.load()().get_params():
+            start = self._start(self.session.map(str(asked["from"])), rows, one.dim)
+        self.session.add_map(one)
+        folder = self.session.map_folder(one)
+        if rows is not None:
+            np.save(folder / "rows.npy", rows)
+        if start is not None:
+            np.save(folder / "start.npy", start)
+            one.start = str(asked["from"])
+        self.jobs.submit(one, self._spec(one))
+        self._map_changed(one, True)
+        return one
+
+    def _spec(self, one: Map) -> dict[str, Any]:
+        """What a worker must know."""
+        folder = self.session.map_folder(one)
+        start = folder / "start.npy"
+        return {
+            "data": str(self.session.data_of(one)),
+            "folder": str(folder),
+            "method": one.method,
+            "parameters": one.parameters,
+            "rows": one.rows is not None,
+            "label": self.session.dataset(one.dataset).about["label"],
+            "start": str(start) if start.exists() else None,
+            "pace": one.pace,
+        }
+
+    def _rows(self, given: Any, dataset: Dataset) -> Array | None:
+        if given is None:
+            return None
+        n = dataset.about["n"]
+        rows = whole_numbers(given, n, "rows")
+        rows = np.unique(rows)
+        if len(rows) < LEAST_OBJECTS:
+            raise Refused(f"A map needs at least {LEAST_OBJECTS} objects, got {len(rows)}.")
+        return rows.astype(np.int32)
+
+    def _start(self, other: Map, rows: Array | None, dim: int) -> Array | None:
+        """The coordinates of another map as a start; None if it does not show all objects."""
+        Y, own = self.coordinates(other), self.rows_of(other)
+        if Y is None or Y.shape[1] != dim:
+            return None
+        wanted = np.arange(self.session.dataset(other.dataset).about["n"]) if rows is None else rows
+        place = {row: at for at, row in enumerate(own.tolist())}
+        if not all(row in place for row in wanted.tolist()):
+            return None
+        found = Y[[place[row] for row in wanted.tolist()]]
+        return found if np.isfinite(found).all() else None
+
+    def change_map(self, one: Map, changes: dict[str, Any]) -> None:
+        """Change the title of a map, or parameters of its running fit."""
+        if "title" in changes:
+            one.title = str(changes["title"])[:200]
+        if "pace" in changes:
+            one.pace = _pace(changes["pace"])
+            self.jobs.set_pace(one)
+        if "parameters" in changes:
+            checked = checked_parameters(one.method, changes["parameters"])
+            parameters = {name: checked[name] for name in changes["parameters"]}
+            fixed = [name for name in parameters if name not in one.live]
+            if fixed:
+                raise Refused(f"{fixed[0]} cannot be changed during a fit; start a new map.", 409)
+            self.jobs.change(one, parameters)
+        self._map_changed(one, True)
+
+    def remove_map(self, one: Map) -> None:
+        """End the fit of a map and forget it."""
+        self.jobs.remove(one)
+        self.session.remove_map(one)
+        self.hub.tell(one.id, {"type": "removed", "id": one.id})
+
+    def aligned(self, one: Map, Y: Array, target: Map) -> Array:
+        """Coordinates rotated, scaled and shifted to those of another map of the same data."""
+        goal = self.coordinates(target)
+        if goal is None or one.dataset != target.dataset or goal.shape[1] != Y.shape[1]:
+            raise Refused("Only maps of the same data and dimension can be aligned.", 409)
+        _, own, theirs = np.intersect1d(
+            self.rows_of(one), self.rows_of(target), assume_unique=True, return_indices=True
+        )
+        both = np.isfinite(Y[own]).all(axis=1) & np.isfinite(goal[theirs]).all(axis=1)
+        if both.sum() < 2:
+            raise Refused("These maps have no objects in common.", 409)
+        move = procrustes(goal[theirs][both], Y[own][both])
+        return np.asarray(move.scale * (Y @ move.rotation) + move.shift)
+
+    def view(self, one: Map) -> View:
+        """What the helper must know of a map; refused while it has no final coordinates."""
+        folder = self.session.map_folder(one)
+        path = folder / "coordinates.npy"
+        if not path.exists() and one.snapshots and not one.active:
+            path = snapshot_path(folder, one.snapshots[-1])
+        if not path.exists():
+            raise Refused("This needs a finished fit.", 409)
+        return self.view_of_data(one)._replace(coordinates=str(path))
+
+    def view_of_data(self, one: Map) -> View:
+        """The same for questions about the data of a map, which need no coordinates."""
+        data = self.session.data_of(one)
+        return View(
+            data=str(data),
+            folder=str(self.session.map_folder(one)),
+            rows=one.rows is not None,
+            method=one.method,
+            metric=self._metric(data, one.parameters),
+            label=self.session.dataset(one.dataset).about["label"],
+        )
+
+    def data_view(self, dataset: Dataset) -> View:
+        """What the helper must know of a data set."""
+        data = self.folder_of(dataset)
+        label = dataset.about["label"]
+        return View(data=str(data), metric=self._metric(data, {}), label=label)
+
+    def _metric(self, data: Path, parameters: dict[str, Any]) -> str:
+        metric = datasets.read_about(data)["metric"] or parameters.get("metric", "euclidean")
+        return "euclidean" if metric == "minkowski" else str(metric)
+
+    def rows_of(self, one: Map) -> Array:
+        """The rows of the data set that a map shows."""
+        if one.rows is None:
+            return np.arange(self.session.dataset(one.dataset).about["n"], dtype=np.int32)
+        return np.asarray(np.load(self.session.map_folder(one) / "rows.npy"))
+
+    def coordinates(self, one: Map, frame: int | None = None) -> Array | None:
+        """The newest coordinates of a map, or those of a snapshot; None if there are none yet."""
+        folder = self.session.map_folder(one)
+        if frame is not None:
+            if not 0 <= frame < len(one.snapshots):
+                raise Refused(f"This map has {len(one.snapshots)} snapshots.", 404)
+            return read_snapshot(folder, one.snapshots[frame])
+        newest = self.jobs.newest(one)
+        if newest is not None:
+            return np.frombuffer(newest, dtype="<f4").reshape(one.n, one.dim)
+        if (folder / "coordinates.npy").exists():
+            return np.asarray(np.load(folder / "coordinates.npy"))
+        return read_snapshot(folder, one.snapshots[-1]) if one.snapshots else None
+
+
+def whole_numbers(given: Any, below: int, name: str) -> Array:
+    """A list of whole numbers of the page as an array."""
+    if not isinstance(given, list) or not all(type(one) is int for one in given):
+        raise Refused(f"{name} must be a list of whole numbers.")
+    found = np.array(given, dtype=np.int64)
+    if len(found) and not (found.min() >= 0 and found.max() < below):
+        raise Refused(f"{name} must be between 0 and {below - 1}.")
+    return found
+
+
+def _pace(given: Any) -> float | None:
+    """Iterations per second; None: as fast as the fit can."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0.1 <= given <= 1e6:
+        raise Refused("pace must be a number of iterations per second, or null.")
+    return float(given)
+
+
+def _texts(given: Any, name: str) -> dict[str, str]:
+    if not isinstance(given, dict) or not all(isinstance(one, str) for one in given.values()):
+        raise Refused(f"{name} must be an object of texts.")
+    return given

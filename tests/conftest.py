@@ -1,0 +1,24 @@
+"""The browser of the tests: Debian's Chromium, drawing by software."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+FLAGS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium, and none is installed (Debian: apt-get install chromium)")
+    return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": FLAGS}
+
+
+@pytest.fixture(scope="session")
+def base_url() -> None:
+    """The tests name whole addresses. The plugin's own fixture warns under recent pytest."""
+    return

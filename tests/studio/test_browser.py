@@ -1,0 +1,365 @@
+"""The page of the studio in a browser: what a person does, and what they see."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from studio.client import Client, Server
+
+PATIENCE = 60_000  # milliseconds; the machines of the tests are slow
+expect.set_options(timeout=PATIENCE)
+
+
+class Tab:
+    """A page that records what it must not do: errors, and requests to other machines."""
+
+    def __init__(self, page: Page, server: Server) -> None:
+        self.page = page
+        self.server = server
+        self.errors: list[str] = []
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda message: message.type == "error" and self._note(message.text))
+        page.on("pageerror", lambda error: self._note(str(error)))
+        page.on("request", lambda request: self._check(request.url))
+
+    def _note(self, text: str) -> None:
+        self.errors.append(text)
+
+    def _check(self, url: str) -> None:
+        if not url.startswith((self.server.base, "data:", "blob:")):
+            self._note(f"left the machine: {url}")
+
+    def open(self, query: str = "") -> Page:
+        self.page.goto(self.server.address)
+        if query:
+            self.page.goto(f"{self.server.base}/?{query}")
+        return self.page
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Server]:
+    """A studio without data."""
+    server = Server(tmp_path)
+    yield server
+    if server.process.poll() is None:
+        server.stop()
+
+
+@pytest.fixture
+def tab(context: BrowserContext, own: Server) -> Iterator[Tab]:
+    one = Tab(context.new_page(), own)
+    yield one
+    assert one.errors == []
+
+
+def points(page: Page, place: int = 0) -> Locator:
+    """The canvas that the points of a map are drawn on."""
+    return page.locator(".scatter").nth(place).locator("canvas").first
+
+
+def picture(page: Page, place: int = 0) -> str:
+    return str(points(page, place).evaluate("canvas => canvas.toDataURL()"))
+
+
+def pictures(page: Page, wanted: int) -> set[str]:
+    """Different pictures of the first map, until there are enough of them."""
+    found: set[str] = set()
+    end = time.monotonic() + PATIENCE / 1000
+    while len(found) < wanted and time.monotonic() < end:
+        found.add(picture(page))
+    return found
+
+
+def until(reached: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + PATIENCE / 1000
+    while not reached():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def lasso(page: Page, place: int, corners: list[tuple[float, float]]) -> None:
+    """Draw around points; the corners are shares of the canvas."""
+    box = page.locator(".scatter").nth(place).bounding_box()
+    assert box is not None
+    spots = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
+    page.keyboard.down("Shift")
+    page.mouse.move(*spots[0])
+    page.mouse.down()
+    for spot in [*spots[1:], spots[0]]:
+        page.mouse.move(*spot, steps=3)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+
+
+def shown(page: Page, place: int) -> int:
+    """How many points of a map are not dimmed."""
+    canvas = page.locator(".scatter").nth(place).locator("canvas").last
+    text = canvas.get_attribute("aria-description") or ""
+    return int(re.sub(r" of.*|,", "", text))
+
+
+def two_maps(own: Server, n: int = 300) -> tuple[Client, Any, list[Any]]:
+    """Digits and two quick maps of them, made by the server before the page is opened."""
+    client = own.client()
+    data = client.toy("digits", n=n)
+    maps = [client.fit(data, "PCA"), client.fit(data, "Isomap")]
+    layout = {"shown": [one["id"] for one in maps], "dataset": data["id"]}
+    client.ask("PUT", "/api/layout", json=layout)
+    return client, data, maps
+
+
+def test_two_clicks_lead_to_a_moving_picture_that_can_be_paused_and_tuned(tab: Tab, own: Server):
+    page = tab.open()
+    page.get_by_role("button", name="Handwritten digits").click()
+    page.locator(".run.large button").click()
+    assert len(pictures(page, 10)) >= 10
+
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".status")).to_have_text("paused")
+    client = own.client()
+    (one,) = client.ask("GET", "/api/state")["maps"]
+    until(lambda: picture(page) == picture(page), "the picture stands still")
+    before = one["iteration"]
+    page.get_by_role("button", name="Single step").click()
+    client.until(one, lambda now: before < now["iteration"] < before + 20)
+
+    page.get_by_label("perplexity, number").fill("12")
+    page.keyboard.press("Tab")
+    client.until(one, lambda now: now["parameters"].get("perplexity") == 12)
+    page.get_by_role("button", name="Continue").click()
+    client.until(one, lambda now: now["iteration"] > before + 20 and now["status"] == "running")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".status")).to_have_text("stopped")
+
+    still = picture(page)
+    page.get_by_label("Rewind t-SNE").fill("0")
+    until(lambda: picture(page) != still, "the first snapshot is shown")
+
+
+def test_a_lasso_in_one_map_highlights_the_same_objects_in_the_other(tab: Tab, own: Server):
+    client, _, maps = two_maps(own)
+    page = tab.open()
+    expect(page.locator(".map")).to_have_count(2)
+    until(lambda: shown(page, 1) == 300, "all points are there")
+    lasso(page, 0, [(0, 0), (1, 0), (1, 0.5), (0, 0.5)])
+    up = client.coordinates(maps[0])[:, 1]
+    expected = int(np.count_nonzero(up > (up.min() + up.max()) / 2))
+    expect(page.get_by_role("heading", name=f"{expected} objects selected")).to_be_visible()
+    assert shown(page, 0) == shown(page, 1) == expected
+    expect(page.get_by_text("What distinguishes them")).to_be_visible()
+
+    page.get_by_role("button", name="Take away").click()
+    row = page.locator(".offers li").filter(has_text="Selection")
+    with page.expect_download() as waiting:
+        row.get_by_role("button", name="CSV").click()
+    assert len(Path(waiting.value.path()).read_text().splitlines()) == expected + 1
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Clear").click()
+    assert shown(page, 1) == 300
+
+
+def test_colours_switch_and_pictures_and_tables_are_exported(tab: Tab, own: Server):
+    two_maps(own)
+    page = tab.open()
+    expect(page.locator(".map")).to_have_count(2)
+    until(lambda: shown(page, 0) == 300, "all points are there")
+    expect(page.locator(".legend li")).to_have_count(10)
+    before = picture(page)
+    page.get_by_label("Colour by").select_option("error:torn")
+    expect(page.get_by_role("heading", name="PCA: mean")).to_be_visible()
+    until(lambda: picture(page) != before, "the colours changed")
+    page.get_by_label("Colour by").select_option("none")
+
+    page.get_by_role("button", name="Take away").click()
+
+    def take(offer: str, kind: str) -> bytes:
+        row = page.locator(".offers li").filter(has_text=offer)
+        with page.expect_download() as waiting:
+            row.get_by_role("button", name=kind, exact=True).click()
+        return Path(waiting.value.path()).read_bytes()
+
+    assert take("Picture", "PNG").startswith(b"\x89PNG")
+    svg = ElementTree.fromstring(take("Picture", "SVG"))
+    dots = "".join(one.get("d", "") for one in svg.iter("{http://www.w3.org/2000/svg}path"))
+    assert dots.count("M") == 300
+    assert len(take("Coordinates", "CSV").splitlines()) == 301
+    assert b"<!DOCTYPE html>" in take("Report", "HTML")[:100]
+    expect(page.locator(".code pre").first).to_contain_text("lowdim.")
+
+
+def test_a_click_shows_the_record_and_the_neighbours(tab: Tab, own: Server):
+    client, data, maps = two_maps(own)
+    page = tab.open()
+    until(lambda: shown(page, 0) == 300, "all points are there")
+    page.get_by_role("tab", name="Suspects").click()
+    first = page.locator(".suspects button").first
+    row = int(re.findall(r"row (\d+)", first.inner_text())[0])
+    first.click()
+    page.get_by_role("tab", name="Object").click()
+    near = client.ask("GET", f"/api/maps/{maps[0]['id']}/neighbors/{row}?k=10")["neighbors"]
+    listed = page.locator(".neighbours button span")
+    expect(listed).to_have_text([f"row {one}" for one in near])
+    expect(page.locator(".portrait")).to_be_visible()
+    page.get_by_role("tab", name="Quality").click()
+    expect(page.get_by_role("row", name=re.compile("trustworthiness"))).to_contain_text("0.")
+    expect(page.get_by_role("img", name=re.compile("R_NX"))).to_be_visible()
+    assert client.ask("GET", f"/api/datasets/{data['id']}/records/{row}")["row"] == row
+
+
+def test_a_reload_keeps_everything_and_a_second_tab_sees_the_same(tab: Tab, own: Server):
+    two_maps(own)
+    page = tab.open()
+    expect(page.locator(".map")).to_have_count(2)
+    page.get_by_label("Colour by").select_option("none")
+    until(lambda: own.client().ask("GET", "/api/state")["layout"].get("color") == "none", "kept")
+    page.reload()
+    expect(page.locator(".map")).to_have_count(2)
+    until(lambda: shown(page, 1) == 300, "the coordinates are there again")
+    expect(page.get_by_label("Colour by")).to_have_value("none")
+
+    other = Tab(page.context.new_page(), own)
+    second = other.open()
+    expect(second.locator(".map")).to_have_count(2)
+    second.get_by_label("Method", exact=True).select_option("MDS")
+    second.locator(".side .run button").click()
+    expect(second.locator(".status.done")).to_have_count(1)
+    expect(page.get_by_label("Show an earlier map")).to_contain_text("MDS")
+    assert other.errors == []
+
+
+def test_the_page_reconnects_to_a_server_that_was_killed(context: BrowserContext, own: Server):
+    tab = Tab(context.new_page(), own)
+    two_maps(own)
+    page = tab.open()
+    until(lambda: shown(page, 1) == 300, "all points are there")
+    own.process.kill()
+    own.process.wait()
+    expect(page.get_by_text("No connection to the server")).to_be_visible()
+    again = Server(own.root, "--port", str(own.port))
+    try:
+        expect(page.get_by_text("No connection to the server")).to_be_hidden()
+        page.get_by_role("button", name="Delete the map Isomap").click()
+        expect(page.locator(".map")).to_have_count(1)
+        refused = [error for error in tab.errors if "ERR_CONNECTION_REFUSED" not in error]
+        assert [error for error in refused if "WebSocket" not in error] == []
+    finally:
+        again.stop()
+
+
+def test_a_bad_upload_is_explained(context: BrowserContext, own: Server):
+    tab = Tab(context.new_page(), own)
+    page = tab.open()
+    chosen = page.locator("input[type=file]").first
+    bad = [{"name": "broken.npz", "mimeType": "application/x", "buffer": b"PK\x03\x04 no archive"}]
+    chosen.set_input_files(bad)
+    expect(page.locator(".notice.bad")).to_contain_text("broken.npz")
+    chosen.set_input_files(
+        [{"name": "good.csv", "mimeType": "text/csv", "buffer": b"a,b,c\n1,2,x\n3,4,y\n5,7,x\n"}]
+    )
+    expect(page.get_by_role("heading", name="good.csv")).to_be_visible()
+    assert all("400" in error or "422" in error for error in tab.errors)
+
+
+def test_a_failed_fit_is_explained(tab: Tab, own: Server):
+    page = tab.open()
+    page.get_by_role("button", name="Cities").click()
+    page.get_by_role("group", name="Choose a method").get_by_role("button", name="Isomap").click()
+    page.get_by_label("n_neighbors, number").fill("40")
+    page.keyboard.press("Tab")
+    page.locator(".run.large button").click()
+    expect(page.locator(".failure")).to_contain_text("n_neighbors")
+
+
+def test_the_lesson_runs_with_the_readers_hand_on_the_slider(tab: Tab, own: Server):
+    page = tab.open()
+    page.get_by_role("button", name="How to misread a map").click()
+    expect(page.get_by_role("region", name="Lesson")).to_contain_text("A parameter makes")
+    assert len(pictures(page, 5)) >= 5
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_role("region", name="Lesson")).to_contain_text("The size of a cluster")
+    expect(page.locator(".name")).to_have_text("Three clusters")
+    page.get_by_label("true width of the far cluster, number").fill("2")
+    page.keyboard.press("Tab")
+    client = own.client()
+    until(
+        lambda: (
+            [one["values"].get("ratio") for one in client.ask("GET", "/api/state")["datasets"]]
+            == [2]
+        ),
+        "only the data of the new width are left",
+    )
+
+
+def test_the_page_can_be_used_by_keyboard_and_every_control_has_a_name(tab: Tab, own: Server):
+    two_maps(own)
+    page = tab.open()
+    until(lambda: shown(page, 0) == 300, "all points are there")
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, [tabindex='0']")]
+        .filter((one) => one.offsetParent && !(one.ariaLabel || one.getAttribute("aria-labelledby")
+          || one.labels?.length && [...one.labels].some((label) => label.textContent.trim())
+          || one.textContent.trim()))
+        .map((one) => one.outerHTML)"""
+    )
+    assert nameless == []
+    page.locator(".scatter canvas").nth(1).focus()
+    before = picture(page)
+    page.keyboard.press("+")
+    until(lambda: picture(page) != before, "the key zooms")
+    page.keyboard.press("0")
+    until(lambda: picture(page) == before, "the key resets")
+    page.get_by_role("tab", name="Colours").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Object")).to_be_focused()
+
+
+def test_points_are_drawn_without_webgl(tab: Tab, own: Server):
+    two_maps(own)
+    page = tab.open("webgl=0")
+    until(lambda: shown(page, 0) == 300, "all points are there")
+    colors = points(page).evaluate(
+        """canvas => {
+          const { width, height } = canvas;
+          const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+          return new Set(new Uint32Array(data.buffer)).size;
+        }"""
+    )
+    assert colors > 10  # of ten digits, and the edges of points
+    lasso(page, 0, [(0, 0), (1, 0), (1, 1), (0, 1)])
+    expect(page.get_by_role("heading", name="300 objects selected")).to_be_visible()
+
+
+def test_two_fingers_zoom_and_a_tap_picks(browser: Browser, own: Server):
+    two_maps(own)
+    size: Any = {"width": 390, "height": 844}
+    context = browser.new_context(viewport=size, has_touch=True, is_mobile=True)
+    tab = Tab(context.new_page(), own)
+    page = tab.open()
+    until(lambda: shown(page, 0) == 300, "all points are there")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    box = page.locator(".scatter").first.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = picture(page)
+    session = context.new_cdp_session(page)
+
+    def touch(kind: str, gap: float | None) -> None:
+        spots = [] if gap is None else [{"x": x - gap, "y": y}, {"x": x + gap, "y": y}]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": spots})
+
+    touch("touchStart", 20)
+    for gap in (40, 60, 80):
+        touch("touchMove", gap)
+    touch("touchEnd", None)
+    until(lambda: picture(page) != before, "the fingers zoom")
+    context.close()
+    assert tab.errors == []

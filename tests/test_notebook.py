@@ -1,0 +1,75 @@
+"""The widget of notebooks: what it sends to the page, its selection, and live fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lowdim
+
+pytest.importorskip("anywidget")
+
+X, y = lowdim.data.clusters(60, random_state=0)
+
+
+def coordinates(one: dict[str, Any]) -> Any:
+    return np.frombuffer(one["points"], "<f4").reshape(-1, one["dim"])
+
+
+def test_maps_of_estimators_and_arrays_are_sent_by_name() -> None:
+    pca = lowdim.PCA(2).fit(X)
+    view = lowdim.widget({"linear": pca, "by hand": X[:, :3]})
+    assert [one["name"] for one in view._maps] == ["linear", "by hand"]
+    np.testing.assert_array_equal(coordinates(view._maps[0]), pca.embedding_.astype(np.float32))
+    assert view._maps[1]["dim"] == 3
+    assert [one["name"] for one in lowdim.widget([pca, pca, X[:, :2]])._maps] == [
+        "PCA 1",
+        "PCA 2",
+        "map",
+    ]
+    assert coordinates(lowdim.widget(X[:, :1])._maps[0]).shape == (60, 2)
+    assert lowdim.widget(X)._maps[0]["dim"] == 2
+
+
+def test_labels_are_categories_or_values() -> None:
+    labels = {"class": y, "name": y.astype(str), "scale": X[:, 0]}
+    classes, names, scale = lowdim.widget(X, labels)._colors
+    assert classes["kinds"] == names["kinds"] == ["0", "1", "2", "3"]
+    np.testing.assert_array_equal(np.frombuffer(classes["codes"], "<u2"), y)
+    np.testing.assert_allclose(np.frombuffer(scale["values"], "<f4"), X[:, 0], rtol=1e-6)
+
+
+def test_the_selection_is_checked_and_sorted() -> None:
+    view = lowdim.widget(X, y)
+    view.selection = [5, 2, 5]
+    assert view.selection == [2, 5]
+    import traitlets
+
+    with pytest.raises(traitlets.TraitError, match="below 60"):
+        view.selection = [60]
+    with pytest.raises(traitlets.TraitError):
+        view.selection = [-1]
+
+
+def test_a_fit_is_shown_while_it_runs() -> None:
+    view = lowdim.widget(labels=y)
+    seen = []
+    view.observe(lambda change: seen.append(change["new"][0]), "_maps")
+    Y = lowdim.TSNE(perplexity=10, max_iter=300, callback=view).fit_transform(X)
+    assert len(view._maps) == 1
+    assert len({one.get("points") for one in seen}) > 2
+    assert view._maps[0]["name"].startswith("iteration 300 of 300")
+    np.testing.assert_allclose(coordinates(view._maps[0]), Y, rtol=1e-6)  # the last one is shown
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(ValueError, match="same objects"):
+        lowdim.widget([X, X[:5]])
+    with pytest.raises(ValueError, match="labels"):
+        lowdim.widget(X, y[:5])
+    with pytest.raises(ValueError, match="ids"):
+        lowdim.widget(X, ids=["a"])
+    with pytest.raises(ValueError, match="not fitted"):
+        lowdim.widget(lowdim.PCA())

@@ -1,0 +1,104 @@
+// Bundles the pages into src/lowdim/web, which is committed: an installation needs no Node.
+// The output depends on the sources and the locked packages alone, so that CI can compare it.
+import { readFileSync, writeFileSync, copyFileSync, mkdirSync } from "node:fs";
+import { build } from "esbuild";
+
+const OUT = "../src/lowdim/web";
+const LIMIT = 150_000; // bytes of all scripts and styles together
+mkdirSync(OUT, { recursive: true });
+
+/** The colours of categories, which plots and pages share: the lists of lowdim/plot/colors.py. */
+function palette() {
+  const source = readFileSync("../src/lowdim/plot/colors.py", "utf8");
+  const list = (name) => {
+    const found = new RegExp(`^${name} = [[{]([^\\]}]*)[\\]}]`, "m").exec(source);
+    return found[1].match(/#[0-9a-f]{6}/g);
+  };
+  const [light, dark] = list("OTHER");
+  return { light: list("LIGHT"), dark: list("DARK"), other: { light, dark } };
+}
+
+const common = {
+  bundle: true,
+  minify: true,
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  define: { PALETTE: JSON.stringify(palette()) },
+  write: false,
+  logLevel: "warning",
+};
+
+/** Pages take the scatter view from the global variable that scatter.js makes, so it is shipped once. */
+function shared(names) {
+  return {
+    name: "shared scatter view",
+    setup(bundle) {
+      bundle.onResolve({ filter: /^\.\.\/scatter$/ }, () => ({ path: "scatter", namespace: "shared" }));
+      bundle.onLoad({ filter: /.*/, namespace: "shared" }, () => ({
+        contents: `export const { ${names.join(", ")} } = LowdimScatter;`,
+      }));
+    },
+  };
+}
+
+/** Style sheets that a script puts into the page, as minified text. */
+const styles = {
+  name: "styles as text",
+  setup(bundle) {
+    bundle.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { outputFiles } = await build({ ...common, entryPoints: [path], outfile: "x.css" });
+      return { contents: outputFiles[0].text.trim(), loader: "text" };
+    });
+  },
+};
+
+/** Shaders without the spaces that only help a reader. */
+const shaders = {
+  name: "small shaders",
+  setup(bundle) {
+    bundle.onLoad({ filter: /webgl\.ts$/ }, ({ path }) => {
+      const shrink = (shader) => shader.replace(/ *\/\/.*/g, "").replace(/\n +/g, "\n").replace(/ ?([=+*?:<>,(){}]) ?/g, "$1");
+      const contents = readFileSync(path, "utf8").replace(/`#version[^`]*`/g, (shader) =>
+        shader.replace(/(?<=es\n)[^`]*/, shrink),
+      );
+      return { contents, loader: "ts" };
+    });
+  },
+};
+
+async function exportsOf(entry) {
+  const { metafile } = await build({ ...common, entryPoints: [entry], format: "esm", outfile: "x.js", metafile: true });
+  return metafile.outputs["x.js"].exports;
+}
+
+const scatter = "src/scatter/index.ts";
+// Properties that only files of the scatter view use, and that no browser interface has.
+const mangleProps = /^(projection|versions|uploaded|stride|nDim|spatial|touched|anchors|ringed|offsets|reach|positions|before|opacity|faint|grow)$/;
+const plugins = [shared(await exportsOf(scatter))];
+const entries = [
+  { entryPoints: [scatter], format: "iife", globalName: "LowdimScatter", mangleProps, plugins: [shaders], outfile: "scatter.js" },
+  { entryPoints: ["src/studio/main.tsx"], format: "esm", plugins, outfile: "studio.js" },
+  { entryPoints: ["src/studio/studio.css"], outfile: "studio.css" },
+  { entryPoints: ["src/report/main.ts"], format: "iife", plugins, outfile: "report.js" },
+  { entryPoints: ["src/report/report.css"], outfile: "report.css" },
+  { entryPoints: ["src/widget/main.ts"], format: "esm", plugins: [...plugins, styles], outfile: "widget.js" },
+];
+
+let total = 0;
+for (const { outfile, ...entry } of entries) {
+  const { outputFiles } = await build({ ...common, ...entry, outfile });
+  // A script that is written into a page must not hold the end of the element around it.
+  const text = outputFiles[0].text.replaceAll("</script", "<\\/script");
+  writeFileSync(`${OUT}/${outfile}`, text);
+  total += Buffer.byteLength(text);
+  console.log(`${outfile.padEnd(12)} ${Buffer.byteLength(text).toLocaleString("en").padStart(8)} bytes`);
+}
+for (const name of ["index.html", "icon.svg"]) copyFileSync(`src/studio/${name}`, `${OUT}/${name}`);
+console.log(`${"together".padEnd(12)} ${total.toLocaleString("en").padStart(8)} bytes`);
+if (total > LIMIT) {
+  console.error(`The bundles have ${total} bytes together; the limit is ${LIMIT}.`);
+  process.exit(1);
+}

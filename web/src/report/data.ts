@@ -1,0 +1,127 @@
+// The data of the page, out of its base64 strings.
+
+export const NOWHERE = 65535; // an object without a place, or a label without a value
+export const UNKNOWN = 255; // an error that was not computed; the others are 0 to 254
+
+interface StoredColor {
+  name: string;
+  feature?: boolean;
+  kinds?: string[];
+  shades: { light: string[]; dark: string[] };
+  grey: number;
+  listed: number[];
+  codes: string;
+  low: number;
+  high: number;
+  values: string;
+}
+
+interface StoredMap {
+  name: string;
+  dims: number;
+  low: number[];
+  step: number;
+  points: string;
+  torn?: string;
+  false?: string;
+}
+
+interface Stored {
+  n: number;
+  first: number;
+  ids: string[] | null;
+  colors: StoredColor[];
+  maps: StoredMap[];
+  images: { width: number; height: number; columns: number; sheet: string } | null;
+}
+
+export interface Kinds {
+  name: string;
+  feature: boolean;
+  kinds: string[];
+  shades: { light: string[]; dark: string[] };
+  grey: number;
+  listed: number[];
+  codes: Uint16Array | Uint32Array;
+  hidden: Set<number>;
+}
+
+export interface Values {
+  name: string;
+  feature: boolean;
+  kinds: null;
+  low: number;
+  high: number;
+  values: Uint16Array;
+}
+
+export type Label = Kinds | Values;
+
+export function $<T extends HTMLElement = HTMLElement>(id: string): T {
+  return document.getElementById(id) as T;
+}
+
+function bytes(base64: string): ArrayBuffer {
+  const text = atob(base64);
+  const found = new Uint8Array(text.length);
+  for (let i = 0; i < found.length; i++) found[i] = text.charCodeAt(i);
+  return found.buffer;
+}
+
+const stored = JSON.parse($("data").textContent ?? "") as Stored;
+export const { n, first, ids, images } = stored;
+
+export const labels: Label[] = stored.colors.map((label) => {
+  const about = { name: label.name, feature: label.feature ?? false };
+  if (!label.kinds) return { ...about, kinds: null, low: label.low, high: label.high, values: new Uint16Array(bytes(label.values)) };
+  const Codes = label.kinds.length > 65536 ? Uint32Array : Uint16Array;
+  const { kinds, shades, grey, listed } = label;
+  return { ...about, kinds, shades, grey, listed, codes: new Codes(bytes(label.codes)), hidden: new Set<number>() };
+});
+
+export const maps = stored.maps.map((map) => {
+  const q = new Uint16Array(bytes(map.points));
+  const positions = new Float32Array(q.length);
+  for (let i = 0; i < q.length; i++) positions[i] = q[i] === NOWHERE ? NaN : q[i];
+  const errors = (text: string | undefined): Uint8Array =>
+    text ? new Uint8Array(bytes(text)) : new Uint8Array(n).fill(UNKNOWN);
+  return { name: map.name, dims: map.dims, positions, torn: errors(map.torn), wrong: errors(map.false) };
+});
+
+export const hasErrors = stored.maps.some((map) => map.torn || map.false);
+export const sampled = maps.some(({ torn }) => torn.includes(UNKNOWN));
+
+/** The byte that 99 % of the known errors do not exceed; at least a hundredth of the scale. */
+export const mostErrors = ((): number => {
+  const counts = new Float64Array(256);
+  for (const { torn, wrong } of maps) {
+    torn.forEach((byte) => counts[byte]++);
+    wrong.forEach((byte) => counts[byte]++);
+  }
+  counts[UNKNOWN] = 0;
+  let [left, level] = [counts.reduce((sum, count) => sum + count, 0) * 0.99, 0];
+  while (level < UNKNOWN - 1 && (left -= counts[level]) > 0) level++;
+  return Math.max(level, 3);
+})();
+
+/** A number with four digits, as people write it. */
+export function number(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e7 || (size > 0 && size < 1e-4)) return value.toExponential(2);
+  return value.toLocaleString("en", { maximumSignificantDigits: size < 1e4 ? 4 : 7 });
+}
+
+/** A number of a label, from its place on the label's scale. */
+export function valueOf({ low, high }: Values, place: number): number {
+  return low + ((high - low) * place) / (NOWHERE - 1);
+}
+
+export function element<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  properties: Partial<HTMLElementTagNameMap[K]> = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}

@@ -1,0 +1,82 @@
+// Colours of points. A packed colour is 0xaabbggrr, the order in which a canvas and WebGL store it.
+
+export type Theme = "light" | "dark";
+export type Rgb = readonly [number, number, number];
+
+declare const PALETTE: {
+  light: string[];
+  dark: string[];
+  other: Record<Theme, string>;
+};
+
+/** Distinct colours for up to 30 categories; `other` is the grey of all further ones. */
+export const palette = PALETTE;
+
+const VIRIDIS = [
+  "#440154", "#48186a", "#472d7b", "#424086", "#3b528b", "#33638d", "#2c728e", "#26828e", "#21918c",
+  "#1fa088", "#28ae80", "#3fbc73", "#5ec962", "#84d44b", "#addc30", "#d8e219", "#fde725",
+].map(rgb);
+
+export function rgb(hex: string): Rgb {
+  const long = hex.length === 4 ? hex.replace(/[0-9a-f]/gi, "$&$&") : hex;
+  const number = parseInt(long.slice(1), 16);
+  return [number >> 16, (number >> 8) & 255, number & 255];
+}
+
+export function pack([red, green, blue]: Rgb): number {
+  return (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+export function css([red, green, blue]: Rgb): string {
+  return `rgb(${red}, ${green}, ${blue})`;
+}
+
+export function hex(packed: number): string {
+  const [red, green, blue] = [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
+  return `#${((red << 16) | (green << 8) | blue).toString(16).padStart(6, "0")}`;
+}
+
+export function mix(a: Rgb, b: Rgb, share: number): Rgb {
+  const part = (k: 0 | 1 | 2): number => Math.round(a[k] + (b[k] - a[k]) * share);
+  return [part(0), part(1), part(2)];
+}
+
+/** The colour of a category: its own, or grey beyond the palette. */
+export function categoryColor(code: number, theme: Theme): string {
+  return palette[theme][code] ?? palette.other[theme];
+}
+
+/** A value in [0, 1] along viridis, without the end that has no contrast with the theme's paper. */
+export function valueColor(unit: number, theme: Theme): Rgb {
+  const clipped = Math.min(Math.max(unit, 0), 1);
+  const place = (theme === "dark" ? 0.2 + 0.8 * clipped : 0.92 * clipped) * (VIRIDIS.length - 1);
+  const below = Math.min(Math.floor(place), VIRIDIS.length - 2);
+  return mix(VIRIDIS[below], VIRIDIS[below + 1], place - below);
+}
+
+/** Packed colours of codes: `shades[code]`, and grey for codes without one. */
+export function byCategory(codes: ArrayLike<number>, shades: readonly string[], theme: Theme): Uint32Array {
+  const grey = pack(rgb(palette.other[theme]));
+  const packed = shades.map((shade) => pack(rgb(shade)));
+  return Uint32Array.from(codes, (code) => packed[code] ?? grey);
+}
+
+const STEPS = 256;
+
+/** Packed colours of numbers from `low` to `high`, and grey where a number is missing. */
+export function byValue(values: ArrayLike<number>, low: number, high: number, theme: Theme): Uint32Array {
+  const missing = pack(theme === "dark" ? [90, 90, 90] : [190, 190, 190]);
+  const shades = Uint32Array.from({ length: STEPS }, (_, k) => pack(valueColor(k / (STEPS - 1), theme)));
+  const scale = (STEPS - 1) / (high - low || 1);
+  const colors = new Uint32Array(values.length);
+  for (let i = 0; i < colors.length; i++) {
+    const place = Math.round((values[i] - low) * scale);
+    colors[i] = Number.isFinite(place) ? shades[Math.min(Math.max(place, 0), STEPS - 1)] : missing;
+  }
+  return colors;
+}
+
+/** n times the first colour of the palette. */
+export function plain(n: number, theme: Theme): Uint32Array {
+  return new Uint32Array(n).fill(pack(rgb(palette[theme][0])));
+}

@@ -1,0 +1,156 @@
+// What lies above the points: names of categories, lines to neighbours, rings, the lasso.
+
+export interface Names {
+  texts: readonly string[];
+  codes: ArrayLike<number>;
+  /** Categories that are named, the most important first. */
+  listed: readonly number[];
+}
+
+/** A name and the point that it is written at. */
+export interface Anchor {
+  text: string;
+  point: number;
+}
+
+export type Place = readonly [number, number];
+
+export interface Overlay {
+  anchors: readonly Anchor[];
+  place: (point: number) => Place | null;
+  ringed: readonly number[];
+  lines: readonly (readonly [number, number])[];
+  lasso: readonly Place[];
+  ink: string;
+  paper: string;
+  accent: string;
+  ratio: number;
+  radius: number;
+  width: number;
+  height: number;
+}
+
+const MOST_LETTERS = 24;
+const ENOUGH = 20_000; // points from which the place of a name is taken
+
+/** For each category the point that is nearest to the median of its points. */
+export function anchorsOf(
+  names: Names,
+  shown: Uint32Array,
+  positions: Float32Array,
+  stride: number,
+): Anchor[] {
+  const groups = new Map<number, number[]>();
+  const step = Math.max(1, Math.floor(shown.length / ENOUGH));
+  for (let k = 0; k < shown.length; k += step) {
+    const code = names.codes[shown[k]];
+    const group = groups.get(code);
+    if (group) group.push(shown[k]);
+    else groups.set(code, [shown[k]]);
+  }
+  const anchors: Anchor[] = [];
+  for (const code of names.listed) {
+    const group = groups.get(code);
+    if (!group) continue;
+    const dims = Math.min(stride, 3);
+    const middle = Array.from({ length: dims }, (_, d) =>
+      median(Float32Array.from(group, (i) => positions[i * stride + d])),
+    );
+    let [best, least] = [group[0], Infinity];
+    for (const i of group) {
+      let gap = 0;
+      for (let d = 0; d < dims; d++) gap += (positions[i * stride + d] - middle[d]) ** 2;
+      if (gap < least) [best, least] = [i, gap];
+    }
+    const text = names.texts[code];
+    anchors.push({ text: text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text, point: best });
+  }
+  return anchors;
+}
+
+function median(values: Float32Array): number {
+  return values.sort()[values.length >> 1];
+}
+
+export function fontOf(ratio: number): string {
+  return `600 ${12 * ratio}px system-ui, sans-serif`;
+}
+
+/** Where names can be written without covering each other. */
+export function placeNames(
+  { anchors, place, ratio, width, height }: Overlay,
+  measure: (text: string) => number,
+): { text: string; x: number; y: number }[] {
+  const placed: { text: string; x: number; y: number; half: number }[] = [];
+  for (const { text, point } of anchors) {
+    const at = place(point);
+    if (!at || at[0] < 0 || at[1] < 0 || at[0] > width || at[1] > height) continue;
+    const half = measure(text) / 2;
+    const x = Math.min(Math.max(at[0], half + 4 * ratio), width - half - 4 * ratio);
+    const y = Math.min(Math.max(at[1], 10 * ratio), height - 10 * ratio);
+    const covers = placed.some(
+      (other) => Math.abs(other.x - x) < other.half + half + 4 * ratio && Math.abs(other.y - y) < 15 * ratio,
+    );
+    if (!covers) placed.push({ text, x, y, half });
+  }
+  return placed;
+}
+
+export function drawOverlay(context: CanvasRenderingContext2D, overlay: Overlay): void {
+  const { place, ratio, ink, paper, accent, radius } = overlay;
+  context.lineJoin = "round";
+  context.lineCap = "round";
+  for (const [color, width] of [
+    [paper, 3.5],
+    [accent, 1.5],
+  ] as const) {
+    context.strokeStyle = color;
+    context.lineWidth = width * ratio;
+    context.beginPath();
+    for (const [from, to] of overlay.lines) {
+      const [a, b] = [place(from), place(to)];
+      if (!a || !b) continue;
+      context.moveTo(...a);
+      context.lineTo(...b);
+    }
+    context.stroke();
+  }
+  context.font = fontOf(ratio);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (const { text, x, y } of placeNames(overlay, (text) => context.measureText(text).width)) {
+    context.strokeStyle = paper;
+    context.lineWidth = 4 * ratio;
+    context.strokeText(text, x, y);
+    context.fillStyle = ink;
+    context.fillText(text, x, y);
+  }
+  for (const point of overlay.ringed) {
+    const at = place(point);
+    if (!at) continue;
+    for (const [color, width] of [
+      [paper, 5],
+      [ink, 2],
+    ] as const) {
+      context.strokeStyle = color;
+      context.lineWidth = width * ratio;
+      context.beginPath();
+      context.arc(at[0], at[1], radius + 4 * ratio, 0, 2 * Math.PI);
+      context.stroke();
+    }
+  }
+  if (overlay.lasso.length > 1) {
+    context.beginPath();
+    overlay.lasso.forEach(([x, y]) => context.lineTo(x, y));
+    context.closePath();
+    context.globalAlpha = 0.12;
+    context.fillStyle = accent;
+    context.fill();
+    context.globalAlpha = 1;
+    context.strokeStyle = accent;
+    context.lineWidth = 1.5 * ratio;
+    context.setLineDash([5 * ratio, 4 * ratio]);
+    context.stroke();
+    context.setLineDash([]);
+  }
+}

@@ -1,0 +1,27 @@
+// Numbers as people write them.
+
+export function number(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size >= 1e7 || (size > 0 && size < 1e-4)) return value.toExponential(2);
+  return value.toLocaleString("en", { maximumSignificantDigits: size < 1e4 ? 4 : 7 });
+}
+
+export const count = (value: number): string => value.toLocaleString("en");
+export const plural = (n: number, word: string): string => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+
+export function duration(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 90 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
+}
+
+export function bytes(size: number): string {
+  const units = ["B", "kB", "MB", "GB"];
+  const power = Math.min(Math.floor(Math.log10(Math.max(size, 1)) / 3), 3);
+  return `${number(Number((size / 1000 ** power).toPrecision(3)))} ${units[power]}`;
+}
+
+/** A name of a parameter or measure in words: "n_neighbors" is "n neighbors". */
+export const words = (name: string): string => name.replaceAll("_", " ");

@@ -1,0 +1,238 @@
+// One map on the screen: the scatter view, driven by the signals.
+
+import { computed, effect, signal, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { JSX } from "preact";
+import { Scatter } from "../scatter";
+import * as api from "./api";
+import { colorsOf, namesOf, shadingOf, statesOf } from "./colors";
+import { number } from "./format";
+import * as state from "./state";
+import type { MapInfo, RecordOf, Value } from "./types";
+
+/** The views on the page by map, for pictures to take away. */
+export const views = new Map<string, Scatter>();
+
+interface Tip {
+  x: number;
+  y: number;
+  row: number;
+  map: string;
+}
+
+const tip = signal<Tip | null>(null);
+
+/** Rows of the true neighbours of the picked object. */
+export const neighbors = signal<{ row: number; dataset: string; rows: number[]; distances: number[] } | null>(null);
+export const record = signal<RecordOf | null>(null);
+
+let asked = 0;
+
+/** Shows an object: its record, its true neighbours. */
+export function pick(map: MapInfo, row: number): void {
+  asked++;
+  if (row < 0) {
+    state.picked.value = null;
+    neighbors.value = null;
+    record.value = null;
+    return;
+  }
+  const mine = asked;
+  state.picked.value = { dataset: map.dataset, row };
+  const point = state.pointOf(map, row);
+  void state.attempt(async () => {
+    const found = await api.get<RecordOf>(`/api/datasets/${map.dataset}/records/${row}`);
+    if (mine === asked) record.value = found;
+  });
+  if (point < 0) return;
+  void state.attempt(async () => {
+    const found = await api.get<{ neighbors: number[]; distances: number[] }>(`/api/maps/${map.id}/neighbors/${point}?k=10`);
+    const rows = found.neighbors.map((one) => state.rowOf(map, one));
+    if (mine === asked) neighbors.value = { row, dataset: map.dataset, rows, distances: found.distances };
+  });
+}
+
+interface Decoded {
+  image: string | null;
+  values: [string, Value][];
+}
+
+const FRAME_MOVE = 90; // milliseconds in which points move to the next frame of a fit
+const MORPH = 1400; // milliseconds in which a map turns into another
+
+export function Plot({ map }: { map: MapInfo }): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  const decoded = useSignal<Decoded | null>(null);
+  const { id } = map;
+
+  useEffect(() => {
+    const current = (): MapInfo => state.maps.peek().get(id) ?? map;
+    const size = computed(() => state.displayOf(id).value?.positions.length ?? 0);
+    const shading = computed(() => shadingOf(state.maps.value.get(id) ?? map));
+    let decoding = false;
+    let wanted: [number, number] | null = null;
+    const decode = async (): Promise<void> => {
+      if (decoding) return;
+      decoding = true;
+      while (wanted) {
+        const y = wanted;
+        wanted = null;
+        const found = await state.attempt(() => api.post<Decoded>(`/api/maps/${id}/decode`, { y }));
+        if (found) decoded.value = found;
+        else wanted = null;
+      }
+      decoding = false;
+    };
+    const view = new Scatter(host.current!, {
+      label: `Map by ${state.titleOf(map)}. Drag to move, scroll to zoom, shift and drag to select, click a point for its neighbours.`,
+      wheelAlways: true,
+      withoutWebgl: location.search.includes("webgl=0"),
+      events: {
+        hover: (point, event) => {
+          const row = point < 0 ? -1 : state.rowOf(current(), point);
+          state.hovered.value = row < 0 ? null : { dataset: map.dataset, row };
+          tip.value = row < 0 ? null : { x: event.clientX, y: event.clientY, row, map: id };
+        },
+        click: (point) => {
+          state.activeId.value = id;
+          pick(current(), point < 0 ? -1 : state.rowOf(current(), point));
+        },
+        select: (points) => {
+          state.activeId.value = id;
+          state.select(current(), points);
+        },
+        decode: (y) => {
+          if (!current().decodes) return;
+          wanted = y;
+          void decode();
+        },
+        escape: () => {
+          state.selection.value = null;
+          pick(current(), -1);
+        },
+      },
+    });
+    views.set(id, view);
+    let morphed: string | null = null;
+    const effects = [
+      effect(() => {
+        const colors = getComputedStyle(document.documentElement);
+        const token = (name: string): string => colors.getPropertyValue(name).trim();
+        view.setTheme(state.theme.value, { ink: token("--ink"), paper: token("--panel"), accent: token("--accent") });
+      }),
+      effect(() => {
+        const shown = state.displayOf(id).value;
+        const into = state.morphOf(id).value;
+        if (!shown) return;
+        const turned = into !== morphed;
+        morphed = into;
+        const moves = turned ? MORPH : state.rewindOf(id).peek() ? 0 : FRAME_MOVE;
+        view.setPositions(shown.positions, shown.dim, moves);
+      }),
+      effect(() => {
+        void size.value; // colours and states are by point
+        const colors = colorsOf(shading.value, state.theme.value);
+        view.setColors(colors && colors.length === view.n ? colors : null);
+      }),
+      effect(() => {
+        void size.value;
+        view.setStates(statesOf(current(), shading.value));
+      }),
+      effect(() => view.setNames(namesOf(shading.value))),
+      effect(() => {
+        const now = current();
+        const rows = [state.hovered.value, state.picked.value].filter((one) => one?.dataset === now.dataset);
+        view.setRinged(rows.map((one) => state.pointOf(now, one!.row)).filter((point) => point >= 0));
+      }),
+      effect(() => {
+        const now = current();
+        const found = neighbors.value;
+        const from = found && found.dataset === now.dataset ? state.pointOf(now, found.row) : -1;
+        if (!found || from < 0) return view.setLines([]);
+        const points = found.rows.map((row) => state.pointOf(now, row)).filter((point) => point >= 0);
+        return view.setLines(points.map((point): [number, number] => [from, point]));
+      }),
+      effect(() => {
+        view.mode = state.mode.value;
+        host.current?.setAttribute("data-mode", state.mode.value);
+        if (state.mode.value !== "decode") decoded.value = null;
+      }),
+    ];
+    return () => {
+      effects.forEach((stop) => stop());
+      views.delete(id);
+      view.destroy();
+    };
+  }, [id]);
+
+  const shown = decoded.value;
+  return (
+    <div class="plot">
+      <div ref={host} data-map={id} />
+      {shown && (
+        <div class="decoded" role="status" aria-label="Decoded object">
+          {shown.image ? <img src={shown.image} alt="The object decoded from this place" /> : <FeatureBars values={shown.values} />}
+          <small>decoded here</small>
+        </div>
+      )}
+      {state.mode.value === "decode" && !map.decodes && (
+        <p class="hint">{map.status === "done" || map.status === "stopped" ? `${state.titleOf(map)} has no decoder for this map.` : "Decoding needs a finished map."}</p>
+      )}
+    </div>
+  );
+}
+
+const MOST_BARS = 12;
+
+/** Features of a decoded object as bars. */
+export function FeatureBars({ values }: { values: readonly (readonly [string, Value])[] }): JSX.Element {
+  const numbers = values.filter((one): one is [string, number] => typeof one[1] === "number").slice(0, MOST_BARS);
+  const most = Math.max(...numbers.map(([, value]) => Math.abs(value)), 1e-12);
+  return (
+    <table class="bars">
+      <tbody>
+        {numbers.map(([name, value]) => (
+          <tr key={name}>
+            <th scope="row">
+              <bdi>{name}</bdi>
+            </th>
+            <td>
+              <meter min={0} max={most} value={Math.abs(value)} />
+            </td>
+            <td>{number(value)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** What is under the pointer. */
+export function Tooltip(): JSX.Element | null {
+  const box = useRef<HTMLDivElement>(null);
+  const shown = tip.value;
+  useEffect(() => {
+    const element = box.current;
+    if (!element || !shown) return;
+    const right = shown.x + 16 + element.offsetWidth > innerWidth;
+    const low = shown.y + 16 + element.offsetHeight > innerHeight;
+    const x = right ? shown.x - 16 - element.offsetWidth : shown.x + 16;
+    const y = low ? shown.y - 16 - element.offsetHeight : shown.y + 16;
+    element.style.transform = `translate(${Math.max(x, 4)}px, ${Math.max(y, 4)}px)`;
+  });
+  const map = shown && state.maps.value.get(shown.map);
+  const data = map && state.datasets.value.get(map.dataset);
+  if (!shown || !map || !data) return null;
+  const shading = shadingOf(map);
+  const point = state.pointOf(map, shown.row);
+  const value = shading && (shading.kind === "category" ? shading.names[shading.codes[point]] : number(shading.values[point]));
+  return (
+    <div ref={box} class="tip" role="status">
+      {data.images && <img src={`/api/datasets/${data.id}/images/${shown.row}`} alt="" />}
+      <span>
+        {value !== null && value !== undefined && <strong>{value}</strong>}
+        <small>row {shown.row}</small>
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,183 @@
+// What the server sends.
+
+export type Role = "feature" | "label" | "id" | "image" | "ignore";
+
+export interface Column {
+  name: string;
+  kind: "number" | "category" | "text" | "id";
+  role: Role;
+  missing: number;
+  distinct: number;
+  histogram?: number[];
+  low?: number;
+  high?: number;
+  top?: [string, number][];
+}
+
+export interface Dataset {
+  id: string;
+  name: string;
+  n: number;
+  d: number | null;
+  columns: Column[];
+  more?: number;
+  label: string | null;
+  ids: string | null;
+  images: { shape: number[] } | null;
+  standardize: boolean;
+  labels_known: boolean;
+  metric?: string | null;
+  notes?: string[];
+}
+
+export type Status = "queued" | "running" | "paused" | "done" | "stopped" | "failed";
+export type Value = number | string | boolean | null;
+
+export interface MapInfo {
+  id: string;
+  number: number;
+  dataset: string;
+  method: string;
+  title: string;
+  parameters: Record<string, Value>;
+  rows: number | null;
+  status: Status;
+  iteration: number;
+  total: number | null;
+  loss: number | null;
+  losses: (number | [number, number])[];
+  seconds: number;
+  seconds_left: number | null;
+  n: number;
+  dim: number;
+  frames: number;
+  live: string[];
+  error: string | null;
+  warnings: string[];
+  decodes: boolean;
+  phase?: string;
+  /** Iterations per second at most; null is full speed. */
+  pace?: number | null;
+  /** Iterations of the snapshots. */
+  snapshots?: number[];
+}
+
+export interface Parameter {
+  name: string;
+  kind: "int" | "float" | "bool" | "choice" | "text";
+  default: Value;
+  choices?: (string | null)[];
+  /** Values that are no numbers, such as "auto". */
+  special?: (string | null)[];
+  min?: number;
+  max?: number;
+  log?: boolean;
+  help: string;
+  live: boolean;
+  advanced: boolean;
+}
+
+export interface Method {
+  name: string;
+  title: string;
+  family: string;
+  summary: string;
+  live: boolean;
+  doc: string;
+  keeps?: string;
+  when?: string;
+  cost?: string;
+  paper?: string;
+  parameters: Parameter[];
+}
+
+export interface ToySlider {
+  name: string;
+  label: string;
+  min: number;
+  max: number;
+  step: number;
+  default: number;
+  log?: boolean;
+}
+
+export interface Toy {
+  name: string;
+  title: string;
+  about: string;
+  sliders: ToySlider[];
+}
+
+export interface FileEntry {
+  name: string;
+  folder: boolean;
+  size: number;
+}
+
+export interface RecordOf {
+  row: number;
+  id: string | null;
+  label: string | null;
+  values: [string, Value][];
+  image: string | null;
+}
+
+export interface Measure {
+  name: string;
+  label: string;
+  value: number;
+  margin?: number | null;
+  better?: string;
+  meaning: string;
+}
+
+export interface Quality {
+  measures: Measure[];
+  verdict?: string;
+  r_nx?: [number, number][];
+  shepard?: [number, number][];
+  warnings?: string[];
+  sample?: number | null;
+}
+
+export interface Difference {
+  name: string;
+  /** The category, where the column has categories. */
+  value?: string;
+  effect: number;
+  inside: Value;
+  outside: Value;
+}
+
+export interface SelectionFacts {
+  n: number;
+  columns: Difference[];
+  categories: Difference[];
+}
+
+export interface Suspect {
+  row: number;
+  score: number;
+  label: string | null;
+  neighbours_label: string | null;
+  why: string;
+}
+
+export interface Layout {
+  shown?: string[];
+  active?: string | null;
+  dataset?: string | null;
+  color?: string;
+  names?: boolean;
+  align?: boolean;
+  theme?: "auto" | "light" | "dark";
+  method?: string;
+}
+
+export interface State {
+  datasets: Dataset[];
+  maps: MapInfo[];
+  layout: Layout;
+  root: string;
+  version?: string;
+}

@@ -1,0 +1,199 @@
+// The scatter view in a notebook, through anywidget: linked maps whose selection Python can read.
+
+import { byCategory, byValue, categoryColor, DIM, plain, Scatter, SHOWN, type Mode, type Theme } from "../scatter";
+import scatterStyle from "../scatter/scatter.css";
+import widgetStyle from "./widget.css";
+
+interface StoredMap {
+  name: string;
+  dim: number;
+  points: DataView;
+}
+
+interface Color {
+  name: string;
+  kinds?: string[];
+  codes?: DataView;
+  values?: DataView;
+}
+
+interface Traits {
+  _maps: StoredMap[];
+  _colors: Color[];
+  _ids: string[];
+  selection: number[];
+  height: number;
+}
+
+interface Model {
+  get<K extends keyof Traits>(name: K): Traits[K];
+  set<K extends keyof Traits>(name: K, value: Traits[K]): void;
+  save_changes(): void;
+  on(name: string, act: (...given: never[]) => void): void;
+  off(name: string, act: (...given: never[]) => void): void;
+}
+
+interface FrameMessage {
+  type: string;
+  map: number;
+  dim: number;
+  iteration?: number;
+  loss?: number | null;
+}
+
+/** Numbers of a message, copied because they may not be aligned. */
+function bytes({ buffer, byteOffset, byteLength }: DataView): ArrayBuffer {
+  return buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+}
+
+function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+  const make = <K extends keyof HTMLElementTagNameMap>(name: K, about: Partial<HTMLElementTagNameMap[K]> = {}): HTMLElementTagNameMap[K] =>
+    Object.assign(document.createElement(name), about);
+  const frame = make("div", { className: "lowdim" });
+  const tools = make("div", { className: "tools" });
+  const grid = make("div", { className: "maps" });
+  const key = make("div", { className: "key" });
+  const said = make("span", { role: "status" });
+  const choose = make("select", { ariaLabel: "Colour by" });
+  frame.append(make("style", { textContent: scatterStyle + widgetStyle }), tools, grid, key);
+  el.append(frame);
+  let views: { view: Scatter; caption: HTMLElement; host: HTMLElement }[] = [];
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const theme = (): Theme => {
+    const { body } = document;
+    const told = body.dataset.jpThemeLight ?? (body.classList.contains("vscode-dark") ? "false" : null);
+    return (told ? told === "false" : dark.matches) ? "dark" : "light";
+  };
+
+  const button = (text: string, act: (button: HTMLButtonElement) => void): HTMLButtonElement => {
+    const made = make("button", { type: "button", textContent: text });
+    made.addEventListener("click", () => act(made));
+    tools.append(made);
+    return made;
+  };
+  const setMode = (mode: Mode): void => {
+    lasso.ariaPressed = String(mode === "lasso");
+    views.forEach(({ view, host }) => {
+      view.mode = mode;
+      host.dataset.mode = mode;
+    });
+  };
+  const lasso = button("Select", (own) => setMode(own.ariaPressed === "true" ? "move" : "lasso"));
+  button("Clear", () => select([]));
+  button("Reset", () => views.forEach(({ view }) => view.reset()));
+  tools.append(choose, said);
+  choose.addEventListener("change", paint);
+
+  function select(points: ArrayLike<number>): void {
+    model.set("selection", Array.from(points));
+    model.save_changes();
+    highlight();
+  }
+
+  function highlight(): void {
+    const chosen = model.get("selection");
+    said.textContent = chosen.length ? `${chosen.length.toLocaleString("en")} selected` : "";
+    views.forEach(({ view }) => {
+      const states = new Uint8Array(view.n).fill(DIM);
+      chosen.forEach((i) => (states[i] = SHOWN));
+      view.setStates(chosen.length ? states : null);
+    });
+  }
+
+  function hover(point: number): void {
+    const color = model.get("_colors")[Number(choose.value)];
+    const code = color?.codes && point >= 0 ? new Uint16Array(bytes(color.codes))[point] : -1;
+    const name = model.get("_ids")[point] ?? `row ${point}`;
+    if (point >= 0) said.textContent = color?.kinds?.[code] ? `${name}: ${color.kinds[code]}` : name;
+    else highlight();
+    views.forEach(({ view }) => view.setRinged(point < 0 ? [] : [point]));
+  }
+
+  function paint(): void {
+    const now = theme();
+    frame.dataset.theme = now;
+    const style = getComputedStyle(frame);
+    const token = (name: string): string => style.getPropertyValue(name).trim();
+    const color = model.get("_colors")[Number(choose.value)];
+    key.replaceChildren();
+    for (const { view } of views) {
+      view.setTheme(now, { ink: token("--ink"), paper: token("--panel"), accent: token("--accent") });
+      view.setNames(null);
+      if (color?.codes && color.kinds) {
+        const codes = new Uint16Array(bytes(color.codes));
+        const listed = color.kinds.map((_, code) => code);
+        view.setColors(byCategory(codes, listed.map((code) => categoryColor(code, now)), now));
+        view.setNames({ texts: color.kinds, codes, listed });
+      } else if (color?.values) {
+        const values = new Float32Array(bytes(color.values));
+        const known = values.filter(Number.isFinite);
+        const [low, high] = known.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+        view.setColors(byValue(values, low, high, now));
+      } else view.setColors(plain(view.n, now));
+    }
+    color?.kinds?.slice(0, 30).forEach((kind, code) => {
+      const [entry, dot] = [make("span"), make("i")];
+      dot.style.background = categoryColor(code, now);
+      entry.append(dot, kind);
+      key.append(entry);
+    });
+  }
+
+  function build(): void {
+    const maps = model.get("_maps");
+    while (views.length > maps.length) {
+      const gone = views.pop()!;
+      gone.view.destroy();
+      gone.host.parentElement!.remove();
+    }
+    maps.forEach(({ name, dim, points }, place) => {
+      if (!views[place]) {
+        const [figure, host, caption] = [make("figure"), make("div"), make("figcaption")];
+        figure.append(caption, host);
+        grid.append(figure);
+        views.push({ view: new Scatter(host, { label: name, events: { hover, select, escape: () => select([]) } }), caption, host });
+      }
+      const { view, caption, host } = views[place];
+      caption.textContent = name;
+      host.style.height = `${model.get("height")}px`;
+      view.setPositions(new Float32Array(bytes(points)), dim);
+    });
+    recolor();
+  }
+
+  function recolor(): void {
+    choose.replaceChildren(...model.get("_colors").map(({ name }, k) => make("option", { value: String(k), textContent: name })));
+    choose.hidden = model.get("_colors").length < 2;
+    paint();
+    highlight();
+  }
+
+  function live(message: FrameMessage, buffers: DataView[]): void {
+    if (message.type !== "frame" || !views[message.map]) return;
+    const { view, caption } = views[message.map];
+    const before = view.n;
+    view.setPositions(new Float32Array(bytes(buffers[0])), message.dim, 80);
+    const loss = typeof message.loss === "number" ? `, loss ${message.loss.toPrecision(4)}` : "";
+    caption.textContent = `${model.get("_maps")[message.map].name}: iteration ${message.iteration ?? 0}${loss}`;
+    if (view.n !== before) recolor();
+  }
+
+  const listeners: [string, (...given: never[]) => void][] = [
+    ["change:_maps", build],
+    ["change:_colors", recolor],
+    ["change:height", build],
+    ["change:selection", highlight],
+    ["msg:custom", live],
+  ];
+  listeners.forEach(([name, act]) => model.on(name, act));
+  dark.addEventListener("change", paint);
+  build();
+  return () => {
+    listeners.forEach(([name, act]) => model.off(name, act));
+    dark.removeEventListener("change", paint);
+    views.forEach(({ view }) => view.destroy());
+    views = [];
+  };
+}
+
+export default { render };
