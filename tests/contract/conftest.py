@@ -99,7 +99,9 @@ class Case:
         """Parameters that suit very few objects."""
         if self.has("perplexity"):
             return {"perplexity": min(2.0, max(1.0, n - 1.5))}
-        return {"n_neighbors": max(1, min(2, n - 1))} if self.sees_neighbors else {}
+        if not self.sees_neighbors:
+            return {}
+        return {"n_neighbors": 2 if self.name == "UMAP" else max(1, min(2, n - 1))}  # with itself
 
     @property
     def closeness(self) -> float:
