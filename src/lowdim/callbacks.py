@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from os import PathLike
 from types import TracebackType
 from typing import Any
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.runtime.checkpoint import Slot
+from lowdim.runtime.checkpoint import State as SolverState
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class State:
 
 Callback = Callable[[State], object]
 """Called after every iteration; the fit stops if it returns a true value."""
+
+CheckpointFile = str | PathLike[str] | None
+"""The file in which a fit keeps its state; None: it keeps none."""
 
 
 _reported: ContextVar[str] = ContextVar("reported", default="")
@@ -110,10 +116,17 @@ class Monitor:
         Called with a `State` after every iteration.
     verbose : int, default=0
         Whether to show a progress bar of tqdm: on stderr, or as a widget in a notebook.
+    slot : Slot, default=None
+        The place of the solver in the checkpoint of the fit, if it has one.
     """
 
     def __init__(
-        self, max_iter: int, label: str = "", callback: Callback | None = None, verbose: int = 0
+        self,
+        max_iter: int,
+        label: str = "",
+        callback: Callback | None = None,
+        verbose: int = 0,
+        slot: Slot | None = None,
     ) -> None:
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
@@ -122,6 +135,7 @@ class Monitor:
         self.callback, self.verbose = callback, verbose
         self.stopped = False
         self._bar: Any = None
+        self._slot = slot
 
     @property
     def wants_loss(self) -> bool:
@@ -144,6 +158,35 @@ class Monitor:
         self.stopped = bool(self.callback(State(iteration, self.max_iter, loss, snapshot)))
         return self.stopped
 
+    @property
+    def resumable(self) -> bool:
+        """Whether the fit has a checkpoint."""
+        return self._slot is not None
+
+    def saved(self, fresh: Mapping[str, Array], *, scheduled: bool = False) -> SolverState | None:
+        """The state from which the solver goes on; None if it starts.
+
+        Parameters
+        ----------
+        fresh : dict of arrays
+            Arrays of the state at the start, by name; those of the file must have the same shape
+            and type.
+        scheduled : bool
+            Whether the iterations depend on `max_iter`, so that it cannot be raised.
+
+        Notes
+        -----
+        To be called inside the context, before the first iteration. A solver may have ended at
+        this state, by convergence; then it ends again.
+        """
+        return None if self._slot is None else self._slot.saved(fresh, scheduled)
+
+    def keep(self, make_state: Callable[[], SolverState]) -> None:
+        """Offer the state after an iteration to the checkpoint, which calls the function if it
+        needs the state; later iterations may overwrite its arrays."""
+        if self._slot is not None:
+            self._slot.keep(make_state)
+
     def _draw(self, iteration: int, loss: float) -> None:
         """Bring the progress bar up to date; it is made by the first iteration."""
         if self._bar is None:
@@ -162,6 +205,8 @@ class Monitor:
     ) -> bool:
         if self._bar is not None:
             self._bar.close()
+        if self._slot is not None:
+            self._slot.close(complete=kind is None and not self.stopped)
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.stopped = True
             checks.warn(f"{self.label} was interrupted; the best coordinates so far are kept.")
