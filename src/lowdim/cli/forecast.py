@@ -73,6 +73,7 @@ def forecast(method: Method, params: dict[str, Any], X: Any) -> Forecast | None:
     data is not seen by the probes, unless the catalog says how to ask for it.
     """
     n = X.shape[0]
+    params = {**params, "checkpoint": None} if "checkpoint" in params else params  # not of a probe
     pairwise = params.get("metric") == "precomputed"
     if n < SMALLEST or method.objects != "vectors" or (pairwise and is_sparse(X)):
         return None

@@ -52,6 +52,8 @@ class Checkpoint:
         Seed for random_state=None, kept in the file: a fit that goes on needs the same numbers.
     lengthened : str
         Which of `LENGTHS` was raised since the file was written; empty if none was.
+    spent : float
+        Seconds that writing has taken.
 
     Raises
     ------
@@ -70,7 +72,7 @@ class Checkpoint:
         self._waiting: dict[str, Any] = {}  # results that are still to be written
         self._n_slots = 0
         self._costs: dict[str, float] = {}  # seconds of the last write of each file
-        self._spent, self._written, self._warned = 0.0, 0.0, False
+        self.spent, self._written, self._warned = 0.0, 0.0, False
         check_writable(path, force=True)
         found = self._read(STATES)
         if found is None:
@@ -134,7 +136,7 @@ class Checkpoint:
         for name, value in [*self._waiting.items(), *([(STATES, self._states)] * states)]:
             known = self._costs.get(name)
             cost += FIRST_SECONDS + _n_bytes(value) / FIRST_RATE if known is None else known
-        return self._spent + cost <= SHARE * (perf_counter() - self._start)
+        return self.spent + cost <= SHARE * (perf_counter() - self._start)
 
     def _write_waiting(self) -> None:
         for name in list(self._waiting):
@@ -162,7 +164,7 @@ class Checkpoint:
             return False
         finally:
             self._costs[name] = perf_counter() - start
-            self._spent += self._costs[name]
+            self.spent += self._costs[name]
 
     def _read(self, name: str) -> Any:
         path = self._file(name)
