@@ -27,6 +27,7 @@ from lowdim.runtime import archive
 FORMAT = 1
 DOCUMENT = "checkpoint.json"
 SHARE = 0.02  # largest share of the time of a fit that writing may take
+MARGIN = 2.0  # factor by which a write may take longer than the last one
 FIRST_SECONDS, FIRST_RATE = 0.02, 1e8  # assumed of the first write: seconds, and bytes per second
 LENGTHS = ("max_iter", "n_epochs")  # parameters that may be raised when a fit goes on
 STATES = ""  # the file of the states; other names are those of the files beside it
@@ -136,7 +137,7 @@ class Checkpoint:
         for name, value in [*self._waiting.items(), *([(STATES, self._states)] * states)]:
             known = self._costs.get(name)
             cost += FIRST_SECONDS + _n_bytes(value) / FIRST_RATE if known is None else known
-        return self.spent + cost <= SHARE * (perf_counter() - self._start)
+        return self.spent + MARGIN * cost <= SHARE * (perf_counter() - self._start)
 
     def _write_waiting(self) -> None:
         for name in list(self._waiting):
