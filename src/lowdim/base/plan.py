@@ -60,7 +60,8 @@ class Plan:
     @property
     def summary(self) -> str:
         """Time and memory in one line."""
-        return f"{self._time()}, {memory.readable(self.n_bytes)} of memory beyond the data"
+        time = "" if self.seconds is None else f"{self._time()}, "
+        return f"{time}{memory.readable(self.n_bytes)} of memory beyond the data"
 
     def __str__(self) -> str:
         parts = ", ".join(f"{name} {memory.readable(size)}" for name, size in self.memory.items())
