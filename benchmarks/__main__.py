@@ -1,6 +1,7 @@
 """Run the benchmarks: `python -m benchmarks [NAME ...] [--quick] [--repeat R] [--data DIR]`.
 
 `python -m benchmarks suites PATH` runs another library's tests on our classes; see `suites`.
+`python -m benchmarks resume` kills fits that have a checkpoint and compares the resumed maps.
 `python -m benchmarks scaling` measures the steps of a fit by number of threads.
 """
 
@@ -37,7 +38,7 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 """
 
 
-TOOLS = ("memory", "scaling", "soak", "suites")  # modules with a main of their own
+TOOLS = ("memory", "resume", "scaling", "soak", "suites")  # modules with a main of their own
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lowdim.base.plan import plan as plan
     from lowdim.matrices.gram import is_euclidean as is_euclidean
     from lowdim.matrices.graph_kernels import is_positive_semidefinite as is_positive_semidefinite
     from lowdim.methods.classical_mds import ClassicalMDS as ClassicalMDS
@@ -74,6 +75,7 @@ _FUNCTIONS = {
     "locally_linear_embedding": "methods.functions",
     "neighbors": "relations.neighbors",
     "compute": "runtime.context",
+    "plan": "base.plan",
     "procrustes": "solvers.procrustes",
     "show_versions": "versions",
     "smacof": "methods.functions",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from os import PathLike
 from types import TracebackType
 from typing import Any
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.runtime.checkpoint import Slot
+from lowdim.runtime.checkpoint import State as SolverState
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,9 @@ A callback with a method `due()` is called only after the last iteration and aft
 `due`, asked before the iteration, returned a true value. The others cost nothing: neither loss nor
 coordinates are computed for them.
 """
+
+CheckpointFile = str | PathLike[str] | None
+"""The file in which a fit keeps its state; None: it keeps none."""
 
 
 _reported: ContextVar[str] = ContextVar("reported", default="")
@@ -155,6 +161,8 @@ class Monitor:
         Whether to show a progress bar of tqdm: on stderr, or as a widget in a notebook.
     change : callable, default=None
         Takes new values of parameters into the running fit; see `State.change`.
+    slot : Slot, default=None
+        The place of the solver in the checkpoint of the fit, if it has one.
     """
 
     def __init__(
@@ -164,6 +172,7 @@ class Monitor:
         callback: Callback | None = None,
         verbose: int = 0,
         change: Change | None = None,
+        slot: Slot | None = None,
     ) -> None:
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
@@ -172,6 +181,7 @@ class Monitor:
         self.callback, self.verbose, self.change = callback, verbose, change
         self.stopped = False
         self._bar: Any = None
+        self._slot = slot
         self._due = self._asked()
 
     def _asked(self) -> bool:
@@ -209,6 +219,35 @@ class Monitor:
         self._due = last or self._asked()
         return self.stopped
 
+    @property
+    def resumable(self) -> bool:
+        """Whether the fit has a checkpoint."""
+        return self._slot is not None
+
+    def saved(self, fresh: Mapping[str, Array], *, scheduled: bool = False) -> SolverState | None:
+        """The state from which the solver goes on; None if it starts.
+
+        Parameters
+        ----------
+        fresh : dict of arrays
+            Arrays of the state at the start, by name; those of the file must have the same shape
+            and type.
+        scheduled : bool
+            Whether the iterations depend on `max_iter`, so that it cannot be raised.
+
+        Notes
+        -----
+        To be called inside the context, before the first iteration. A solver may have ended at
+        this state, by convergence; then it ends again.
+        """
+        return None if self._slot is None else self._slot.saved(fresh, scheduled)
+
+    def keep(self, make_state: Callable[[], SolverState]) -> None:
+        """Offer the state after an iteration to the checkpoint, which calls the function if it
+        needs the state; later iterations may overwrite its arrays."""
+        if self._slot is not None:
+            self._slot.keep(make_state)
+
     def _draw(self, iteration: int, loss: float) -> None:
         """Bring the progress bar up to date; it is made by the first iteration."""
         if self._bar is None:
@@ -227,6 +266,8 @@ class Monitor:
     ) -> bool:
         if self._bar is not None:
             self._bar.close()
+        if self._slot is not None:
+            self._slot.close(complete=kind is None and not self.stopped)
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.stopped = True
             checks.warn(f"{self.label} was interrupted; the best coordinates so far are kept.")

@@ -6,7 +6,9 @@ import numbers
 import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -194,10 +196,24 @@ def keywords(value: Any, name: str) -> dict[str, Any]:
     return dict(value)
 
 
+_seed_of_none: ContextVar[int | None] = ContextVar("lowdim.seed", default=None)
+
+
+@contextmanager
+def seeding(seed: int | None) -> Iterator[None]:
+    """Let random_state=None stand for a seed inside the block; None: for NumPy's own generator."""
+    token = _seed_of_none.set(seed)
+    try:
+        yield
+    finally:
+        _seed_of_none.reset(token)
+
+
 def check_random_state(seed: Any) -> np.random.RandomState:
     """scikit-learn's function of this name, with an error that names the argument."""
     from sklearn import utils
 
+    seed = _seed_of_none.get() if seed is None else seed
     try:
         return utils.check_random_state(seed)  # type: ignore[no-any-return]
     except (ValueError, TypeError) as error:

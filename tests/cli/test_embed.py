@@ -173,7 +173,7 @@ def test_time_and_memory_are_told_first(tmp_path):
     result = run("embed", tmp_path / "x.npy", "-m", "isomap", "-o", tmp_path / "m.csv")
     lines = result.stderr.splitlines()
     told, done = [line for line in lines if line.startswith("Isomap: ")]
-    assert "at least 1.3 MB of memory" in told
+    assert "3.0 MB of memory beyond the data" in told
     assert done.startswith("Isomap: done")
 
 

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
+from lowdim.base.checkpoints import checkpoint_of
 from lowdim.base.footprint import claim_memory
 from lowdim.callbacks import Change, Monitor, reporting
 from lowdim.catalog import find
@@ -25,6 +26,7 @@ from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
 from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_relations
 from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, objects_of
 from lowdim.relations.units import scaled
+from lowdim.runtime.checkpoint import new_slot, resuming
 from lowdim.runtime.scheduling import running
 
 
@@ -161,10 +163,11 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             label = type(self).__name__ if getattr(self, "verbose", 0) else ""
             with running(self._n_jobs), reporting(label):
                 objects = self._objects(X)
-                if exponent_of_rows(objects) == objects.exponent == 0:
-                    self._fit_objects(objects, **arguments)
-                else:
-                    self._fit_in_unit(objects, arguments)
+                with resuming(checkpoint_of(self, objects, arguments)):
+                    if exponent_of_rows(objects) == objects.exponent == 0:
+                        self._fit_objects(objects, **arguments)
+                    else:
+                        self._fit_in_unit(objects, arguments)
         except BaseException:
             self._clear()
             raise
@@ -332,13 +335,15 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return getattr(self, "n_jobs", None)
 
     def _monitor(self, max_iter: int, retune: Change | None = None) -> Monitor:
-        """A monitor with the estimator's `callback` and `verbose`, for a solver.
+        """A monitor with the estimator's `callback` and `verbose`, for the next solver of a fit.
 
         A method with parameters that can be changed during a fit gives `retune`: it is called when
         the estimator has new values, and takes those into the running solver.
         """
         change = None if retune is None else partial(self._change, retune)
-        return Monitor(max_iter, type(self).__name__, self.callback, self.verbose, change)
+        return Monitor(
+            max_iter, type(self).__name__, self.callback, self.verbose, change, new_slot()
+        )
 
     def _change(self, retune: Change, parameters: dict[str, Any]) -> None:
         """Set parameters during a fit; if a value is refused, all are as before."""

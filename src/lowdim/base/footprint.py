@@ -179,27 +179,30 @@ def claim_memory(estimator: Any, objects: Objects) -> None:
     name = type(estimator).__name__
     if name not in FOOTPRINTS:  # an estimator of a user, derived from one of ours
         return
+    instead = ", or ".join(alternatives(estimator, objects))
     memory.claim(
-        footprint(estimator, objects), f"{name} of {objects.n} objects", _advice(estimator, objects)
+        footprint(estimator, objects),
+        f"{name} of {objects.n} objects",
+        f"{instead[0].upper()}{instead[1:]}.",
     )
 
 
-def _advice(estimator: Any, objects: Objects) -> str:
+def alternatives(estimator: Any, objects: Objects) -> list[str]:
     """What to do instead, in terms of the parameters that the estimator has."""
     method = find(type(estimator).__name__)
     cheaper = []
     if method is not None and method.reduced_by and not getattr(estimator, method.reduced_by):
         some = max(10, min(1000, objects.n // 10))
-        cheaper.append(f"Set {method.reduced_by}={some} or so")
-    if method is not None and method.large_scale is not None and objects.measured:
+        cheaper.append(f"set {method.reduced_by}={some} or so")
+    chosen = method is not None and method.at_scale(objects.n) and estimator.method == "auto"
+    if method is not None and method.large_scale is not None and objects.measured and not chosen:
         options = ", ".join(f"{name}={value!r}" for name, value in method.large_scale.parameters)
-        cheaper.append(f"Set {options}")
+        cheaper.append(f"set {options}")
     if getattr(estimator, "method", None) == "exact" and hasattr(estimator, "perplexity"):
-        cheaper.append("Set method='auto'")
+        cheaper.append("set method='auto'")
     if getattr(estimator, "eigen_solver", None) == "dense":
-        cheaper.append("Set eigen_solver='auto'")
+        cheaper.append("set eigen_solver='auto'")
     cheaper.append("take a sample of the objects and place the others with transform")
     if objects.dtype.itemsize == 8:
         cheaper.append("use float32")
-    text = ", or ".join(cheaper)
-    return f"{text[0].upper()}{text[1:]}."
+    return cheaper

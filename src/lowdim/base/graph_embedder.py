@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lowdim import checks
+from lowdim.base.checkpoints import kept_graph
 from lowdim.base.neighbor_embedder import NeighborEmbedder, check_given_graph
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
@@ -42,7 +43,7 @@ class GraphEmbedder(NeighborEmbedder):
             return objects.graph
         if given is not None:
             return check_given_graph(objects, given)
-        return objects.neighbor_graph(None, self.radius)
+        return kept_graph(lambda: objects.neighbor_graph(None, self.radius))
 
     def _n_wanted(self, n: int) -> int:
         if self.n_neighbors is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
+from lowdim.base.checkpoints import kept_graph
 from lowdim.base.embedder import Embedder
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
@@ -64,7 +65,7 @@ class NeighborEmbedder(Embedder):
         if given is not None:
             return self._enough(self._cut(check_given_graph(objects, given)))
         k = check_k(self._n_wanted(objects.n), objects.n)
-        return self._enough(objects.neighbor_graph(k, method=self._search))
+        return self._enough(kept_graph(lambda: objects.neighbor_graph(k, method=self._search)))
 
     def _n_least(self, n: int) -> int:
         """The number of neighbours without which an object cannot be placed; 0: any will do."""

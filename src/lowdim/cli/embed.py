@@ -43,6 +43,9 @@ _FILE = click.Path(path_type=Path)
 @click.option("--color-by", metavar="COLUMN", help="Column to colour by, used for the map or not.")
 @click.option("--model", type=_FILE, help="Save the fitted model, for `lowdim transform`.")
 @click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only say what the map would take: memory, time, cheaper ways."
+)
 @click.option("--no-estimate", is_flag=True, help="Start at once, without an estimate of the time.")
 @input_options
 @output_options
@@ -59,8 +62,7 @@ def embed(
     """
     from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import INTERRUPTED, Stop
-    from lowdim.cli.fitting import fit, labels_for, objects_for, parameters_for
-    from lowdim.cli.forecast import forecast
+    from lowdim.cli.fitting import fit, labels_for, objects_for, parameters_for, planned
 
     values, given = split(values)
     console = Console(quiet, as_json)
@@ -71,11 +73,15 @@ def embed(
     check_color(table, values["color_by"])
     params = parameters_for(method, given, table)
     X = objects_for(method, table)
-    wanted = console.informs and not values["no_estimate"]
-    expected = forecast(method, params, X) if wanted else None
+    dry = values["dry_run"]
+    wanted = dry or (console.informs and not values["no_estimate"])
+    expected = planned(method, params, X, required=dry) if wanted else None
     if expected is not None:
-        console.say(f"{method.name}: {expected}")
+        console.say(str(expected) if dry else f"{method.name}: {expected.summary}")
         console.record(estimate={"seconds": expected.seconds, "bytes": expected.n_bytes})
+    if dry:
+        console.finish()
+        return
     y = labels_for(method, table, shown_labels(table, values["color_by"]))
     fitted = fit(method, params, X, y, draw=console.shows_progress)
     with uninterrupted():  # Ctrl-C that ended the fit must not end the writing of its result too

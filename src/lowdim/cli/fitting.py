@@ -23,6 +23,7 @@ from lowdim.cli.names import alias
 from lowdim.cli.parameters import hints
 
 if TYPE_CHECKING:
+    from lowdim.base.plan import Plan
     from lowdim.catalog import Method
     from lowdim.tables import Table
 
@@ -86,6 +87,23 @@ def labels_for(method: Method, table: Table, labels: Any) -> Any:
             "holds them with --label."
         )
     return labels
+
+
+def planned(method: Method, params: dict[str, Any], X: Any, *, required: bool) -> Plan | None:
+    """What the fit will take; None if there is no plan and none is required.
+
+    The fit itself reports what is wrong with its input.
+    """
+    from lowdim.base.plan import SMALLEST, plan
+
+    if not required and (len(getattr(X, "shape", ())) != 2 or X.shape[0] < SMALLEST):
+        return None  # ready before a plan is
+    try:
+        return plan(method.load()(**params), X)
+    except (TypeError, ValueError, RuntimeError) as error:
+        if required:
+            raise Refused(f"{method.name}: {error}") from error
+        return None
 
 
 def fit(

@@ -9,6 +9,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.matrices.gram import double_center
 from lowdim.relations.distances import check_dissimilarities
+from lowdim.relations.graph import fingerprint
 from lowdim.relations.objects import Objects
 from lowdim.runtime import memory
 
@@ -30,6 +31,9 @@ class Subjects(Objects):
     def __init__(self, products: Array, scales: Array) -> None:
         self.products, self.scales = products, scales
         self.n, self.dtype = products.shape[1], products.dtype
+
+    def fingerprint(self) -> str:
+        return fingerprint(self.products) + fingerprint(self.scales)
 
 
 def subjects_of(X: Any, n: int | None = None) -> Subjects:

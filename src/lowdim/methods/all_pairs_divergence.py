@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base import Embedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array, check_random_state
 from lowdim.extend.divergence import place_by_divergence
 from lowdim.relations.distances import finite_rows
@@ -52,6 +52,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         n_jobs: int | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.metric = metric
@@ -63,6 +64,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
         """Negative log probabilities (n_new, n) of new objects at relative distances D, the

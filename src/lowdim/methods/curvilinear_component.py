@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array, check_random_state
 from lowdim.methods.curvilinear_rule import CurvilinearRule, place_among
+from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.relations.new_objects import NewObjects, as_new
 from lowdim.relations.objects import Objects
 from lowdim.solvers.curvilinear import Distances, seed_of
@@ -16,6 +17,7 @@ from lowdim.solvers.starts import classical_start, landmark_start
 from lowdim.solvers.svd import principal_axes, scores
 
 
+@fill(checkpoint=CHECKPOINT)
 class CurvilinearComponentAnalysis(CurvilinearRule):
     """Curvilinear component analysis: a map that keeps short distances and may unfold or tear.
 
@@ -57,6 +59,7 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
         Called after every epoch with its error and map; a true return value stops.
     verbose : int, default=0
         Whether to show a progress bar.
+    $checkpoint
 
     Attributes
     ----------
@@ -124,6 +127,7 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
         n_jobs: int | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.n_prototypes = n_prototypes
@@ -138,6 +142,7 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _fit(self, objects: Objects) -> None:
         self._check_n_components(objects.n)

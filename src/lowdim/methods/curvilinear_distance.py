@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.base import GraphEmbedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.extend.geodesics import place_by_geodesics
 from lowdim.methods.curvilinear_rule import CurvilinearRule, place_among
@@ -71,6 +71,7 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
         Called after every epoch with its error and map; a true return value stops.
     verbose : int, default=0
         Whether to show a progress bar.
+    $checkpoint
 
     Attributes
     ----------
@@ -149,6 +150,7 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
         n_jobs: int | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -168,6 +170,7 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         self._check_n_components(objects.n)

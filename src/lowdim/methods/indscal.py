@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
 from lowdim.base import Embedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array, check_random_state
 from lowdim.matrices.subjects import Subjects, subjects_of
+from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.solvers.candecomp import principal_space
 from lowdim.solvers.individual_differences import (
     SubjectWeights,
@@ -27,6 +28,7 @@ INITS = ("simultaneous", "random")
 CONSTRAINTS = ("indscal", "identity", "idioscal")
 
 
+@fill(checkpoint=CHECKPOINT)
 class INDSCAL(Embedder):
     """Individual differences scaling: one group space, and each subject's weights of its axes.
 
@@ -63,6 +65,7 @@ class INDSCAL(Embedder):
         Called after every iteration; a true return value stops.
     verbose : int, default=0
         Whether to show a progress bar.
+    $checkpoint
 
     Attributes
     ----------
@@ -133,6 +136,7 @@ class INDSCAL(Embedder):
         random_state: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.constraint = constraint
@@ -144,6 +148,7 @@ class INDSCAL(Embedder):
         self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _fit(self, objects: Subjects) -> None:  # type: ignore[override]  # see _objects
         B = objects.products

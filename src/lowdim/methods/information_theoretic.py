@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array, dense
 from lowdim.methods.metric_learning import LearnedMetric, principal_factor
 from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
@@ -57,6 +57,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         Called after every pass with the divergence and the map; a true return value stops.
     verbose : int, default=0
         Whether to show a progress bar.
+    $checkpoint
 
     Attributes
     ----------
@@ -115,6 +116,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         n_jobs: int | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.prior = prior
@@ -127,6 +129,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None, *, similar: Any = None, dissimilar: Any = None) -> Self:
         """Learn the map from vectors and labels or pairs.

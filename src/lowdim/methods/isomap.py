@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base import GraphEmbedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.extend.geodesics import place_by_geodesics
 from lowdim.extend.projection import gower_projection
@@ -70,6 +70,7 @@ class Isomap(GraphEmbedder):
         Called after every iteration of mds="stress"; a true return value stops.
     verbose : int, default=0
         Whether to show a progress bar for mds="stress".
+    $checkpoint
 
     Attributes
     ----------
@@ -150,6 +151,7 @@ class Isomap(GraphEmbedder):
         random_state: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -169,6 +171,7 @@ class Isomap(GraphEmbedder):
         self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.mds, "mds", ("classical", "stress"))

@@ -6,7 +6,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.methods.metric_learning import LearnedMetric, principal_factor
 from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
@@ -91,6 +91,7 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         n_jobs: int | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -100,6 +101,7 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _learn(self, X: Array, codes: Array) -> Array:
         k = self._dimension(X.shape[1])

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base import GraphEmbedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.extend.curvilinear import place_by_curvilinear_rule
 from lowdim.methods.shared_docs import GRAPH_PASSAGES, fill
@@ -88,6 +88,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         Called after every iteration; a true return value stops.
     verbose : int, default=0
         Whether to show a progress bar.
+    $checkpoint
 
     Attributes
     ----------
@@ -170,6 +171,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         n_jobs: int | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -189,6 +191,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         k = self._check_parameters(objects.n)

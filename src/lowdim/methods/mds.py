@@ -12,6 +12,7 @@ from lowdim.callbacks import Monitor
 from lowdim.checks import Array, check_random_state
 from lowdim.extend.stress import place_by_stress
 from lowdim.methods.mds_parameters import MDSParameters
+from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.relations import pairs as known
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import MeasuredObjects, Objects
@@ -33,6 +34,7 @@ LARGE = 10_000  # vectors above which method="auto" samples pairs
 NEW_ROWS = 256  # new objects placed at once
 
 
+@fill(checkpoint=CHECKPOINT)
 class MDS(MDSParameters):
     """Multidimensional scaling: distances on the map fit dissimilarities, or their order.
 
@@ -90,6 +92,7 @@ class MDS(MDSParameters):
         "ratio".
     callback : callable, default=None
         Called after every iteration; a true return value stops.
+    $checkpoint
 
     Attributes
     ----------

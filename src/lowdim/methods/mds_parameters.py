@@ -7,7 +7,7 @@ from typing import Any
 
 from lowdim import checks
 from lowdim.base import Embedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.relations.objects import Objects
 from lowdim.relations.pairs import power_of
 from lowdim.solvers.disparities import DISPARITIES, TIES
@@ -41,6 +41,7 @@ class MDSParameters(Embedder):
         metric_params: dict[str, Any] | None = None,
         normalized_stress: Any = "auto",
         callback: Callback | None = None,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.metric_mds = metric_mds
@@ -60,6 +61,7 @@ class MDSParameters(Embedder):
         self.metric_params = metric_params
         self.normalized_stress = normalized_stress
         self.callback = callback
+        self.checkpoint = checkpoint
 
     @property
     def _kind(self) -> str:

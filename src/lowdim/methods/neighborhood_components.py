@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lowdim import checks
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.methods.metric_learning import LearnedMetric
 from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
@@ -100,6 +100,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         n_jobs: int | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -109,6 +110,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _learn(self, X: Array, codes: Array) -> Array:
         k = self._dimension(X.shape[1])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowdim import checks
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.matrices.affinities import log_conditional, log_conditional_of_pairs
 from lowdim.methods.all_pairs_divergence import AllPairsDivergenceEmbedder
@@ -106,6 +106,7 @@ class NeRV(AllPairsDivergenceEmbedder):
         n_jobs: int | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         super().__init__(
             n_components,
@@ -118,6 +119,7 @@ class NeRV(AllPairsDivergenceEmbedder):
             n_jobs=n_jobs,
             callback=callback,
             verbose=verbose,
+            checkpoint=checkpoint,
         )
         self.perplexity = perplexity
         self.trade_off = trade_off

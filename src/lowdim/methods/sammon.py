@@ -9,9 +9,10 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base import Embedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array, check_random_state
 from lowdim.extend.stress import place_by_stress
+from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.relations.distances import finite_rows
 from lowdim.relations.identical import merge_identical, zero_up_to
 from lowdim.relations.new_objects import NewObjects
@@ -28,6 +29,7 @@ FARTHEST = 1e60  # in units of the training data's largest dissimilarity
 NEW_ROWS = 1024  # new objects placed at once
 
 
+@fill(checkpoint=CHECKPOINT)
 class Sammon(Embedder):
     """Sammon's mapping: distances on the map fit dissimilarities, relative to their size.
 
@@ -67,6 +69,7 @@ class Sammon(Embedder):
         Called after every iteration; a true return value stops.
     verbose : int, default=0
         Whether to show a progress bar.
+    $checkpoint
 
     Attributes
     ----------
@@ -129,6 +132,7 @@ class Sammon(Embedder):
         random_state: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.metric = metric
@@ -142,6 +146,7 @@ class Sammon(Embedder):
         self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _fit(self, objects: Objects) -> None:
         checks.choice(self.method, "method", METHODS)

@@ -11,6 +11,7 @@ from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
+from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.methods.som_parameters import SOMParameters
 from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.new_objects import NewObjects
@@ -38,6 +39,7 @@ from lowdim.solvers.self_organization import (
 MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors have a mean
 
 
+@fill(checkpoint=CHECKPOINT)
 class SelfOrganizingMap(SOMParameters):
     """Self-organizing map: prototypes on a grid, adjacent ones alike.
 
@@ -95,6 +97,7 @@ class SelfOrganizingMap(SOMParameters):
         value stops.
     verbose : int, default=0
         Whether to show a progress bar.
+    $checkpoint
 
     Attributes
     ----------

@@ -54,7 +54,16 @@ metric_params : dict, default=None
     Further arguments of the metric.
 """
 
-_RUN = """
+CHECKPOINT = """
+checkpoint : str or path-like, default=None
+    File in which the state of the fit is kept. If the fit is killed, the same call goes on from
+    there and ends with the same map as without the interruption; the file stays, so delete it when
+    it is no longer needed. It is written every so often, in at most 2 % of the time, and goes with
+    these data and parameters alone. A larger `max_iter` is accepted where the size of the steps
+    does not depend on it.
+"""
+
+_RUN = f"""
 n_jobs : int, default=None
     Number of threads; None takes those of `lowdim.compute`, -1 takes all. The result does not
     depend on it.
@@ -63,6 +72,7 @@ callback : callable, default=None
     True.
 verbose : int, default=0
     Whether to show a progress bar.
+{CHECKPOINT.strip()}
 """
 
 _SNE_PARAMETERS = f"""
@@ -210,6 +220,7 @@ disconnected : {"join", "largest", "separate", "raise"}, default="join"
     warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
     error.
 """,
+    "checkpoint": CHECKPOINT,
     "eigensolver": """
 random_state : int, RandomState or None, default=None
     Start of the iterative eigensolver.
@@ -220,13 +231,15 @@ n_jobs : int, default=None
 """Of the methods that embed a neighbour graph."""
 
 LEARNED_METRIC_PASSAGES = {
-    "run": """
+    "checkpoint": CHECKPOINT,
+    "run": f"""
 n_jobs : int, default=None
     Number of threads; the result does not depend on it.
 callback : callable, default=None
     Called after every iteration with the loss and the map; a true return value stops.
 verbose : int, default=0
     Whether to show a progress bar.
+{CHECKPOINT.strip()}
 """,
     "attributes": """
 metric_ : array of shape (n_features, n_features)

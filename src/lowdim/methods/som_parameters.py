@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.base import Embedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.relations.unit_grid import UnitGrid, checked_shape, suited_shape
 from lowdim.solvers.self_organization import NEIGHBORHOODS, Schedule
@@ -43,6 +43,7 @@ class SOMParameters(Embedder):
         n_jobs: int | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.shape = shape
@@ -62,6 +63,7 @@ class SOMParameters(Embedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _check_parameters(self) -> None:
         checks.integer(self.n_components, "n_components", 1, 2)

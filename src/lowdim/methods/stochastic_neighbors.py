@@ -10,7 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.base import NeighborEmbedder
-from lowdim.callbacks import Callback, Change
+from lowdim.callbacks import Callback, Change, CheckpointFile
 from lowdim.checks import Array, check_random_state
 from lowdim.extend.affinity import place_by_affinity
 from lowdim.matrices.affinities import conditional_to_new
@@ -64,6 +64,7 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         n_jobs: int | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_components = n_components
         self.perplexity = perplexity
@@ -82,6 +83,7 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     _joint = False  # whether new objects are placed by joint probabilities
     _new_perplexity: float | None = None  # of new objects; None: that of the fit

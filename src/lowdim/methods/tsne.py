@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
 from lowdim.backends.similarity import Similarity
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.matrices.affinities import conditional_matrix, joint
 from lowdim.methods.shared_docs import SNE_PASSAGES, fill
@@ -111,6 +111,7 @@ class TSNE(StochasticNeighborEmbedder):
         callback: Callback | None = None,
         verbose: int = 0,
         dof: float | None = None,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         super().__init__(
             n_components,
@@ -130,6 +131,7 @@ class TSNE(StochasticNeighborEmbedder):
             n_jobs=n_jobs,
             callback=callback,
             verbose=verbose,
+            checkpoint=checkpoint,
         )
         self.dof = dof
 

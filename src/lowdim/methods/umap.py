@@ -12,7 +12,7 @@ from lowdim.extend.membership import place_among_placed
 from lowdim.matrices import fuzzy
 from lowdim.matrices.fuzzy import FuzzyGraph
 from lowdim.matrices.targets import intersect_targets, of_length
-from lowdim.methods.shared_docs import fill
+from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.methods.umap_combination import combined
 from lowdim.methods.umap_docs import PARAMETERS
 from lowdim.methods.umap_parameters import UMAPParameters, rows_of
@@ -25,7 +25,7 @@ from lowdim.solvers.layout import Density, Layout, lay_out
 from lowdim.solvers.starts import spread_start
 
 
-@fill(parameters=PARAMETERS)
+@fill(parameters=PARAMETERS, checkpoint=CHECKPOINT)
 class UMAP(UMAPParameters):
     """Uniform manifold approximation and projection (UMAP).
 
@@ -38,6 +38,7 @@ class UMAP(UMAPParameters):
     Parameters
     ----------
     $parameters
+    $checkpoint
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from lowdim import checks
 from lowdim.base import NeighborEmbedder
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import check_random_state
 from lowdim.matrices.targets import DISCRETE
 from lowdim.relations.graph import NeighborGraph
@@ -75,6 +75,7 @@ class UMAPParameters(NeighborEmbedder):
         disconnection_distance: float | None = None,
         precomputed_knn: Any = (None, None, None),
         callback: Callback | None = None,
+        checkpoint: CheckpointFile = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.n_components = n_components
@@ -116,6 +117,7 @@ class UMAPParameters(NeighborEmbedder):
         self.disconnection_distance = disconnection_distance
         self.precomputed_knn = precomputed_knn
         self.callback = callback
+        self.checkpoint = checkpoint
 
     def _check_parameters(self, n: int) -> None:
         self._check_n_components(n)

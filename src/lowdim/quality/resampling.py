@@ -82,6 +82,12 @@ class Permutations(NamedTuple):
         }
 
 
+def fresh(estimator: Any) -> Any:
+    """A copy that is not fitted and keeps no checkpoint: those of several fits would clash."""
+    copy = clone(estimator)
+    return copy.set_params(checkpoint=None) if "checkpoint" in copy.get_params() else copy
+
+
 def jackknife(estimator: Any, D: Any) -> Jackknife:
     """Leave out each object in turn and compare the maps of the other objects.
 
@@ -123,13 +129,13 @@ def jackknife(estimator: Any, D: Any) -> Jackknife:
     n = len(D)
     if n < 4:
         raise ValueError(f"D: n_samples = {n}, but leaving one out needs at least 4 objects.")
-    base = clone(estimator).fit(D).embedding_.astype(np.float64)
+    base = fresh(estimator).fit(D).embedding_.astype(np.float64)
     base -= base.mean(axis=0)
     maps = np.full((n, *base.shape), np.nan)
     for i in range(n):
         others = np.delete(np.arange(n), i)
         start = {"init": base[others]} if hasattr(estimator, "init") else {}
-        fitted = clone(estimator).set_params(**start).fit(D[np.ix_(others, others)])
+        fitted = fresh(estimator).set_params(**start).fit(D[np.ix_(others, others)])
         maps[i, others] = fitted.embedding_
     mean, maps = _rotated_to_mean(maps, base)
     base = procrustes(mean, base, scaling=False).aligned
@@ -203,7 +209,7 @@ def permutation_test(
     shuffled = [pairs.matrix(random.permutation(pairs.values)) for _ in range(count)]
 
     def stress(values: Array) -> float:
-        return float(clone(estimator).fit(values).stress_)
+        return float(fresh(estimator).fit(values).stress_)
 
     own = stress(D)
     null = np.array(run(stress, shuffled))

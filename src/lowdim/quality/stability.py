@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state, is_sparse
+from lowdim.quality.resampling import fresh
 from lowdim.solvers.procrustes import procrustes
 
 ROUNDS = 10
@@ -150,7 +150,7 @@ def _fitted(estimator: Any, X: Any, groups: Sequence[Array], seeds: Array, squar
     """The maps, (runs, n, p), NaN for objects that are not in a group."""
     maps: Array | None = None
     for run, (group, seed) in enumerate(zip(groups, seeds, strict=True)):
-        model = clone(estimator)
+        model = fresh(estimator)
         if "random_state" in model.get_params():
             model.set_params(random_state=int(seed))
         part = X[np.ix_(group, group)] if square else X[group]

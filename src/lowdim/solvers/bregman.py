@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dger
@@ -55,8 +55,19 @@ def project(
     signs = np.where(similar, 1.0, -1.0).tolist()
     multipliers, targets = np.zeros(m), bounds.astype(np.float64)
     history: list[float] = []
+    ended = False
+
+    def state() -> dict[str, Any]:
+        found = {"M": M, "multipliers": multipliers, "targets": targets}
+        return {**found, "history": np.array(history), "ended": ended}
+
     with monitor:
-        for t in range(1, monitor.max_iter + 1):
+        fresh = {"M": M, "multipliers": multipliers, "targets": targets}
+        if (saved := monitor.saved(fresh)) is not None:
+            M = np.asfortranarray(saved["M"])
+            multipliers, targets = saved["multipliers"], saved["targets"]
+            history, ended = saved["history"].tolist(), saved["ended"]
+        while len(history) < monitor.max_iter and not ended:
             old = multipliers.copy()
             for c in range(m):
                 M = _one(M, gaps[c], signs[c], c, multipliers, targets, slack)
@@ -66,8 +77,10 @@ def project(
             change = np.abs(multipliers - old).sum()
             size = np.abs(multipliers).sum() + np.abs(old).sum()
             seen = show @ np.linalg.cholesky(M) if monitor.wants_embedding else show
-            if monitor(t, history[-1], seen) or change <= tol * size:
+            if monitor(len(history), history[-1], seen):
                 break
+            ended = bool(change <= tol * size)
+            monitor.keep(state)
     return Projected(np.ascontiguousarray(M), np.array(history), targets)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.relations.lists import row_of_entries
+from lowdim.runtime.checkpoint import random_state_of
 from lowdim.solvers.layout import negatives_per_epoch
 
 MAX_STEP = 0.25  # of a vertex in an epoch, as a geodesic distance
@@ -136,8 +137,15 @@ def lay_out_on(
     n_negatives = negatives_per_epoch(n, negative_sample_rate)
     strength = repulsion * negative_sample_rate * mass
     x, done = surface.start(start.astype(np.float64)), 0
+
+    def state() -> dict[str, Any]:
+        return {"x": x, "done": done, "random": random_state_of(random)}
+
     with monitor:
-        for epoch in range(n_epochs):
+        if (saved := monitor.saved({"x": x}, scheduled=True)) is not None:
+            x, done = saved["x"], saved["done"]
+            random.set_state(saved["random"])
+        for epoch in range(done, n_epochs):
             d, tangents = surface.towards(x[heads], x[tails])
             power = np.maximum(d, ROUNDING) ** (2 * b - 1)
             pull = weights * 2 * a * b * power / (1 + a * power * d)
@@ -158,6 +166,7 @@ def lay_out_on(
             x, done = surface.move(x, steps), epoch + 1
             if monitor(done, loss, surface.coordinates(x) if monitor.wants_embedding else x):
                 break
+            monitor.keep(state)
     return surface.coordinates(x).astype(start.dtype), done
 
 

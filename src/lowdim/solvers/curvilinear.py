@@ -128,13 +128,20 @@ def curvilinear(
 
     history: list[float] = []
     width = reach.first
+
+    def state() -> dict[str, Any]:
+        return {"Y": Y, "width": width, "history": np.array(history)}
+
     with monitor:
-        for epoch in range(monitor.max_iter):
+        if (saved := monitor.saved({"Y": Y}, scheduled=True)) is not None:
+            Y, width, history = saved["Y"], saved["width"], saved["history"].tolist()
+        for epoch in range(len(history), monitor.max_iter):
             pins = ranked[np.random.default_rng([seed, epoch]).permutation(n)]
             width = reach.at(epoch, monitor.max_iter)
             history.append(sweep(pins, Y, rate.at(epoch, monitor.max_iter), width, step))
             if monitor(epoch + 1, history[-1], coordinates() if monitor.wants_embedding else Y.T):
                 break
+            monitor.keep(state)
     error = sweep(ranked, Y, 0.0, width, step)
     apart = sweep(ranked, Y, 0.0, np.inf, True)
     total = sweep(ranked, np.zeros_like(Y), 0.0, np.inf, True)

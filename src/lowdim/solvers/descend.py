@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,9 @@ MIN_GAIN = 0.01
 RENUMBER_FROM = 4_000  # points from which the embedding does not fit into the L1 cache
 UNFOLDED = 1e-2  # largest coordinate up to which gradients are small because the start is small
 MAX_STEP = 5.0  # of a point in an iteration, in units of the width of the similarity
+
+_ARRAYS = ("Y", "velocity", "gains")
+_NUMBERS = ("iteration", "best", "best_at", "phase", "phase_from", "phase_over")
 
 
 @dataclass
@@ -57,9 +61,29 @@ class Descent:
     best: float = np.inf
     best_at: int = 0
     order: Array | None = None  # original index of each point, if points were renumbered
+    renumberings: list[Array] = field(default_factory=list)
+    phase: int = -1  # number of the phase that is running
+    phase_from: int = 0  # number of iterations before it
+    phase_over: bool = False  # whether it ended early
 
     def __post_init__(self) -> None:
         self.velocity, self.gains = np.zeros_like(self.Y), np.ones_like(self.Y)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the descent needs to go on in another process."""
+        return {
+            **{name: getattr(self, name) for name in (*_ARRAYS, *_NUMBERS)},
+            "history": np.array(self.history, dtype=np.float64).reshape(-1, 2),
+            "renumberings": self.renumberings,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state of the same descent; this one must not have begun."""
+        for order in state["renumberings"]:
+            self._renumber(order)
+        for name in (*_ARRAYS, *_NUMBERS):
+            setattr(self, name, state[name])
+        self.history = [(int(iteration), float(loss)) for iteration, loss in state["history"]]
 
     @property
     def embedding(self) -> Array:
@@ -72,12 +96,15 @@ class Descent:
 
     def renumber(self) -> None:
         """Reorder the points along a space-filling curve, so that near points share cache lines."""
-        order = backend().curve_order(self.Y)
+        self._renumber(backend().curve_order(self.Y))
+
+    def _renumber(self, order: Array) -> None:
         self.objective.renumber(order)
         self.Y, self.velocity, self.gains = (
             np.ascontiguousarray(part[order]) for part in (self.Y, self.velocity, self.gains)
         )
         self.order = order if self.order is None else self.order[order]
+        self.renumberings.append(order)
 
     def run(self, phase: Phase, monitor: Monitor | None = None) -> bool:
         """Run a phase; returns False if it ended early."""
@@ -103,10 +130,14 @@ class Descent:
                     f"{self.iteration} iterations. Lower them, or rescale X if its distances are "
                     "near the limits of its type."
                 )
-            stop = monitor is not None and monitor(
+            if monitor is not None and monitor(
                 self.iteration, loss, self.embedding if monitor.wants_embedding else self.Y
-            )
-            if stop or (check and self._ends(loss, norm)):
+            ):
+                return False
+            self.phase_over = check and self._ends(loss, norm)
+            if monitor is not None:
+                monitor.keep(self.state)
+            if self.phase_over:
                 return False
         return True
 
@@ -130,8 +161,13 @@ class Descent:
         self.objective = objective
         self.forget_best()
 
+    def begin(self, phase: int) -> None:
+        """Begin a phase of the descent."""
+        self.phase, self.phase_from, self.phase_over = phase, self.iteration, False
+        self.forget_best()
+
     def forget_best(self) -> None:
-        """Reset the best loss: losses under different exaggerations cannot be compared."""
+        """Reset the best loss: losses under different settings cannot be compared."""
         self.best, self.best_at = np.inf, self.iteration
 
 
@@ -143,13 +179,23 @@ def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: A
     """
     extent = float(np.abs(fallback).max())
     with monitor:
+        saved = monitor.saved({name: getattr(descent, name) for name in _ARRAYS})
+        if saved is not None:
+            descent.restore(saved)
         for number, phase in enumerate(phases):
-            descent.forget_best()
-            if number > 0 and float(np.abs(descent.Y).max()) < extent / 2:
-                descent.restart(fallback.copy())
-            if number > 0 and len(descent.Y) > RENUMBER_FROM and descent.Y.shape[1] <= 3:
-                descent.renumber()
-            descent.run(phase, monitor)
+            if number < descent.phase:
+                continue
+            if number > descent.phase:
+                if number > 0 and float(np.abs(descent.Y).max()) < extent / 2:
+                    descent.restart(fallback.copy())
+                if number > 0 and len(descent.Y) > RENUMBER_FROM and descent.Y.shape[1] <= 3:
+                    descent.renumber()
+                if phase.iterations == 0:
+                    continue
+                descent.begin(number)
+            if not descent.phase_over:
+                left = phase.iterations - (descent.iteration - descent.phase_from)
+                descent.run(replace(phase, iterations=left), monitor)
             if monitor.stopped:
                 return
 

@@ -6,6 +6,7 @@ See `semidefinite` for the programme.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -173,11 +174,19 @@ def low_rank(
     history: list[float] = []
 
     def descend(monitor: Monitor) -> None:
-        nonlocal Y
+        nonlocal Y, history
         e = max(compliance, first_compliance or compliance)
-        damping = 1.0
+        damping, ended = 1.0, False
         value = objective.value(Y, e)
-        while len(history) < monitor.max_iter:
+
+        def state() -> dict[str, Any]:
+            numbers = {"e": e, "damping": damping, "value": value, "ended": ended}
+            return {"Y": Y, "history": np.array(history), **numbers}
+
+        if (saved := monitor.saved({"Y": Y})) is not None:
+            Y, history, ended = saved["Y"], saved["history"].tolist(), saved["ended"]
+            e, damping, value = saved["e"], saved["damping"], saved["value"]
+        while len(history) < monitor.max_iter and not ended:
             gradient, factor = objective.model(Y, e, damping)
             while True:
                 moved = Y - factor(gradient)
@@ -196,10 +205,13 @@ def low_rank(
             if monitor(len(history), value, shown):
                 return
             if gain <= (tol if e <= compliance else 1e-4) * scale:
-                if e <= compliance:
-                    return
-                e = max(e / 10, compliance)
-                damping, value = 1.0, objective.value(Y, e)
+                ended = e <= compliance
+                if not ended:
+                    e = max(e / 10, compliance)
+                    damping, value = 1.0, objective.value(Y, e)
+            monitor.keep(state)
+        if ended:
+            return
         worst = float(np.abs(np.sqrt(1 + objective.errors(Y)[1]) - 1).max(initial=0.0))
         if worst > WORST_ERROR:
             checks.warn(

@@ -146,6 +146,14 @@ class Layout:
             self.epoch = last
         return found
 
+    def state(self) -> dict[str, Any]:
+        """Everything that changes from epoch to epoch."""
+        return {"Y": self.Y, "velocity": self.velocity, "epoch": self.epoch}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state of the same layout."""
+        self.Y, self.velocity, self.epoch = state["Y"], state["velocity"], state["epoch"]
+
     def _uses_density(self, epoch: int) -> bool:
         """Whether densMAP's objective is used in an epoch."""
         aim = self.density
@@ -176,11 +184,15 @@ def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
     size = max(layout.n_arcs, 1)
     at_once = 1 if monitor.watches else int(np.clip(ARCS_AT_ONCE / size, 1, 50))
     with monitor:
+        saved = monitor.saved({"Y": layout.Y, "velocity": layout.velocity}, scheduled=True)
+        if saved is not None:
+            layout.restore(saved)
         while layout.epoch < layout.n_epochs:
             loss = layout.run(at_once, loss=monitor.wants_loss)
             seen = layout.embedding if monitor.wants_embedding else layout.Y
             if monitor(layout.epoch, loss, seen):
                 break
+            monitor.keep(layout.state)
     return layout.embedding, layout.epoch
 
 

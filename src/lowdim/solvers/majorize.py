@@ -140,30 +140,50 @@ def descend(
     with monitor:
         step = solve(g)
         past: deque[tuple[Array, Array, Array]] = deque(maxlen=MEMORY)
-        failed = settled = False
+        failed = settled = ended = False
         fell = np.inf
-        for iteration in range(1, monitor.max_iter + 1):
+
+        def state() -> dict[str, Any]:
+            return {
+                "X": X,
+                "g": g,
+                "step": step,
+                "stress": stress,
+                "history": np.array(history),
+                "past": list(past),
+                "failed": failed,
+                "settled": settled,
+                "fell": fell,
+                "ended": ended,
+            }
+
+        if (saved := monitor.saved({"X": X, "g": g, "step": step})) is not None:
+            X, g, step, stress = (saved[name] for name in ("X", "g", "step", "stress"))
+            failed, settled, fell = (saved[name] for name in ("failed", "settled", "fell"))
+            history, ended = saved["history"].tolist(), saved["ended"]
+            past.extend(saved["past"])
+        while len(history) <= monitor.max_iter and not ended:
+            iteration = len(history)
             settled = settled or iteration > PLAIN_STEPS or (bool(past) and fell <= SETTLED * total)
             quasi = settled and bool(past) and not failed
             trial = X - (_direction(g, step, past) if quasi else step)
             stress_new, g_new = objective(trial)
             failed = not stress_new <= stress
             if failed and not quasi:  # a Guttman step fails only by rounding, at the minimum
+                ended = True
                 break
-            if failed:  # the next iteration takes the Guttman step
-                history.append(stress)
-                if monitor(iteration, stress, X):
-                    break
-                continue
-            step_new = solve(g_new)
-            moved, bent = trial - X, g_new - g
-            if _dot(moved, bent) > 1e-10 * _dot(moved, moved):
-                past.append((moved, bent, step_new - step))
-            fell = stress - stress_new
-            X, g, step, stress = trial, g_new, step_new, stress_new
+            if not failed:  # else the next iteration takes the Guttman step
+                step_new = solve(g_new)
+                moved, bent = trial - X, g_new - g
+                if _dot(moved, bent) > 1e-10 * _dot(moved, moved):
+                    past.append((moved, bent, step_new - step))
+                fell = stress - stress_new
+                X, g, step, stress = trial, g_new, step_new, stress_new
+                ended = fell <= eps * total
             history.append(stress)
-            if monitor(iteration, stress, X) or fell <= eps * total:
+            if monitor(iteration, stress, X):
                 break
+            monitor.keep(state)
     return Majorized(X, stress, np.array(history))
 
 

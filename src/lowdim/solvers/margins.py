@@ -7,7 +7,7 @@ objects with another label (Weinberger and Saul 2009, equations 11 to 13).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -138,9 +138,33 @@ def minimize(problem: LargeMargin, start: Array, monitor: Monitor, tol: float) -
     value, gradient = problem(M)
     least = value
     step = 0.1 * np.linalg.norm(M) / max(float(np.linalg.norm(gradient)), 1e-300)
-    history, age, failures = [value], 0, 0
+    history, age, failures, done = [value], 0, 0, False
+
+    def state() -> dict[str, Any]:
+        return {
+            "M": M,
+            "before": before,
+            "best": best,
+            "gradient": gradient,
+            "value": value,
+            "least": least,
+            "step": float(step),
+            "age": age,
+            "failures": failures,
+            "history": np.array(history),
+            "impostors": problem.impostors,
+            "done": done,
+        }
+
     with monitor:
-        for t in range(1, monitor.max_iter + 1):
+        fresh = {"M": M, "before": before, "best": best, "gradient": gradient}
+        if (saved := monitor.saved(fresh)) is not None:
+            M, before, best, gradient = (saved[name] for name in fresh)
+            value, least, step = saved["value"], saved["least"], saved["step"]
+            age, failures, done = saved["age"], saved["failures"], saved["done"]
+            history, problem.impostors = saved["history"].tolist(), saved["impostors"]
+        while len(history) <= monitor.max_iter and not done:
+            t = len(history)
             ahead = M + age / (age + 3) * (M - before) if age else M
             slope = problem(ahead)[1] if age else gradient
             new = _project(ahead - step * slope)
@@ -163,8 +187,9 @@ def minimize(problem: LargeMargin, start: Array, monitor: Monitor, tol: float) -
                     best, least = M, value
                     problem.prune(M)
             history.append(value)
-            if monitor(t, value, problem.X @ _root(M)) or done:
+            if monitor(t, value, problem.X @ _root(M)):
                 break
+            monitor.keep(state)
     problem.search(best)
     return Solution(best, problem(best)[0], np.array(history))
 

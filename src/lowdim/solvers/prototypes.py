@@ -44,6 +44,12 @@ class Prototypes(Protocol):
         Returns the distance of the object to its best prototype.
         """
 
+    def state(self) -> dict[str, Array]:
+        """The arrays that training changes."""
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Go on from a state of the same map."""
+
 
 def squared(metric: Metric, A: Any, B: Any) -> Array:
     """Squared distances; the cosine distance is half the squared distance of unit vectors."""
@@ -126,6 +132,12 @@ class VectorPrototypes:
         size = weights(best).astype(gap.dtype)[:, None]
         self.codebook = self._on_sphere(self.codebook + size * gap)
         return float(squares[best] / 2 if self.metric.name == "cosine" else np.sqrt(squares[best]))
+
+    def state(self) -> dict[str, Array]:
+        return {"codebook": self.codebook}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        self.codebook = state["codebook"]
 
     def _on_sphere(self, codebook: Array) -> Array:
         """Under the cosine distance only directions matter; zero prototypes stay zero."""
@@ -215,6 +227,17 @@ class RelationalPrototypes:
         self._products += size[:, None] * (self.D2[i] - self._products)
         self.halves = (1 - size) ** 2 * self.halves + size * (1 - size) * column
         return float(np.sqrt(max(float(squares[best]), 0.0)))
+
+    def state(self) -> dict[str, Array]:
+        return {
+            "coefficients": self.coefficients,
+            "products": self._products,
+            "halves": self.halves,
+        }
+
+    def restore(self, state: dict[str, Array]) -> None:
+        self.coefficients, self._products = state["coefficients"], state["products"]
+        self.halves = state["halves"]
 
 
 def relational_squares(D: Array, coefficients: Array, halves: Array) -> Array:

@@ -63,9 +63,7 @@ def lbfgs(
     x, value = np.array(start, dtype=np.float64), np.inf
     history: list[float] = []
 
-    def flat(z: Array) -> tuple[float, Array]:
-        value, gradient = objective(z.reshape(start.shape))
-        return value, gradient.ravel()
+    answers = _Answers(objective, monitor, start.shape)
 
     def finished(intermediate_result: Any) -> None:
         nonlocal x, value
@@ -73,10 +71,12 @@ def lbfgs(
         x = np.array(intermediate_result.x).reshape(start.shape)
         history.append(value)
         before = history[-1 - SPAN] if len(history) > SPAN else np.inf
-        seen = show(x) if monitor.wants_embedding else x
-        if monitor(after + len(history) - 1, value, seen) or before - value <= tol * max(
-            value, floor
-        ):
+        if not answers.repeated(x):
+            seen = show(x) if monitor.wants_embedding else x
+            if monitor(after + len(history) - 1, value, seen):
+                raise StopIteration
+            monitor.keep(lambda: answers.state(x))
+        if before - value <= tol * max(value, floor):
             raise StopIteration
 
     limit = monitor.max_iter if most is None else most
@@ -85,8 +85,9 @@ def lbfgs(
         value = objective(x)[0]
         history.append(value)
         if limit > 0 and value > 0:
+            answers.restore(monitor.saved({"x": x}))
             minimize(
-                flat,
+                answers,
                 x.ravel(),
                 jac=True,
                 method="L-BFGS-B",
@@ -94,3 +95,47 @@ def lbfgs(
                 options={**options, "ftol": 0.0, "gtol": 1e-12},
             )
     return Minimum(x, value, np.array(history))
+
+
+class _Answers:
+    """The objective as SciPy calls it; with a checkpoint, its values and gradients are recorded.
+
+    The memory of SciPy's solver cannot be saved. But its steps follow from the values and the
+    gradients that it gets, so it is brought back to a state by giving it the same ones again, which
+    takes no time compared with computing them.
+    """
+
+    def __init__(self, objective: Objective, monitor: Monitor, shape: tuple[int, ...]) -> None:
+        self.objective, self.shape, self.recording = objective, shape, monitor.resumable
+        self.recorded: list[tuple[float, Array]] = []
+        self.asked = self.known = 0
+        self.last = np.empty(0)  # the end of the last iteration that was recorded
+
+    def __call__(self, z: Array) -> tuple[float, Array]:
+        self.asked += 1
+        if self.asked <= self.known:
+            return self.recorded[self.asked - 1]
+        value, gradient = self.objective(z.reshape(self.shape))
+        if self.recording:
+            self.recorded.append((value, np.array(gradient).ravel()))
+        return value, gradient.ravel()
+
+    def state(self, x: Array) -> dict[str, Any]:
+        """All answers until the iteration that ended at x."""
+        values, gradients = zip(*self.recorded, strict=True)
+        return {"x": x, "values": np.array(values), "gradients": np.stack(gradients)}
+
+    def restore(self, state: dict[str, Any] | None) -> None:
+        """Give the answers of a state again."""
+        if state is not None:
+            self.recorded = list(zip(state["values"].tolist(), state["gradients"], strict=True))
+            self.known, self.last = len(self.recorded), state["x"]
+
+    def repeated(self, x: Array) -> bool:
+        """Whether the iteration that ends at x had ended before the state was saved."""
+        if self.asked == self.known and not np.array_equal(x, self.last):
+            raise ValueError(
+                "checkpoint: the steps of the optimizer cannot be repeated, because SciPy or its "
+                "BLAS is another one now. Delete the file to start over."
+            )
+        return self.asked <= self.known

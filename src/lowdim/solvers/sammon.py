@@ -124,18 +124,26 @@ def majorize(
     show: Callable[[Array], Array],
 ) -> Minimum:
     """Minimise Sammon's stress by Guttman transforms, in the coordinates Z; see `lbfgs`."""
-    Z, history = start, []
-    best, value = start, np.inf
+    Z, best, value, ended = start, start, np.inf, False
+    history: list[float] = []
+
+    def state() -> dict[str, Any]:
+        return {"Z": Z, "best": best, "history": np.array(history), "ended": ended}
+
     with monitor:
-        for iteration in range(monitor.max_iter + 1):
+        if (saved := monitor.saved({"Z": Z, "best": best})) is not None:
+            Z, best, ended = saved["Z"], saved["best"], saved["ended"]
+            history = saved["history"].tolist()
+            value = history[-1]
+        while len(history) <= monitor.max_iter and not ended:
             value, gradient = stress(Z)
             history.append(value)
             best = Z
             before = history[-1 - SPAN] if len(history) > SPAN else np.inf
             seen = show(Z) if monitor.wants_embedding else Z
-            if iteration and monitor(iteration, value, seen):
+            if len(history) > 1 and monitor(len(history) - 1, value, seen):
                 break
-            if before - value <= tol * value:
-                break
+            ended = before - value <= tol * value
             Z = Z - gradient
+            monitor.keep(state)
     return Minimum(best, value, np.array(history))

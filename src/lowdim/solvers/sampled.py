@@ -17,6 +17,7 @@ from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.relations.metrics import Metric
+from lowdim.runtime.checkpoint import random_state_of
 from lowdim.runtime.scheduling import blocks, run
 from lowdim.solvers.majorize import Majorized
 
@@ -63,8 +64,15 @@ def descend_sampled(
     rate, last = rates[0], min(rates)
     history: list[float] = []
     targets = np.empty((n_tiles, side, side), dtype=X.dtype)
+
+    def state() -> dict[str, Any]:
+        return {"X": X, "history": np.array(history), "random": random_state_of(random)}
+
     with monitor:
-        for iteration in range(1, monitor.max_iter + 1):
+        if (saved := monitor.saved({"X": X}, scheduled=True)) is not None:
+            X, history = saved["X"], saved["history"].tolist()
+            random.set_state(saved["random"])
+        for iteration in range(len(history) + 1, monitor.max_iter + 1):
             order = random.permutation(n).astype(np.int32)
 
             def measure(tiles: slice, order: Array = order) -> None:
@@ -79,5 +87,6 @@ def descend_sampled(
             history.append(stress * whole)
             if monitor(iteration, history[-1], X):
                 break
+            monitor.keep(state)
     X -= X.mean(axis=0, dtype=np.float64).astype(X.dtype)
     return Majorized(X, history[-1] if history else np.inf, np.array(history))

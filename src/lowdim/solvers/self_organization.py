@@ -10,6 +10,7 @@ from lowdim import checks
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.relations.unit_grid import UnitGrid
+from lowdim.runtime.checkpoint import random_state_of
 from lowdim.solvers.prototypes import Kernel, Prototypes
 
 NEIGHBORHOODS = ("gaussian", "bubble", "cut_gaussian")
@@ -56,14 +57,22 @@ def train_batch(
 ) -> Array:
     """Batch training; returns the mean distance to the best prototype before each step."""
     history: list[float] = []
+
+    def state() -> dict[str, Any]:
+        return {**prototypes.state(), "history": np.array(history)}
+
     with monitor:
-        for t in range(monitor.max_iter):
+        if (saved := monitor.saved(prototypes.state(), scheduled=True)) is not None:
+            prototypes.restore(saved)
+            history = saved["history"].tolist()
+        for t in range(len(history), monitor.max_iter):
             units, distances = prototypes.nearest(1)
             history.append(float(distances.mean(dtype=np.float64)))
             now = radius.at(t / max(monitor.max_iter - 1, 1))
             prototypes.update(units[:, 0], kernel(grid, now, neighborhood))
             if monitor(t + 1, history[-1], grid.coordinates[units[:, 0]]):
                 break
+            monitor.keep(state)
     return np.array(history)
 
 
@@ -83,8 +92,17 @@ def train_online(
     """
     history: list[float] = []
     steps = max(monitor.max_iter * n - 1, 1)
+
+    def state() -> dict[str, Any]:
+        own = prototypes.state()
+        return {**own, "history": np.array(history), "random": random_state_of(random)}
+
     with monitor:
-        for epoch in range(monitor.max_iter):
+        if (saved := monitor.saved(prototypes.state(), scheduled=True)) is not None:
+            prototypes.restore(saved)
+            history = saved["history"].tolist()
+            random.set_state(saved["random"])
+        for epoch in range(len(history), monitor.max_iter):
             total = 0.0
             for turn, i in enumerate(random.permutation(n)):
                 share = (epoch * n + turn) / steps
@@ -99,6 +117,7 @@ def train_online(
             units = prototypes.nearest(1)[0][:, 0] if monitor.wants_embedding else slice(None)
             if monitor(epoch + 1, history[-1], grid.coordinates[units]):
                 break
+            monitor.keep(state)
     return np.array(history)
 
 

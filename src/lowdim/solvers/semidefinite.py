@@ -23,6 +23,7 @@ entrywise product of two m x m matrices. This makes `interior_point` faster than
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -83,9 +84,24 @@ def interior_point(
     best, merit = state.solution(), np.inf
 
     def iterate(monitor: Monitor) -> None:
-        nonlocal best, merit
-        stuck = 0
-        for iteration in range(1, max_iter + 1):
+        nonlocal best, merit, history
+        stuck, ended = 0, False
+
+        def kept() -> dict[str, Any]:
+            return {
+                **state.arrays(),
+                "best": best,
+                "merit": merit,
+                "stuck": stuck,
+                "ended": ended,
+                "history": np.array(history),
+            }
+
+        if (saved := monitor.saved(state.arrays())) is not None:
+            state.restore(saved)
+            best, merit, stuck = saved["best"], saved["merit"], saved["stuck"]
+            history, ended = saved["history"].tolist(), saved["ended"]
+        while len(history) < max_iter and not ended:
             gap, error = state.gap(), state.error()
             now = max(gap / tol, error / FEASIBILITY)
             history.append(gap)
@@ -97,8 +113,10 @@ def interior_point(
             shown = view(state.gram()) if view is not None else np.empty((0, 0))
             # Near the solution only rounding stops progress.
             patience = 3 if compliance and merit < 1000 else 15
-            if monitor(iteration, gap, shown) or merit <= 1 or stuck > patience or not state.step():
+            if monitor(len(history), gap, shown):
                 return
+            ended = merit <= 1 or stuck > patience or not state.step()
+            monitor.keep(kept)
 
     with blas_on_one_thread(), monitor or Monitor(max_iter) as monitoring:
         iterate(monitoring)
@@ -133,6 +151,15 @@ class _Path:
         self.X = mu * (inverse + inverse.T) / 2
         self.s = mu / self.y if inequality else np.zeros(m)
         self.count = n - 1 + (m if inequality else 0)
+
+    def arrays(self) -> dict[str, Array]:
+        """The iterate; Z follows from the tensions."""
+        return {"X": self.X, "s": self.s, "y": self.y}
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Go on from an iterate of the same programme."""
+        self.X, self.s, self.y = arrays["X"], arrays["s"], arrays["y"]
+        self.Z = self._dual_matrix(self.y)
 
     def solution(self) -> tuple[Array, Array, float, float]:
         """K, tensions, gap and error of the current iterate."""

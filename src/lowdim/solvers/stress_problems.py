@@ -87,7 +87,9 @@ class FullStress:
         return _random_like(self.values, len(self.values), k, random)
 
     def minimize(self, starts: list[Array], new_monitor: NewMonitor, eps: float) -> list[Majorized]:
-        return run(lambda X: smacof(self.values, X, new_monitor(), eps=eps), starts)
+        return run(
+            lambda one: smacof(self.values, *one, eps=eps), with_monitors(starts, new_monitor)
+        )
 
     def solution(self, found: Majorized) -> Solution:
         total = float(np.square(self.values, dtype=np.float64).sum()) / 2
@@ -124,7 +126,10 @@ class PairStress:
         return smacof_pairs(self.pairs, plain, start, Monitor(METRIC_STEPS)).embedding
 
     def minimize(self, starts: list[Array], new_monitor: NewMonitor, eps: float) -> list[Majorized]:
-        return run(lambda X: smacof_pairs(self.pairs, self.fit, X, new_monitor(), eps=eps), starts)
+        return run(
+            lambda one: smacof_pairs(self.pairs, self.fit, *one, eps=eps),
+            with_monitors(starts, new_monitor),
+        )
 
     def solution(self, found: Majorized) -> Solution:
         d = pair_distances(self.pairs, found.embedding)
@@ -190,6 +195,11 @@ class SampledStress:
         parts = (pairs.values - d, d, pairs.values)
         sums = (pairs.sum_of_squares(part) / share for part in parts)
         return Solution(pairs.graph(pairs.values), None, *sums)
+
+
+def with_monitors(starts: list[Array], new_monitor: NewMonitor) -> list[tuple[Array, Monitor]]:
+    """A monitor for each start, made in their order: a checkpoint tells them apart by it."""
+    return [(start, new_monitor()) for start in starts]
 
 
 def pair_distances(pairs: Pairs, X: Array) -> Array:
