@@ -58,6 +58,18 @@ def spmm(A: Any, V: Array) -> Array:
     return np.asarray((left @ right).astype(A.dtype))
 
 
+def scatter(X: Array, center: Array) -> tuple[Array, Array]:
+    rows = _double(X)[0] - center
+    return rows.T @ rows, rows.sum(axis=0)
+
+
+def smooth_modes(walk: Any, constant: Array, start: Array, k: int) -> Array:
+    """All eigenvectors, of which those of the largest eigenvalues are kept."""
+    A, known = _double(walk, constant)
+    _, vectors = np.linalg.eigh(A - 3 * known @ known.T)
+    return np.asarray(vectors[:, : -k - 1 : -1].astype(start.dtype))
+
+
 def squared_distances(queries: Array, points: Array) -> Array:
     return np.asarray(_squares(queries, points).astype(points.dtype))
 
@@ -515,6 +527,35 @@ def momentum_step(
     velocity[...] = v
     Y += velocity
     return float(np.linalg.norm(g))
+
+
+def descend(
+    field: Any,
+    Y: Array,
+    velocity: Array,
+    gains: Array,
+    *,
+    steps: int,
+    value: bool,
+    rate: float,
+    momentum: float,
+    min_gain: float,
+    max_step: float,
+) -> tuple[float, float]:
+    loss, norm = np.nan, 0.0
+    for step in range(steps):
+        loss, gradient = field(Y, value=value and step + 1 == steps)
+        norm = momentum_step(
+            gradient,
+            Y,
+            velocity,
+            gains,
+            rate=rate,
+            momentum=momentum,
+            min_gain=min_gain,
+            max_step=max_step,
+        )
+    return loss, norm
 
 
 def curve_order(Y: Array) -> Array:

@@ -109,6 +109,27 @@ class Backend(Protocol):
     def spmm(self, A: Any, V: Array) -> Array:
         """A @ V for a CSR matrix and a few dense columns."""
 
+    def scatter(self, X: Array, center: Array) -> tuple[Array, Array]:
+        """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
+
+    def smooth_modes(self, walk: Any, constant: Array, start: Array, k: int) -> Array:
+        """The k leading eigenvectors of a symmetric CSR matrix, to a few digits.
+
+        Parameters
+        ----------
+        walk : CSR matrix of shape (n, n)
+            With its spectrum in [-1, 1].
+        constant : array of shape (n, 1)
+            An eigenvector of norm 1 that is left out.
+        start : array of shape (n, width)
+            Random columns, a few more than k.
+        k : int
+
+        Returns
+        -------
+        array of shape (n, k)
+        """
+
     def squared_distances(self, queries: Array, points: Array) -> Array:
         """|q - p|^2 of all queries and points, from differences: equal pairs tie exactly."""
 
@@ -258,6 +279,42 @@ class Backend(Protocol):
 
         Updates Y, velocity and gains in place. A point moves at most by `max_step`. Returns the
         norm of the gradient.
+        """
+
+    def descend(
+        self,
+        field: Any,
+        Y: Array,
+        velocity: Array,
+        gains: Array,
+        *,
+        steps: int,
+        value: bool,
+        rate: float,
+        momentum: float,
+        min_gain: float,
+        max_step: float,
+    ) -> tuple[float, float]:
+        """Some iterations of gradient descent with momentum and gains.
+
+        `field` is a function of Y and of the keyword `value` that returns the loss (NaN unless
+        `value`) and the gradient (see `lowdim.solvers.objective.ForceField`). A backend may call it
+        with arrays of its own, for which the attraction and the repulsion of the same backend are
+        made. Each iteration is a `momentum_step`, whose other parameters it takes.
+
+        Parameters
+        ----------
+        steps : int
+            Number of iterations.
+        value : bool
+            Whether to compute the loss in the last iteration.
+
+        Returns
+        -------
+        loss : float
+            At Y before the last iteration; NaN unless `value`.
+        norm : float
+            Of the gradient in the last iteration.
         """
 
     def curve_order(self, Y: Array) -> Array:

@@ -82,28 +82,32 @@ class Descent:
     def run(self, phase: Phase, monitor: Monitor | None = None) -> bool:
         """Run a phase; returns False if it ended early."""
         self.objective.exaggeration = phase.exaggeration
-        for _ in range(phase.iterations):
-            check = (self.iteration + 1) % CHECK_EVERY == 0
-            shown = monitor is not None and monitor.wants_loss
-            loss, gradient = self.objective(self.Y, value=check or shown)
-            norm = backend().momentum_step(
-                gradient,
+        shown = monitor is not None and monitor.wants_loss
+        end = self.iteration + phase.iterations
+        while self.iteration < end:
+            steps = 1 if shown else CHECK_EVERY - self.iteration % CHECK_EVERY
+            steps = min(steps, end - self.iteration)
+            check = (self.iteration + steps) % CHECK_EVERY == 0
+            loss, norm = backend().descend(
+                self.objective,
                 self.Y,
                 self.velocity,
                 self.gains,
+                steps=steps,
+                value=check or shown,
                 rate=phase.rate,
                 momentum=phase.momentum,
                 min_gain=MIN_GAIN,
                 max_step=MAX_STEP,
             )
-            self.iteration += 1
+            self.iteration += steps
             if not np.isfinite(norm):
                 raise ValueError(
-                    "learning_rate, exaggeration: the descent diverged after "
+                    "learning_rate, exaggeration: the descent diverged within "
                     f"{self.iteration} iterations. Lower them, or rescale X if its distances are "
                     "near the limits of its type."
                 )
-            stop = monitor is not None and monitor(
+            stop = shown and monitor(
                 self.iteration, loss, self.embedding if monitor.wants_embedding else self.Y
             )
             if stop or (check and self._ends(loss, norm)):

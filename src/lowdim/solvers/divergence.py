@@ -1,7 +1,8 @@
 """The objectives of stochastic neighbour embedding: Kullback-Leibler divergences.
 
 They compare the probabilities of neighbours in the data (P) and in the embedding (Q). Gradients are
-an attraction minus a repulsion; w, u and the width are those of `Similarity`.
+an attraction minus a repulsion; w, u and the width are those of `Similarity`. The first two
+classes compute with NumPy arrays or with tensors, as `Backend.descend` asks for.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends import backend
+from lowdim.backends.generic import host, like, total
 from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
@@ -42,16 +44,17 @@ class PairDivergence:
 
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
         logs, gradient = self.attraction(Y, loss=value)
-        push, z = self.repulsion(Y, self.mass)
-        if self.mass is not None:
-            push *= self.mass[:, None]
-            z = z * self.mass
-        total = float(z.sum(dtype=np.float64))
+        mass = None if self.mass is None else like(self.mass, Y)
+        push, z = self.repulsion(Y, mass)
+        if mass is not None:
+            push *= mass[:, None]
+            z = z * mass
+        normalizer = total(z)
         scale = 4 / self.similarity.width
-        gradient *= Y.dtype.type(scale * self.exaggeration)
-        push *= Y.dtype.type(scale / total)
+        gradient *= scale * self.exaggeration
+        push *= scale / normalizer
         gradient -= push
-        return self.constant - logs + np.log(total) if value else np.nan, gradient
+        return self.constant - logs + np.log(float(normalizer)) if value else np.nan, gradient
 
     def renumber(self, order: Array) -> None:
         """Call point order[i] by the number i."""
@@ -75,17 +78,17 @@ class RowDivergence:
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
         logs, gradient = self.attraction(Y, loss=value)
         push, z = self.repulsion(Y)
-        z = np.maximum(z, MIN_Z)
+        z = z.clip(MIN_Z)
         inverse = 1 / z
         push *= inverse[:, None]
         push += self.repulsion(Y, inverse)[0]
         scale = 2 / (self.similarity.width * self.n)
-        gradient *= Y.dtype.type(2 * scale * self.exaggeration)
-        push *= Y.dtype.type(scale)
+        gradient *= 2 * scale * self.exaggeration
+        push *= scale
         gradient -= push
         if not value:
             return np.nan, gradient
-        return (self.constant - logs + float(np.log(z).sum(dtype=np.float64))) / self.n, gradient
+        return (self.constant - logs + total(np.log(host(z)))) / self.n, gradient
 
     def renumber(self, order: Array) -> None:
         """Call point order[i] by the number i."""

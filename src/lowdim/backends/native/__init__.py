@@ -10,7 +10,10 @@ from lowdim import _native
 from lowdim.backends.native.affinities import memberships as memberships
 from lowdim.backends.native.affinities import perplexity_affinities as perplexity_affinities
 from lowdim.backends.native.algebra import matmul as matmul
+from lowdim.backends.native.algebra import scatter as scatter
+from lowdim.backends.native.algebra import smooth_modes as smooth_modes
 from lowdim.backends.native.algebra import spmm as spmm
+from lowdim.backends.native.descent import descend as descend
 from lowdim.backends.native.digest import digest as digest
 from lowdim.backends.native.divergence import divergence_gradient as divergence_gradient
 from lowdim.backends.native.divergence import place_by_divergence as place_by_divergence

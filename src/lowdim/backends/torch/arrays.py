@@ -1,0 +1,97 @@
+"""Arrays between host and device: copies, arrays that stay on the device, free memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lowdim.checks import Array
+from lowdim.runtime import memory
+from lowdim.runtime.context import uploads
+
+RESIDENT_FROM = 1 << 20  # bytes of an array from which a second copy to the device is worth saving
+SAMPLED = 4096  # entries by which an array that is on the device is recognised to be unchanged
+SHARE_OF_FREE = 0.25  # of the free memory of a device that the tiles of one operation may take
+LARGEST_TILE = 2 << 30  # bytes; larger tiles are not faster
+
+
+def put(device: torch.device, array: Array) -> Tensor:
+    """A copy of an array on the device (on the CPU, the array itself)."""
+    given = np.ascontiguousarray(array)
+    if not given.flags.writeable:  # PyTorch has no read-only tensors
+        given = given.copy()
+    return torch.from_numpy(given).to(device)
+
+
+def get(tensor: Tensor) -> Array:
+    """A tensor as a NumPy array."""
+    found: Array = tensor.detach().cpu().numpy()
+    return found
+
+
+def resident(device: torch.device, array: Array) -> Tensor:
+    """As `put`, for a large array that is read by several operations of a public call.
+
+    The copy is kept until the call ends. It is recognised by the memory of the array, and copied
+    again if a sample of the entries has changed.
+    """
+    kept = uploads()
+    if kept is None or array.nbytes < RESIDENT_FROM:
+        return put(device, array)
+    key = _key(device, array)
+    sample = _sample(array)
+    if key in kept:
+        _, before, found = kept[key]
+        if np.array_equal(before, sample, equal_nan=True):
+            return found  # type: ignore[no-any-return]
+    found = put(device, array)
+    remember(array, found, kept)
+    return found
+
+
+def remember(array: Array, tensor: Tensor, kept: dict[Any, Any]) -> None:
+    """Keep the tensor of the same contents for `resident`."""
+    # The array itself is kept too, so that its memory is not used again for another one.
+    kept[_key(tensor.device, array)] = (array, _sample(array), tensor)
+
+
+def _key(device: torch.device, array: Array) -> tuple[Any, ...]:
+    address = array.__array_interface__["data"][0]
+    return (str(device), address, array.shape, array.strides, array.dtype.str)
+
+
+def _sample(array: Array) -> Array:
+    flat = array.reshape(-1) if array.flags.c_contiguous else array.T.reshape(-1)
+    return np.array(flat[:: max(1, array.size // SAMPLED)])
+
+
+def free_bytes(device: torch.device) -> int:
+    """Bytes that can still be allocated on the device."""
+    if device.type == "cuda":
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0] + unused)
+    if device.type == "mps":
+        return int(
+            torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory()
+        )
+    return memory.available_bytes() or 1 << 32
+
+
+def tile_rows(device: torch.device, bytes_per_row: int, n: int) -> int:
+    """The number of rows of a tile that bounds the memory of an operation on n rows."""
+    room = min(LARGEST_TILE, int(SHARE_OF_FREE * free_bytes(device)))
+    if device.type == "cpu":
+        room = min(room, 64 << 20)  # larger tiles do not fit into the caches
+    return int(np.clip(room // max(bytes_per_row, 1), 1, max(n, 1)))
+
+
+def wide(device: torch.device, dtype: torch.dtype = torch.float64) -> torch.dtype:
+    """float64 if the device has it, else float32."""
+    return torch.float32 if device.type == "mps" else dtype
+
+
+class Unsupported(Exception):
+    """Raised by an operation, before it changes anything, for arguments that the CPU must take."""
