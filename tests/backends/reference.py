@@ -322,6 +322,15 @@ def shortest_paths(graph: Any, sources: Array, report: Any = None) -> Array:
             return out
 
 
+def components(graph: Any) -> tuple[int, Array]:
+    labels = np.arange(graph.shape[0], dtype=np.int32)
+    rows = np.repeat(labels, np.diff(graph.indptr))
+    for i, j in zip(rows, graph.indices, strict=True):
+        labels[labels == max(labels[i], labels[j])] = min(labels[i], labels[j])
+    names, labels = np.unique(labels, return_inverse=True)
+    return len(names), labels.astype(np.int32)
+
+
 def floyd_warshall(lengths: Array) -> None:
     for k in range(len(lengths)):
         np.minimum(lengths, lengths[:, k : k + 1] + lengths[k], out=lengths)

@@ -218,6 +218,13 @@ class Backend(Protocol):
         `report` is called from time to time with the number of sources finished since.
         """
 
+    def components(self, graph: Any) -> tuple[int, Array]:
+        """Number of connected components of an undirected CSR graph and each node's component.
+
+        An edge may be stored in one direction only. Components are numbered in the order of their
+        first nodes.
+        """
+
     def floyd_warshall(self, lengths: Array) -> None:
         """Replace a dense matrix of arc lengths by the lengths of the shortest paths."""
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.backends.generic import host, like
+
 DEGREE, ROUNDS = 20, 8  # of the Chebyshev filter: degree, and largest number of applications
 CHANGE = 0.2  # relative change of the eigenvalues below which iterations end
 
@@ -46,9 +48,9 @@ def smooth_modes(product: Callable[[Any], Any], constant: Any, start: Any, k: in
     for _ in range(ROUNDS):
         V = basis(_filtered(product, basis(V), cut, xp))
         AV = product(V)
-        values, S = xp.linalg.eigh((V.T @ AV + AV.T @ V) / 2)
-        V = V @ xp.flip(S, (1,))
-        found = np.maximum(1 - np.array(values.tolist())[::-1], 1e-7)
+        values, S = np.linalg.eigh(host((V.T @ AV + AV.T @ V) / 2))  # small: for the CPU
+        V = V @ like(np.ascontiguousarray(S[:, ::-1]), V)
+        found = np.maximum(1 - values[::-1].astype(np.float64), 1e-7)
         if (np.abs(found[:k] - before) <= CHANGE * found[:k]).all():
             break
         cut, before = float(np.clip(found[-1], 1e-4, 0.5)), found[:k]

@@ -16,7 +16,9 @@ from lowdim.backends.generic import host, like, total
 from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
+from lowdim.runtime.scheduling import blocks, run
 
+BLOCK_ENTRIES = 1 << 16  # of P whose entropy is computed at once
 MIN_Z = 1e-3  # lower bound of Z_i, which vanishes far from all points; bounds the repulsion there
 
 
@@ -37,6 +39,7 @@ class PairDivergence:
         self.attraction = backend().attraction(P, similarity)
         self.similarity, self.repulsion, self.exaggeration = similarity, repulsion, 1.0
         self.mass = None if mass is None else mass.astype(P.dtype)
+        self._mass: dict[type, Any] = {}  # by the kind of array
         self.constant = _sum_p_log_p(P.data)
         if mass is not None:
             rows = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
@@ -44,7 +47,9 @@ class PairDivergence:
 
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
         logs, gradient = self.attraction(Y, loss=value)
-        mass = None if self.mass is None else like(self.mass, Y)
+        if self.mass is not None and type(Y) not in self._mass:
+            self._mass[type(Y)] = like(self.mass, Y)
+        mass = self._mass.get(type(Y))
         push, z = self.repulsion(Y, mass)
         if mass is not None:
             push *= mass[:, None]
@@ -60,6 +65,7 @@ class PairDivergence:
         """Call point order[i] by the number i."""
         self.attraction.renumber(order)
         self.mass = None if self.mass is None else self.mass[order]
+        self._mass = {}
 
 
 class RowDivergence:
@@ -137,5 +143,9 @@ class AllPairsDivergence:
 
 def _sum_p_log_p(p: Array) -> float:
     """The negative entropy, with 0 log 0 = 0."""
-    p = p[p > 0]
-    return float((p * np.log(p)).sum(dtype=np.float64))
+    from scipy.special import xlogy
+
+    def part(entries: slice) -> float:
+        return float(xlogy(p[entries], p[entries]).sum(dtype=np.float64))
+
+    return float(sum(run(part, blocks(len(p), BLOCK_ENTRIES))))

@@ -20,6 +20,7 @@ from lowdim.backends.native.divergence import place_by_divergence as place_by_di
 from lowdim.backends.native.forces import Attraction
 from lowdim.backends.native.forces import curve_order as curve_order
 from lowdim.backends.native.forces import momentum_step as momentum_step
+from lowdim.backends.native.graphs import components as components
 from lowdim.backends.native.graphs import floyd_warshall as floyd_warshall
 from lowdim.backends.native.graphs import fuzzy_union as fuzzy_union
 from lowdim.backends.native.graphs import level_structure as level_structure

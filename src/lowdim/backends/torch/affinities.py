@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.torch.arrays import get, put, wide
+from lowdim.backends.torch.arrays import get, put
 from lowdim.checks import Array
 
 BRACKET = 60.0  # of the logarithms of precisions and widths, in units of the mean of a row
-STEPS = 64  # of a bisection; halves the bracket to the last digit of float64
+STEPS = {torch.float32: 40, torch.float64: 64}  # of a bisection, to the last digit
 
 
 class Rows:
@@ -18,10 +18,9 @@ class Rows:
 
     def __init__(self, device: torch.device, indptr: Array, values: Array) -> None:
         self.sizes = np.diff(indptr)
-        self.dtype = values.dtype
         width = int(self.sizes.max(initial=0))
         self.full = bool((self.sizes == width).all())
-        given = put(device, values).to(wide(device))
+        given = put(device, values)
         shape = (len(self.sizes), width)
         if self.full:
             self.matrix = given.reshape(shape)
@@ -34,7 +33,7 @@ class Rows:
 
     def flat(self, matrix: Tensor) -> Array:
         """A matrix of the same shape as the entries of the CSR matrix."""
-        return get(matrix.ravel() if self.full else matrix[self.known]).astype(self.dtype)
+        return get(matrix.ravel() if self.full else matrix[self.known])
 
 
 def perplexity_affinities(
@@ -46,26 +45,26 @@ def perplexity_affinities(
     if not d.numel():
         return np.empty_like(squared), np.zeros(len(rows.sizes))
     count = known.sum(dim=1, keepdim=True).to(d.dtype)
-    least = d.amin(dim=1, keepdim=True)
-    d = torch.where(known, d - least, torch.zeros_like(d))
-    spread = d.sum(dim=1, keepdim=True) / count.clamp(min=1)
+    d = d - d.amin(dim=1, keepdim=True)  # infinite where there is no entry
+    finite = torch.where(torch.isinf(d), torch.zeros_like(d), d)
+    spread = finite.sum(dim=1, keepdim=True) / count.clamp(min=1)
     uniform = (count <= perplexity) | ~(spread > 0)
-    d = d / torch.where(spread > 0, spread, torch.ones_like(spread))
+    unit = torch.where(spread > 0, spread, torch.ones_like(spread))
+    d, finite = d / unit, finite / unit
     low, high = torch.full_like(spread, -BRACKET), torch.full_like(spread, BRACKET)
     wanted = float(np.log(perplexity))
-    for _ in range(STEPS):
+    for _ in range(STEPS[d.dtype]):
         at = (low + high) / 2
         beta = at.exp()
-        e = torch.where(known, torch.exp(-beta * d), torch.zeros_like(d))
+        e = torch.exp(-beta * d)
         total = e.sum(dim=1, keepdim=True)
-        finite = torch.where(e > 0, d, torch.zeros_like(d))  # infinite distances weigh nothing
         entropy = total.log() + beta * (e * finite).sum(dim=1, keepdim=True) / total
         above = entropy > wanted
         low, high = torch.where(above, at, low), torch.where(above, high, at)
     beta = ((low + high) / 2).exp()
-    e = torch.where(known, torch.exp(-beta * d), torch.zeros_like(d))
+    e = torch.exp(-beta * d)
     p = torch.where(uniform, known / count, e / e.sum(dim=1, keepdim=True))
-    betas = torch.where(uniform, torch.zeros_like(beta), beta / spread)[:, 0]
+    betas = torch.where(uniform, torch.zeros_like(beta), beta / unit)[:, 0]
     return rows.flat(p), get(betas).astype(np.float64)
 
 
@@ -125,7 +124,7 @@ def _width(excess: Tensor, known: Tensor, target: float) -> Tensor:
     scale = torch.where(largest > 0, largest, torch.ones_like(largest))
     scaled = excess / scale
     low, high = torch.full_like(scale, -BRACKET), torch.full_like(scale, BRACKET)
-    for _ in range(STEPS):
+    for _ in range(STEPS[excess.dtype]):
         at = (low + high) / 2
         small = torch.exp(-scaled * (-at).exp()).sum(dim=1, keepdim=True) < target
         low, high = torch.where(small, at, low), torch.where(small, high, at)

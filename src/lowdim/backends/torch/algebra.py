@@ -11,7 +11,7 @@ from torch import Tensor
 from lowdim.backends import subspace
 from lowdim.backends.torch.arrays import get, put, resident, tile_rows, wide
 from lowdim.backends.torch.segments import segment_sums
-from lowdim.backends.torch.sparse import Csr
+from lowdim.backends.torch.sparse import Csr, resident_csr
 from lowdim.checks import Array
 
 SUM_ROWS = 8192  # rows of a block of `scatter`; sums of blocks are added in double precision
@@ -31,7 +31,7 @@ def matmul(device: torch.device, A: Array, V: Array, *, squared: bool = False) -
 
 def spmm(device: torch.device, A: Any, V: Array) -> Array:
     """A @ V for a CSR matrix and a few dense columns."""
-    return get(product(_resident_csr(device, A), put(device, V).to(put(device, A.data[:1]).dtype)))
+    return get(product(resident_csr(device, A), put(device, V).to(put(device, A.data[:1]).dtype)))
 
 
 def product(A: Csr, V: Tensor) -> Tensor:
@@ -49,18 +49,9 @@ def product(A: Csr, V: Tensor) -> Tensor:
     return torch.cat(parts)
 
 
-def _resident_csr(device: torch.device, A: Any) -> Csr:
-    return Csr(
-        resident(device, A.indptr).long(),
-        resident(device, A.indices).int(),
-        resident(device, A.data),
-        (A.shape[0], A.shape[1]),
-    )
-
-
 def smooth_modes(device: torch.device, walk: Any, constant: Array, start: Array, k: int) -> Array:
     """The k leading eigenvectors of a CSR matrix, orthogonal to `constant`, to a few digits."""
-    A = _resident_csr(device, walk)
+    A = resident_csr(device, walk)
     found = subspace.smooth_modes(
         lambda V: product(A, V), put(device, constant), put(device, start), k, torch
     )

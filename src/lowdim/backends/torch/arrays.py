@@ -16,6 +16,7 @@ RESIDENT_FROM = 1 << 20  # bytes of an array from which a second copy to the dev
 SAMPLED = 4096  # entries by which an array that is on the device is recognised to be unchanged
 SHARE_OF_FREE = 0.25  # of the free memory of a device that the tiles of one operation may take
 LARGEST_TILE = 2 << 30  # bytes; larger tiles are not faster
+SMALL_TILE = 64 << 20  # bytes that are taken without asking how much is free; all that a CPU needs
 
 
 def put(device: torch.device, array: Array) -> Tensor:
@@ -71,8 +72,12 @@ def _sample(array: Array) -> Array:
 def free_bytes(device: torch.device) -> int:
     """Bytes that can still be allocated on the device."""
     if device.type == "cuda":
-        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0] + unused)
+        counted = torch.cuda.memory_stats_as_nested_dict(device)
+        held, used = (
+            counted.get(kind, {}).get("all", {}).get("current", 0)
+            for kind in ("reserved_bytes", "allocated_bytes")
+        )
+        return int(torch.cuda.mem_get_info(device)[0] + held - used)
     if device.type == "mps":
         return int(
             torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory()
@@ -82,9 +87,9 @@ def free_bytes(device: torch.device) -> int:
 
 def tile_rows(device: torch.device, bytes_per_row: int, n: int) -> int:
     """The number of rows of a tile that bounds the memory of an operation on n rows."""
-    room = min(LARGEST_TILE, int(SHARE_OF_FREE * free_bytes(device)))
-    if device.type == "cpu":
-        room = min(room, 64 << 20)  # larger tiles do not fit into the caches
+    room = SMALL_TILE
+    if device.type != "cpu" and n * bytes_per_row > room:
+        room = min(LARGEST_TILE, int(SHARE_OF_FREE * free_bytes(device)))
     return int(np.clip(room // max(bytes_per_row, 1), 1, max(n, 1)))
 
 

@@ -38,6 +38,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "exact_search_seconds": index.exact_search_seconds,
     "symmetrize": graphs.symmetrize,
     "fuzzy_union": graphs.fuzzy_union,
+    "components": graphs.components,
     "shortest_paths": graphs.shortest_paths,
     "perplexity_affinities": affinities.perplexity_affinities,
     "memberships": affinities.memberships,

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends import native
 from lowdim.backends.protocol import FrozenField, Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.backends.torch import grid, kernels
@@ -31,6 +30,7 @@ class Attraction:
         self.device, self.similarity = device, similarity
         self.edges = put_csr(device, P)
         self._rows: Tensor | None = None
+        self._state: DescentState | None = None
 
     def __call__(self, Y: Any, *, loss: bool) -> tuple[float, Any]:
         """sum_ij p_ij log w_ij (0 unless `loss`) and the forces sum_j p_ij u_ij (y_i - y_j)."""
@@ -59,8 +59,16 @@ class Attraction:
         )
         return sums[:, -1], sums[:, :-1].contiguous()
 
+    def descent(self, Y: Array, velocity: Array, gains: Array) -> DescentState:
+        """The state of a descent under this attraction."""
+        if self._state is None or self._state.at.shape != Y.shape:
+            self._state = DescentState(self.device, Y)
+        self._state.load(Y, velocity, gains)
+        return self._state
+
     def renumber(self, order: Array) -> None:
         """Reorder the vertices: vertex i is from now on the former vertex order[i]."""
+        self._state = None
         self.edges = self.edges.renumbered(put(self.device, order.astype(np.int64)))
         self._rows = None
 
@@ -86,17 +94,21 @@ class GridRepulsion:
     def __init__(self, device: torch.device, similarity: Similarity) -> None:
         self.device, self.similarity = device, similarity
         self._plan: grid.Plan | None = None
-        self._used = 0
+
+    def plan(self, Y: Tensor) -> grid.Plan:
+        """Choose the number of nodes for the embedding as it is now."""
+        self._plan = grid.plan_for(Y, self.similarity, self._plan)
+        return self._plan
 
     def __call__(self, Y: Any, mass: Any = None) -> tuple[Any, Any]:
         """sum_j m_j w_ij u_ij (y_i - y_j) and sum_j m_j w_ij over all j != i."""
         at = _tensor(self.device, Y)
         weights = None if mass is None else _tensor(self.device, mass)
-        if self._plan is None or self._used % PLANNED_FOR == 0 or at is not Y:
-            self._plan = grid.plan_for(at, self.similarity, self._plan)
-        self._used += 1
-        place = grid.place_for(at, self._plan)
-        field, constant = grid.field_of(at, weights, self._plan, place, self.similarity)
+        plan = self._plan
+        if plan is None or at is not Y:  # in a descent, `plan` is called from time to time
+            plan = self.plan(at)
+        place = grid.place_for(at, plan)
+        field, constant = grid.field_of(at, weights, plan, place, self.similarity)
         z, gradient = grid.values_at(at, field, place)
         force = gradient * (-self.similarity.width / 2)
         z = z + (constant - 1 if weights is None else constant - weights)
@@ -171,31 +183,6 @@ def frozen_field(
     return FrozenPoints(device, embedding, similarity, margin)
 
 
-def momentum_step(
-    device: torch.device,
-    gradient: Array,
-    Y: Array,
-    velocity: Array,
-    gains: Array,
-    *,
-    rate: float,
-    momentum: float,
-    min_gain: float,
-    max_step: float,
-) -> float:
-    """A step of gradient descent; updates Y, velocity and gains; returns the gradient's norm."""
-    return native.momentum_step(
-        gradient,
-        Y,
-        velocity,
-        gains,
-        rate=rate,
-        momentum=momentum,
-        min_gain=min_gain,
-        max_step=max_step,
-    )
-
-
 def descend(
     device: torch.device,
     field: Any,
@@ -215,20 +202,62 @@ def descend(
     attracts = isinstance(getattr(field, "attraction", None), Attraction)
     if not attracts or not isinstance(getattr(field, "repulsion", None), ours):
         raise Unsupported
-    at, speed, gain = (put(device, array).clone() for array in (Y, velocity, gains))
+    state = field.attraction.descent(Y, velocity, gains)
+    settings = (rate, momentum, min_gain, max_step)
     loss, norm = np.nan, 0.0
     for step in range(steps):
-        last = step + 1 == steps
-        loss, gradient = field(at, value=value and last)
-        if last:
-            norm = float(torch.linalg.vector_norm(gradient, dtype=wide(device)))
-        if kernels.run_on(device, at.dtype):
-            kernels.forces().momentum_step(gradient, at, speed, gain, rate, momentum, min_gain, max_step)
-        else:
-            _momentum_step(gradient, at, speed, gain, rate, momentum, min_gain, max_step)
-    for array, tensor in ((Y, at), (velocity, speed), (gains, gain)):
+        if step % PLANNED_FOR == 0:
+            plan = getattr(field.repulsion, "plan", lambda Y: None)(state.at)
+        if step + 1 < steps:
+            state.iterate(field, settings, (plan, field.exaggeration, *settings))
+            continue
+        loss, gradient = field(state.at, value=value)
+        norm = float(torch.linalg.vector_norm(gradient, dtype=wide(device)))
+        state.move(gradient, *settings)
+    for array, tensor in ((Y, state.at), (velocity, state.velocity), (gains, state.gains)):
         array[...] = get(tensor)
     return float(loss), norm
+
+
+class DescentState:
+    """Coordinates, velocities and gains on a device, at fixed addresses.
+
+    On CUDA devices an iteration is recorded as a graph and replayed, because starting its kernels
+    one by one takes longer than running them.
+    """
+
+    def __init__(self, device: torch.device, Y: Array) -> None:
+        self.device = device
+        self.at, self.velocity, self.gains = (put(device, Y).clone() for _ in range(3))
+        self._graph: Any = None
+        self._recorded: tuple[Any, ...] = ()
+
+    def load(self, Y: Array, velocity: Array, gains: Array) -> None:
+        """Copy the arrays of the host."""
+        for tensor, array in ((self.at, Y), (self.velocity, velocity), (self.gains, gains)):
+            tensor.copy_(put(self.device, array))
+
+    def iterate(self, field: Any, settings: tuple[float, ...], key: tuple[Any, ...]) -> None:
+        """One iteration; `key` names everything that is fixed when it is recorded."""
+        if self.device.type != "cuda":
+            self.move(field(self.at, value=False)[1], *settings)
+            return
+        if self._recorded != key:
+            # What is run once before it is recorded has compiled its kernels and planned its
+            # transforms.
+            self.move(field(self.at, value=False)[1], *settings)
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph):
+                self.move(field(self.at, value=False)[1], *settings)
+            self._recorded = key
+            return
+        self._graph.replay()
+
+    def move(self, gradient: Tensor, *settings: float) -> None:
+        """One step of gradient descent."""
+        fast = kernels.run_on(self.device, self.at.dtype)
+        step = kernels.forces().momentum_step if fast else _momentum_step
+        step(gradient, self.at, self.velocity, self.gains, *settings)
 
 
 def _momentum_step(

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lowdim.backends.torch import kernels
 from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows
-from lowdim.backends.torch.sparse import Csr, from_keys, put_csr
+from lowdim.backends.torch.sparse import Csr, from_keys, put_csr, resident_csr
 from lowdim.checks import Array
 
 SYMMETRIES = ("union", "mutual", "mean", "half-sum")
@@ -68,6 +68,29 @@ def _with_transpose(
     value, keep = combine(a, b, both)
     keep = keep & first
     return from_keys(keys[keep], value[keep].to(values.dtype), graph.shape)
+
+
+def components(device: torch.device, graph: Any) -> tuple[int, Array]:
+    """Number of connected components of an undirected CSR graph and each node's component.
+
+    Nodes take the smallest label of their neighbours and pass it on to the node that their own
+    label names, until no label changes. Minima do not depend on the order of the edges.
+    """
+    n = graph.shape[0]
+    edges = resident_csr(device, graph)
+    rows, columns = edges.rows(), edges.columns.long()
+    labels = torch.arange(n, device=device)
+    while len(rows):
+        left, right = labels[rows], labels[columns]
+        if torch.equal(left, right):
+            break
+        least = torch.minimum(left, right)
+        for places in (rows, columns, left, right):
+            labels = labels.scatter_reduce(0, places, least, "amin")
+        labels = labels[labels]
+        labels = labels[labels]
+    names, numbers = torch.unique(labels, return_inverse=True)
+    return len(names), get(numbers.int())
 
 
 def shortest_paths(

@@ -48,6 +48,7 @@ class Plan:
     """The number of nodes on each axis, and what depends on it alone."""
 
     nodes: tuple[int, ...]
+    lengths: Tensor  # the same, on the device
     padded: tuple[int, ...]  # lengths of the transforms
     squares: Tensor  # squared distances of the nodes from the first one, with wrap-around
     divisor: Tensor  # transform of the splines, squared
@@ -85,19 +86,21 @@ def plan_for(Y: Tensor, similarity: Similarity, previous: Plan | None = None) ->
         places = torch.arange(length, device=Y.device, dtype=Y.dtype)
         lengths.append(torch.minimum(places, length - places).square())
     splines = [torch.as_tensor(spline_transform(m), dtype=Y.dtype).to(Y.device) for m in padded]
+    nodes = torch.tensor(halves, device=Y.device, dtype=Y.dtype)
     if len(padded) == 1:
-        return Plan(tuple(halves), padded, lengths[0], splines[0].square())
+        return Plan(tuple(halves), nodes, padded, lengths[0], splines[0].square())
     full = torch.cat([splines[0], splines[0][1:-1].flip(0)])
     divisor = (full[:, None] * splines[1][None, :]).square()
-    return Plan(tuple(halves), padded, lengths[0][:, None] + lengths[1][None, :], divisor)
+    squares = lengths[0][:, None] + lengths[1][None, :]
+    return Plan(tuple(halves), nodes, padded, squares, divisor)
 
 
 def place_for(Y: Tensor, plan: Plan, margin: float = 0.0) -> Place:
     """The grid of a plan, stretched over an embedding."""
     low, high = Y.amin(dim=0) - margin, Y.amax(dim=0) + margin
-    nodes = torch.tensor(plan.nodes, device=Y.device, dtype=Y.dtype)
-    step = ((high - low) / (nodes - 1 - 2 * MARGIN_NODES)).amax().clamp(min=1e-30)
-    return Place((low + high) / 2 - step * (nodes - 1) / 2, step)
+    last = plan.lengths - 1
+    step = ((high - low) / (last - 2 * MARGIN_NODES)).amax().clamp(min=1e-30)
+    return Place((low + high) / 2 - step * last / 2, step)
 
 
 def field_of(

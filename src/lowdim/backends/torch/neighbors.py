@@ -28,13 +28,14 @@ OWN_COLUMN = 2**31 - 1  # index of a place without a neighbour
 class Scores(NamedTuple):
     """Vectors and offsets such that the scores offset_j - 2 x_i.y_j rank the neighbours of x_i.
 
-    The columns are padded to a multiple of `GROUP` with offsets of infinity.
+    The columns are padded to a multiple of `GROUP` with scores of infinity.
     """
 
     vectors: Tensor
     offsets: Tensor
-    halves: Tensor | None  # the vectors as sums of two half-precision numbers, side by side
-    scale: float  # of `halves`
+    count: int  # of points, without padding
+    halves: Tensor | None  # the right factor of the scores in half precision
+    scale: float  # of `halves`; scores are in units of 1 / scale^2
 
     @property
     def rounding(self) -> float:
@@ -44,40 +45,64 @@ class Scores(NamedTuple):
 
 def scores_of(points: Tensor, offsets: Tensor, queries: Tensor) -> Scores:
     """Prepare points for `tile_of_scores` with some of these queries."""
-    missing = -len(points) % GROUP
+    count = len(points)
+    missing = -count % GROUP
     if missing:
         points = torch.cat([points, points.new_zeros(missing, points.shape[1])])
-        offsets = torch.cat([offsets, offsets.new_full((missing,), torch.inf)])
+        offsets = torch.cat([offsets, offsets.new_zeros(missing)])
     half = points.device.type == "cuda" and points.dtype == torch.float32 and HAS_HALF_PRODUCTS
     if not half or not points.numel() or not queries.numel():
-        return Scores(points, offsets, None, 1.0)
-    largest = max(float(side.abs().max()) for side in (points, queries))
+        return Scores(points, offsets, count, None, 1.0)
+    largest = max(float(side.square().sum(dim=1).amax()) for side in (points, queries))
     if not 0 < largest < np.inf:
-        return Scores(points, offsets, None, 1.0)
-    scale = float(2.0 ** -np.ceil(np.log2(largest)))
-    return Scores(points, offsets, _halves(points, scale, left=False), scale)
+        return Scores(points, offsets, count, None, 1.0)
+    scale = float(2.0 ** -np.ceil(np.log2(largest) / 2))
+    return Scores(points, offsets, count, _right_factor(points, offsets, scale), scale)
 
 
-def _halves(x: Tensor, scale: float, *, left: bool) -> Tensor:
-    """Numbers as sums of a high and a low half: (high, high, low), for left factors (high, low,
-    high), so that one product adds up high.high + high.low + low.high."""
-    scaled = x * scale
-    high = scaled.half()
-    low = (scaled - high.float()).half()
-    return torch.cat([high, low, high] if left else [high, high, low], dim=1)
+def _right_factor(points: Tensor, offsets: Tensor, scale: float) -> Tensor:
+    """(high, high, low, offset): see `tile_of_scores`."""
+    high, low = _halves(points * scale)
+    offset = (offsets * scale**2)[:, None]
+    parts = []
+    for _ in range(3):
+        parts.append(offset.half())
+        offset = offset - parts[-1].float()
+    return _aligned([high, high, low, *parts])
+
+
+def _left_factor(queries: Tensor, scale: float) -> Tensor:
+    """-2 (high, low, high), and ones for the offset; the factor -2 is exact."""
+    high, low = _halves(queries * (-2 * scale))
+    return _aligned([high, low, high, high.new_ones(len(queries), 3)])
+
+
+def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Numbers as sums of two numbers of half precision."""
+    high = x.half()
+    return high, (x - high.float()).half()
+
+
+def _aligned(parts: list[Tensor]) -> Tensor:
+    """Columns side by side, padded to a multiple of eight, which tensor cores need."""
+    width = sum(part.shape[1] for part in parts)
+    return torch.cat([*parts, parts[0].new_zeros(len(parts[0]), -width % 8)], dim=1)
 
 
 def tile_of_scores(queries: Tensor, known: Scores) -> Tensor:
-    """The scores of some queries and all points.
+    """The scores of some queries and all points, in units of 1 / known.scale^2.
 
-    float32 on CUDA devices uses tensor cores: numbers are split into halves of eleven bits, whose
-    products are added in float32, because products in single precision are several times slower.
+    float32 on CUDA devices uses tensor cores, because products in single precision are several
+    times slower: numbers are sums of two halves of eleven bits, high and low, and one product adds
+    up high.high + high.low + low.high and the offsets in float32.
     """
     if known.halves is None:
-        return torch.addmm(known.offsets, queries, known.vectors.T, alpha=-2)
-    left = _halves(queries, known.scale, left=True)
-    products = torch.mm(left, known.halves.T, out_dtype=torch.float32)
-    return products.mul_(-2 / known.scale**2).add_(known.offsets)
+        tile = torch.addmm(known.offsets, queries, known.vectors.T, alpha=-2)
+    else:
+        left = _left_factor(queries, known.scale)
+        tile = torch.mm(left, known.halves.T, out_dtype=torch.float32)
+    tile[:, known.count :] = torch.inf
+    return tile
 
 
 def smallest_columns(scores: Tensor, m: int) -> tuple[Tensor, Tensor]:
@@ -198,7 +223,8 @@ def _by_tiles(
     if not found_i:
         none = points.new_empty(0)
         return np.empty((0, k), np.int32), get(none.reshape(0, k)), get(none)
-    return get(torch.cat(found_i)), get(torch.cat(found_d)), get(torch.cat(found_w))
+    worst = torch.cat(found_w) / known.scale**2
+    return get(torch.cat(found_i)), get(torch.cat(found_d)), get(worst)
 
 
 def _search_again(
@@ -239,22 +265,3 @@ def unit_rows(*matrices: Tensor) -> list[Tensor]:
     if not any(bool(column.any()) for column in zero):
         return units
     return [torch.cat([rows, column], dim=1) for rows, column in zip(units, zero, strict=True)]
-
-
-def smallest(
-    device: torch.device, values: Array, k: int, *, own: bool = False
-) -> tuple[Array, Array]:
-    """Columns and values of each row's k smallest entries, ordered by (value, column)."""
-    if values.nbytes < 1 << 24 or np.isnan(values).any():  # copying takes longer than selecting
-        raise Unsupported
-    rows = tile_rows(device, 3 * values.shape[1] * values.itemsize, len(values))
-    found_i, found_d = [], []
-    for begin in range(0, len(values), rows):
-        tile = put(device, values[begin : begin + rows])
-        if own:
-            tile = tile.clone() if device.type == "cpu" else tile
-            tile.diagonal(offset=begin)[: len(tile)].fill_(torch.inf)
-        sorted_values, order = tile.sort(dim=1, stable=True)
-        found_i.append(get(order[:, :k].int()))
-        found_d.append(get(sorted_values[:, :k]))
-    return np.concatenate(found_i), np.concatenate(found_d)

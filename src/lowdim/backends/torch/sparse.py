@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from lowdim.backends.native.sparse import csr_matrix
-from lowdim.backends.torch.arrays import get, put
+from lowdim.backends.torch.arrays import get, put, resident
 from lowdim.backends.torch.segments import counts_of, offsets_of
 
 
@@ -58,6 +58,16 @@ def put_csr(device: torch.device, A: Any) -> Csr:
         put(device, A.indptr.astype(np.int64, copy=False)),
         put(device, A.indices.astype(np.int32, copy=False)),
         put(device, A.data),
+        (A.shape[0], A.shape[1]),
+    )
+
+
+def resident_csr(device: torch.device, A: Any) -> Csr:
+    """As `put_csr`, for a matrix that is read by several operations of a public call."""
+    return Csr(
+        resident(device, A.indptr).long(),
+        resident(device, A.indices).int(),
+        resident(device, A.data),
         (A.shape[0], A.shape[1]),
     )
 

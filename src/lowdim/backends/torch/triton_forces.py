@@ -6,6 +6,7 @@ whose sums do not depend on the order. So two runs give the same bits.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -14,10 +15,11 @@ import triton.language as tl
 from torch import Tensor
 
 from lowdim.backends.similarity import Similarity
+from lowdim.backends.torch.grid import ORDER, SPLINES
 from lowdim.backends.torch.sparse import Csr
 
 EDGES = 128  # of a vertex that are handled at once; at the usual perplexity a vertex has about 140
-POINTS = 128  # handled by one program of the grid
+POINTS = 64  # handled by one program of the grid
 ENTRIES = 256  # handled by one program of a step
 
 
@@ -93,41 +95,41 @@ def attraction(
 
 
 @triton.jit
-def _weight(t, J: tl.constexpr):
-    """The weight of node floor + J - 2 of a spline of order six, for a point at floor + t."""
-    if J == 0:
-        r = 1.0 - t
-        w = r * r * r * r * r
-    elif J == 1:
-        w = 26.0 + t * (-50.0 + t * (20.0 + t * (20.0 + t * (-20.0 + t * 5.0))))
-    elif J == 2:
-        w = 66.0 + t * t * (-60.0 + t * t * (30.0 - t * 10.0))
-    elif J == 3:
-        w = 26.0 + t * (50.0 + t * (20.0 + t * (-20.0 + t * (-20.0 + t * 10.0))))
-    elif J == 4:
-        w = 1.0 + t * (5.0 + t * (10.0 + t * (10.0 + t * (5.0 - t * 5.0))))
-    else:
-        w = t * t * t * t * t
-    return w / 120.0
+def _polynomials(table, t, SLOPES: tl.constexpr):
+    """The weights of the eight nodes from floor - 2 on, of which six are not zero, for points at
+    floor + t; or their slopes."""
+    b = tl.arange(0, 8)[None, :]
+    x = t[:, None]
+    if SLOPES:
+        w = 5.0 * tl.load(table + 40 + b)
+        w = w * x + 4.0 * tl.load(table + 32 + b)
+        w = w * x + 3.0 * tl.load(table + 24 + b)
+        w = w * x + 2.0 * tl.load(table + 16 + b)
+        return w * x + tl.load(table + 8 + b)
+    w = tl.load(table + 40 + b)
+    w = w * x + tl.load(table + 32 + b)
+    w = w * x + tl.load(table + 24 + b)
+    w = w * x + tl.load(table + 16 + b)
+    w = w * x + tl.load(table + 8 + b)
+    return w * x + tl.load(table + b)
 
 
 @triton.jit
-def _slope(t, J: tl.constexpr):
-    """The derivative of `_weight`."""
-    if J == 0:
-        r = 1.0 - t
-        w = -5.0 * r * r * r * r
-    elif J == 1:
-        w = -50.0 + t * (40.0 + t * (60.0 + t * (-80.0 + t * 25.0)))
-    elif J == 2:
-        w = t * (-120.0 + t * t * (120.0 - t * 50.0))
-    elif J == 3:
-        w = 50.0 + t * (40.0 + t * (-60.0 + t * (-80.0 + t * 50.0)))
-    elif J == 4:
-        w = 5.0 + t * (20.0 + t * (30.0 + t * (20.0 - t * 25.0)))
-    else:
-        w = 5.0 * t * t * t * t
-    return w / 120.0
+def _polynomial(table, t, a, SLOPES: tl.constexpr):
+    """As `_polynomials` for node a alone."""
+    c = table + a
+    if SLOPES:
+        w = 5.0 * tl.load(c + 40)
+        w = w * t + 4.0 * tl.load(c + 32)
+        w = w * t + 3.0 * tl.load(c + 24)
+        w = w * t + 2.0 * tl.load(c + 16)
+        return w * t + tl.load(c + 8)
+    w = tl.load(c + 40)
+    w = w * t + tl.load(c + 32)
+    w = w * t + tl.load(c + 24)
+    w = w * t + tl.load(c + 16)
+    w = w * t + tl.load(c + 8)
+    return w * t + tl.load(c)
 
 
 @triton.jit
@@ -144,6 +146,7 @@ def _spread_kernel(
     at,
     mass,
     counts,
+    table,
     origin,
     step,
     scale,
@@ -162,15 +165,18 @@ def _spread_kernel(
     second, across = _located(
         tl.load(at + 2 * i + 1, mask=known, other=0.0), tl.load(origin + 1), size, columns
     )
-    own = tl.load(scale)
+    own = tl.zeros([BLOCK], dtype=tl.float32) + tl.load(scale)
     if MASS:
         own = own * tl.load(mass + i, mask=known, other=0.0)
-    corner = counts + first * columns + second
-    for a in tl.static_range(6):
-        share = own * _weight(down, a)
-        for b in tl.static_range(6):
-            part = (share * _weight(across, b)).to(tl.int64)
-            tl.atomic_add(corner + a * columns + b, part, mask=known, sem="relaxed")
+    b = tl.arange(0, 8)[None, :]
+    corner = counts + (first * columns + second)[:, None] + b
+    line = _polynomials(table, across, False)
+    used = known[:, None] & (b < 6)
+    for a in range(6):
+        share = own * _polynomial(table, down, a, False)
+        tl.atomic_add(
+            corner + a * columns, (share[:, None] * line).to(tl.int64), mask=used, sem="relaxed"
+        )
 
 
 def spread(
@@ -188,6 +194,7 @@ def spread(
         at,
         at if mass is None else mass,
         counts,
+        _table(at.device),
         origin,
         step,
         scale,
@@ -200,9 +207,17 @@ def spread(
     return counts
 
 
+@lru_cache(maxsize=None)
+def _table(device: torch.device) -> Tensor:
+    """The coefficients of the splines: rows are powers of t, columns are nodes, eight of them."""
+    table = torch.zeros(ORDER, 8, dtype=torch.float64)
+    table[:, :ORDER] = torch.tensor(SPLINES, dtype=torch.float64).T / 120
+    return table.float().to(device)
+
+
 @triton.jit
 def _gather_kernel(
-    at, field, value, gradient, origin, step, n, rows, columns, BLOCK: tl.constexpr
+    at, field, value, gradient, table, origin, step, n, rows, columns, BLOCK: tl.constexpr
 ):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     known = i < n
@@ -213,23 +228,20 @@ def _gather_kernel(
     second, across = _located(
         tl.load(at + 2 * i + 1, mask=known, other=0.0), tl.load(origin + 1), size, columns
     )
-    corner = field + first * columns + second
-    total = tl.zeros([BLOCK], dtype=tl.float32)
-    by_first = tl.zeros([BLOCK], dtype=tl.float32)
-    by_second = tl.zeros([BLOCK], dtype=tl.float32)
-    for a in tl.static_range(6):
-        line = tl.zeros([BLOCK], dtype=tl.float32)
-        bent = tl.zeros([BLOCK], dtype=tl.float32)
-        for b in tl.static_range(6):
-            near = tl.load(corner + a * columns + b, mask=known, other=0.0)
-            line += near * _weight(across, b)
-            bent += near * _slope(across, b)
-        total += line * _weight(down, a)
-        by_first += line * _slope(down, a)
-        by_second += bent * _weight(down, a)
-    tl.store(value + i, total, mask=known)
-    tl.store(gradient + 2 * i, by_first / size, mask=known)
-    tl.store(gradient + 2 * i + 1, by_second / size, mask=known)
+    b = tl.arange(0, 8)[None, :]
+    corner = field + (first * columns + second)[:, None] + b
+    used = known[:, None] & (b < 6)
+    total = tl.zeros([BLOCK, 8], dtype=tl.float32)
+    bent = tl.zeros([BLOCK, 8], dtype=tl.float32)
+    for a in range(6):
+        near = tl.load(corner + a * columns, mask=used, other=0.0)
+        total += near * _polynomial(table, down, a, False)[:, None]
+        bent += near * _polynomial(table, down, a, True)[:, None]
+    line = _polynomials(table, across, False)
+    slope = _polynomials(table, across, True)
+    tl.store(value + i, tl.sum(total * line, axis=1), mask=known)
+    tl.store(gradient + 2 * i, tl.sum(bent * line, axis=1) / size, mask=known)
+    tl.store(gradient + 2 * i + 1, tl.sum(total * slope, axis=1) / size, mask=known)
 
 
 def gather(at: Tensor, field: Tensor, origin: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
@@ -237,7 +249,16 @@ def gather(at: Tensor, field: Tensor, origin: Tensor, step: Tensor) -> tuple[Ten
     value, gradient = torch.empty_like(at[:, 0]), torch.empty_like(at)
     kernel: Any = _gather_kernel
     kernel[(triton.cdiv(len(at), POINTS),)](
-        at, field, value, gradient, origin, step, len(at), *field.shape, BLOCK=POINTS
+        at,
+        field,
+        value,
+        gradient,
+        _table(at.device),
+        origin,
+        step,
+        len(at),
+        *field.shape,
+        BLOCK=POINTS,
     )
     return value, gradient
 
