@@ -63,10 +63,11 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     return rows.T @ rows, rows.sum(axis=0)
 
 
-def smooth_modes(walk: Any, constant: Array, start: Array, k: int) -> Array:
-    """All eigenvectors, of which those of the largest eigenvalues are kept."""
-    A, known = _double(walk, constant)
-    _, vectors = np.linalg.eigh(A - 3 * known @ known.T)
+def smooth_modes(graph: Any, scale: Array, start: Array, k: int) -> Array:
+    """All eigenvectors, of which those of the largest eigenvalues but the first are kept."""
+    (A,) = _double(graph)
+    constant = (1 / scale)[:, None] / np.linalg.norm(1 / scale)
+    _, vectors = np.linalg.eigh(scale[:, None] * A * scale - 3 * constant @ constant.T)
     return np.asarray(vectors[:, : -k - 1 : -1].astype(start.dtype))
 
 

@@ -112,16 +112,17 @@ class Backend(Protocol):
     def scatter(self, X: Array, center: Array) -> tuple[Array, Array]:
         """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
 
-    def smooth_modes(self, walk: Any, constant: Array, start: Array, k: int) -> Array:
-        """The k leading eigenvectors of a symmetric CSR matrix, to a few digits.
+    def smooth_modes(self, graph: Any, scale: Array, start: Array, k: int) -> Array:
+        """The k leading eigenvectors of diag(scale) A diag(scale), but the first, to a few digits.
 
         Parameters
         ----------
-        walk : CSR matrix of shape (n, n)
-            With its spectrum in [-1, 1].
-        constant : array of shape (n, 1)
-            An eigenvector of norm 1 that is left out.
-        start : array of shape (n, width)
+        graph : symmetric CSR matrix of shape (n, n)
+            A, of a connected graph.
+        scale : float64 array of shape (n,)
+            1 / sqrt(A 1): the eigenvalues are those of the random walk on the graph, and the
+            eigenvector of the largest one, which is left out, is proportional to 1 / scale.
+        start : float32 array of shape (n, width)
             Random columns, a few more than k.
         k : int
 

@@ -16,7 +16,14 @@ DEGREE, ROUNDS = 20, 8  # of the Chebyshev filter: degree, and largest number of
 CHANGE = 0.2  # relative change of the eigenvalues below which iterations end
 
 
-def smooth_modes(product: Callable[[Any], Any], constant: Any, start: Any, k: int, xp: Any) -> Any:
+def smooth_modes(
+    product: Callable[[Any], Any],
+    orthonormal: Callable[[Any], Any],
+    constant: Any,
+    start: Any,
+    k: int,
+    xp: Any,
+) -> Any:
     """The k leading eigenvectors of a symmetric matrix with spectrum in [-1, 1], to a few digits.
 
     A polynomial of the matrix that is small below the top of the spectrum is applied to a few
@@ -28,6 +35,8 @@ def smooth_modes(product: Callable[[Any], Any], constant: Any, start: Any, k: in
     ----------
     product : callable
         From V of shape (n, width) to the product of the matrix with V.
+    orthonormal : callable
+        From columns to an orthonormal basis of their span.
     constant : array of shape (n, 1)
         An eigenvector of norm 1 that is left out.
     start : array of shape (n, width)
@@ -42,7 +51,7 @@ def smooth_modes(product: Callable[[Any], Any], constant: Any, start: Any, k: in
     """
 
     def basis(V: Any) -> Any:
-        return xp.linalg.qr(V - constant @ (constant.T @ V))[0]
+        return orthonormal(V - constant @ (constant.T @ V))
 
     V, cut, before = start, 0.05, np.full(k, np.inf)
     for _ in range(ROUNDS):

@@ -12,7 +12,7 @@ from lowdim.backends import backend
 from lowdim.checks import Array, dense
 from lowdim.matrices.laplacian import degrees, laplacian
 from lowdim.relations.graph import components
-from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs, scaled_both_sides
+from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs
 from lowdim.solvers.svd import principal_scores
 
 EXACT_UP_TO = 2000  # vertices up to which eigenvectors are computed to high accuracy
@@ -102,11 +102,9 @@ def smooth_modes(graph: Any, k: int, seed: int) -> Array:
     n = graph.shape[0]
     mass = degrees(graph).astype(np.float64)
     scale = 1 / np.sqrt(mass)
-    walk = scaled_both_sides(graph, scale).astype(np.float32)
-    constant = (np.sqrt(mass / mass.sum()))[:, None].astype(np.float32)
     width = -(-(k + 4) // 8) * 8  # the kernel of sparse products handles eight columns at once
     start = np.random.RandomState(seed).uniform(-1, 1, (n, width)).astype(np.float32)
-    V = backend().smooth_modes(walk, constant, start, k)
+    V = backend().smooth_modes(graph, scale, start, k)
     return fix_signs(V * scale[:, None])
 
 

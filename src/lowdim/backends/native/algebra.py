@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import _native
 from lowdim.backends import subspace
-from lowdim.backends.native.sparse import csr_indices
+from lowdim.backends.native.sparse import csr_indices, csr_matrix
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
@@ -58,7 +58,14 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     return total, sums
 
 
-def smooth_modes(walk: Any, constant: Array, start: Array, k: int) -> Array:
-    """The k leading eigenvectors of a CSR matrix, orthogonal to `constant`, to a few digits."""
-    found = subspace.smooth_modes(lambda V: spmm(walk, V), constant, start, k, np)
+def smooth_modes(graph: Any, scale: Array, start: Array, k: int) -> Array:
+    """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits."""
+    rows = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
+    data = (graph.data * scale[rows] * scale[graph.indices]).astype(np.float32)
+    walk = csr_matrix((graph.indptr, graph.indices, data), graph.shape)
+    constant = (1 / scale)[:, None]
+    constant = (constant / np.linalg.norm(constant)).astype(np.float32)
+    found = subspace.smooth_modes(
+        lambda V: spmm(walk, V), lambda V: np.linalg.qr(V)[0], constant, start, k, np
+    )
     return np.ascontiguousarray(found)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from lowdim.backends import subspace
+from lowdim.backends.generic import like
 from lowdim.backends.torch.arrays import get, put, resident, tile_rows, wide
 from lowdim.backends.torch.segments import segment_sums
 from lowdim.backends.torch.sparse import Csr, resident_csr
@@ -49,13 +50,34 @@ def product(A: Csr, V: Tensor) -> Tensor:
     return torch.cat(parts)
 
 
-def smooth_modes(device: torch.device, walk: Any, constant: Array, start: Array, k: int) -> Array:
-    """The k leading eigenvectors of a CSR matrix, orthogonal to `constant`, to a few digits."""
-    A = resident_csr(device, walk)
+def smooth_modes(device: torch.device, graph: Any, scale: Array, start: Array, k: int) -> Array:
+    """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits."""
+    A = resident_csr(device, graph)
+    size = put(device, scale.astype(np.float64 if device.type != "mps" else np.float32))
+    values = A.values * size[A.rows()] * size[A.columns.long()]
+    walk = Csr(A.offsets, A.columns, values.float(), A.shape)
+    constant = (1 / size)[:, None]
+    constant = (constant / torch.linalg.vector_norm(constant)).float()
     found = subspace.smooth_modes(
-        lambda V: product(A, V), put(device, constant), put(device, start), k, torch
+        lambda V: product(walk, V), _orthonormal, constant, put(device, start), k, torch
     )
     return get(found)
+
+
+def _orthonormal(V: Tensor) -> Tensor:
+    """An orthonormal basis, by two Cholesky factorisations, or Householder's if these fail.
+
+    The second corrects the rounding of the first (Yamamoto et al. 2015). Householder's algorithm
+    takes many small steps, which are slow on a GPU.
+    """
+    for _ in range(2):
+        wider = V.to(wide(V.device))
+        try:
+            factor = np.linalg.cholesky(get(wider.T @ wider))
+        except np.linalg.LinAlgError:
+            return torch.linalg.qr(V)[0]
+        V = (wider @ like(np.linalg.inv(factor).T, wider)).to(V.dtype)
+    return V
 
 
 def scatter(device: torch.device, X: Array, center: Array) -> tuple[Array, Array]:

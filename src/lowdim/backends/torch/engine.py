@@ -120,7 +120,10 @@ def _has_doubles(args: tuple[Any, ...]) -> bool:
 @lru_cache(maxsize=None)
 def backend_of(name: str) -> Backend:
     """The backend of a device, by the name that `lowdim.compute` takes."""
-    return cast(Backend, TorchBackend(torch.device(name.removeprefix("torch:"))))
+    device = torch.device(name.removeprefix("torch:"))
+    if device.type == "cuda" and device.index is None:
+        device = torch.device("cuda", torch.cuda.current_device())
+    return cast(Backend, TorchBackend(device))
 
 
 def gpu() -> str | None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from lowdim.backends.torch import kernels
-from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows
+from lowdim.backends.torch.arrays import Unsupported, free_bytes, get, put
 from lowdim.backends.torch.sparse import Csr, from_keys, put_csr, resident_csr
 from lowdim.checks import Array
 
@@ -109,7 +109,7 @@ def shortest_paths(
     if not fast and int(np.diff(graph.indptr).max(initial=0)) > LARGEST_DEGREE:
         raise Unsupported
     out = np.empty((len(sources), n), dtype=graph.dtype)
-    columns = tile_rows(device, 3 * n * out.itemsize, len(sources))
+    columns = min(len(sources), max(1, free_bytes(device) // (4 * max(n, 1) * out.itemsize)))
     for begin in range(0, len(sources), columns):
         chosen = put(device, sources[begin : begin + columns].astype(np.int64))
         lengths = arcs.values.new_full((n, len(chosen)), torch.inf)
@@ -118,7 +118,11 @@ def shortest_paths(
             kernels.matrices().relax_until_settled(arcs, lengths)
         else:
             lengths = _relaxed(arcs, lengths)
-        out[begin : begin + columns] = get(lengths.T.contiguous())
+        found = get(lengths.T.contiguous())
+        if columns >= len(sources):
+            out = found
+        else:
+            out[begin : begin + columns] = found
         if report is not None:
             report(len(chosen))
     return out

@@ -8,6 +8,7 @@ wanted recall on a sample of rows whose true neighbours are known.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,7 @@ SAMPLE_ROWS = 512  # sample on which recall is measured
 ROWS_PER_CELL = 1024  # on average
 TRAINING_ROWS = 64  # rows per cell from which the centres are computed
 ROUNDS = 8  # of k-means
+SCORES_AT_ONCE = 1 << 28  # of queries and candidates in a batch of cells: 1 GB in float32
 LARGEST_SHARE = 0.4  # of all rows that a row may be compared with; otherwise all are cheaper
 
 
@@ -57,18 +59,12 @@ class CellIndex:
 
     def neighbors(self) -> tuple[Array, Array]:
         """Indices and distances of each row's k nearest other rows."""
-        n = len(self.rows)
-        ids = torch.empty(n, self.k, dtype=torch.int32, device=self.rows.device)
-        distances = self.rows.new_empty(n, self.k)
-        for cell, (begin, end) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
-            if begin == end:
-                continue
-            own = torch.arange(begin, end, device=self.rows.device)
-            found = self._search(self.rows[begin:end], cell, self.k, own)
-            ids[self.order[begin:end]], distances[self.order[begin:end]] = found
-        out = get(distances)
-        distances_in_range(out)
-        return get(ids), out
+        ids, distances = self._search(self.rows, self.starts, self.k, own=True)
+        out_i, out_d = torch.empty_like(ids), torch.empty_like(distances)
+        out_i[self.order], out_d[self.order] = ids, distances
+        found = get(out_d)
+        distances_in_range(found)
+        return get(out_i), found
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
         """Indices and distances of the k rows nearest to each query, for k <= self.k."""
@@ -77,53 +73,88 @@ class CellIndex:
         if self.cosine:
             asked = _like_units(asked, self.rows.shape[1])
         cells = nearest_centers(asked, self.centers)
-        ids = torch.empty(len(asked), k, dtype=torch.int32, device=asked.device)
-        distances = asked.new_empty(len(asked), k)
-        for cell in np.unique(get(cells)):
-            own = torch.nonzero(cells == int(cell)).ravel()
-            ids[own], distances[own] = self._search(asked[own], int(cell), k, None)
-        out = get(distances)
-        distances_in_range(out)
-        return get(ids), out
+        order = torch.argsort(cells, stable=True)
+        starts = np.concatenate([[0], np.cumsum(get(counts_of(cells, len(self.near))))])
+        ids, distances = self._search(asked[order], starts, k, own=False)
+        out_i, out_d = torch.empty_like(ids), torch.empty_like(distances)
+        out_i[order], out_d[order] = ids, distances
+        found = get(out_d)
+        distances_in_range(found)
+        return get(out_i), found
 
     def _search(
-        self, queries: Tensor, cell: int, k: int, own: Tensor | None
+        self, queries: Tensor, starts: Array, k: int, *, own: bool
     ) -> tuple[Tensor, Tensor]:
-        """The k nearest rows in the cells near to a cell; `own` are the places of the queries."""
-        places = self._places(cell, k + (own is not None))
-        points = self.rows[places]
-        offsets = torch.zeros_like(self.norms[places]) if self.cosine else self.norms[places]
-        missing = -len(places) % GROUP
-        points = torch.cat([points, points.new_zeros(missing, points.shape[1])])
-        offsets = torch.cat([offsets, offsets.new_full((missing,), torch.inf)])
-        m = min(len(places), n_candidates(k) + (own is not None))
-        rows = tile_rows(queries.device, 8 * len(points), len(queries))
-        parts = []
-        for begin in range(0, len(queries), rows):
-            some = queries[begin : begin + rows]
-            tile = torch.addmm(offsets, some, points.T, alpha=-2)
-            if own is not None:  # its own cell is the first of the places
-                tile.diagonal(offset=begin)[: len(tile)].fill_(torch.inf)
-            columns, values = smallest_columns(tile, m)
-            columns.masked_fill_(values == torch.inf, OWN_COLUMN)
-            parts.append(ranked(some, points, columns, k, self.cosine))
-        ids = torch.cat([part[0] for part in parts])
-        return self.order[places[ids]].int(), torch.cat([part[1] for part in parts])
+        """The k nearest rows of each query; those of cell c are starts[c] to starts[c + 1] - 1.
 
-    def _places(self, cell: int, least: int) -> Tensor:
-        """The places of the rows of the nearest cells, at least `least` of them."""
+        Cells are searched in batches with similar numbers of candidates. With `own`, queries are
+        the rows themselves.
+        """
+        device = queries.device
+        ids = torch.empty(len(queries), k, dtype=torch.int32, device=device)
+        distances = queries.new_empty(len(queries), k)
+        asked = np.diff(starts)
+        lists = {c: self._places(c, k + own) for c in np.flatnonzero(asked)}
+        for batch in _batches(asked, lists):
+            places = _padded([lists[c] for c in batch], GROUP)
+            members = _padded([np.arange(starts[c], starts[c + 1]) for c in batch], 1)
+            at, rows = put(device, places), put(device, members)
+            offsets = self.norms[at.clamp(min=0)] * (not self.cosine)
+            offsets.masked_fill_(at < 0, torch.inf)
+            tile = torch.baddbmm(
+                offsets[:, None, :],
+                queries[rows.clamp(min=0)],
+                self.rows[at.clamp(min=0)].transpose(1, 2),
+                alpha=-2,
+            )
+            if own:  # the own cell is the first of the candidates, in the order of the queries
+                tile.diagonal(dim1=1, dim2=2).fill_(torch.inf)
+            m = min(places.shape[1], n_candidates(k) + own)
+            columns, values = smallest_columns(tile.reshape(-1, places.shape[1]), m)
+            del tile
+            used = (rows >= 0).ravel()
+            cell = torch.arange(len(batch), device=device).repeat_interleave(rows.shape[1])
+            found = at[cell[used, None], columns[used]]
+            found.masked_fill_(values[used] == torch.inf, OWN_COLUMN)
+            chosen = rows.ravel()[used]
+            near, length = ranked(queries[chosen], self.rows, found, k, self.cosine)
+            ids[chosen], distances[chosen] = self.order[near].int(), length
+        return ids, distances
+
+    def _places(self, cell: int, least: int) -> Array:
+        """The places of the rows of the nearest cells, at least `least` of them, its own first."""
         probes = self.probes
         while True:
             chosen = self.near[cell, :probes]
             total = int((self.starts[chosen + 1] - self.starts[chosen]).sum())
             if total >= least or probes >= len(self.near):
-                break
+                return np.concatenate(
+                    [np.arange(self.starts[c], self.starts[c + 1]) for c in chosen]
+                )
             probes = min(2 * probes, len(self.near))
-        spans = [
-            torch.arange(self.starts[c], self.starts[c + 1], device=self.rows.device)
-            for c in chosen
-        ]
-        return torch.cat(spans)
+
+
+def _batches(asked: Array, lists: dict[int, Array]) -> Iterator[list[int]]:
+    """Cells to be searched together: of similar numbers of queries, and few enough for memory."""
+    batch: list[int] = []
+    widest = longest = 0
+    for cell in sorted(lists, key=lambda c: (asked[c], len(lists[c]))):
+        widest, longest = max(widest, len(lists[cell])), max(longest, int(asked[cell]))
+        if batch and (len(batch) + 1) * longest * widest > SCORES_AT_ONCE:
+            yield batch
+            batch, widest, longest = [], len(lists[cell]), int(asked[cell])
+        batch.append(cell)
+    if batch:
+        yield batch
+
+
+def _padded(lists: list[Array], multiple: int) -> Array:
+    """Lists of places as the rows of a matrix whose width is a multiple, padded with -1."""
+    width = max(map(len, lists))
+    out = np.full((len(lists), width + -width % multiple), -1, dtype=np.int64)
+    for row, places in zip(out, lists, strict=True):
+        row[: len(places)] = places
+    return out
 
 
 def build_index(
