@@ -75,6 +75,10 @@ def squared_distances(queries: Array, points: Array) -> Array:
     return np.asarray(_squares(queries, points).astype(points.dtype))
 
 
+def distance_matrix(X: Array) -> Array:
+    return np.asarray(np.sqrt(_squares(X, X)).astype(X.dtype))
+
+
 # --- nearest neighbours ---------------------------------------------------------------------------
 
 

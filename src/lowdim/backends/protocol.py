@@ -134,6 +134,12 @@ class Backend(Protocol):
     def squared_distances(self, queries: Array, points: Array) -> Array:
         """|q - p|^2 of all queries and points, from differences: equal pairs tie exactly."""
 
+    def distance_matrix(self, X: Array) -> Array:
+        """The Euclidean distances of all pairs of rows: symmetric, with a diagonal of zeros.
+
+        They are infinite, not an error, where they overflow.
+        """
+
     # --- nearest neighbours -------------------------------------------------------------------
 
     def nearest(self, X: Any, k: int, cosine: bool) -> Neighbors:

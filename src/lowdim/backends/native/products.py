@@ -22,6 +22,7 @@ TILE_ROWS = 2048  # rows and columns of a tile of inner products: 16 MB in float
 EXTRA_CANDIDATES = 8  # beyond k, so that rounding in the tiles does not lose neighbours
 QUERY_ROWS = 512  # queries compared with all points at once
 SAMPLE_BLOCK_ROWS = 16  # rows of a small sample that a thread takes at once
+DISTANCE_ROWS = 512  # rows and columns of a block of distances: 2 MB in float64
 PASS_ROWS = 1024  # rows of a block in simple passes over a matrix
 
 
@@ -136,6 +137,24 @@ def squared_norms(X: Any) -> Array:
 
     run(fill, blocks(X.shape[0], PASS_ROWS))
     return norms
+
+
+def distance_matrix(X: Array) -> Array:
+    """The Euclidean distances of all pairs of rows; each pair is measured once."""
+    from scipy.spatial.distance import cdist
+
+    D = np.empty((len(X), len(X)), dtype=X.dtype)
+
+    def fill(pair: tuple[slice, slice]) -> None:
+        left, right = pair
+        with np.errstate(over="ignore"):  # the caller reports it
+            D[left, right] = cdist(X[left], X[right])
+        if left != right:
+            D[right, left] = D[left, right].T
+
+    run(fill, combinations_with_replacement(blocks(len(X), DISTANCE_ROWS), 2))
+    np.fill_diagonal(D, 0)
+    return D
 
 
 def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Array, Array]:

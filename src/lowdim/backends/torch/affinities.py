@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.torch.arrays import get, put
+from lowdim.backends.torch.arrays import get, put, wide
 from lowdim.checks import Array
 
 BRACKET = 60.0  # of the logarithms of precisions and widths, in units of the mean of a row
@@ -72,7 +72,7 @@ def memberships(
     device: torch.device, indptr: Array, distances: Array, target: float, connectivity: float
 ) -> tuple[Array, Array, Array]:
     """Fuzzy memberships of each row's neighbours, and the rho and sigma of each row."""
-    rows = Rows(device, indptr, distances)
+    rows = Rows(device, indptr, distances.astype(np.float64) if wide(device) == torch.float64 else distances)
     d = rows.matrix
     n = len(rows.sizes)
     if not d.numel():
@@ -95,7 +95,7 @@ def memberships(
     out = torch.where(beyond > 0, torch.exp(-beyond / width), torch.ones_like(d))
     out = torch.where(known, out, torch.zeros_like(d))
     kind = distances.dtype
-    return rows.flat(out), get(near[:, 0]).astype(kind), get(sigma[:, 0]).astype(kind)
+    return rows.flat(out).astype(kind), get(near[:, 0]).astype(kind), get(sigma[:, 0]).astype(kind)
 
 
 def _nearest_positive(finite: Tensor, connectivity: float) -> Tensor:

@@ -10,11 +10,13 @@ from torch import Tensor
 
 from lowdim.backends import subspace
 from lowdim.backends.generic import like
+from lowdim.backends.torch import kernels
 from lowdim.backends.torch.arrays import get, put, resident, tile_rows, wide
 from lowdim.backends.torch.segments import segment_sums
 from lowdim.backends.torch.sparse import Csr, resident_csr
 from lowdim.checks import Array
 
+NARROW_COLUMNS = 32  # up to which the kernel keeps the sums of a row in registers
 SUM_ROWS = 8192  # rows of a block of `scatter`; sums of blocks are added in double precision
 
 
@@ -32,11 +34,14 @@ def matmul(device: torch.device, A: Array, V: Array, *, squared: bool = False) -
 
 def spmm(device: torch.device, A: Any, V: Array) -> Array:
     """A @ V for a CSR matrix and a few dense columns."""
-    return get(product(resident_csr(device, A), put(device, V).to(put(device, A.data[:1]).dtype)))
+    matrix = resident_csr(device, A)
+    return get(product(matrix, put(device, V).to(matrix.values.dtype)))
 
 
 def product(A: Csr, V: Tensor) -> Tensor:
     """A @ V, summed in the order of the entries."""
+    if kernels.run_on(V.device, V.dtype) and V.shape[1] <= NARROW_COLUMNS and A.shape[0]:
+        return kernels.matrices().product(A, V)  # type: ignore[no-any-return]
     entry = len(A.values) // max(A.shape[0], 1) + 1
     rows = tile_rows(V.device, 3 * entry * V.shape[1] * V.element_size(), A.shape[0])
     if rows >= A.shape[0]:

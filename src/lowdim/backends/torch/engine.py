@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable
-from functools import lru_cache, partial, update_wrapper
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from lowdim.backends.protocol import Backend
 from lowdim.backends.torch import (
     affinities,
     algebra,
+    distances,
     forces,
     graphs,
     index,
@@ -32,6 +34,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "spmm": algebra.spmm,
     "smooth_modes": algebra.smooth_modes,
     "scatter": algebra.scatter,
+    "distance_matrix": distances.distance_matrix,
     "nearest": neighbors.nearest,
     "nearest_to": neighbors.nearest_to,
     "build_index": index.build_index,
@@ -105,7 +108,9 @@ class TorchBackend:
                 )
             return getattr(native, name)(*args, **kwargs)
 
-        return update_wrapper(call, function.func, assigned=("__doc__",), updated=())
+        call.__doc__ = function.func.__doc__
+        call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        return call
 
     def _announce(self, name: str, why: str) -> None:
         if name not in self._announced:

@@ -5,6 +5,7 @@ The functions of a field take NumPy arrays or, inside of `descend`, tensors, and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -246,12 +247,21 @@ class DescentState:
             # What is run once before it is recorded has compiled its kernels and planned its
             # transforms.
             self.move(field(self.at, value=False)[1], *settings)
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
-                self.move(field(self.at, value=False)[1], *settings)
+            self._record(lambda: self.move(field(self.at, value=False)[1], *settings))
             self._recorded = key
             return
         self._graph.replay()
+
+    def _record(self, iteration: Callable[[], None]) -> None:
+        """Record an iteration; `torch.cuda.graph` would collect garbage each time, which is slow."""
+        here, aside = torch.cuda.current_stream(self.device), torch.cuda.Stream(self.device)
+        aside.wait_stream(here)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(aside):
+            self._graph.capture_begin()
+            iteration()
+            self._graph.capture_end()
+        here.wait_stream(aside)
 
     def move(self, gradient: Tensor, *settings: float) -> None:
         """One step of gradient descent."""

@@ -1,4 +1,4 @@
-"""Triton kernels that read large matrices: relaxation of arcs for shortest paths, and stress."""
+"""Triton kernels that read large matrices: sparse products, shortest paths, stress."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def relax_until_settled(arcs: Csr, lengths: Tensor) -> None:
 
 
 @triton.jit
-def _stress_kernel(D, at, stress, gradient, n, DIM: tl.constexpr, PADDED: tl.constexpr, BLOCK: tl.constexpr):
+def _stress_kernel(
+    D, at, stress, gradient, n, DIM: tl.constexpr, PADDED: tl.constexpr, BLOCK: tl.constexpr
+):
     i = tl.program_id(0).to(tl.int64)
     axes = tl.arange(0, PADDED)
     inside = axes < DIM
@@ -97,3 +99,51 @@ def stress_gradient(D: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
         num_warps=4,
     )
     return stress, gradient
+
+
+@triton.jit
+def _product_kernel(
+    offsets,
+    columns,
+    values,
+    V,
+    out,
+    WIDTH: tl.constexpr,
+    PADDED: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    axes = tl.arange(0, PADDED)
+    inside = axes < WIDTH
+    begin = tl.load(offsets + row)
+    end = tl.load(offsets + row + 1)
+    total = tl.zeros([BLOCK, PADDED], dtype=tl.float32)
+    for start in range(begin, end, BLOCK):
+        places = start + tl.arange(0, BLOCK)
+        known = places < end
+        j = tl.load(columns + places, mask=known, other=0).to(tl.int64)
+        value = tl.load(values + places, mask=known, other=0.0)
+        used = known[:, None] & inside[None, :]
+        total += value[:, None] * tl.load(
+            V + j[:, None] * WIDTH + axes[None, :], mask=used, other=0.0
+        )
+    tl.store(out + row * WIDTH + axes, tl.sum(total, axis=0), mask=inside)
+
+
+def product(A: Csr, V: Tensor) -> Tensor:
+    """A @ V for a CSR matrix and a few columns."""
+    V = V.contiguous()
+    out = V.new_empty(A.shape[0], V.shape[1])
+    kernel: Any = _product_kernel
+    kernel[(A.shape[0],)](
+        A.offsets,
+        A.columns,
+        A.values,
+        V,
+        out,
+        WIDTH=V.shape[1],
+        PADDED=triton.next_power_of_2(V.shape[1]),
+        BLOCK=32,
+        num_warps=1,
+    )
+    return out
