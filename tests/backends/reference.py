@@ -58,8 +58,25 @@ def spmm(A: Any, V: Array) -> Array:
     return np.asarray((left @ right).astype(A.dtype))
 
 
+def scatter(X: Array, center: Array) -> tuple[Array, Array]:
+    rows = _double(X)[0] - center
+    return rows.T @ rows, rows.sum(axis=0)
+
+
+def smooth_modes(graph: Any, scale: Array, start: Array, k: int) -> Array:
+    """All eigenvectors, of which those of the largest eigenvalues but the first are kept."""
+    (A,) = _double(graph)
+    constant = (1 / scale)[:, None] / np.linalg.norm(1 / scale)
+    _, vectors = np.linalg.eigh(scale[:, None] * A * scale - 3 * constant @ constant.T)
+    return np.asarray(vectors[:, : -k - 1 : -1].astype(start.dtype))
+
+
 def squared_distances(queries: Array, points: Array) -> Array:
     return np.asarray(_squares(queries, points).astype(points.dtype))
+
+
+def distance_matrix(X: Array) -> Array:
+    return np.asarray(np.sqrt(_squares(X, X)).astype(X.dtype))
 
 
 # --- nearest neighbours ---------------------------------------------------------------------------
@@ -310,6 +327,15 @@ def shortest_paths(graph: Any, sources: Array, report: Any = None) -> Array:
             return out
 
 
+def components(graph: Any) -> tuple[int, Array]:
+    labels = np.arange(graph.shape[0], dtype=np.int32)
+    rows = np.repeat(labels, np.diff(graph.indptr))
+    for i, j in zip(rows, graph.indices, strict=True):
+        labels[labels == max(labels[i], labels[j])] = min(labels[i], labels[j])
+    names, labels = np.unique(labels, return_inverse=True)
+    return len(names), labels.astype(np.int32)
+
+
 def floyd_warshall(lengths: Array) -> None:
     for k in range(len(lengths)):
         np.minimum(lengths, lengths[:, k : k + 1] + lengths[k], out=lengths)
@@ -515,6 +541,35 @@ def momentum_step(
     velocity[...] = v
     Y += velocity
     return float(np.linalg.norm(g))
+
+
+def descend(
+    field: Any,
+    Y: Array,
+    velocity: Array,
+    gains: Array,
+    *,
+    steps: int,
+    value: bool,
+    rate: float,
+    momentum: float,
+    min_gain: float,
+    max_step: float,
+) -> tuple[float, float]:
+    loss, norm = np.nan, 0.0
+    for step in range(steps):
+        loss, gradient = field(Y, value=value and step + 1 == steps)
+        norm = momentum_step(
+            gradient,
+            Y,
+            velocity,
+            gains,
+            rate=rate,
+            momentum=momentum,
+            min_gain=min_gain,
+            max_step=max_step,
+        )
+    return loss, norm
 
 
 def curve_order(Y: Array) -> Array:

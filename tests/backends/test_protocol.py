@@ -1,5 +1,6 @@
-"""Every operation of the native backend against the reference, on one thread and on three.
+"""Every operation of a backend against the reference, on one thread and on three.
 
+The native backend is tested, and the PyTorch backend on the CPU in the operations that it has.
 Tolerances are relative to the largest entry of the expected array: 2e-5 in float32 and 1e-10 in
 float64 unless a test says why it needs another. Between numbers of threads all bits are equal.
 """
@@ -15,14 +16,29 @@ import pytest
 from scipy.sparse import csr_array, issparse, random_array
 
 import lowdim
-from lowdim.backends import native
+from lowdim.backends import backend
 from lowdim.backends.protocol import Backend
 from lowdim.backends.similarity import Similarity
+from lowdim.backends.torch import index as torch_index
+from lowdim.backends.torch.engine import OPERATIONS as TORCH_OPERATIONS
+from lowdim.runtime.context import current
 
 TOLERANCE = {np.dtype("float32"): 2e-5, np.dtype("float64"): 1e-10}
 SIMILARITIES = [Similarity("gaussian"), Similarity(), Similarity("student", 3.0)]
 TERMS = ("count", "equal", "product", "root", "overlap", "opposite", "ratio")
 OPERATIONS = [name for name in vars(Backend) if not name.startswith("_")]
+
+
+@pytest.fixture(autouse=True, params=["cpu", "torch:cpu"])
+def device(request):
+    with lowdim.compute(device=request.param):
+        yield request.param
+
+
+def on_device(name):
+    """Skip the test if the backend does not have the operation, and so calls the native one."""
+    if current().device == "torch:cpu" and name not in TORCH_OPERATIONS:
+        pytest.skip(f"{name} is native")
 
 
 def arrays_of(value):
@@ -66,10 +82,11 @@ def close(found, expected, tolerance):
 
 def agree(reference, name, *args, tolerance=None, **kwargs):
     """The operation agrees with the reference, and with itself on three threads."""
+    on_device(name)
     with lowdim.compute(n_jobs=1):
-        one = outcome(getattr(native, name), args, kwargs)
+        one = outcome(getattr(backend(), name), args, kwargs)
     with lowdim.compute(n_jobs=3):
-        three = outcome(getattr(native, name), args, kwargs)
+        three = outcome(getattr(backend(), name), args, kwargs)
     assert same_bits(one[0] + one[1], three[0] + three[1])
     expected = outcome(getattr(reference, name), args, kwargs)
     if tolerance is None:
@@ -105,15 +122,16 @@ def lattice(n, d, dtype, seed=0):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_both_backends_have_the_protocols_signature(reference, name):
     _, *wanted = inspect.signature(getattr(Backend, name)).parameters.values()
-    for engine in (native, reference):
+    for engine in (backend(), reference):
         found = inspect.signature(getattr(engine, name)).parameters.values()
         assert [(p.name, p.kind, p.default) for p in found] == [
             (p.name, p.kind, p.default) for p in wanted
         ]
 
 
-def test_description_is_an_instruction_set():
-    assert native.description() in ("portable", "avx2", "avx512")
+def test_description_names_the_hardware():
+    known = ("portable", "avx2", "avx512")
+    assert backend().description() in (known if current().device == "cpu" else ("PyTorch on cpu",))
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 8, 31, 32, 100, 2**17 + 3])
@@ -129,7 +147,7 @@ def test_sum_shared(reference, dtype, term):
     A, B = (random_graph(40, dtype, seed, 0.3)[:n] for seed, n in ((0, 40), (1, 23)))
     A.data, B.data = np.ceil(4 * A.data) / 4, np.ceil(4 * B.data) / 4  # some are equal
     agree(reference, "sum_shared", A.astype(dtype), B.astype(dtype), term)
-    assert native.sum_shared(A, csr_array((23, 40), dtype=dtype), term).sum() == 0
+    assert backend().sum_shared(A, csr_array((23, 40), dtype=dtype), term).sum() == 0
 
 
 # --- products -------------------------------------------------------------------------------------
@@ -169,15 +187,51 @@ def test_squared_distances(reference, dtype, m, n, d):
     agree(reference, "squared_distances", far[:m], far)
 
 
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (70, 5), (1100, 3)])
+def test_distance_matrix(reference, dtype, n, d):
+    X = points(n, d, dtype)
+    X[n // 2 :: 7] = X[0]  # equal rows are at distance 0
+    (found,) = agree(reference, "distance_matrix", X)
+    np.testing.assert_array_equal(found, found.T)
+    assert not found[0, n // 2 :: 7].any()
+
+
+def test_scatter(reference, dtype):
+    X = points(2500, 30, dtype) + np.asarray(3, dtype)
+    agree(reference, "scatter", X, X[:100].mean(axis=0))
+
+
+@pytest.mark.parametrize("n", [60, 700])
+def test_smooth_modes(reference, n):
+    """The eigenvectors to a few digits: the angle to the space of the true ones is small."""
+    X = np.random.default_rng(0).uniform(size=(n, 2)) * (1, 0.3)
+    graph = lowdim.neighbors(X, 8).adjacency()
+    graph.data[:] = 1
+    scale = 1 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
+    start = np.random.default_rng(1).uniform(-1, 1, (n, 8)).astype(np.float32)
+    found = backend().smooth_modes(graph, scale, start, 2)
+    true = reference.smooth_modes(graph, scale, start, 2)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found.T @ found, np.eye(2), atol=1e-4)
+    assert np.linalg.svd(true.T @ found)[1].min() > 0.99
+
+
+@pytest.mark.parametrize("density", [0.001, 0.003, 0.02])
+def test_components(reference, density):
+    for graph in (random_graph(400, "float32", 0, density), csr_array((5, 5)), csr_array((0, 0))):
+        agree(reference, "components", graph, tolerance=0)
+
+
 # --- nearest neighbours ---------------------------------------------------------------------------
 
 
 def neighbors_agree(reference, name, rows, queries, args, cosine):
     """The k nearest by distance; where distances tie up to rounding, either neighbour will do."""
+    on_device(name)
     with lowdim.compute(n_jobs=1):
-        ids, distances = getattr(native, name)(*args)
+        ids, distances = getattr(backend(), name)(*args)
     with lowdim.compute(n_jobs=3):
-        assert same_bits(getattr(native, name)(*args), (ids, distances))
+        assert same_bits(getattr(backend(), name)(*args), (ids, distances))
     expected = getattr(reference, name)(*args)
     tolerance = TOLERANCE[distances.dtype]
     close([distances], [expected[1]], tolerance)
@@ -255,14 +309,17 @@ def test_pairs_within(reference, dtype, n, m):
 
 
 @pytest.mark.parametrize("cosine", [False, True])
-def test_an_index_finds_the_recall_that_it_promises(reference, dtype, cosine):
+def test_an_index_finds_the_recall_that_it_promises(reference, dtype, cosine, monkeypatch):
     """Nothing is promised of single neighbours, so recall is what is compared."""
+    monkeypatch.setattr(torch_index, "EXACT_UP_TO", 0.0)  # seconds: small data are enough here
+    monkeypatch.setattr(torch_index, "ROWS_PER_CELL", 60)
+    monkeypatch.setattr(torch_index, "SAMPLE_ROWS", 256)
     centers = points(60, 8, dtype)
     X = (np.repeat(centers, 100, axis=0) + 0.05 * points(6000, 8, dtype, 1)).astype(dtype)
     built = []
     for n_jobs in (1, 3):
         with lowdim.compute(n_jobs=n_jobs):
-            index = native.build_index(X, 10, cosine, 0.95, np.random.default_rng(0))
+            index = backend().build_index(X, 10, cosine, 0.95, np.random.default_rng(0))
             assert index is not None
             built.append((*index.neighbors(), *index.query(X[:50], 10), index.recall))
     assert same_bits(arrays_of(built[0]), arrays_of(built[1]))
@@ -281,16 +338,16 @@ def test_an_index_finds_the_recall_that_it_promises(reference, dtype, cosine):
 
 def test_no_index_where_the_data_has_no_structure():
     X = points(2500, 300, "float32")
-    assert native.build_index(X, 10, False, 0.99, np.random.default_rng(0)) is None
+    assert backend().build_index(X, 10, False, 0.99, np.random.default_rng(0)) is None
 
 
 def test_exact_search_seconds_grow_with_the_work():
-    small, large = (native.exact_search_seconds(np.empty((n, 50))) for n in (1000, 10_000))
+    small, large = (backend().exact_search_seconds(np.empty((n, 50))) for n in (1000, 10_000))
     assert 0 < small < large
     with lowdim.compute(n_jobs=1):
-        one = native.exact_search_seconds(np.empty((1000, 50)))
+        one = backend().exact_search_seconds(np.empty((1000, 50)))
     with lowdim.compute(n_jobs=3):
-        assert native.exact_search_seconds(np.empty((1000, 50))) == one / 3
+        assert backend().exact_search_seconds(np.empty((1000, 50))) == one / 3
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -310,7 +367,7 @@ def test_smallest_with_infinities_and_unknown_entries(reference, dtype):
 
 def test_heaps(reference, dtype):
     tile, other = lattice(5, 7, dtype), lattice(3, 8, dtype, 1)
-    for engine in (native, reference):
+    for engine in (backend(), reference):
         assert engine.heaps(4, 2, dtype).incomplete().tolist() == [0, 1, 2, 3]
 
     def filled(engine):
@@ -325,7 +382,7 @@ def test_heaps(reference, dtype):
         heaps.offer(tile[:1], (None, 30), rows=np.array([4]))
         yield heaps
 
-    for found, expected in zip(filled(native), filled(reference), strict=True):
+    for found, expected in zip(filled(backend()), filled(reference), strict=True):
         close(found.sorted(), expected.sorted(), 0)
         np.testing.assert_array_equal(found.incomplete(), expected.incomplete())
 
@@ -402,9 +459,9 @@ def test_level_structure(reference):
     path = csr_array(np.eye(n, k=1) + np.eye(n, k=-1))
     star = np.zeros((n, n))
     star[0, 1:] = star[1:, 0] = 1
-    assert native.level_structure(path) == (n, 1)
-    assert native.level_structure(csr_array(star)) == (3, n - 2)
-    assert native.level_structure(csr_array((0, 0))) == (0, 0)
+    assert backend().level_structure(path) == (n, 1)
+    assert backend().level_structure(csr_array(star)) == (3, n - 2)
+    assert backend().level_structure(csr_array((0, 0))) == (0, 0)
     for seed, size in enumerate((1, 2, 3, 80, 200)):
         graph = reference.symmetrize(random_graph(size, "float64", seed, 0.03), "union")
         agree(reference, "level_structure", graph, tolerance=0)
@@ -446,7 +503,7 @@ def test_perplexity_affinities_of_rows_without_an_answer(reference, dtype):
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     squared = np.array([value for row in rows for value in row], dtype)
     with lowdim.compute(n_jobs=3):
-        p, beta = native.perplexity_affinities(indptr, squared, 3.0)
+        p, beta = backend().perplexity_affinities(indptr, squared, 3.0)
     expected, expected_beta = reference.perplexity_affinities(indptr, squared, 3.0)
     close([p], [expected], 1e-4)
     np.testing.assert_allclose(p[indptr[3] : indptr[4]], [0.25] * 4 + [0], atol=1e-6)
@@ -479,7 +536,7 @@ def test_memberships(reference, dtype, n, connectivity):
 def test_attraction(reference, dtype, n, dim, similarity):
     P, Y = random_graph(n, dtype, density=0.5 if n < 5 else 0.1), points(n, dim, dtype)
     order = np.random.default_rng(0).permutation(n).astype(np.int32)
-    forces = [engine.attraction(P, similarity) for engine in (native, reference)]
+    forces = [engine.attraction(P, similarity) for engine in (backend(), reference)]
     for _ in range(2):
         for loss in (False, True):
             found, expected = (arrays_of(force(Y, loss=loss)) for force in forces)
@@ -499,10 +556,10 @@ def test_exact_repulsion(reference, dtype, n, dim, masses, similarity):
     found = []
     for n_jobs in (1, 3):
         with lowdim.compute(n_jobs=n_jobs):
-            found.append(native.repulsion("exact", similarity, n, dim, 0.5)(Y, mass))
+            found.append(backend().repulsion("exact", similarity, n, dim, 0.5)(Y, mass))
     assert same_bits(*found)
     close(found[0], expected, TOLERANCE[Y.dtype])
-    close(native.repulsion("auto", similarity, n, dim, 0.5)(Y, mass), found[0], 0)
+    close(backend().repulsion("auto", similarity, n, dim, 0.5)(Y, mass), found[0], 0)
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES, ids=str)
@@ -519,7 +576,7 @@ def test_approximate_repulsion(reference, dtype, n, method, dim, similarity):
     found = []
     for n_jobs in (1, 3):
         with lowdim.compute(n_jobs=n_jobs):
-            found.append(native.repulsion(method, similarity, n, dim, 0.5)(Y, mass))
+            found.append(backend().repulsion(method, similarity, n, dim, 0.5)(Y, mass))
     assert same_bits(*found)
     for a, b in zip(found[0], expected, strict=True):
         assert np.linalg.norm(a - b) <= 1e-3 * np.linalg.norm(b)
@@ -535,7 +592,7 @@ def test_frozen_field(reference, dtype, n, tolerance, similarity):
     found = []
     for n_jobs in (1, 3):
         with lowdim.compute(n_jobs=n_jobs):
-            found.append(native.frozen_field(X, similarity, 1.0)(Y))
+            found.append(backend().frozen_field(X, similarity, 1.0)(Y))
     assert same_bits(*found)
     expected = reference.frozen_field(X, similarity, 1.0)(Y)
     close(found[0], expected, tolerance or TOLERANCE[X.dtype])
@@ -562,7 +619,7 @@ CURVE = (1.6, 0.9)
 def layout_agrees(reference, graph, rank, Y, tolerance, **settings):
     """Both backends move Y alike; on three threads, the same bits."""
     results = []
-    for engine, n_jobs in ((native, 1), (native, 3), (reference, 1)):
+    for engine, n_jobs in ((backend(), 1), (backend(), 3), (reference, 1)):
         with lowdim.compute(n_jobs=n_jobs):
             arcs = engine.layout_arcs(graph, rank)
             at, velocity = Y.copy(), 0.1 * np.ones_like(Y)
@@ -657,7 +714,7 @@ def test_layout_radii(reference, dtype, n):
     found = []
     for n_jobs in (1, 3):
         with lowdim.compute(n_jobs=n_jobs):
-            found.append(native.layout_radii(native.layout_arcs(graph, rank), Y, CURVE))
+            found.append(backend().layout_radii(backend().layout_arcs(graph, rank), Y, CURVE))
     assert same_bits(*found)
     expected = reference.layout_radii(reference.layout_arcs(graph, rank), Y, CURVE)
     close(found[0], expected, 2e-5 if dtype == "float32" else 1e-6)
@@ -682,7 +739,7 @@ def test_stress_gradient(reference, dtype, n, dim):
     X[-1] = X[0]  # in one place, at a distance of zero or not
     agree(reference, "stress_gradient", D, X)
     tiny = np.asarray(1e-18, dtype)  # whose square underflows float32
-    value, gradient = native.stress_gradient(tiny * D, tiny * X)
+    value, gradient = backend().stress_gradient(tiny * D, tiny * X)
     expected = reference.stress_gradient(tiny * D, tiny * X)
     close([np.asarray(value), gradient], [np.asarray(expected[0]), expected[1]], TOLERANCE[D.dtype])
 
@@ -741,7 +798,7 @@ def test_isotonic_is_sklearns(dtype):
 
     random = np.random.default_rng(0)
     values, weights = random.normal(size=500), random.uniform(0.1, 2, size=500)
-    found = native.isotonic(values.astype(dtype), weights.astype(dtype), None, False)
+    found = backend().isotonic(values.astype(dtype), weights.astype(dtype), None, False)
     expected = isotonic_regression(values, sample_weight=weights)
     np.testing.assert_allclose(found, expected, atol=1e-5 if dtype == "float32" else 1e-12)
 

@@ -109,8 +109,36 @@ class Backend(Protocol):
     def spmm(self, A: Any, V: Array) -> Array:
         """A @ V for a CSR matrix and a few dense columns."""
 
+    def scatter(self, X: Array, center: Array) -> tuple[Array, Array]:
+        """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
+
+    def smooth_modes(self, graph: Any, scale: Array, start: Array, k: int) -> Array:
+        """The k leading eigenvectors of diag(scale) A diag(scale), but the first, to a few digits.
+
+        Parameters
+        ----------
+        graph : symmetric CSR matrix of shape (n, n)
+            A, of a connected graph.
+        scale : float64 array of shape (n,)
+            1 / sqrt(A 1): the eigenvalues are those of the random walk on the graph, and the
+            eigenvector of the largest one, which is left out, is proportional to 1 / scale.
+        start : float32 array of shape (n, width)
+            Random columns, a few more than k.
+        k : int
+
+        Returns
+        -------
+        array of shape (n, k)
+        """
+
     def squared_distances(self, queries: Array, points: Array) -> Array:
         """|q - p|^2 of all queries and points, from differences: equal pairs tie exactly."""
+
+    def distance_matrix(self, X: Array) -> Array:
+        """The Euclidean distances of all pairs of rows: symmetric, with a diagonal of zeros.
+
+        They are infinite, not an error, where they overflow.
+        """
 
     # --- nearest neighbours -------------------------------------------------------------------
 
@@ -197,6 +225,13 @@ class Backend(Protocol):
         `report` is called from time to time with the number of sources finished since.
         """
 
+    def components(self, graph: Any) -> tuple[int, Array]:
+        """Number of connected components of an undirected CSR graph and each node's component.
+
+        An edge may be stored in one direction only. Components are numbered in the order of their
+        first nodes.
+        """
+
     def floyd_warshall(self, lengths: Array) -> None:
         """Replace a dense matrix of arc lengths by the lengths of the shortest paths."""
 
@@ -258,6 +293,42 @@ class Backend(Protocol):
 
         Updates Y, velocity and gains in place. A point moves at most by `max_step`. Returns the
         norm of the gradient.
+        """
+
+    def descend(
+        self,
+        field: Any,
+        Y: Array,
+        velocity: Array,
+        gains: Array,
+        *,
+        steps: int,
+        value: bool,
+        rate: float,
+        momentum: float,
+        min_gain: float,
+        max_step: float,
+    ) -> tuple[float, float]:
+        """Some iterations of gradient descent with momentum and gains.
+
+        `field` is a function of Y and of the keyword `value` that returns the loss (NaN unless
+        `value`) and the gradient (see `lowdim.solvers.objective.ForceField`). A backend may call it
+        with arrays of its own, for which the attraction and the repulsion of the same backend are
+        made. Each iteration is a `momentum_step`, whose other parameters it takes.
+
+        Parameters
+        ----------
+        steps : int
+            Number of iterations.
+        value : bool
+            Whether to compute the loss in the last iteration.
+
+        Returns
+        -------
+        loss : float
+            At Y before the last iteration; NaN unless `value`.
+        norm : float
+            Of the gradient in the last iteration.
         """
 
     def curve_order(self, Y: Array) -> Array:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array
+from lowdim.backends import backend
+from lowdim.checks import Array, is_sparse
 from lowdim.relations.metrics import Metric
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
@@ -57,6 +58,10 @@ def distance_matrix(rows: Any, metric: Metric) -> Array:
         f"The matrix of distances between {n} objects",
         "Take a sample of the objects, or use a method that works on a neighbour graph.",
     )
+    if metric.name == "euclidean" and not is_sparse(rows):
+        D = backend().distance_matrix(rows)
+        if np.isfinite(D.max()):  # otherwise the next lines report which distance is not
+            return D
     D = np.empty((n, n), dtype=dtype)
 
     def fill(pair: tuple[slice, slice]) -> None:

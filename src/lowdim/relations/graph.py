@@ -302,15 +302,7 @@ def add_edges(graph: Any, pairs: Array, lengths: Array) -> Any:
 
 def components(graph: Any) -> tuple[int, Array]:
     """Number of connected components of an undirected CSR graph and each node's component."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    links = np.ones(
-        len(graph.data), dtype=np.int8
-    )  # SciPy ignores stored zeros, which are edges here
-    pattern = csr_array((links, graph.indices, graph.indptr), shape=graph.shape)
-    count, labels = connected_components(pattern, directed=False)
-    return int(count), labels
+    return backend().components(graph)
 
 
 def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array]:

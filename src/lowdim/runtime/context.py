@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from lowdim.checks import integer
 
@@ -23,7 +24,14 @@ if TYPE_CHECKING:
     from lowdim.backends.protocol import Backend
 
 ENGINES = {"cpu": "lowdim.backends.native"}
-"""The module that implements `lowdim.backends.protocol.Backend` for each device."""
+"""The module that implements `lowdim.backends.protocol.Backend` for each device.
+
+All other devices are those of PyTorch: see `lowdim.backends.torch.backend_of`.
+"""
+
+DEVICES = "'cpu', 'cuda', 'cuda:1', 'mps', 'torch:cpu' or 'auto'"
+TORCH_DEVICE = re.compile(r"cuda(:\d+)?|mps|torch:cpu")
+AUTO_FROM = 20_000  # objects from which "auto" uses a GPU; below, the CPU takes a second or less
 
 _BYTES_PER_UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -35,7 +43,8 @@ class Compute:
     Parameters
     ----------
     device : str
-        Where the computation runs: a key of `ENGINES`.
+        Where the computation runs: "cpu", "cuda", "cuda:1", "mps", "torch:cpu", or "auto", which
+        is the CPU until the amount of work is known (see `suited`).
     threads : int
         Number of threads that may work at the same time.
     memory : int or None
@@ -49,10 +58,33 @@ class Compute:
     @property
     def backend(self) -> Backend:
         """The implementation of `Backend` for the device."""
-        return import_module(ENGINES[self.device])
+        device = "cpu" if self.device == "auto" else self.device
+        if device in ENGINES:
+            return import_module(ENGINES[device])
+        found: Backend = import_module("lowdim.backends.torch").backend_of(device)
+        return found
 
 
 _chosen: ContextVar[Compute | None] = ContextVar("lowdim.compute", default=None)
+_resident: ContextVar[dict[Any, Any] | None] = ContextVar("lowdim.resident", default=None)
+
+
+@contextmanager
+def keeping_uploads() -> Iterator[None]:
+    """Keep arrays on the device, once copied there, until the outermost such context ends."""
+    if _resident.get() is not None:
+        yield
+        return
+    token = _resident.set({})
+    try:
+        yield
+    finally:
+        _resident.reset(token)
+
+
+def uploads() -> dict[Any, Any] | None:
+    """Where a backend keeps copies of arrays on its device; None outside of a public call."""
+    return _resident.get()
 
 
 def current() -> Compute:
@@ -72,8 +104,11 @@ def compute(
     Parameters
     ----------
     device : str, default=None
-        Where to compute: "cpu". None leaves the choice to the surrounding block, else to the
-        environment variable `LOWDIM_DEVICE`.
+        Where to compute: "cpu" (the compiled core), "cuda" or "cuda:1" (an NVIDIA GPU), "mps" (an
+        Apple GPU), "torch:cpu" (PyTorch on the CPU, for tests) or "auto" (a GPU if there is one
+        and the data are large enough to profit from it). All but "cpu" need PyTorch. Operations
+        that a device lacks run on the CPU. None leaves the choice to the surrounding block, else
+        to the environment variable `LOWDIM_DEVICE`, else it is "cpu".
     n_jobs : int, default=None
         Number of threads. A negative number counts back from the number available: -1 stands for
         all of them. None leaves the choice to the surrounding block, else to
@@ -121,6 +156,20 @@ def using(resources: Compute) -> Iterator[None]:
         _chosen.reset(token)
 
 
+@contextmanager
+def suited(n: int) -> Iterator[None]:
+    """The current resources with "auto" resolved for n objects: a GPU if they are many."""
+    resources = current()
+    if resources.device != "auto":
+        yield
+        return
+    device = "cpu"
+    if n >= AUTO_FROM and find_spec("torch") is not None:
+        device = import_module("lowdim.backends.torch").gpu() or "cpu"
+    with using(replace(resources, device=device)):
+        yield
+
+
 def n_threads(n_jobs: int | None = None) -> int:
     """The number of threads that `n_jobs` stands for; None: the current number."""
     available = current().threads
@@ -159,9 +208,19 @@ def _environment_threads() -> int:
 
 
 def _device(name: object, argument: str) -> str:
-    if not isinstance(name, str) or name not in ENGINES:
-        known = ", ".join(map(repr, ENGINES))
-        raise ValueError(f"{argument} must be one of {known}; got {name!r}.")
+    """A name of a device; raises unless it can be used here."""
+    if isinstance(name, str) and (name in ENGINES or name == "auto"):
+        return name
+    if not isinstance(name, str) or not TORCH_DEVICE.fullmatch(name):
+        raise ValueError(f"{argument} must be {DEVICES}; got {name!r}.")
+    if find_spec("torch") is None:
+        raise ImportError(
+            f"{argument}={name!r} needs PyTorch, which is not installed: "
+            "pip install 'lowdim[torch]', or use device 'cpu'."
+        )
+    problem = import_module("lowdim.backends.torch").problem_with(name)
+    if problem:
+        raise ValueError(f"{argument}={name!r}: {problem}")
     return name
 
 

@@ -21,7 +21,14 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from lowdim import _native
-from lowdim.runtime.context import choose, current, n_threads, using, with_threads
+from lowdim.runtime.context import (
+    choose,
+    current,
+    keeping_uploads,
+    n_threads,
+    using,
+    with_threads,
+)
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -114,7 +121,7 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def running(n_jobs: int | None) -> Iterator[None]:
     """The context of one public call: `n_jobs` threads for lowdim, one thread for BLAS."""
-    with using(with_threads(n_threads(n_jobs))), blas_on_one_thread():
+    with using(with_threads(n_threads(n_jobs))), keeping_uploads(), blas_on_one_thread():
         yield
 
 

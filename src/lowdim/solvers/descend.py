@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -106,27 +106,32 @@ class Descent:
         self.order = order if self.order is None else self.order[order]
         self.renumberings.append(order)
 
-    def run(self, phase: Phase, monitor: Monitor | None = None) -> bool:
-        """Run a phase; returns False if it ended early."""
-        for _ in range(phase.iterations):
+    def run(self, phase: Phase, monitor: Monitor | None = None, *, done: int = 0) -> bool:
+        """Run a phase, of which some iterations may be done; returns False if it ended early."""
+        end = self.iteration + phase.iterations - done
+        while self.iteration < end:
             self.objective.exaggeration = phase.exaggeration
-            check = (self.iteration + 1) % CHECK_EVERY == 0
+            watched = monitor is not None and monitor.watches
             shown = monitor is not None and monitor.wants_loss
-            loss, gradient = self.objective(self.Y, value=check or shown)
-            norm = backend().momentum_step(
-                gradient,
+            steps = 1 if watched else CHECK_EVERY - self.iteration % CHECK_EVERY
+            steps = min(steps, end - self.iteration)
+            check = (self.iteration + steps) % CHECK_EVERY == 0
+            loss, norm = backend().descend(
+                self.objective,
                 self.Y,
                 self.velocity,
                 self.gains,
+                steps=steps,
+                value=check or shown,
                 rate=phase.rate,
                 momentum=phase.momentum,
                 min_gain=MIN_GAIN,
                 max_step=MAX_STEP,
             )
-            self.iteration += 1
+            self.iteration += steps
             if not np.isfinite(norm):
                 raise ValueError(
-                    "learning_rate, exaggeration: the descent diverged after "
+                    "learning_rate, exaggeration: the descent diverged within "
                     f"{self.iteration} iterations. Lower them, or rescale X if its distances are "
                     "near the limits of its type."
                 )
@@ -194,8 +199,7 @@ def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: A
                     continue
                 descent.begin(number)
             if not descent.phase_over:
-                left = phase.iterations - (descent.iteration - descent.phase_from)
-                descent.run(replace(phase, iterations=left), monitor)
+                descent.run(phase, monitor, done=descent.iteration - descent.phase_from)
             if monitor.stopped:
                 return
 

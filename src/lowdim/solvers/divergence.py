@@ -1,7 +1,8 @@
 """The objectives of stochastic neighbour embedding: Kullback-Leibler divergences.
 
 They compare the probabilities of neighbours in the data (P) and in the embedding (Q). Gradients are
-an attraction minus a repulsion; w, u and the width are those of `Similarity`.
+an attraction minus a repulsion; w, u and the width are those of `Similarity`. The first two
+classes compute with NumPy arrays or with tensors, as `Backend.descend` asks for.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends import backend
+from lowdim.backends.generic import host, like, total
 from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
+from lowdim.runtime.scheduling import blocks, run
 
+BLOCK_ENTRIES = 1 << 16  # of P whose entropy is computed at once
 MIN_Z = 1e-3  # lower bound of Z_i, which vanishes far from all points; bounds the repulsion there
 
 
@@ -35,6 +39,7 @@ class PairDivergence:
         self.attraction = backend().attraction(P, similarity)
         self.similarity, self.repulsion, self.exaggeration = similarity, repulsion, 1.0
         self.mass = None if mass is None else mass.astype(P.dtype)
+        self._mass: dict[type, Any] = {}  # by the kind of array
         self.constant = _sum_p_log_p(P.data)
         if mass is not None:
             rows = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
@@ -42,21 +47,25 @@ class PairDivergence:
 
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
         logs, gradient = self.attraction(Y, loss=value)
-        push, z = self.repulsion(Y, self.mass)
-        if self.mass is not None:
-            push *= self.mass[:, None]
-            z = z * self.mass
-        total = float(z.sum(dtype=np.float64))
+        if self.mass is not None and type(Y) not in self._mass:
+            self._mass[type(Y)] = like(self.mass, Y)
+        mass = self._mass.get(type(Y))
+        push, z = self.repulsion(Y, mass)
+        if mass is not None:
+            push *= mass[:, None]
+            z = z * mass
+        normalizer = total(z)
         scale = 4 / self.similarity.width
-        gradient *= Y.dtype.type(scale * self.exaggeration)
-        push *= Y.dtype.type(scale / total)
+        gradient *= scale * self.exaggeration
+        push *= scale / normalizer
         gradient -= push
-        return self.constant - logs + np.log(total) if value else np.nan, gradient
+        return self.constant - logs + np.log(float(normalizer)) if value else np.nan, gradient
 
     def renumber(self, order: Array) -> None:
         """Call point order[i] by the number i."""
         self.attraction.renumber(order)
         self.mass = None if self.mass is None else self.mass[order]
+        self._mass = {}
 
 
 class RowDivergence:
@@ -75,17 +84,17 @@ class RowDivergence:
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
         logs, gradient = self.attraction(Y, loss=value)
         push, z = self.repulsion(Y)
-        z = np.maximum(z, MIN_Z)
+        z = z.clip(MIN_Z)
         inverse = 1 / z
         push *= inverse[:, None]
         push += self.repulsion(Y, inverse)[0]
         scale = 2 / (self.similarity.width * self.n)
-        gradient *= Y.dtype.type(2 * scale * self.exaggeration)
-        push *= Y.dtype.type(scale)
+        gradient *= 2 * scale * self.exaggeration
+        push *= scale
         gradient -= push
         if not value:
             return np.nan, gradient
-        return (self.constant - logs + float(np.log(z).sum(dtype=np.float64))) / self.n, gradient
+        return (self.constant - logs + total(np.log(host(z)))) / self.n, gradient
 
     def renumber(self, order: Array) -> None:
         """Call point order[i] by the number i."""
@@ -134,5 +143,9 @@ class AllPairsDivergence:
 
 def _sum_p_log_p(p: Array) -> float:
     """The negative entropy, with 0 log 0 = 0."""
-    p = p[p > 0]
-    return float((p * np.log(p)).sum(dtype=np.float64))
+    from scipy.special import xlogy
+
+    def part(entries: slice) -> float:
+        return float(xlogy(p[entries], p[entries]).sum(dtype=np.float64))
+
+    return float(sum(run(part, blocks(len(p), BLOCK_ENTRIES))))

@@ -12,6 +12,7 @@ vertex), so that the result does not depend on the number of threads.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ ALL_PAIRS_UP_TO = 512  # points up to which all points repel each other, without
 NEGATIVES_PER_RATE = 3.2  # random points per vertex and epoch, for negative_sample_rate=1
 MOMENTUM = 0.95  # of the first epoch; it decreases linearly to 0
 MOMENTUM_ALL_PAIRS = 0.8  # the same without sampling, where more would make the layout oscillate
-ARCS_AT_ONCE = 2e7  # arcs visited in one call of the extension, between two checks for Ctrl-C
+AT_ONCE = 0.2  # seconds of epochs that are run in one call of the backend, before Ctrl-C is heard
 
 
 @dataclass(frozen=True)
@@ -181,14 +182,16 @@ class Layout:
 
 def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
     """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
-    size = max(layout.n_arcs, 1)
-    at_once = 1 if monitor.watches else int(np.clip(ARCS_AT_ONCE / size, 1, 50))
+    at_once = 1
     with monitor:
         saved = monitor.saved({"Y": layout.Y, "velocity": layout.velocity}, scheduled=True)
         if saved is not None:
             layout.restore(saved)
         while layout.epoch < layout.n_epochs:
+            began = perf_counter()
             loss = layout.run(at_once, loss=monitor.wants_loss)
+            if not monitor.watches and perf_counter() - began < AT_ONCE / 2:
+                at_once *= 2
             seen = layout.embedding if monitor.wants_embedding else layout.Y
             if monitor(layout.epoch, loss, seen):
                 break

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ from lowdim.backends import backend
 from lowdim.checks import Array, dense
 from lowdim.matrices.laplacian import degrees, laplacian
 from lowdim.relations.graph import components
-from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs, scaled_both_sides
+from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs
 from lowdim.solvers.svd import principal_scores
 
 EXACT_UP_TO = 2000  # vertices up to which eigenvectors are computed to high accuracy
 FACTOR_FLOPS = 4e9  # the same for larger graphs whose factorisation takes fewer operations
-DEGREE, ROUNDS = 20, 8  # of the Chebyshev filter: degree, and largest number of applications
 MIN_COMPONENT = 50  # vertices; smaller components are placed at random
 
 
@@ -100,57 +98,14 @@ def _modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
 
 
 def smooth_modes(graph: Any, k: int, seed: int) -> Array:
-    """As `_modes` to a few digits, by Chebyshev-filtered subspace iteration.
-
-    A polynomial of the normalised weight matrix that is small below the top of the spectrum is
-    applied to a few random columns. The lower end of the top follows the eigenvalues found (Zhou,
-    Saad, Tiago and Chelikowsky 2006). Iterations end when the eigenvalues change little, after
-    eight rounds at the latest.
-    """
-
+    """As `_modes` to a few digits, for large graphs."""
     n = graph.shape[0]
     mass = degrees(graph).astype(np.float64)
     scale = 1 / np.sqrt(mass)
-    walk = scaled_both_sides(graph, scale).astype(np.float32)
-    constant = (np.sqrt(mass / mass.sum()))[:, None].astype(np.float32)
-
-    def product(V: Array) -> Array:
-        return backend().spmm(walk, V)
-
-    def basis(V: Array) -> Array:
-        V = V - constant @ (constant.T @ V)
-        return np.asarray(np.linalg.qr(V)[0])
-
     width = -(-(k + 4) // 8) * 8  # the kernel of sparse products handles eight columns at once
-    V = np.random.RandomState(seed).uniform(-1, 1, (n, width)).astype(np.float32)
-    cut, before = 0.05, np.full(k, np.inf)
-    for _ in range(ROUNDS):
-        V = basis(_filtered(product, basis(V), cut))
-        AV = product(V)
-        values, S = np.linalg.eigh((V.T @ AV + AV.T @ V) / 2)
-        V = V @ S[:, ::-1]
-        found = np.maximum(1 - values[::-1].astype(np.float64), 1e-7)
-        if (np.abs(found[:k] - before) <= 0.2 * found[:k]).all():
-            break
-        cut, before = float(np.clip(found[-1], 1e-4, 0.5)), found[:k]
-    return fix_signs(V[:, :k] * scale[:, None])
-
-
-def _filtered(product: Callable[[Array], Array], V: Array, cut: float) -> Array:
-    """A Chebyshev polynomial of a matrix with spectrum in [-1, 1], applied to V.
-
-    It is at most 1 in absolute value on [-1, 1 - cut] and grows fast above. Columns are scaled to
-    largest entry 1.
-    """
-    half, middle = np.float32(1 - cut / 2), np.float32(-cut / 2)
-    before, now = V, (product(V) - middle * V) / half
-    for _ in range(DEGREE - 1):
-        step = product(now)
-        step -= middle * now
-        step *= 2 / half
-        step -= before
-        before, now = now, step
-    return np.asarray(now / np.maximum(np.abs(now).max(axis=0), np.float32(1e-30)))
+    start = np.random.RandomState(seed).uniform(-1, 1, (n, width)).astype(np.float32)
+    V = backend().smooth_modes(graph, scale, start, k)
+    return fix_signs(V * scale[:, None])
 
 
 def _component_centers(labels: Array, sizes: Array, k: int, rows: Any) -> Array:

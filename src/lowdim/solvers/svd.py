@@ -161,20 +161,9 @@ def _by_covariance(X: Array, k: int) -> tuple[Array, Array, Array, float]:
     Products are computed about the mean of the first rows, and corrected at the end. That mean is
     so close to the mean of all rows that the correction loses no digits.
     """
-    n, d = X.shape
+    n = len(X)
     near = X[:MEAN_ROWS].mean(axis=0)
-
-    def share(rows: slice) -> tuple[Array, Array]:
-        with np.errstate(over="ignore", invalid="ignore"):  # `_require_finite` reports it
-            block = X[rows] - near
-            return block.T @ block, block.sum(axis=0)
-
-    total, sums = np.zeros((d, d)), np.zeros(d)
-    parts = blocks(n, int(np.clip(-(-n // 16), 1024, 8192)))
-    for first in range(0, len(parts), 16):  # a few at a time, because each product is d x d
-        for product, sum_of_rows in run(share, parts[first : first + 16]):
-            total += product
-            sums += sum_of_rows
+    total, sums = backend().scatter(X, near)
     total -= np.outer(sums, sums) / n
     _require_finite(float(total.sum()), X)
     values, vectors = extreme_eigh(total, k, top=True)

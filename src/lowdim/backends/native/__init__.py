@@ -10,13 +10,17 @@ from lowdim import _native
 from lowdim.backends.native.affinities import memberships as memberships
 from lowdim.backends.native.affinities import perplexity_affinities as perplexity_affinities
 from lowdim.backends.native.algebra import matmul as matmul
+from lowdim.backends.native.algebra import scatter as scatter
+from lowdim.backends.native.algebra import smooth_modes as smooth_modes
 from lowdim.backends.native.algebra import spmm as spmm
+from lowdim.backends.native.descent import descend as descend
 from lowdim.backends.native.digest import digest as digest
 from lowdim.backends.native.divergence import divergence_gradient as divergence_gradient
 from lowdim.backends.native.divergence import place_by_divergence as place_by_divergence
 from lowdim.backends.native.forces import Attraction
 from lowdim.backends.native.forces import curve_order as curve_order
 from lowdim.backends.native.forces import momentum_step as momentum_step
+from lowdim.backends.native.graphs import components as components
 from lowdim.backends.native.graphs import floyd_warshall as floyd_warshall
 from lowdim.backends.native.graphs import fuzzy_union as fuzzy_union
 from lowdim.backends.native.graphs import level_structure as level_structure
@@ -30,6 +34,7 @@ from lowdim.backends.native.layout import layout_arcs as layout_arcs
 from lowdim.backends.native.layout import layout_epochs as layout_epochs
 from lowdim.backends.native.layout import layout_radii as layout_radii
 from lowdim.backends.native.local import barycentric_weights as barycentric_weights
+from lowdim.backends.native.products import distance_matrix as distance_matrix
 from lowdim.backends.native.products import nearest as nearest
 from lowdim.backends.native.products import nearest_to as nearest_to
 from lowdim.backends.native.products import pairs_within as pairs_within

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from lowdim import _native
-from lowdim.backends.native.sparse import csr_indices
+from lowdim.backends import subspace
+from lowdim.backends.native.sparse import csr_indices, csr_matrix
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
@@ -37,3 +38,34 @@ def spmm(A: Any, V: Array) -> Array:
     out = np.empty((A.shape[0], V.shape[1]), dtype=A.dtype)
     _native.spmm(*csr_indices(A), A.data, V, out, current().threads)
     return out
+
+
+def scatter(X: Array, center: Array) -> tuple[Array, Array]:
+    """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
+    n, d = X.shape
+
+    def share(rows: slice) -> tuple[Array, Array]:
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller reports it
+            block = X[rows] - center
+            return block.T @ block, block.sum(axis=0)
+
+    total, sums = np.zeros((d, d)), np.zeros(d)
+    parts = blocks(n, int(np.clip(-(-n // 16), 1024, 8192)))
+    for first in range(0, len(parts), 16):  # a few at a time, because each product is d x d
+        for product, sum_of_rows in run(share, parts[first : first + 16]):
+            total += product
+            sums += sum_of_rows
+    return total, sums
+
+
+def smooth_modes(graph: Any, scale: Array, start: Array, k: int) -> Array:
+    """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits."""
+    rows = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
+    data = (graph.data * scale[rows] * scale[graph.indices]).astype(np.float32)
+    walk = csr_matrix((graph.indptr, graph.indices, data), graph.shape)
+    constant = (1 / scale)[:, None]
+    constant = (constant / np.linalg.norm(constant)).astype(np.float32)
+    found = subspace.smooth_modes(
+        lambda V: spmm(walk, V), lambda V: np.linalg.qr(V)[0], constant, start, k, np
+    )
+    return np.ascontiguousarray(found)

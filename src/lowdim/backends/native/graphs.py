@@ -45,6 +45,18 @@ def shortest_paths(
     return out
 
 
+def components(graph: Any) -> tuple[int, Array]:
+    """Number of connected components of an undirected CSR graph and each node's component."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    # SciPy ignores stored zeros, which are edges here.
+    links = np.ones(len(graph.data), dtype=np.int8)
+    pattern = csr_array((links, graph.indices, graph.indptr), shape=graph.shape)
+    count, labels = connected_components(pattern, directed=False)
+    return int(count), labels
+
+
 def floyd_warshall(lengths: Array) -> None:
     """Replace a dense matrix of arc lengths by the lengths of the shortest paths."""
     _native.floyd_warshall(lengths, current().threads)

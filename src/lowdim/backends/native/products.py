@@ -22,6 +22,7 @@ TILE_ROWS = 2048  # rows and columns of a tile of inner products: 16 MB in float
 EXTRA_CANDIDATES = 8  # beyond k, so that rounding in the tiles does not lose neighbours
 QUERY_ROWS = 512  # queries compared with all points at once
 SAMPLE_BLOCK_ROWS = 16  # rows of a small sample that a thread takes at once
+DISTANCE_ROWS = 512  # rows and columns of a block of distances: 2 MB in float64
 PASS_ROWS = 1024  # rows of a block in simple passes over a matrix
 
 
@@ -53,7 +54,7 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
     indices, distances = rerank(exact, exact, heaps.candidates(), k, cosine)
     distances_in_range(distances)
     if not cosine and worst.size and heaps.ids.shape[1] < n - 1:
-        doubt = _in_doubt(distances[:, -1], worst, norms, X.shape[1])
+        doubt = rows_in_doubt(distances[:, -1], worst, norms, _rounding(X))
         _search_again(X, X, indices, distances, doubt, own=True)
     return indices, distances
 
@@ -83,7 +84,7 @@ def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, 
         distances_in_range(found_d)
         if not cosine and m < n:
             sizes = np.einsum("ij,ij->i", asked[rows], asked[rows])
-            doubt = _in_doubt(found_d[:, -1], worst, sizes, points.shape[1])
+            doubt = rows_in_doubt(found_d[:, -1], worst, sizes, _rounding(points))
             _search_again(queries[rows], points, found_i, found_d, doubt, own=False)
         out_i[rows], out_d[rows] = found_i, found_d
 
@@ -138,6 +139,24 @@ def squared_norms(X: Any) -> Array:
     return norms
 
 
+def distance_matrix(X: Array) -> Array:
+    """The Euclidean distances of all pairs of rows; each pair is measured once."""
+    from scipy.spatial.distance import cdist
+
+    D = np.empty((len(X), len(X)), dtype=X.dtype)
+
+    def fill(pair: tuple[slice, slice]) -> None:
+        left, right = pair
+        with np.errstate(over="ignore"):  # the caller reports it
+            D[left, right] = cdist(X[left], X[right])
+        if left != right:
+            D[right, left] = D[left, right].T
+
+    run(fill, combinations_with_replacement(blocks(len(X), DISTANCE_ROWS), 2))
+    np.fill_diagonal(D, 0)
+    return D
+
+
 def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Array, Array]:
     """Query, point and distance of every pair with |query - point| <= reach[point]."""
     center = _center(points)
@@ -161,15 +180,19 @@ def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Ar
     return rows, columns, distances
 
 
-def _in_doubt(farthest: Array, worst: Array, norms: Array, d: int) -> Array:
-    """Rows that may have lost a neighbour to rounding in the tiles.
+def _rounding(X: Array) -> float:
+    """The relative error of an inner product of rows of X."""
+    return float(np.sqrt(X.shape[1]) * np.finfo(X.dtype).eps)
+
+
+def rows_in_doubt(farthest: Array, worst: Array, norms: Array, unit: float) -> Array:
+    """Rows that may have lost a neighbour to rounding in the tiles; `unit` is its relative size.
 
     A point that is not a candidate has a score of at least `worst`, up to rounding in the tile,
     which grows with the squared norms. A row is safe if its k-th distance (`farthest`) is below
     that score by more than the rounding; differences of a few units in the last place of the
     distance itself count as ties.
     """
-    unit = np.sqrt(d) * np.finfo(farthest.dtype).eps
     farthest, worst, norms = (a.astype(np.float64) for a in (farthest, worst, norms))
     rounding = 4 * unit * (np.sqrt(norms) + farthest) ** 2
     gap = farthest**2 * (1 - 32 * unit) - (norms + worst)

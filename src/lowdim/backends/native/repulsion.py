@@ -112,10 +112,10 @@ class GridField:
         if len(lengths) == 1:
             rows, splines = np.zeros(2), np.ones(2)
         else:
-            splines = _spline_transform(shape[0])
+            splines = spline_transform(shape[0])
         s = rows[:, None] ** 2 + columns[None, :] ** 2
         self._offset = float(self.similarity(s.max()))
-        divisor = splines[:, None] * _spline_transform(shape[1])[None, :]
+        divisor = splines[:, None] * spline_transform(shape[1])[None, :]
         # w is even on both axes: the Fourier transform of the whole is real, even, and the cosine
         # transform of a quarter.
         quarter = dctn(self.similarity(s) - self._offset, type=1) / divisor**2
@@ -145,7 +145,7 @@ class GridValues:
         return gradient, z
 
 
-def _spline_transform(length: int) -> Array:
+def spline_transform(length: int) -> Array:
     """The first half of the Fourier transform of the values (1, 26, 66, 26, 1) / 120 of the spline
     at the nodes, which is even."""
     angle = 2 * np.pi * np.arange(length // 2 + 1) / length

@@ -1,0 +1,182 @@
+"""Epochs of a cross-entropy layout: attraction along arcs, repulsion by random points.
+
+The forces, the schedule and the random numbers are those of the native backend (see
+`cpp/include/lowdim/layout.hpp` and `cpp/kernels/laws.inc`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lowdim.backends.torch import kernels
+from lowdim.backends.torch.arrays import get, put, tile_rows
+from lowdim.backends.torch.segments import segment_sums
+from lowdim.backends.torch.sparse import Csr, put_csr
+from lowdim.checks import Array
+
+FLOOR = 1e-6  # squared distance below which the attraction is constant
+SOFTENING = 1e-3  # of the squared distance in the repulsion, which bounds it
+LARGEST_MOVE = 4.0  # along a coordinate, in an epoch
+VERTEX_STRIDE, DRAW_STRIDE, EPOCH_STRIDE = 0x9E3779B1, 0x85EBCA77, 0x9E3779B9
+WORD = 0xFFFFFFFF
+
+
+class Epoch(NamedTuple):
+    """The numbers of one epoch; `key` seeds its random numbers."""
+
+    a: float
+    b: float
+    rate: float
+    momentum: float
+    repulsion: float
+    n_negatives: int
+    key: int
+
+
+def layout_arcs(device: torch.device, graph: Any, rank: Array | None = None) -> Csr:
+    """The arcs of a CSR graph in the form that `layout_epochs` takes."""
+    arcs = put_csr(device, graph)
+    if rank is None:
+        return arcs
+    return arcs.renumbered(put(device, np.argsort(rank)))
+
+
+def layout_epochs(
+    device: torch.device,
+    arcs: Csr,
+    Y: Array,
+    velocity: Array,
+    *,
+    curve: tuple[float, float],
+    rate: float,
+    momentum: float,
+    repulsion: float,
+    n_negatives: int,
+    epochs: tuple[int, int, int],
+    seed: int,
+    fixed: Array | None = None,
+    density: tuple[Array, Array] | None = None,
+    loss: bool = False,
+) -> float:
+    """Run epochs of a layout; updates Y and velocity; returns the cross-entropy if `loss`."""
+    at, speed = put(device, Y).clone(), put(device, velocity).clone()
+    targets = None if fixed is None else put(device, fixed)
+    dense = None if density is None else (put(device, density[0]), put(device, density[1]))
+    total_weights = segment_sums(arcs.values, arcs.sizes)
+    first, last, total = epochs
+    found = 0.0
+    for number in range(first, last):
+        left = 1 - number / total
+        key = (seed + number * EPOCH_STRIDE) & WORD
+        epoch = Epoch(*curve, rate * left, momentum * left, repulsion, n_negatives, key)
+        if loss and number + 1 == last:
+            found = _cross_entropy(arcs, at, targets, total_weights, epoch)
+        if n_negatives and kernels.run_on(device, at.dtype):
+            at = kernels.layout().moved(arcs, at, speed, targets, total_weights, dense, epoch)
+        else:
+            at = _moved(arcs, at, speed, targets, total_weights, dense, epoch)
+    Y[...], velocity[...] = get(at), get(speed)
+    return found
+
+
+def layout_radii(
+    device: torch.device, arcs: Csr, Y: Array, curve: tuple[float, float]
+) -> tuple[Array, Array]:
+    """For each vertex, the sums of w and of w d^2 over its arcs, w = 1 / (1 + a d^2b)."""
+    a, b = curve
+    at = put(device, Y)
+    s = (at[arcs.columns.long()] - at[arcs.rows()]).square().sum(dim=1)
+    near = 1 / (1 + a * s.clamp(min=FLOOR) ** b)
+    near = torch.where(arcs.values > 0, near, torch.zeros_like(near))
+    sums = segment_sums(torch.stack([near, near * s], dim=1), arcs.sizes)
+    return get(sums[:, 0].contiguous()), get(sums[:, 1].contiguous())
+
+
+def _moved(
+    arcs: Csr,
+    at: Tensor,
+    velocity: Tensor,
+    fixed: Tensor | None,
+    total_weights: Tensor,
+    density: tuple[Tensor, Tensor] | None,
+    epoch: Epoch,
+) -> Tensor:
+    """The coordinates after an epoch; `velocity` is updated in place."""
+    a, b = epoch.a, epoch.b
+    targets = at if fixed is None else fixed
+    rows, heads = arcs.rows(), arcs.columns.long()
+    gaps = targets[heads] - at[rows]
+    s = gaps.square().sum(dim=1).clamp(min=FLOOR)
+    power = s**b
+    near = 1 / (1 + a * power)
+    bend = a * b * power / s * near
+    pull = 4 * arcs.values * bend
+    stiff = pull
+    if density is not None:
+        over_spread, over_mass = (array[rows] + array[heads] for array in density)
+        worth = near * (bend * over_mass + (1 - b * (1 - near)) * over_spread)
+        worth = torch.where(arcs.values == 0, torch.zeros_like(worth), worth)
+        stiff, pull = stiff + worth.abs(), pull - worth
+    sums = segment_sums(torch.cat([pull[:, None] * gaps, stiff[:, None]], dim=1), arcs.sizes)
+    force, stiffness = sums[:, :-1], 1 + sums[:, -1:]
+    pushes = []
+    for part in _parts(at, targets, epoch.n_negatives):
+        gaps = _to_targets(at, targets, part, epoch, own=fixed is None)
+        s = gaps.square().sum(dim=2)
+        push = 2 * b / ((s + SOFTENING) * (1 + a * s.clamp(min=FLOOR) ** b))
+        forces = (push[:, :, None] * gaps).clamp(-LARGEST_MOVE, LARGEST_MOVE)
+        pushes.append(forces.sum(dim=1))
+    share = epoch.repulsion * total_weights / (epoch.n_negatives or len(targets))
+    force = force - share[:, None] * torch.cat(pushes)
+    velocity *= epoch.momentum
+    velocity += epoch.rate / stiffness * force
+    velocity.clamp_(-LARGEST_MOVE, LARGEST_MOVE)
+    return at + velocity
+
+
+def _cross_entropy(
+    arcs: Csr, at: Tensor, fixed: Tensor | None, total_weights: Tensor, epoch: Epoch
+) -> float:
+    """The loss, with the repulsion by the random points of the epoch."""
+    a, b = epoch.a, epoch.b
+    targets = at if fixed is None else fixed
+    s = (targets[arcs.columns.long()] - at[arcs.rows()]).square().sum(dim=1).clamp(min=FLOOR)
+    found = float((arcs.values * torch.log1p(a * s**b)).sum())
+    share = epoch.repulsion * total_weights / (epoch.n_negatives or len(targets))
+    for part in _parts(at, targets, epoch.n_negatives):
+        gaps = _to_targets(at, targets, part, epoch, own=fixed is None)
+        power = a * gaps.square().sum(dim=2).clamp(min=FLOOR) ** b
+        found += float((share[part, None] * (torch.log1p(power) - power.log())).sum())
+    return found
+
+
+def _parts(at: Tensor, targets: Tensor, n_negatives: int) -> list[slice]:
+    """Blocks of vertices whose pairs with the points that repel them fit into memory."""
+    pairs = n_negatives or len(targets)
+    rows = tile_rows(at.device, 8 * pairs * at.shape[1] * at.element_size(), len(at))
+    return [slice(begin, min(begin + rows, len(at))) for begin in range(0, len(at), rows)]
+
+
+def _to_targets(at: Tensor, targets: Tensor, part: slice, epoch: Epoch, *, own: bool) -> Tensor:
+    """Differences between the points that repel some vertices and the vertices themselves."""
+    if not epoch.n_negatives:
+        return targets[None] - at[part, None]
+    vertices = torch.arange(part.start, part.stop, device=at.device)[:, None]
+    draws = torch.arange(epoch.n_negatives, device=at.device)[None, :]
+    stride = VERTEX_STRIDE if own else 0  # fixed targets: all vertices draw the same
+    numbers = (vertices * stride + epoch.key + draws * DRAW_STRIDE) & WORD
+    drawn = (_hashed(numbers) * len(targets)) >> 32
+    return targets[drawn] - at[part, None]
+
+
+def _hashed(h: Tensor) -> Tensor:
+    """Wellons's hash "lowbias32" of 32-bit numbers, which are stored in 64 bits."""
+    h = h ^ (h >> 16)
+    h = (h * 0x7FEB352D) & WORD
+    h = h ^ (h >> 15)
+    h = (h * 0x846CA68B) & WORD
+    return h ^ (h >> 16)

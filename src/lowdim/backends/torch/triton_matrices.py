@@ -1,0 +1,149 @@
+"""Triton kernels that read large matrices: sparse products, shortest paths, stress."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from lowdim.backends.torch.sparse import Csr
+
+BLOCK = 512  # sources whose paths to a node are relaxed at once
+SWEEPS = 4  # between two tests whether a length has decreased
+
+
+@triton.jit
+def _relax_kernel(lengths, offsets, tails, weights, changed, n_sources, BLOCK: tl.constexpr):
+    node = tl.program_id(0).to(tl.int64)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = columns < n_sources
+    row = lengths + node * n_sources + columns
+    before = tl.load(row, mask=inside, other=0.0)
+    best = before
+    begin = tl.load(offsets + node)
+    end = tl.load(offsets + node + 1)
+    for place in range(begin, end):
+        tail = tl.load(tails + place).to(tl.int64)
+        weight = tl.load(weights + place)
+        reached = tl.load(lengths + tail * n_sources + columns, mask=inside, other=0.0) + weight
+        best = tl.minimum(best, reached)
+    decreased = best < before
+    tl.store(row, best, mask=inside & decreased)
+    if tl.max(decreased.to(tl.int32), axis=0) > 0:
+        tl.store(changed, 1)
+
+
+def relax_until_settled(arcs: Csr, lengths: Tensor) -> None:
+    """Relax the arcs into all nodes, in place, until no length decreases.
+
+    Programs see lengths that others are decreasing at the same time. That does not change the
+    result: lengths only decrease, to the same limit in every order.
+    """
+    n, n_sources = lengths.shape
+    changed = torch.ones(1, dtype=torch.int32, device=lengths.device)
+    kernel: Any = _relax_kernel
+    while int(changed):
+        changed.zero_()
+        for _ in range(SWEEPS):
+            kernel[(n, triton.cdiv(n_sources, BLOCK))](
+                lengths, arcs.offsets, arcs.columns, arcs.values, changed, n_sources, BLOCK=BLOCK
+            )
+
+
+@triton.jit
+def _stress_kernel(
+    D, at, stress, gradient, n, DIM: tl.constexpr, PADDED: tl.constexpr, BLOCK: tl.constexpr
+):
+    i = tl.program_id(0).to(tl.int64)
+    axes = tl.arange(0, PADDED)
+    inside = axes < DIM
+    y = tl.load(at + i * DIM + axes, mask=inside, other=0.0)
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    force = tl.zeros([PADDED], dtype=tl.float32)
+    for start in range(0, n, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        known = (columns < n) & (columns != i)
+        wanted = tl.load(D + i * n + columns, mask=known, other=0.0)
+        x = tl.load(
+            at + columns[:, None] * DIM + axes[None, :],
+            mask=known[:, None] & inside[None, :],
+            other=0.0,
+        )
+        gaps = tl.where(known[:, None] & inside[None, :], y[None, :] - x, 0.0)
+        d = tl.sqrt(tl.sum(gaps * gaps, axis=1))
+        rest = tl.where(known, d - wanted, 0.0)
+        total += rest * rest
+        factor = tl.where(d > 0.0, rest / tl.where(d > 0.0, d, 1.0), 0.0)
+        force += tl.sum(factor[:, None] * gaps, axis=0)
+    tl.store(stress + i, tl.sum(total, axis=0))
+    tl.store(gradient + i * DIM + axes, force, mask=inside)
+
+
+def stress_gradient(D: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
+    """For each row, the sum of squared errors of its distances, and its row of V X - B(X) X."""
+    n, dim = at.shape
+    stress, gradient = torch.empty_like(at[:, 0]), torch.empty_like(at)
+    kernel: Any = _stress_kernel
+    kernel[(n,)](
+        D,
+        at,
+        stress,
+        gradient,
+        n,
+        DIM=dim,
+        PADDED=triton.next_power_of_2(dim),
+        BLOCK=512,
+        num_warps=4,
+    )
+    return stress, gradient
+
+
+@triton.jit
+def _product_kernel(
+    offsets,
+    columns,
+    values,
+    V,
+    out,
+    WIDTH: tl.constexpr,
+    PADDED: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    axes = tl.arange(0, PADDED)
+    inside = axes < WIDTH
+    begin = tl.load(offsets + row)
+    end = tl.load(offsets + row + 1)
+    total = tl.zeros([BLOCK, PADDED], dtype=tl.float32)
+    for start in range(begin, end, BLOCK):
+        places = start + tl.arange(0, BLOCK)
+        known = places < end
+        j = tl.load(columns + places, mask=known, other=0).to(tl.int64)
+        value = tl.load(values + places, mask=known, other=0.0)
+        used = known[:, None] & inside[None, :]
+        total += value[:, None] * tl.load(
+            V + j[:, None] * WIDTH + axes[None, :], mask=used, other=0.0
+        )
+    tl.store(out + row * WIDTH + axes, tl.sum(total, axis=0), mask=inside)
+
+
+def product(A: Csr, V: Tensor) -> Tensor:
+    """A @ V for a CSR matrix and a few columns."""
+    V = V.contiguous()
+    out = V.new_empty(A.shape[0], V.shape[1])
+    kernel: Any = _product_kernel
+    kernel[(A.shape[0],)](
+        A.offsets,
+        A.columns,
+        A.values,
+        V,
+        out,
+        WIDTH=V.shape[1],
+        PADDED=triton.next_power_of_2(V.shape[1]),
+        BLOCK=32,
+        num_warps=1,
+    )
+    return out
