@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lowdim.matrices.gram import is_euclidean as is_euclidean
     from lowdim.matrices.graph_kernels import is_positive_semidefinite as is_positive_semidefinite
+    from lowdim.methods.autoencoder import Autoencoder as Autoencoder
     from lowdim.methods.classical_mds import ClassicalMDS as ClassicalMDS
     from lowdim.methods.curvilinear_component import (
         CurvilinearComponentAnalysis as CurvilinearComponentAnalysis,

@@ -431,6 +431,20 @@ CATALOG: tuple[Method, ...] = (
         objects="labelled",
         scales_axes=True,
     ),
+    Method(
+        name="Autoencoder",
+        module="autoencoder",
+        family="learned",
+        sentence="encoder + decoder -> gradient descent on the error of reconstruction",
+        keeps="what is needed to reconstruct the data, by a nonlinear map",
+        when="the map must also decode: images or signals are to be made from coordinates",
+        power=1.0,
+        cost="n w per epoch for w weights",
+        extends="the two halves of the network",
+        paper="Hinton and Salakhutdinov 2006; denoising: Vincent et al. 2008; contractive: "
+        "Rifai et al. 2011; variational: Kingma and Welling 2014",
+        scales_axes=True,
+    ),
 )
 
 

@@ -202,6 +202,16 @@ def numbers_of(count: int) -> Check:
     return check
 
 
+def weights(name: str, value: Any, sizes: Sizes) -> None:
+    """Weights of a network: a dictionary of names and arrays of finite numbers."""
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f"{name} is not a table of weights.")
+    for key, item in value.items():
+        if not isinstance(key, str) or not isinstance(item, np.ndarray):
+            raise ValueError(f"{name} holds something else than named arrays.")
+        Numbers(("*",) * item.ndim)(f"{name}[{key!r}]", item, sizes)
+
+
 def table(rules: dict[str, Check]) -> Check:
     """A dictionary with these keys."""
 

@@ -163,6 +163,7 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "NeighborhoodComponentsAnalysis": lambda p: 0.0,
     "LargeMarginNearestNeighbor": lambda p: 0.0,
     "InformationTheoreticMetricLearning": lambda p: 0.0,
+    "Autoencoder": lambda p: 0.0,  # mini-batches; weights do not depend on the objects
 }
 
 
