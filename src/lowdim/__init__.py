@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     )
     from lowdim.methods.neighbors_transformer import NeighborsTransformer as NeighborsTransformer
     from lowdim.methods.nerv import NeRV as NeRV
+    from lowdim.methods.parametric_tsne import ParametricTSNE as ParametricTSNE
+    from lowdim.methods.parametric_umap import ParametricUMAP as ParametricUMAP
     from lowdim.methods.pca import PCA as PCA
     from lowdim.methods.sammon import Sammon as Sammon
     from lowdim.methods.self_organizing_map import SelfOrganizingMap as SelfOrganizingMap

@@ -445,6 +445,32 @@ CATALOG: tuple[Method, ...] = (
         "Rifai et al. 2011; variational: Kingma and Welling 2014",
         scales_axes=True,
     ),
+    Method(
+        name="ParametricTSNE",
+        module="parametric_tsne",
+        family="learned",
+        sentence="perplexity affinities -> network -> gradient descent on KL(P || Q), by pairs",
+        keeps="who is near whom, by a map that takes new data at once",
+        when="as t-SNE, where much new data must be placed quickly on the same map",
+        power=1.0,
+        cost="n w per epoch for w weights, neighbours aside",
+        extends="the network; a decoder if asked for, else the general decoder",
+        paper="van der Maaten 2009",
+        local_only=True,
+    ),
+    Method(
+        name="ParametricUMAP",
+        module="parametric_umap",
+        family="learned",
+        sentence="k-NN -> fuzzy graph -> network -> gradient descent on the cross-entropy",
+        keeps="neighbours; clusters apart, by a map that takes new data at once",
+        when="as UMAP, where much new data must be placed quickly on the same map",
+        power=1.0,
+        cost="n w per epoch for w weights, neighbours aside",
+        extends="the network; a decoder if asked for, else the general decoder",
+        paper="Sainburg, McInnes and Gentner 2021",
+        local_only=True,
+    ),
 )
 
 

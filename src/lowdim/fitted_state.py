@@ -141,7 +141,7 @@ ATTRIBUTES: dict[str, Check] = {
     # networks
     "network_": weights,
     "scale_": number(positive=True),
-    **{f"{name}.history_": Numbers(("*", "*"), finite=False) for name in _NETWORKS},
+    "Autoencoder.history_": Numbers(("*", "*"), finite=False),
     # of any method
     "n_starts_": _count,
     "_fitted_exponent": number(),

@@ -36,6 +36,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "MultiscaleSNE": {"max_iter": 40},
     "NeRV": {"perplexity": 8, "max_iter": 100},
     "Autoencoder": {"layers": (16,), "max_iter": 15},
+    "ParametricTSNE": {"layers": (16,), "max_iter": 5, "perplexity": 5, "init": "random"},
+    "ParametricUMAP": {"layers": (16,), "max_iter": 5, "init": "random"},
 }
 
 # A long descent is chaotic: two that differ by rounding end apart. What must not matter is looked

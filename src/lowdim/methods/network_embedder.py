@@ -49,7 +49,7 @@ class NetworkEmbedder(Embedder):
             batch_size=checks.integer(self.batch_size, "batch_size", 1),
             learning_rate=checks.real(self.learning_rate, "learning_rate", 0, open_low=True),
             schedule=self.schedule,
-            patience=checks.integer(self.patience, "patience", 1),
+            patience=checks.integer(getattr(self, "patience", self.max_iter), "patience", 1),
             weight_decay=checks.real(self.weight_decay, "weight_decay", 0),
             seed=self._seed(),
         )
@@ -125,7 +125,7 @@ class NetworkEmbedder(Embedder):
         if not hasattr(self, "_cached_network"):
             network = self._new_network(len(self.mean_), self.mean_.dtype, 0)
             load_arrays(network, self.network_)
-            self._cached_network = network
+            self._cached_network = network.eval()
         return on_device(self._cached_network, self.mean_.dtype)
 
     def _rows(self, rows: Any) -> Rows:

@@ -12,7 +12,7 @@ from torch import nn
 from lowdim.checks import Array
 from lowdim.networks.layers import Architecture
 from lowdim.networks.training import sharded
-from lowdim.networks.weights import Rows, apply, seeded
+from lowdim.networks.weights import Rows, apply, noisy, seeded
 
 WARM_UP = 20  # epochs in which the divergence gets its weight: it would hide the data at first
 SMALLEST_VARIANCE = 1e-6  # of the decoder's Gaussian, as a share of the variance of the data
@@ -90,13 +90,9 @@ class Reconstruction:
         self, network: Any, x: torch.Tensor, random: torch.Generator
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The sums over rows of the mean squared errors and of the penalties."""
-        p, seen = self.penalties, x
+        p = self.penalties
+        seen = noisy(x, p.noise, random)
 
-        def normal(like: torch.Tensor) -> torch.Tensor:
-            return torch.randn(like.shape, generator=random, dtype=like.dtype).to(like.device)
-
-        if p.noise:
-            seen = seen + p.noise * normal(seen)
         if p.masking:
             kept = torch.rand(x.shape, generator=random, dtype=x.dtype).to(x.device) >= p.masking
             seen = seen * kept
@@ -107,7 +103,7 @@ class Reconstruction:
         penalty = torch.zeros((), dtype=x.dtype, device=x.device)
         if p.variational:
             logs = outputs[:, network.n_components :].clamp(-20, 20)
-            z = code + torch.exp(logs / 2) * normal(code)
+            z = code + torch.exp(logs / 2) * noisy(torch.zeros_like(code), 1.0, random)
             divergence = 0.5 * (code.square() + logs.exp() - logs - 1).sum()
             # -log p(x | z) is d error / (2 variance); the bound is divided by d / (2 variance)
             weight = p.variational * min(1.0, (self.epochs + 1) / WARM_UP)
@@ -133,8 +129,7 @@ class Reconstruction:
         with torch.no_grad():
             outputs = network.encoder(x)
             code, logs = outputs.split(network.n_components, dim=1)
-            random = seeded(self.seed, 2**32)
-            drawn = torch.randn(code.shape, generator=random, dtype=code.dtype).to(code.device)
+            drawn = noisy(torch.zeros_like(code), 1.0, seeded(self.seed, 2**32))
             z = code + torch.exp(logs.clamp(-20, 20) / 2) * drawn
             error = float((network.decoder(z) - x).square().mean())
             divergence = 0.5 * float((code.square() + logs.exp() - logs - 1).sum(dim=1).mean())

@@ -36,6 +36,11 @@ class Checkpoint:
     path: str
     identity: dict[str, Any]
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file to go on from."""
+        return os.path.exists(self.path)
+
     def save(
         self, network: nn.Module, optimizer: Any, progress: Progress, best: dict[str, Array]
     ) -> None:
@@ -58,7 +63,7 @@ class Checkpoint:
 
         Without a file, those given are returned.
         """
-        if not os.path.exists(self.path):
+        if not self.exists:
             return progress, best
         try:
             with np.load(self.path, allow_pickle=False) as file:

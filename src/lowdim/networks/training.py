@@ -138,12 +138,14 @@ def train(
     with one_thread(), _reproducible(), monitor:
         while progress.epoch < settings.max_iter and progress.waited < settings.patience:
             _set_rate(optimizer, settings, progress)
+            network.train()
             loss = _epoch(network, parameters, optimizer, problem, settings, progress.epoch)
             if not math.isfinite(loss):
                 raise ValueError(
                     f"The loss of the network is {loss} in epoch {progress.epoch + 1}. Lower "
                     f"learning_rate={settings.learning_rate:g}."
                 )
+            network.eval()
             held_out, changing = problem.validation(network), problem.end_epoch(loss)
             if progress.add(loss, held_out, settings.patience, changing=changing):
                 best = arrays_of(network)
@@ -153,7 +155,7 @@ def train(
             places = show() if monitor.wants_embedding else np.empty((0, 0))
             if monitor(progress.epoch, judged, places):
                 break
-    load_arrays(network, best)
+    load_arrays(network.eval(), best)
     return np.array(progress.history).reshape(-1, 2)
 
 

@@ -22,6 +22,13 @@ def seeded(seed: int, *keys: int) -> torch.Generator:
     return torch.Generator().manual_seed(int(state >> np.uint64(1)))
 
 
+def noisy(x: torch.Tensor, size: float, random: torch.Generator) -> torch.Tensor:
+    """Rows with Gaussian noise of this standard deviation."""
+    if not size:
+        return x
+    return x + size * torch.randn(x.shape, generator=random, dtype=x.dtype).to(x.device)
+
+
 def arrays_of(network: nn.Module) -> dict[str, Array]:
     """The weights of a network, by name."""
     return {k: v.detach().cpu().numpy().copy() for k, v in network.state_dict().items()}
