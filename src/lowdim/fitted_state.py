@@ -19,6 +19,7 @@ from lowdim.state_rules import (
     Numbers,
     Sizes,
     curve,
+    decoder,
     document,
     graph,
     kinds_of_columns,
@@ -142,6 +143,7 @@ ATTRIBUTES: dict[str, Check] = {
     "network_": weights,
     "scale_": number(positive=True),
     "Autoencoder.history_": Numbers(("*", "*"), finite=False),
+    "decoder_": decoder,
     # of any method
     "n_starts_": _count,
     "_fitted_exponent": number(),

@@ -96,8 +96,10 @@ def test_words_and_their_edit_distance(metric_case, words, quiet):
     )
     if metric_case.name != "LocallyLinearEmbedding":  # which needs vectors for new objects
         assert np.isfinite(estimator.transform(["abcabc", words[0]])).all()
-    with pytest.raises(ValueError, match="inverse_transform needs the training vectors"):
-        estimator.inverse_transform(estimator.embedding_[:2])
+    objects, weights = estimator.inverse_transform(estimator.embedding_[:2])
+    assert objects.shape == weights.shape
+    assert (weights >= 0).all()
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
 
 
 def test_precomputed_equals_vectors(metric_case, X, new):

@@ -171,5 +171,5 @@ class ParametricEmbedder(NetworkEmbedder):
                 f"n_components={self.n_components}: (1, {self.n_components}) is expected."
             )
 
-    def _inverse(self, Y: Array) -> Array:
+    def _inverse(self, Y: Array) -> Any:
         return self._decoded(Y) if self.decoder else super()._inverse(Y)

@@ -710,7 +710,7 @@ class UMAP(NeighborEmbedder):
             **self._forces(),
         )
 
-    def _inverse(self, Y: Array) -> Array:
+    def _inverse(self, Y: Array) -> Any:
         if self.output_metric != "euclidean":
             raise ValueError(
                 "inverse_transform interpolates in Euclidean space, but "

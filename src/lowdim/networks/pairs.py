@@ -56,18 +56,32 @@ class Regression:
     noise : float
         Standard deviation of the noise on the rows, in units of that of the data.
     seed : int
+    trained, held_out : arrays of int, default=None
+        Rows to train on, and rows for validation; None is all of them, and none.
     """
 
-    def __init__(self, rows: Rows, targets: Array, noise: float, seed: int) -> None:
-        self.rows, self.n, self.noise, self.seed = rows, len(rows), noise, seed
+    def __init__(
+        self,
+        rows: Rows,
+        targets: Array,
+        noise: float,
+        seed: int,
+        trained: Array | None = None,
+        held_out: Array | None = None,
+    ) -> None:
+        self.rows, self.noise, self.seed = rows, noise, seed
+        self.trained = np.arange(len(rows)) if trained is None else trained
+        self.held_out = np.arange(0) if held_out is None else held_out
+        self.n = len(self.trained)
         self.targets = torch.from_numpy(np.ascontiguousarray(targets)).to(torch_device())
 
     def gradient(
         self, network: Any, items: Array, key: tuple[int, int]
     ) -> tuple[float, list[torch.Tensor]]:
         def loss_of(part: slice, number: int) -> torch.Tensor:
-            x = noisy(self.rows.take(items[part]), self.noise, seeded(self.seed, *key, number))
-            gaps = (network.encode(x) - self.targets[items[part]]) / network.unit
+            index = self.trained[items[part]]
+            x = noisy(self.rows.take(index), self.noise, seeded(self.seed, *key, number))
+            gaps = (network.encode(x) - self.targets[index]) / network.unit
             return gaps.square().sum() / (len(items) * gaps.shape[1])
 
         parameters = list(network.encoder.parameters())
@@ -75,8 +89,12 @@ class Regression:
         rest = network.decoder.parameters() if network.decoder is not None else ()
         return loss, gradients + [torch.zeros_like(p) for p in rest]
 
-    def validation(self, network: nn.Module) -> float | None:
-        return None
+    def validation(self, network: Any) -> float | None:
+        if not len(self.held_out):
+            return None
+        with torch.no_grad():
+            found = network.encode(self.rows.take(self.held_out))
+        return float((found - self.targets[self.held_out]).square().mean())
 
     def end_epoch(self, loss: float) -> bool:
         return False

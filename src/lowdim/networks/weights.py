@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -12,6 +12,8 @@ from torch import nn
 from lowdim.checks import Array, dense
 from lowdim.networks.device import one_thread, torch_device
 from lowdim.runtime.scheduling import blocks, run
+
+Module = TypeVar("Module", bound=nn.Module)
 
 BLOCK_ROWS = 1024  # rows that a network is applied to at once; fixed, so that rounding is too
 
@@ -47,7 +49,7 @@ def load_arrays(network: nn.Module, arrays: dict[str, Array]) -> None:
     network.load_state_dict({k: torch.as_tensor(v.copy()) for k, v in arrays.items()})
 
 
-def on_device(network: nn.Module, dtype: np.dtype[Any]) -> nn.Module:
+def on_device(network: Module, dtype: np.dtype[Any]) -> Module:
     """The network on the current device, with weights of a NumPy type."""
     return network.to(device=torch_device(), dtype=getattr(torch, dtype.name))
 
