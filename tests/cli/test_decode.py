@@ -36,7 +36,7 @@ def test_standardised_columns_come_back_in_their_units(tmp_path):
 
 
 def test_a_decoder_can_be_chosen(tmp_path):
-    path, X = flowers(tmp_path)
+    _, X = flowers(tmp_path)
     model, placed, back = (tmp_path / name for name in ("m.lowdim", "map.csv", "back.csv"))
     isomap = lowdim.Isomap(n_neighbors=60).fit(X)
     isomap.save(model)

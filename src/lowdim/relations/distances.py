@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.relations.metrics import Metric
+from lowdim.relations.metrics import Metric, straightened
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
@@ -58,6 +58,7 @@ def distance_matrix(rows: Any, metric: Metric) -> Array:
         "Take a sample of the objects, or use a method that works on a neighbour graph.",
     )
     D = np.empty((n, n), dtype=dtype)
+    rows, metric = straightened(rows, metric)
 
     def fill(pair: tuple[slice, slice]) -> None:
         left, right = pair
