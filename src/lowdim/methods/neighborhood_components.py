@@ -15,9 +15,6 @@ from lowdim.solvers.labelled import StochasticNeighbors
 from lowdim.solvers.quasi_newton import lbfgs
 from lowdim.solvers.svd import principal_axes
 
-# Expected share of wrong labels at which the map is learned: further iterations would only make its
-# scale larger, so that single neighbours decide, and new objects get worse labels.
-SOLVED = 1e-3
 STARTS = ("auto", "pca", "lda", "identity", "random")
 
 
@@ -41,8 +38,8 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
     max_iter : int, default=50
         Maximum number of iterations.
     tol : float, default=1e-5
-        Stop when 5 iterations together lower the expected share of errors by less than this. The
-        fit also stops when that share is below 0.001.
+        Stop when 5 iterations together lower the expected share of errors by less than this, or
+        when that share is less than this: then only the scale of the map would still grow.
     random_state : int, RandomState or None, default=None
         Seed of init="random"; None stands for 0.
     n_jobs : int, default=None
@@ -139,7 +136,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             tol=tol,
             show=lambda L: X @ L.astype(X.dtype).T,
             floor=len(X),
-            enough=SOLVED * len(X),
+            enough=tol * len(X),  # beyond it only the scale of the map would grow
         )
         self.history_ = found.history / len(X)
         self.n_iter_ = len(found.history) - 1

@@ -13,6 +13,7 @@ from lowdim.relations.unit_grid import UnitGrid
 from lowdim.solvers.prototypes import Kernel, Prototypes
 
 NEIGHBORHOODS = ("gaussian", "bubble", "cut_gaussian")
+LARGEST_TABLE = 2048  # units up to which their distances on the grid are kept: 32 MB
 SLACK = 1 + 1e-9  # so that rounding does not exclude units at exactly the radius
 
 
@@ -83,6 +84,7 @@ def train_online(
     """
     history: list[float] = []
     steps = max(monitor.max_iter * n - 1, 1)
+    known = grid.squared_distances(slice(None)) if grid.n <= LARGEST_TABLE else None
     with monitor:
         for epoch in range(monitor.max_iter):
             total = 0.0
@@ -91,7 +93,10 @@ def train_online(
                 now, size = radius.at(share), rate.at(share)
 
                 def pull(best: int, now: float = now, size: float = size) -> Array:
-                    squares = grid.squared_distances(slice(best, best + 1))[0]
+                    if known is None:
+                        squares = grid.squared_distances(slice(best, best + 1))[0]
+                    else:
+                        squares = known[best]
                     return size * weights(squares, now, neighborhood)
 
                 total += prototypes.step(int(i), pull)
