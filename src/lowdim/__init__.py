@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lowdim.base.plan import plan as plan
     from lowdim.matrices.gram import is_euclidean as is_euclidean
     from lowdim.matrices.graph_kernels import is_positive_semidefinite as is_positive_semidefinite
+    from lowdim.methods.autoencoder import Autoencoder as Autoencoder
     from lowdim.methods.classical_mds import ClassicalMDS as ClassicalMDS
     from lowdim.methods.curvilinear_component import (
         CurvilinearComponentAnalysis as CurvilinearComponentAnalysis,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     )
     from lowdim.methods.neighbors_transformer import NeighborsTransformer as NeighborsTransformer
     from lowdim.methods.nerv import NeRV as NeRV
+    from lowdim.methods.parametric_tsne import ParametricTSNE as ParametricTSNE
+    from lowdim.methods.parametric_umap import ParametricUMAP as ParametricUMAP
     from lowdim.methods.pca import PCA as PCA
     from lowdim.methods.sammon import Sammon as Sammon
     from lowdim.methods.self_organizing_map import SelfOrganizingMap as SelfOrganizingMap

@@ -19,6 +19,7 @@ from lowdim.state_rules import (
     Numbers,
     Sizes,
     curve,
+    decoder,
     document,
     graph,
     kinds_of_columns,
@@ -29,8 +30,10 @@ from lowdim.state_rules import (
     parameters,
     size_of,
     table,
+    weights,
 )
 
+_NETWORKS = ("Autoencoder", "ParametricTSNE", "ParametricUMAP")
 _report = number(finite=False)  # reported to the user, not used by the model
 _count = number(0)
 _history = Numbers(("*",), finite=False)
@@ -136,6 +139,11 @@ ATTRIBUTES: dict[str, Check] = {
     "classes_": labels,
     "bounds_": numbers_of(2),
     "metric_": Numbers(("d", "d")),
+    # networks
+    "network_": weights,
+    "scale_": number(positive=True),
+    "Autoencoder.history_": Numbers(("*", "*"), finite=False),
+    "decoder_": decoder,
     # of any method
     "n_starts_": _count,
     "_fitted_exponent": number(),
@@ -177,6 +185,7 @@ NEEDED: dict[str, list[set[str]]] = {
             "InformationTheoreticMetricLearning",
         )
     },
+    **{name: [{"network_", "mean_", "scale_"}] for name in _NETWORKS},
 }
 """Attributes that a fitted model must have beside `embedding_`, by method, kernel or affinity; one
 of the sets is enough."""
@@ -263,6 +272,8 @@ def _sizes(state: dict[str, Any]) -> Sizes:
         sizes["d"] = shape("X_fit_", 2)[1]
     elif "components_" in state:
         sizes["d"] = shape("components_", 2)[1]
+    elif "network_" in state and "mean_" in state:
+        sizes["d"] = shape("mean_", 1)[0]
     sizes["distinct"] = sizes["n"]
     for name, size, dimensions in (
         ("cluster_centers_", "clusters", 2),

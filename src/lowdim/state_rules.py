@@ -202,6 +202,25 @@ def numbers_of(count: int) -> Check:
     return check
 
 
+def weights(name: str, value: Any, sizes: Sizes) -> None:
+    """Weights of a network: a dictionary of names and arrays of finite numbers."""
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f"{name} is not a table of weights.")
+    for key, item in value.items():
+        if not isinstance(key, str) or not isinstance(item, np.ndarray):
+            raise ValueError(f"{name} holds something else than named arrays.")
+        Numbers(("*",) * item.ndim)(f"{name}[{key!r}]", item, sizes)
+
+
+def decoder(name: str, value: Any, sizes: Sizes) -> None:
+    """The general decoder: its kind, and the arrays and numbers of that kind."""
+    if not isinstance(value, dict) or value.get("kind") not in DECODERS:
+        raise ValueError(f"{name} is not a decoder.")
+    rules = DECODERS[value["kind"]]
+    given = {key: item for key, item in value.items() if key not in ("kind", "errors")}
+    table(rules)(name, given, {**sizes, "m": -1})
+
+
 def table(rules: dict[str, Check]) -> Check:
     """A dictionary with these keys."""
 
@@ -220,6 +239,24 @@ def curve(name: str, value: Any, sizes: Sizes) -> None:
     if value.shape[1] == 0 or (np.diff(value[0]) < 0).any():
         raise ValueError(f"{name} does not ascend.")
 
+
+DECODERS: dict[str, dict[str, Check]] = {
+    "local": {},
+    "kernel": {
+        "centers": Numbers(("*", "c")),
+        "coefficients": Numbers(("*", "d")),
+        "mean": Numbers(("d",)),
+        "gamma": number(positive=True),
+    },
+    "network": {
+        "weights": weights,
+        "center": Numbers(("c",)),
+        "unit": number(positive=True),
+        "mean": Numbers(("d",)),
+        "scale": number(positive=True),
+    },
+}
+"""What each kind of decoder holds; see `lowdim.extend.decoders`."""
 
 _TYPES: dict[str, Any] = {
     "int": numbers.Integral,

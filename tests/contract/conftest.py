@@ -17,6 +17,7 @@ import pytest
 from lowdim import data
 from lowdim.base import GraphEmbedder, NeighborEmbedder
 from lowdim.catalog import CATALOG
+from lowdim.methods.network_embedder import NetworkEmbedder
 
 DESCENT = {"perplexity": 5, "max_iter": 300}
 
@@ -34,6 +35,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE"), DESCENT),
     "MultiscaleSNE": {"max_iter": 40},
     "NeRV": {"perplexity": 8, "max_iter": 100},
+    "Autoencoder": {"layers": (16,), "max_iter": 15},
+    "ParametricTSNE": {"layers": (16,), "max_iter": 5, "perplexity": 5, "init": "random"},
+    "ParametricUMAP": {"layers": (16,), "max_iter": 5, "init": "random"},
 }
 
 # A long descent is chaotic: two that differ by rounding end apart. What must not matter is looked
@@ -66,7 +70,7 @@ NEARBY = {
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the
 # map can hold. Two of a kernel's components hold only part of it, and units hold prototypes.
-INVERSE = {"KernelPCA": 0.5, "SelfOrganizingMap": 0.7}
+INVERSE = {"KernelPCA": 0.5, "SelfOrganizingMap": 0.7, "Autoencoder": 3.0}
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,11 @@ class Case:
         return {"n_neighbors": 2 if self.name == "UMAP" else max(1, min(2, n - 1))}  # with itself
 
     @property
+    def has_network(self) -> bool:
+        """Whether the first map is random, so that it depends on the order of objects and axes."""
+        return issubclass(self.cls, NetworkEmbedder)
+
+    @property
     def closeness(self) -> float:
         return CLOSENESS.get(self.name, ROUNDING)
 
@@ -132,6 +141,7 @@ def _cases(chosen: list[Case]) -> Any:
 
 
 case = _cases(CASES)
+invariant_case = _cases([c for c in CASES if not c.has_network])
 metric_case = _cases([c for c in CASES if c.has("metric")])
 graph_case = _cases([c for c in CASES if c.sees_graph])
 

@@ -162,10 +162,10 @@ def test_duplicates_land_in_one_place(case, X):
     )
 
 
-def test_columns_without_variance_change_nothing(case, X):
+def test_columns_without_variance_change_nothing(invariant_case, X):
     wider = np.column_stack([np.full(len(X), 7.0), X, np.zeros(len(X))])
-    reference = case.steady(**fixed(case, X)).fit(X).embedding_
-    Y = case.steady(**fixed(case, X)).fit(wider).embedding_
+    reference = invariant_case.steady(**fixed(invariant_case, X)).fit(X).embedding_
+    Y = invariant_case.steady(**fixed(invariant_case, X)).fit(wider).embedding_
     signs = axis_signs(Y, reference)
     np.testing.assert_allclose(Y * signs, reference, atol=1e-7 * np.abs(reference).max())
 

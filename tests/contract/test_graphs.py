@@ -71,8 +71,10 @@ def test_a_graph_in_the_place_of_the_data(graph_case, X, new, tmp_path):
     close(placed, own.transform(new), 1e-7)
     loaded = reloaded(estimator, tmp_path)
     np.testing.assert_array_equal(loaded.transform(cdist(new, X)), placed)
-    with pytest.raises(ValueError, match="inverse_transform needs the training vectors"):
-        estimator.inverse_transform(estimator.embedding_)
+    objects, weights = estimator.inverse_transform(estimator.embedding_)
+    assert objects.shape == weights.shape
+    assert (weights >= 0).all()
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
 
 
 def test_a_sparse_graph_in_the_place_of_the_data(graph_case, X, new, tmp_path):

@@ -32,10 +32,10 @@ def rotation(seed, d):
 
 @few
 @given(seed=st.integers(0, 2**31 - 1), shift=st.floats(-100, 100), mirror=st.booleans())
-def test_rigid_motions(case, X, new, seed, shift, mirror):
+def test_rigid_motions(invariant_case, X, new, seed, shift, mirror):
     turn = rotation(seed, 3)
     turn[:, 0] *= -1 if mirror else 1
-    still, moved = case.steady().fit(X), case.steady().fit(X @ turn + shift)
+    still, moved = invariant_case.steady().fit(X), invariant_case.steady().fit(X @ turn + shift)
     close(moved.embedding_, still.embedding_)
     signs = axis_signs(moved.embedding_, still.embedding_)
     size = np.abs(still.embedding_).max()
@@ -56,10 +56,10 @@ def test_the_unit_of_length(case, X, scale):
 
 @few
 @given(seed=st.integers(0, 2**31 - 1))
-def test_the_order_of_the_objects(case, X, new, seed):
+def test_the_order_of_the_objects(invariant_case, X, new, seed):
     """Neighbours have no ties in this data."""
     order = np.random.RandomState(seed).permutation(len(X))
-    straight, mixed = case.steady().fit(X), case.steady().fit(X[order])
+    straight, mixed = invariant_case.steady().fit(X), invariant_case.steady().fit(X[order])
     close(mixed.embedding_, straight.embedding_[order])
     signs = axis_signs(mixed.embedding_, straight.embedding_[order])
     size = np.abs(straight.embedding_).max()
@@ -68,9 +68,12 @@ def test_the_order_of_the_objects(case, X, new, seed):
     )
 
 
-def test_the_order_of_the_features(case, X):
+def test_the_order_of_the_features(invariant_case, X):
     order = [2, 0, 1]
-    close(case.steady().fit(X[:, order]).embedding_, case.steady().fit(X).embedding_)
+    close(
+        invariant_case.steady().fit(X[:, order]).embedding_,
+        invariant_case.steady().fit(X).embedding_,
+    )
 
 
 @pytest.mark.parametrize("n_components", [1, 3])

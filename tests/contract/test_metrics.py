@@ -96,8 +96,10 @@ def test_words_and_their_edit_distance(metric_case, words, quiet):
     )
     if metric_case.name != "LocallyLinearEmbedding":  # which needs vectors for new objects
         assert np.isfinite(estimator.transform(["abcabc", words[0]])).all()
-    with pytest.raises(ValueError, match="inverse_transform needs the training vectors"):
-        estimator.inverse_transform(estimator.embedding_[:2])
+    objects, weights = estimator.inverse_transform(estimator.embedding_[:2])
+    assert objects.shape == weights.shape
+    assert (weights >= 0).all()
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
 
 
 def test_precomputed_equals_vectors(metric_case, X, new):
@@ -113,8 +115,9 @@ def test_precomputed_equals_vectors(metric_case, X, new):
     else:
         placed = given.transform(cdist(new, X))
         np.testing.assert_allclose(placed * signs, vectors.transform(new), atol=1e-6 * size)
-    with pytest.raises(ValueError, match=r"fitted on dissimilarities.*Fit on vectors"):
-        given.inverse_transform(given.embedding_[:2])
+    objects, weights = given.inverse_transform(given.embedding_[:2])
+    assert objects.shape == weights.shape
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
 
 
 def test_precomputed_models_can_be_saved(metric_case, X, tmp_path):

@@ -20,7 +20,7 @@ from lowdim.base.footprint import claim_memory
 from lowdim.callbacks import Change, Monitor, reporting
 from lowdim.catalog import find
 from lowdim.checks import Array
-from lowdim.extend.barycentric import decode
+from lowdim.extend.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
 from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_relations
@@ -93,7 +93,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             Y = self._fitted_in_unit._transform(new)
             return np.asarray(self._converted("embedding_", Y, self._fitted_exponent))
 
-    def inverse_transform(self, Y: Any) -> Array:
+    def inverse_transform(self, Y: Any) -> Any:
         """Vectors of the input space for given coordinates.
 
         Parameters
@@ -103,6 +103,13 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Returns
         -------
         array of shape (n, n_features)
+            If the estimator was fitted on dissimilarities or on arbitrary objects, which have no
+            vectors, a tuple instead: `objects`, the numbers of the nearest training objects on the
+            map, of shape (n, k), and `weights`, which are not negative and have sum 1 in each row.
+
+        See Also
+        --------
+        fit_decoder : other ways of going back for methods without an inverse of their own.
         """
         check_is_fitted(self)
         Y = checks.vectors(Y, name="Y")
@@ -112,13 +119,63 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             )
         with running(self._n_jobs):
             if not hasattr(self, "_fitted_in_unit"):
-                return self._finite_result(self._inverse(Y), "inverse_transform")
+                found = self._decoded_rows(Y)
+                if isinstance(found, NearestObjects):
+                    return found
+                return self._finite_result(found, "inverse_transform")
             Y = self._converted("embedding_", Y, -self._fitted_exponent)
-            found = self._fitted_in_unit._inverse(Y)
+            found = self._fitted_in_unit._decoded_rows(Y)
+            if isinstance(found, NearestObjects):
+                return found
             unit = self._fitted_exponent
             if hasattr(self, "X_fit_"):
                 unit = self._training.metric.exponent
             return np.asarray(scaled(found, unit))
+
+    def fit_decoder(self, decoder: str = "auto") -> Self:
+        """Choose how `inverse_transform` goes from coordinates back to vectors.
+
+        Parameters
+        ----------
+        decoder : {"auto", "local", "kernel", "network"}, default="auto"
+            "local" interpolates between the nearest training vectors, as without a call of this
+            method. "kernel" is kernel ridge regression, whose width has the least leave-one-out
+            error. "network" trains a network (needs PyTorch: ``pip install 'lowdim[torch]'``).
+            "auto" takes the one of least error on a tenth of the objects, which it holds out.
+
+        Returns
+        -------
+        self
+            With the attribute `decoder_`, a dictionary; its entry "kind" is the kind of decoder,
+            and after "auto" "errors" are the mean squared errors on the held-out objects.
+
+        Raises
+        ------
+        ValueError
+            If the estimator keeps no training vectors: it has an inverse of its own, as PCA has, or
+            was not fitted on vectors.
+
+        Examples
+        --------
+        >>> import lowdim
+        >>> X, _ = lowdim.data.swiss_roll(300, random_state=0)
+        >>> isomap = lowdim.Isomap().fit(X).fit_decoder("kernel")
+        >>> isomap.inverse_transform(isomap.embedding_[:2]).shape
+        (2, 3)
+        """
+        check_is_fitted(self)
+        model: Any = getattr(self, "_fitted_in_unit", self)
+        vectors = getattr(model, "X_fit_", None)
+        if vectors is None or vectors.ndim != 2:
+            raise ValueError(
+                f"{type(self).__name__} keeps no training vectors to fit a decoder to: it has an "
+                "inverse of its own, or was fitted on dissimilarities or arbitrary objects."
+            )
+        with running(self._n_jobs):
+            placed = np.isfinite(model.embedding_).all(axis=1)
+            found = fit_decoder(decoder, model.embedding_[placed], vectors[placed])
+            model.decoder_ = self.decoder_ = found
+        return self
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the estimator to a file of arrays and JSON; `lowdim.load(path)` reads it."""
@@ -148,11 +205,19 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Coordinates of new objects, each row computed independently."""
         raise NotImplementedError
 
-    def _inverse(self, Y: Array) -> Array:
-        """The general inverse: barycentric interpolation among the training vectors."""
-        vectors = self._training_vectors("inverse_transform")
+    def _decoded_rows(self, Y: Array) -> Any:
+        """The inverse: that of `fit_decoder` if it was called, else that of the method."""
+        return Embedder._inverse(self, Y) if hasattr(self, "decoder_") else self._inverse(Y)
+
+    def _inverse(self, Y: Array) -> Any:
+        """The general inverse: that of `fit_decoder`, by default barycentric interpolation."""
+        vectors = getattr(self, "X_fit_", None)
         placed = np.isfinite(self.embedding_).all(axis=1)
-        return decode(self.embedding_[placed], vectors[placed], Y)
+        if vectors is None or vectors.ndim != 2:
+            found = nearest_objects(self.embedding_[placed], Y)
+            return NearestObjects(np.flatnonzero(placed)[found.objects], found.weights)
+        decoder = getattr(self, "decoder_", {"kind": "local"})
+        return apply_decoder(decoder, self.embedding_[placed], vectors[placed], Y)
 
     # --- from user input to `Objects` and `NewObjects` ------------------------------------
 
@@ -281,17 +346,6 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             found, rows = resolve_metric(metric, params, self.X_fit_)
             self._cached_training = MeasuredObjects(rows, found)
         return self._cached_training
-
-    def _training_vectors(self, purpose: str) -> Any:
-        """The training vectors; `purpose` names in the error message what needs them."""
-        rows = getattr(self, "X_fit_", None)
-        if rows is None or rows.ndim != 2:
-            raise ValueError(
-                f"{purpose} needs the training vectors, but {type(self).__name__} was fitted on "
-                "dissimilarities or arbitrary objects, which have no input space to go back to. "
-                "Fit on vectors."
-            )
-        return rows
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
         """The metric and its parameters; methods with other parameter names override this."""

@@ -163,6 +163,9 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "NeighborhoodComponentsAnalysis": lambda p: 0.0,
     "LargeMarginNearestNeighbor": lambda p: 0.0,
     "InformationTheoreticMetricLearning": lambda p: 0.0,
+    "ParametricTSNE": _stochastic_neighbors,
+    "ParametricUMAP": lambda p: 65 * p.arcs,
+    "Autoencoder": lambda p: 0.0,  # mini-batches; weights do not depend on the objects
 }
 
 

@@ -9,6 +9,7 @@ import click
 from lowdim.cli.assess import assess
 from lowdim.cli.compare import compare
 from lowdim.cli.completion import completion
+from lowdim.cli.decode import decode
 from lowdim.cli.embed import embed
 from lowdim.cli.errors import OneLineErrors
 from lowdim.cli.methods import methods
@@ -29,7 +30,7 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (embed, compare, assess, transform, suggest, studio, methods, completion):
+for command in (embed, compare, assess, transform, decode, suggest, studio, methods, completion):
     main.add_command(command)
 
 

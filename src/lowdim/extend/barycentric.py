@@ -13,6 +13,7 @@ from lowdim.relations.search import query
 from lowdim.runtime.scheduling import blocks
 
 REG = 1e-3  # default regularisation, as a share of the trace of the local Gram matrix
+TINY, NEAR = 1e-10, 0.1  # regularisation and preference of near points when decoding
 BLOCK_ROWS = 1024  # new points handled at once
 
 
@@ -64,6 +65,15 @@ def barycentric_map(
     return out
 
 
+def barycentric_lists(known: Array, new: Array) -> tuple[Array, Array]:
+    """The nearest known points of each new point, and the weights that `decode` gives them."""
+    k = min(known.shape[1] + 3, len(known))
+    nearest, _ = query(known, new, k, euclidean())
+    grams = local_grams(known, nearest, new).astype(np.float64)
+    grams[:, np.arange(k), np.arange(k)] *= 1 + NEAR
+    return nearest, barycentric_weights(grams, TINY).astype(known.dtype)
+
+
 def decode(embedding: Array, X: Any, Y: Array) -> Array:
     """The inverse map of methods that have none of their own.
 
@@ -74,4 +84,4 @@ def decode(embedding: Array, X: Any, Y: Array) -> Array:
     vectors = dense(X)
     k = embedding.shape[1] + 3
     wanted = Y.astype(embedding.dtype)
-    return barycentric_map(embedding, vectors, wanted, k, reg=1e-10, near=0.1)
+    return barycentric_map(embedding, vectors, wanted, k, reg=TINY, near=NEAR)

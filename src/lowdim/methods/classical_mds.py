@@ -233,7 +233,7 @@ class ClassicalMDS(Embedder):
             return np.asarray(np.where(D > 0, D + constant, 0) ** 2)
         return np.asarray(np.where(D > 0, D**2 + 2 * constant, 0))
 
-    def _inverse(self, Y: Array) -> Array:
+    def _inverse(self, Y: Array) -> Any:
         if not hasattr(self, "components_"):
             return super()._inverse(Y)
         return np.asarray(Y @ self.components_ + self.mean_.astype(Y.dtype))

@@ -245,7 +245,7 @@ class KernelPCA(Embedder):
         centered = KernelCenter(self.kernel_means_, self.kernel_mean_).new_rows(K)
         return kernel_projection(centered, self.eigenvalues_, self.eigenvectors_)
 
-    def _inverse(self, Y: Array) -> Array:
+    def _inverse(self, Y: Array) -> Any:
         Y = Y.astype(self.embedding_.dtype, copy=False)
         if self._from_graph:
             return super()._inverse(Y)

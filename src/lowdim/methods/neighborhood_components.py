@@ -40,7 +40,8 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
     max_iter : int, default=50
         Maximum number of iterations.
     tol : float, default=1e-5
-        Stop when 5 iterations together lower the expected share of errors by less than this.
+        Stop when 5 iterations together lower the expected share of errors by less than this, or
+        when that share is less than this: then only the scale of the map would still grow.
     random_state : int, RandomState or None, default=None
         Seed of init="random"; None stands for 0.
     $run
@@ -128,6 +129,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             tol=tol,
             show=lambda L: X @ L.astype(X.dtype).T,
             floor=len(X),
+            enough=tol * len(X),  # beyond it only the scale of the map would grow
         )
         self.history_ = found.history / len(X)
         self.n_iter_ = len(found.history) - 1

@@ -11,6 +11,7 @@ from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
+from lowdim.extend.decoders import NearestObjects
 from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.methods.som_parameters import SOMParameters
 from lowdim.relations.metrics import resolve_metric
@@ -143,7 +144,8 @@ class SelfOrganizingMap(SOMParameters):
     that of the vectors if the dissimilarities are Euclidean distances.
 
     ``transform(X_train)`` equals `embedding_`. `inverse_transform` returns the prototype of the
-    nearest unit, or with placement="interpolated" a combination of the nearest ones.
+    nearest unit, or with placement="interpolated" a combination of the nearest ones; of a map of
+    dissimilarities, the object nearest to the prototype.
 
     References
     ----------
@@ -354,9 +356,10 @@ class SelfOrganizingMap(SOMParameters):
         places = interpolated(grid, units, squares(), self._fitted_gaps)
         return places.astype(self.grid_.dtype)
 
-    def _inverse(self, Y: Array) -> Array:
+    def _inverse(self, Y: Array) -> Any:
         if not hasattr(self, "codebook_"):
-            self._training_vectors("inverse_transform")
+            medoids = self.medoids_[self._grid.nearest_unit(Y)]
+            return NearestObjects(medoids[:, None], np.ones((len(Y), 1), self.grid_.dtype))
         if self.placement == "interpolated" and not self.toroidal:
             return decode(self.grid_, self.codebook_, Y)
         return np.asarray(self.codebook_[self._grid.nearest_unit(Y)])

@@ -314,7 +314,7 @@ class UMAP(UMAPParameters):
             )
         return super()._new_objects(X)
 
-    def _inverse(self, Y: Array) -> Array:
+    def _inverse(self, Y: Array) -> Any:
         if self.output_metric != "euclidean":
             raise ValueError(
                 "inverse_transform interpolates in Euclidean space, but "

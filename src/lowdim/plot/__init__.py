@@ -11,6 +11,7 @@ from lowdim.plot.compare import compare
 from lowdim.plot.errors import errors
 from lowdim.plot.lines import graph, rnx, scree
 from lowdim.plot.outlines import groups
+from lowdim.plot.path import path
 from lowdim.plot.recorder import Recorder
 from lowdim.plot.scatter import scatter
 from lowdim.plot.shepard import shepard
@@ -30,6 +31,7 @@ __all__ = [
     "graph",
     "groups",
     "hits",
+    "path",
     "rnx",
     "save",
     "scatter",

@@ -10,7 +10,7 @@ from lowdim.callbacks import phase
 from lowdim.checks import Array
 from lowdim.relations.approximate import build_index, report_exact_search
 from lowdim.relations.graph import NeighborGraph, fingerprint
-from lowdim.relations.metrics import Metric
+from lowdim.relations.metrics import Metric, straightened
 from lowdim.relations.precomputed import check_k
 from lowdim.relations.search import nearest, query, tree_fits, within
 
@@ -45,12 +45,13 @@ def neighbor_graph(
         return NeighborGraph(indices, distances, metric.name, fingerprint(rows), indptr)
     k = check_k(k, rows.shape[0])
     index = None
+    searched, measure = straightened(rows, metric)
     with phase("nearest neighbours"):
-        if _wants_index(rows, metric, method):
-            index = build_index(rows, metric, k, recall, seed)
+        if _wants_index(searched, measure, method):
+            index = build_index(searched, measure, k, recall, seed)
             if index is None:
-                report_exact_search(rows, metric, recall)
-        indices, distances = nearest(rows, k, metric) if index is None else index.neighbors()
+                report_exact_search(searched, measure, recall)
+        indices, distances = nearest(searched, k, measure) if index is None else index.neighbors()
     found = None if index is None else index.recall
     return NeighborGraph(indices, distances, metric.name, fingerprint(rows), recall=found)
 
@@ -71,11 +72,15 @@ def neighbor_query(
     """
     k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
     index = None
-    if _wants_index(rows, metric, method):
-        index = build_index(rows, metric, k, recall, seed)
-    if index is None:
-        return lambda new: query(rows, new, k, metric)
-    return lambda new: index.query(new, k)
+    searched, measure = straightened(rows, metric)
+    if _wants_index(searched, measure, method):
+        index = build_index(searched, measure, k, recall, seed)
+
+    def search(new: Any) -> tuple[Array, Array]:
+        asked = new if metric.straighten is None else metric.straighten(new)
+        return query(searched, asked, k, measure) if index is None else index.query(asked, k)
+
+    return search
 
 
 def _wants_index(rows: Any, metric: Metric, method: str) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
-from lowdim.relations.metrics import Metric
+from lowdim.relations.metrics import Metric, straightened
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
@@ -63,6 +63,7 @@ def distance_matrix(rows: Any, metric: Metric) -> Array:
         if np.isfinite(D.max()):  # otherwise the next lines report which distance is not
             return D
     D = np.empty((n, n), dtype=dtype)
+    rows, metric = straightened(rows, metric)
 
     def fill(pair: tuple[slice, slice]) -> None:
         left, right = pair

@@ -56,6 +56,9 @@ class Metric:
         The distances of c x and c y are c^degree times those of x and y, for c > 0; None: unknown.
     exponent : int
         The rows are in units of 2^exponent; see `lowdim.relations.units`.
+    straighten : callable or None
+        From rows to vectors whose Euclidean distances are those of the metric, if there is such a
+        map: the searches of the Euclidean distance then apply. See `straightened`.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Metric:
     params: dict[str, Any] = field(default_factory=dict)
     degree: int | None = None
     exponent: int = 0
+    straighten: Callable[[Any], Array] | None = None
 
     @property
     def distance_exponent(self) -> int:
@@ -86,9 +90,16 @@ def euclidean() -> Metric:
     return Metric("euclidean", _named_block("euclidean", {}), vectors, degree=1)
 
 
+def straightened(rows: Any, metric: Metric) -> tuple[Any, Metric]:
+    """The rows and the metric, as vectors under the Euclidean distance if the metric allows it."""
+    return (rows, metric) if metric.straighten is None else (metric.straighten(rows), euclidean())
+
+
 def metric_names() -> list[str]:
     """The names that the parameter `metric` accepts, except "precomputed"."""
-    return sorted({*_scipy_metrics(), *ALIASES, *NAN_AWARE, *FORMULAS, "haversine", "dot"})
+    return sorted(
+        {*_scipy_metrics(), *ALIASES, *NAN_AWARE, *FORMULAS, "haversine", "dot", "geodesic"}
+    )
 
 
 def _scipy_metrics() -> dict[str, str]:
@@ -123,6 +134,10 @@ def resolve_metric(
     if callable(metric):
         found = Metric("callable", _callable_block(metric, params), objects, params)
         return found, found.prepare(X)
+    if metric == "geodesic":
+        from lowdim.relations.geodesic_metric import geodesic
+
+        return geodesic(X, params)
     name, params = canonical(metric, params)
     if name == "gower":
         block, prepare, rows, kinds = gower(X, params.get("kinds"))
@@ -186,8 +201,15 @@ def _learned(estimator: Any) -> Metric:
             f"{estimator!r}, which is not fitted or learns no metric."
         )
     factor = np.asarray(estimator.components_, dtype=np.float64).T
-    straight = _named_block("euclidean", {})
-    return Metric("learned", lambda A, B: straight(dense(A) @ factor, dense(B) @ factor), vectors)
+    euclid = _named_block("euclidean", {})
+
+    def straight(rows: Any) -> Array:
+        rows = dense(rows)
+        return np.ascontiguousarray(rows @ factor, dtype=checks.float_kind(rows))
+
+    return Metric(
+        "learned", lambda A, B: euclid(straight(A), straight(B)), vectors, straighten=straight
+    )
 
 
 def _named_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:

@@ -9,12 +9,13 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.relations.distances import TILE_OBJECTS, cross_distances
-from lowdim.relations.metrics import Metric
+from lowdim.relations.metrics import Metric, straightened
 from lowdim.runtime.scheduling import blocks, run
 
 
 def distances_from(rows: Any, metric: Metric) -> Callable[[Array], Array]:
     """A function from row numbers to the distances of these rows to all rows."""
+    rows, metric = straightened(rows, metric)
     if metric.euclidean and isinstance(rows, np.ndarray):
         return _euclidean(rows)
 

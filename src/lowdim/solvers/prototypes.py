@@ -85,6 +85,7 @@ class VectorPrototypes:
         self.codebook = np.array(codebook, dtype=rows.dtype)
         missing = None if is_sparse(rows) else np.isnan(rows)
         self._known = None if missing is None or not missing.any() else ~missing
+        self._gap = np.empty_like(self.codebook)  # of the steps of online training
 
     def nearest(self, k: int) -> tuple[Array, Array]:
         return best_units(self.codebook, self.rows, k, self.metric)
@@ -125,12 +126,17 @@ class VectorPrototypes:
         self.codebook = self._on_sphere(codebook)
 
     def step(self, i: int, weights: Callable[[int], Array]) -> float:
-        row = dense(self.rows[i : i + 1])
-        gap = np.nan_to_num(row - self.codebook)
+        gap = np.subtract(dense(self.rows[i : i + 1]), self.codebook, out=self._gap)
+        if self._known is not None:
+            np.nan_to_num(gap, copy=False)
         squares = np.einsum("ij,ij->i", gap, gap)
         best = int(squares.argmin())
-        size = weights(best).astype(gap.dtype)[:, None]
-        self.codebook = self._on_sphere(self.codebook + size * gap)
+        size = weights(best).astype(gap.dtype)
+        moved = np.flatnonzero(
+            size > np.finfo(gap.dtype).eps / 16
+        )  # others round to where they are
+        self.codebook[moved] += size[moved, None] * gap[moved]
+        self.codebook[moved] = self._on_sphere(self.codebook[moved])
         return float(squares[best] / 2 if self.metric.name == "cosine" else np.sqrt(squares[best]))
 
     def state(self) -> dict[str, Array]:

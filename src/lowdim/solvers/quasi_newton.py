@@ -31,6 +31,7 @@ def lbfgs(
     tol: float,
     show: Callable[[Array], Array],
     floor: float = 0.0,
+    enough: float = -np.inf,
     after: int = 0,
     most: int | None = None,
 ) -> Minimum:
@@ -49,6 +50,8 @@ def lbfgs(
         From x to the coordinates that the callback gets.
     floor : float
         See `tol`; for objectives that can become 0.
+    enough : float
+        Iterations end when the value is not larger than this.
     after, most : int
         If this is one of several minimisations with the same monitor: the number of iterations
         before it, and the largest number of its own iterations (default: `monitor.max_iter`).
@@ -76,7 +79,7 @@ def lbfgs(
             if monitor(after + len(history) - 1, value, seen):
                 raise StopIteration
             monitor.keep(lambda: answers.state(x))
-        if before - value <= tol * max(value, floor):
+        if before - value <= tol * max(value, floor) or value <= enough:
             raise StopIteration
 
     limit = monitor.max_iter if most is None else most

@@ -14,6 +14,7 @@ from lowdim.runtime.checkpoint import random_state_of
 from lowdim.solvers.prototypes import Kernel, Prototypes
 
 NEIGHBORHOODS = ("gaussian", "bubble", "cut_gaussian")
+LARGEST_TABLE = 2048  # units up to which their distances on the grid are kept: 32 MB
 SLACK = 1 + 1e-9  # so that rounding does not exclude units at exactly the radius
 
 
@@ -92,6 +93,7 @@ def train_online(
     """
     history: list[float] = []
     steps = max(monitor.max_iter * n - 1, 1)
+    known = grid.squared_distances(slice(None)) if grid.n <= LARGEST_TABLE else None
 
     def state() -> dict[str, Any]:
         own = prototypes.state()
@@ -109,7 +111,10 @@ def train_online(
                 now, size = radius.at(share), rate.at(share)
 
                 def pull(best: int, now: float = now, size: float = size) -> Array:
-                    squares = grid.squared_distances(slice(best, best + 1))[0]
+                    if known is None:
+                        squares = grid.squared_distances(slice(best, best + 1))[0]
+                    else:
+                        squares = known[best]
                     return size * weights(squares, now, neighborhood)
 
                 total += prototypes.step(int(i), pull)

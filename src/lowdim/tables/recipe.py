@@ -56,6 +56,15 @@ class Recipe:
         """Plain values, for a model file."""
         return asdict(self)
 
+    def undone(self, X: Array) -> Array:
+        """Rows of the matrix with the columns of numbers in their own units again."""
+        if self.scale is None or self.center is None:
+            return X
+        out = np.array(X)
+        k = len(self.scale)
+        out[:, :k] = out[:, :k] * np.array(self.scale, X.dtype) + np.array(self.center, X.dtype)
+        return out
+
     @property
     def names(self) -> list[str] | None:
         """Names of the matrix's columns."""

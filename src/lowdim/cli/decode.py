@@ -1,0 +1,90 @@
+"""`lowdim decode`: from coordinates on a map back to objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lowdim.cli.console import Console, output_options
+from lowdim.cli.inputs import stem_of
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File for the decoded objects. By default FILE-decoded.csv in this folder.",
+)
+@click.option(
+    "--decoder",
+    type=click.Choice(["auto", "local", "kernel", "network"]),
+    help="For methods without an inverse of their own: interpolation, kernel ridge regression, a "
+    "network, or the one of least error on held-out objects. By default that of MODEL.",
+)
+@click.option("--force", "-f", is_flag=True, help="Replace an output that exists.")
+@output_options
+def decode(
+    model: Path,
+    file: Path,
+    output: Path | None,
+    decoder: str | None,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Take the coordinates in FILE back to the data of MODEL.
+
+    MODEL was saved by `lowdim embed --model` or by an estimator's `save` in Python. FILE has one
+    column of numbers for each coordinate of the map. The columns of the result are those of the
+    data, in their units; for a map of distances they are the nearest objects and their weights.
+    """
+    import numpy as np
+
+    import lowdim
+    from lowdim import tables
+    from lowdim.atomic import check_writable, uninterrupted
+    from lowdim.cli.errors import Refused
+    from lowdim.extend.decoders import NearestObjects
+    from lowdim.tables.writing import writer_for
+
+    console = Console(quiet, as_json)
+    estimator = lowdim.load(model)
+    name = type(estimator).__name__
+    output = output or Path(f"{stem_of(file)}-decoded.csv")
+    check_writable(output, force=force)
+    writer_for(output)
+    table = tables.read(file, kind="vectors")
+    try:
+        if decoder is not None:
+            estimator.fit_decoder(decoder)
+        found = estimator.inverse_transform(table.X)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise Refused(f"{name}: {error}") from error
+    if isinstance(found, NearestObjects):
+        k = found.objects.shape[1]
+        rows = np.column_stack([found.objects, found.weights])
+        columns = [f"{part}{i}" for part in ("object", "weight") for i in range(k)]
+    else:
+        remembered = getattr(estimator, "preparation_", None)
+        recipe = tables.Recipe(numeric=None) if remembered is None else tables.Recipe(**remembered)
+        rows = recipe.undone(found)
+        known = getattr(estimator, "feature_names_in_", None)
+        named = recipe.names or (known.tolist() if known is not None else None)
+        columns = named or [f"x{i}" for i in range(rows.shape[1])]
+    with uninterrupted():
+        tables.write(
+            output,
+            rows,
+            names=columns,
+            ids=table.ids,
+            id_name=table.id_name,
+            labels=table.labels,
+            force=force,
+        )
+        console.say(f"{name}: decoded {len(rows):,} places\nobjects  {output}")
+        console.record(method=name, objects=len(rows), outputs=[str(output)])
+        console.finish()

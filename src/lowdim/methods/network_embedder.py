@@ -1,0 +1,155 @@
+"""What the methods that train a network share: parameters, weights and their storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.base import Embedder
+from lowdim.checks import Array, check_random_state
+from lowdim.relations.graph import fingerprint
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import Objects
+
+if TYPE_CHECKING:
+    from lowdim.networks.checkpoints import Checkpoint
+    from lowdim.networks.training import Settings
+    from lowdim.networks.weights import Rows
+
+SCHEDULES = ("plateau", "cosine", "constant")
+ACTIVATIONS = ("relu", "elu", "silu", "tanh", "gelu")
+
+
+class NetworkEmbedder(Embedder):
+    """Base class of methods whose map is a network of PyTorch.
+
+    A method implements `_build(n_features)`, the untrained network, which has the parts `encoder`
+    and `decoder` and a function `encode`, and `_fit`. Weights are stored as arrays in `network_`.
+    """
+
+    network_: dict[str, Array]
+    mean_: Array
+    scale_: float
+    history_: Array
+    _cached_network: Any
+
+    def _build(self, n_features: int) -> Any:
+        """The network with its first weights."""
+        raise NotImplementedError
+
+    def _settings(self) -> Settings:
+        """The parameters of the training, checked."""
+        from lowdim.networks.training import Settings
+
+        checks.choice(self.schedule, "schedule", SCHEDULES)
+        return Settings(
+            max_iter=checks.integer(self.max_iter, "max_iter", 1),
+            batch_size=checks.integer(self.batch_size, "batch_size", 1),
+            learning_rate=checks.real(self.learning_rate, "learning_rate", 0, open_low=True),
+            schedule=self.schedule,
+            patience=checks.integer(getattr(self, "patience", self.max_iter), "patience", 1),
+            weight_decay=checks.real(self.weight_decay, "weight_decay", 0),
+            seed=self._seed(),
+        )
+
+    def _seed(self) -> int:
+        seed = 0 if self.random_state is None else self.random_state
+        return int(check_random_state(seed).randint(2**31 - 1))
+
+    def _layers(self, default: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Sizes of the hidden layers of encoder and decoder, checked."""
+        from lowdim.networks.layers import checked_sizes
+
+        checks.choice(self.activation, "activation", ACTIVATIONS)
+        automatic = isinstance(self.layers, str)
+        if automatic:
+            checks.choice(self.layers, "layers", ("auto",))
+        layers = default if automatic else checked_sizes(self.layers, "layers")
+        if self.decoder_layers is None:
+            return layers, layers[::-1]
+        return layers, checked_sizes(self.decoder_layers, "decoder_layers")
+
+    def _new_network(self, n_features: int, dtype: np.dtype[Any], seed: int) -> Any:
+        """The untrained network on the current device; its weights depend on the seed alone."""
+        import torch
+
+        from lowdim.networks.weights import on_device
+
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return on_device(self._build(n_features), dtype)
+
+    def _checkpoint(self, rows: Any, settings: Settings, *further: Any) -> Checkpoint | None:
+        """The file of the parameter `checkpoint`, if it is set."""
+        from lowdim.atomic import check_writable
+        from lowdim.networks.checkpoints import Checkpoint
+
+        if self.checkpoint is None:
+            return None
+        check_writable(self.checkpoint, force=True)
+        parameters = {
+            name: repr(value)
+            for name, value in self.get_params(deep=False).items()
+            if name not in ("checkpoint", "n_jobs", "callback", "verbose", "random_state")
+            and (name != "max_iter" or settings.schedule == "cosine")
+        }
+        identity = {
+            **parameters,
+            "random_state": settings.seed,
+            "X": fingerprint(rows),
+            "method": type(self).__name__,
+            **{f"argument {i}": fingerprint(one) for i, one in enumerate(further)},
+        }
+        return Checkpoint(str(self.checkpoint), identity)
+
+    def _keep(self, network: Any, rows: Rows, history: Array) -> None:
+        """Set what `transform` needs, and `embedding_`."""
+        from lowdim.networks.weights import arrays_of
+
+        self.network_, self._cached_network = arrays_of(network), network
+        self.mean_, self.scale_ = rows.mean, rows.scale
+        self.history_, self.n_iter_ = history, len(history)
+        self.embedding_ = self._encoded(rows)
+
+    def _encoded(self, rows: Rows) -> Array:
+        from lowdim.networks.weights import apply
+
+        return apply(self._network().encode, rows)
+
+    def _network(self) -> Any:
+        """The trained network on the current device; built again after loading or unpickling."""
+        from lowdim.networks.weights import load_arrays, on_device
+
+        if not hasattr(self, "_cached_network"):
+            network = self._new_network(len(self.mean_), self.mean_.dtype, 0)
+            load_arrays(network, self.network_)
+            self._cached_network = network.eval()
+        return on_device(self._cached_network, self.mean_.dtype)
+
+    def _rows(self, rows: Any) -> Rows:
+        """New rows as the network takes them."""
+        from lowdim.networks.weights import Rows
+
+        return Rows(rows.astype(self.mean_.dtype, copy=False), self.mean_, self.scale_)
+
+    def _transform(self, new: NewObjects) -> Array:
+        return self._encoded(self._rows(new.vectors())).astype(new.vectors().dtype, copy=False)
+
+    def _decoded(self, Y: Array) -> Array:
+        """Vectors of coordinates, by the decoder."""
+        from lowdim.networks.weights import Rows, apply
+
+        wanted = Y.astype(self.mean_.dtype, copy=False)
+        rows = Rows(wanted, np.zeros(Y.shape[1], wanted.dtype), 1.0)
+        found = apply(self._network().decoder, rows)
+        return np.asarray(found * found.dtype.type(self.scale_) + self.mean_, Y.dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _vectors(self, objects: Objects) -> Any:
+        return objects.vectors(type(self).__name__)

@@ -1,0 +1,175 @@
+"""What parametric t-SNE and parametric UMAP share: a network, pairs of neighbours, new data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.base.neighbor_embedder import check_given_graph
+from lowdim.callbacks import Monitor, phase
+from lowdim.checks import Array
+from lowdim.methods.network_embedder import NetworkEmbedder
+from lowdim.methods.tsne import joint_affinities
+from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.objects import Objects
+
+if TYPE_CHECKING:
+    from lowdim.networks.pairs import PairLoss
+    from lowdim.networks.training import Settings
+
+PAIRS_PER_OBJECT = 2  # in an epoch
+FIRST_STEPS = 1000  # of the regression on the map of the objects, at least
+FIRST_EPOCHS = 40  # of it, at least
+FIRST_RATE = 2e-3  # its learning rate
+
+
+class ParametricEmbedder(NetworkEmbedder):
+    """Base class of embeddings of neighbours whose map is a network.
+
+    A method implements `_n_neighbors(n)`, `_weights(graph)`, the matrix of the weights of pairs,
+    `_pair_loss()`, and `_free_map(vectors, weights, seed)`, the map of the same weights in which
+    each object has a place of its own.
+    """
+
+    def fit(
+        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
+    ) -> Self:
+        """Train the network on the vectors X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            One object per row.
+        y : None
+            Ignored.
+        graph : NeighborGraph, default=None
+            The neighbour graph of X from `lowdim.neighbors`, under any metric. Computed with
+            Euclidean distances if not given.
+        affinities : sparse matrix of shape (n_samples, n_samples), default=None
+            Symmetric weights of pairs of neighbours, such as `affinities_` of a fitted
+            `lowdim.TSNE` or `graph_` of a fitted `lowdim.UMAP`, in place of those of the graph.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_to(X, graph=graph, affinities=affinities)
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
+    ) -> Array:
+        """Fit to X and return `embedding_`; the parameters are those of `fit`."""
+        return self.fit(X, y, graph=graph, affinities=affinities).embedding_
+
+    def _fit(
+        self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
+    ) -> None:
+        from lowdim.networks.pairs import Pairs
+        from lowdim.networks.training import train
+        from lowdim.networks.weights import Rows, apply
+
+        self._check_n_components(objects.n)
+        settings, loss = self._settings(), self._pair_loss()
+        vectors = self._vectors(objects)
+        network = self._new_network(vectors.shape[1], vectors.dtype, settings.seed)
+        if affinities is None:
+            weights = self._weights(self._graph(objects, graph))
+        else:
+            weights = joint_affinities(affinities, objects)
+        rows = Rows.of(vectors)
+        self._check_outputs(network, rows)
+        noise = checks.real(self.noise, "noise", 0)
+        checks.choice(self.init, "init", ("map", "random"))
+        checkpoint = self._checkpoint(vectors, settings, weights)
+        begun = checkpoint is not None and checkpoint.exists
+        if self.init == "map" and not begun:
+            self._imitate(network, rows, self._free_map(vectors, weights, settings.seed), settings)
+        problem = Pairs(rows, weights, loss, PAIRS_PER_OBJECT * objects.n, noise, settings.seed)
+        history = train(
+            network,
+            problem,
+            settings,
+            self._monitor(settings.max_iter),
+            lambda: apply(network.encode, rows),
+            checkpoint,
+        )
+        self._keep(network, rows, history[:, 0])
+        self.loss_ = float(history[-1, 0])
+        if not self.decoder:
+            self.X_fit_ = vectors  # for the general decoder
+
+    def _n_neighbors(self, n: int) -> int:
+        """The number of neighbours of each object, not counting itself."""
+        raise NotImplementedError
+
+    def _weights(self, graph: NeighborGraph) -> Any:
+        """Symmetric weights of pairs of neighbours, as a CSR matrix."""
+        raise NotImplementedError
+
+    def _pair_loss(self) -> PairLoss:
+        raise NotImplementedError
+
+    def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
+        raise NotImplementedError
+
+    def _imitate(self, network: Any, rows: Any, Y: Array, settings: Settings) -> None:
+        """Train the network to give the coordinates Y."""
+        from lowdim.networks.pairs import Regression
+        from lowdim.networks.training import train
+
+        Y = (Y - Y.mean(axis=0)).astype(rows.rows.dtype)
+        network.unit.fill_(float(Y.std()) or 1.0)
+        size = int(np.clip(len(Y) // 20, 64, 256))
+        epochs = max(FIRST_EPOCHS, math.ceil(FIRST_STEPS * size / len(Y)))
+        first = replace(
+            settings,
+            max_iter=epochs,
+            batch_size=size,
+            learning_rate=FIRST_RATE,
+            schedule="cosine",
+            patience=epochs,
+        )
+        problem = Regression(rows, Y, float(self.noise), settings.seed)
+        with phase("regression on the map"):
+            train(network, problem, first, Monitor(epochs, type(self).__name__), lambda: Y)
+
+    def _graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
+        wanted = self._n_neighbors(objects.n)
+        if given is None:
+            return objects.neighbor_graph(wanted, method="auto")
+        if isinstance(given, NeighborGraph):  # the network does not depend on its metric
+            given = replace(given, metric="precomputed")
+        graph = check_given_graph(objects, given)
+        return graph if graph.n_neighbors is None else graph.take(wanted)
+
+    def _build(self, n_features: int) -> Any:
+        from lowdim.networks.layers import Architecture, checked_image_shape, suited_sizes
+        from lowdim.networks.pairs import MapNetwork, copied
+
+        image = checked_image_shape(self.image_shape, n_features)
+        layers, back = self._layers(suited_sizes(n_features) if image is None else (32, 64))
+        shape = Architecture(
+            n_features, int(self.n_components), layers, back, self.activation, image
+        )
+        checks.choice(self.decoder, "decoder", (False, True))
+        encoder = shape.encoder() if self.network is None else copied(self.network)
+        return MapNetwork(encoder, shape.decoder() if self.decoder else None)
+
+    def _check_outputs(self, network: Any, rows: Any) -> None:
+        """Raise ValueError if the network has another number of outputs than coordinates."""
+        from lowdim.networks.weights import apply
+
+        first = type(rows)(rows.rows[:1], rows.mean, rows.scale)
+        found = apply(network.eval().encode, first)
+        if found.shape != (1, self.n_components):
+            raise ValueError(
+                f"network returns an array of shape {found.shape} for one row, but "
+                f"n_components={self.n_components}: (1, {self.n_components}) is expected."
+            )
+
+    def _inverse(self, Y: Array) -> Any:
+        return self._decoded(Y) if self.decoder else super()._inverse(Y)

@@ -1,0 +1,202 @@
+"""Parametric t-SNE (van der Maaten 2009)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lowdim import checks
+from lowdim.callbacks import Callback
+from lowdim.checks import Array
+from lowdim.matrices.affinities import conditional_matrix, joint
+from lowdim.methods.parametric import ParametricEmbedder
+from lowdim.methods.tsne import TSNE
+from lowdim.networks.device import require_torch
+from lowdim.relations.graph import NeighborGraph
+
+if TYPE_CHECKING:
+    from lowdim.networks.pairs import PairLoss
+
+
+class ParametricTSNE(ParametricEmbedder):
+    """Parametric t-SNE: a network whose outputs have the neighbours of the data.
+
+    perplexity affinities -> network -> gradient descent on KL(P || Q), in samples of pairs
+
+    Requires PyTorch: ``pip install 'lowdim[torch]'``.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of coordinates.
+    perplexity : float, default=30.0
+        Effective number of neighbours of each object.
+    dof : float, default=None
+        Degrees of freedom of Student's kernel of the map; None is n_components - 1, at least 1.
+    layers : sequence of int or "auto", default="auto"
+        Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
+        channels of convolutions. "auto" is (512, 256, 128), less for fewer than 64 features, and
+        (32, 64) for images.
+    decoder_layers : sequence of int, default=None
+        The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
+    image_shape : tuple of int, default=None
+        Height and width, or height, width and channels, of images that are rows of X: the network
+        is then convolutional.
+    activation : {"relu", "elu", "silu", "tanh", "gelu"}, default="relu"
+        Function between the layers.
+    network : torch.nn.Module, default=None
+        A network from rows (n, n_features), centred and divided by `scale_`, to coordinates
+        (n, n_components), in place of the layers above. A copy of it is trained. A model with a
+        network of one's own can be pickled but not saved by `save`, which keeps no code.
+    decoder : bool, default=False
+        Whether to train a decoder along with the map, which it does not change, for
+        `inverse_transform`.
+    init : {"map", "random"}, default="map"
+        "map" first trains the network to imitate the map of the same weights in which each object
+        has a place of its own (that of `TSNE`), and then trains it on the objective; "random"
+        leaves out the first part.
+    noise : float, default=0.3
+        Standard deviation of noise that is added to the rows in training, in units of that of X.
+        It makes the map of new data better.
+    max_iter : int, default=30
+        Number of epochs. In each, two pairs per object are drawn.
+    batch_size : int, default=512
+        Number of pairs of a step.
+    learning_rate : float, default=0.001
+        First step size (of Adam).
+    schedule : {"cosine", "plateau", "constant"}, default="cosine"
+        "cosine" lowers the learning rate over `max_iter` epochs; "plateau" halves it when the loss
+        does not fall.
+    weight_decay : float, default=0.0
+        Weight of the squared weights.
+    checkpoint : str, default=None
+        File that is written after every epoch, and from which a fit with the same data and
+        parameters goes on.
+    random_state : int, RandomState or None, default=None
+        Seed of weights and pairs; None stands for 0.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    callback : callable, default=None
+        Called after every epoch with the loss and the coordinates; a true return value stops.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    network_ : dict of str to array
+        Weights of the network.
+    mean_ : array of shape (n_features,)
+        Mean of X, which is subtracted.
+    scale_ : float
+        Root mean square deviation of all entries of X from the mean, by which they are divided.
+    history_ : array of shape (n_iter,)
+        Loss of each epoch, on the pairs drawn.
+    loss_ : float
+        That of the last epoch.
+    n_iter_ : int
+        Number of epochs.
+
+    See Also
+    --------
+    TSNE : the same affinities, with a place for each object instead of a network.
+    ParametricUMAP : the same network with UMAP's objective.
+
+    Notes
+    -----
+    The affinities are those of `TSNE`, of all objects, where [1]_ computes them anew in each batch.
+    Pairs are drawn from them, and the normalisation of Q is estimated from all pairs of a batch.
+
+    An epoch takes time n w for n objects and w weights, after the search of neighbours.
+    ``transform(X_train)`` equals `embedding_`. Without `decoder`, `inverse_transform` interpolates
+    between the training vectors.
+
+    References
+    ----------
+    .. [1] L. van der Maaten, "Learning a parametric embedding by preserving local structure",
+       AISTATS 2009.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data[:300]
+    >>> tsne = lowdim.ParametricTSNE(layers=(64, 32), max_iter=10).fit(X[:200])
+    >>> tsne.transform(X[200:]).shape
+    (100, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: float = 30.0,
+        dof: float | None = None,
+        layers: Any = "auto",
+        decoder_layers: Any = None,
+        image_shape: Any = None,
+        activation: str = "relu",
+        network: Any = None,
+        decoder: bool = False,
+        init: str = "map",
+        noise: float = 0.3,
+        max_iter: int = 30,
+        batch_size: int = 512,
+        learning_rate: float = 1e-3,
+        schedule: str = "cosine",
+        weight_decay: float = 0.0,
+        checkpoint: str | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+    ) -> None:
+        require_torch("lowdim.ParametricTSNE")
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.dof = dof
+        self.layers = layers
+        self.decoder_layers = decoder_layers
+        self.image_shape = image_shape
+        self.activation = activation
+        self.network = network
+        self.decoder = decoder
+        self.init = init
+        self.noise = noise
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.weight_decay = weight_decay
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def _n_neighbors(self, n: int) -> int:
+        return min(n - 1, max(1, int(3 * self._perplexity(n))))
+
+    def _perplexity(self, n: int) -> float:
+        perplexity = checks.real(self.perplexity, "perplexity", 1e-12)
+        if perplexity >= n:
+            raise ValueError(
+                f"perplexity ({perplexity:g}) must be less than n_samples ({n}): it is a number of "
+                "neighbours."
+            )
+        return perplexity
+
+    def _weights(self, graph: NeighborGraph) -> Any:
+        return joint(conditional_matrix(graph, self._perplexity(graph.n_objects)))
+
+    def _pair_loss(self) -> PairLoss:
+        from lowdim.networks.pairs import student_divergence
+
+        dof = max(self.n_components - 1, 1) if self.dof is None else self.dof
+        return student_divergence(checks.real(dof, "dof", 0, open_low=True))
+
+    def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
+        free = TSNE(
+            int(self.n_components), perplexity=self.perplexity, dof=self.dof, random_state=seed
+        )
+        return free.fit_transform(vectors, affinities=weights)

@@ -1,0 +1,156 @@
+"""Encoders and decoders: fully connected, and convolutional for images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import nn
+
+from lowdim import checks
+
+ACTIVATIONS = {"relu": nn.ReLU, "elu": nn.ELU, "silu": nn.SiLU, "tanh": nn.Tanh, "gelu": nn.GELU}
+KERNEL = 4  # side of the filters: with stride 2 and padding 1 each layer halves the image exactly
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The shape of a network between vectors and coordinates.
+
+    Attributes
+    ----------
+    n_inputs, n_outputs : int
+        Numbers of features and of coordinates.
+    layers : sequence of int
+        Sizes of the hidden layers of the encoder, from the data to the coordinates; channels of
+        its convolutions if there is an image shape.
+    decoder_layers : sequence of int
+        The same of the decoder, from the coordinates to the data.
+    activation : str
+        A key of `ACTIVATIONS`.
+    image_shape : tuple of int or None
+        Height, width and number of channels of the images, which are rows of length
+        height * width * channels.
+    """
+
+    n_inputs: int
+    n_outputs: int
+    layers: Sequence[int]
+    decoder_layers: Sequence[int]
+    activation: str = "elu"
+    image_shape: tuple[int, int, int] | None = None
+
+    def encoder(self, copies: int = 1) -> nn.Sequential:
+        """From vectors to `copies` times the number of coordinates."""
+        outputs = copies * self.n_outputs
+        if self.image_shape is None:
+            return dense((self.n_inputs, *self.layers, outputs), self.activation)
+        return _image_encoder(self.image_shape, self.layers, outputs, self.activation)
+
+    def decoder(self) -> nn.Sequential:
+        """From coordinates to vectors."""
+        if self.image_shape is None:
+            return dense((self.n_outputs, *self.decoder_layers, self.n_inputs), self.activation)
+        return _image_decoder(
+            self.image_shape, self.decoder_layers, self.n_outputs, self.activation
+        )
+
+
+def dense(sizes: Sequence[int], activation: str) -> nn.Sequential:
+    """Fully connected layers of these sizes, with an activation between them."""
+    parts: list[nn.Module] = []
+    for i, (a, b) in enumerate(pairwise(sizes)):
+        parts += [ACTIVATIONS[activation]()] * (i > 0) + [nn.Linear(a, b)]
+    return nn.Sequential(*parts)
+
+
+def suited_sizes(n_features: int) -> tuple[int, int, int]:
+    """Sizes of hidden layers for so many features: up to (512, 256, 128) for 64 or more."""
+    last = min(128, max(16, 2 ** math.ceil(math.log2(2 * n_features))))
+    return 4 * last, 2 * last, last
+
+
+def checked_sizes(value: object, name: str) -> tuple[int, ...]:
+    """Check a sequence of sizes of layers."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or not len(value):
+        raise TypeError(f"{name} must be one or more sizes of layers, got {value!r}.")
+    return tuple(checks.integer(size, name, 1) for size in value)
+
+
+def checked_image_shape(value: object, n_features: int) -> tuple[int, int, int] | None:
+    """Check the shape of images (height, width) or (height, width, channels) against the rows."""
+    if value is None:
+        return None
+    if not isinstance(value, Sequence) or len(value) not in (2, 3):
+        raise ValueError(
+            f"image_shape must be (height, width) or (height, width, channels), got {value!r}."
+        )
+    height, width, *rest = (checks.integer(side, "image_shape", 1) for side in value)
+    shape = (height, width, rest[0] if rest else 1)
+    if math.prod(shape) != n_features:
+        raise ValueError(
+            f"image_shape={tuple(value)!r} has {math.prod(shape)} values, but X has {n_features} "
+            "features."
+        )
+    return shape
+
+
+class _ToImages(nn.Module):
+    """Rows as images with the channels first, padded at the end to the given sides."""
+
+    def __init__(self, shape: tuple[int, int, int], sides: tuple[int, int]) -> None:
+        super().__init__()
+        self.shape, self.sides = shape, sides
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        height, width, channels = self.shape
+        images = x.reshape(-1, height, width, channels).permute(0, 3, 1, 2)
+        padding = (0, self.sides[1] - width, 0, self.sides[0] - height)
+        return nn.functional.pad(images, padding)
+
+
+class _ToRows(nn.Module):
+    """The inverse of `_ToImages`."""
+
+    def __init__(self, shape: tuple[int, int, int]) -> None:
+        super().__init__()
+        self.shape = shape
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        height, width, _ = self.shape
+        return images[:, :, :height, :width].permute(0, 2, 3, 1).flatten(1)
+
+
+def _sides(shape: tuple[int, int, int], n_layers: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Sides of the padded image, and of the smallest one after so many halvings."""
+    factor = 2**n_layers
+    small = (-(-shape[0] // factor), -(-shape[1] // factor))
+    return (small[0] * factor, small[1] * factor), small
+
+
+def _image_encoder(
+    shape: tuple[int, int, int], channels: Sequence[int], outputs: int, activation: str
+) -> nn.Sequential:
+    sides, small = _sides(shape, len(channels))
+    parts: list[nn.Module] = [_ToImages(shape, sides)]
+    for a, b in zip((shape[2], *channels[:-1]), channels, strict=True):
+        parts += [nn.Conv2d(a, b, KERNEL, stride=2, padding=1), ACTIVATIONS[activation]()]
+    last = channels[-1] if channels else shape[2]
+    return nn.Sequential(*parts, nn.Flatten(), nn.Linear(last * small[0] * small[1], outputs))
+
+
+def _image_decoder(
+    shape: tuple[int, int, int], channels: Sequence[int], inputs: int, activation: str
+) -> nn.Sequential:
+    _, small = _sides(shape, len(channels))
+    first = channels[0] if channels else shape[2]
+    parts: list[nn.Module] = [
+        nn.Linear(inputs, first * small[0] * small[1]),
+        nn.Unflatten(1, (first, *small)),
+    ]
+    for a, b in zip(channels, (*channels[1:], shape[2]), strict=True):
+        parts += [ACTIVATIONS[activation](), nn.ConvTranspose2d(a, b, KERNEL, stride=2, padding=1)]
+    return nn.Sequential(*parts, _ToRows(shape))

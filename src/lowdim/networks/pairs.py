@@ -1,0 +1,210 @@
+"""Networks that keep neighbours: losses of t-SNE and UMAP on samples of the pairs of neighbours."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from lowdim.checks import Array
+from lowdim.networks.device import torch_device
+from lowdim.networks.training import SHARD, sharded
+from lowdim.networks.weights import Rows, noisy, seeded
+from lowdim.relations.lists import row_of_entries
+from lowdim.runtime.scheduling import blocks, run
+
+PairLoss = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+"""From (m,) squared distances of neighbours, and (m, m) squared distances of other pairs with their
+weights, to the loss."""
+
+
+class MapNetwork(nn.Module):
+    """A network from rows to coordinates, and possibly one back."""
+
+    unit: torch.Tensor
+
+    def __init__(self, encoder: nn.Module, decoder: nn.Module | None) -> None:
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+        self.register_buffer("unit", torch.ones(()))  # of the map, in outputs of the encoder
+
+    def encode(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.unit * self.encoder(x)
+        return found
+
+
+def copied(network: Any) -> nn.Module:
+    """A copy of a module given by the user, which is left as it is."""
+    if not isinstance(network, nn.Module):
+        raise TypeError(
+            f"network must be a torch.nn.Module from rows to coordinates, got {network!r}."
+        )
+    return copy.deepcopy(network)
+
+
+class Regression:
+    """The first problem of a parametric embedding: to map rows to given coordinates.
+
+    Parameters
+    ----------
+    rows : Rows
+    targets : array of shape (n, n_components)
+    noise : float
+        Standard deviation of the noise on the rows, in units of that of the data.
+    seed : int
+    trained, held_out : arrays of int, default=None
+        Rows to train on, and rows for validation; None is all of them, and none.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        targets: Array,
+        noise: float,
+        seed: int,
+        trained: Array | None = None,
+        held_out: Array | None = None,
+    ) -> None:
+        self.rows, self.noise, self.seed = rows, noise, seed
+        self.trained = np.arange(len(rows)) if trained is None else trained
+        self.held_out = np.arange(0) if held_out is None else held_out
+        self.n = len(self.trained)
+        self.targets = torch.from_numpy(np.ascontiguousarray(targets)).to(torch_device())
+
+    def gradient(
+        self, network: Any, items: Array, key: tuple[int, int]
+    ) -> tuple[float, list[torch.Tensor]]:
+        def loss_of(part: slice, number: int) -> torch.Tensor:
+            index = self.trained[items[part]]
+            x = noisy(self.rows.take(index), self.noise, seeded(self.seed, *key, number))
+            gaps = (network.encode(x) - self.targets[index]) / network.unit
+            return gaps.square().sum() / (len(items) * gaps.shape[1])
+
+        parameters = list(network.encoder.parameters())
+        loss, gradients = sharded(loss_of, len(items), parameters)
+        rest = network.decoder.parameters() if network.decoder is not None else ()
+        return loss, gradients + [torch.zeros_like(p) for p in rest]
+
+    def validation(self, network: Any) -> float | None:
+        if not len(self.held_out):
+            return None
+        with torch.no_grad():
+            found = network.encode(self.rows.take(self.held_out))
+        return float((found - self.targets[self.held_out]).square().mean())
+
+    def end_epoch(self, loss: float) -> bool:
+        return False
+
+
+class Pairs:
+    """The problem of a parametric embedding; implements `training.Problem`.
+
+    Each step draws pairs of neighbours with probabilities proportional to their weights. All pairs
+    of a first and a second member, other than those drawn, stand for the pairs of arbitrary
+    objects. They are weighted so that every object counts alike.
+
+    Parameters
+    ----------
+    rows : Rows
+    matrix : CSR matrix
+        Symmetric weights of pairs of neighbours.
+    loss : PairLoss
+    n_pairs : int
+        Number of pairs in an epoch.
+    noise : float
+        Standard deviation of the noise on the rows, in units of that of the data.
+    seed : int
+    """
+
+    def __init__(
+        self, rows: Rows, matrix: Any, loss: PairLoss, n_pairs: int, noise: float, seed: int
+    ) -> None:
+        self.rows, self.loss, self.n, self.noise, self.seed = rows, loss, n_pairs, noise, seed
+        weights = np.asarray(matrix.data, dtype=np.float64)
+        self.heads, self.tails = row_of_entries(matrix.indptr), matrix.indices
+        self.cumulated = np.cumsum(weights)
+        degrees = np.bincount(self.heads, weights, minlength=len(rows))
+        used = degrees > 0
+        self.importance = np.where(used, degrees.mean() / np.where(used, degrees, 1), 0)
+
+    def gradient(
+        self, network: Any, items: Array, key: tuple[int, int]
+    ) -> tuple[float, list[torch.Tensor]]:
+        random = np.random.default_rng((self.seed, *key))
+        places = random.uniform(0, self.cumulated[-1], max(len(items), 2))
+        drawn = np.minimum(np.searchsorted(self.cumulated, places), len(self.cumulated) - 1)
+        both = np.concatenate([self.heads[drawn], self.tails[drawn]])
+        parts = blocks(len(both), SHARD)
+
+        def forward(numbered: tuple[int, slice]) -> tuple[torch.Tensor, torch.Tensor]:
+            number, part = numbered
+            torch.set_num_threads(1)  # a setting of the thread that calls it
+            x = self.rows.take(both[part])
+            return x, network.encode(noisy(x, self.noise, seeded(self.seed, *key, number)))
+
+        found = run(forward, list(enumerate(parts)))
+        Y = torch.cat([y.detach() for _, y in found]).requires_grad_()
+        loss = self._loss(Y, both)
+        (slope,) = torch.autograd.grad(loss, Y)
+        parameters = [p for p in network.parameters() if p.requires_grad]
+
+        def loss_of(part: slice, number: int) -> torch.Tensor:
+            x, y = found[number]
+            total = (y * slope[part]).sum()
+            if network.decoder is not None:  # which learns from the map, but does not change it
+                back = network.decoder(y.detach())
+                total = total + (back - x).square().sum() / (len(both) * x.shape[1])
+            return total
+
+        return float(loss.detach()), sharded(loss_of, len(both), parameters)[1]
+
+    def _loss(self, Y: torch.Tensor, both: Array) -> torch.Tensor:
+        """The loss of the coordinates of pairs; the first and the second members follow in turn."""
+        m = len(Y) // 2
+        first, second = Y[:m], Y[m:]
+        weights = np.outer(self.importance[both[:m]], self.importance[both[m:]])
+        weights[both[:m, None] == both[None, m:]] = 0
+        np.fill_diagonal(weights, 0)
+        near = (first - second).square().sum(dim=1)
+        squares = first.square().sum(dim=1)[:, None] + second.square().sum(dim=1)[None, :]
+        far = (squares - 2 * first @ second.T).clamp_min(0)
+        return self.loss(near, far, torch.as_tensor(weights, dtype=Y.dtype, device=Y.device))
+
+    def validation(self, network: nn.Module) -> float | None:
+        return None
+
+    def end_epoch(self, loss: float) -> bool:
+        return False
+
+
+def student_divergence(dof: float) -> PairLoss:
+    """The part of KL(P || Q) that depends on the map, Q being Student's kernel over its sum.
+
+    The sum over all pairs is estimated from those of the step.
+    """
+
+    def loss(near: torch.Tensor, far: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        power = (dof + 1) / 2
+        total = (weights * (1 + far / dof).pow(-power)).sum() / weights.sum().clamp_min(1e-12)
+        return power * torch.log1p(near / dof).mean() + torch.log(total + 1e-12)
+
+    return loss
+
+
+def fuzzy_cross_entropy(a: float, b: float, repulsion: float) -> PairLoss:
+    """UMAP's cross-entropy, with `repulsion` other pairs for each pair of neighbours."""
+
+    def kernel_parts(squares: torch.Tensor) -> torch.Tensor:
+        return a * (squares + 1e-6).pow(b)  # the derivative at 0 is infinite if b < 1
+
+    def loss(near: torch.Tensor, far: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        attraction = torch.log1p(kernel_parts(near)).mean()
+        odds = kernel_parts(far)
+        apart = torch.log1p(1 / (odds + 1e-3))  # -log(1 - 1 / (1 + odds)), bounded
+        return attraction + repulsion * (weights * apart).sum() / weights.sum().clamp_min(1e-12)
+
+    return loss

@@ -1,0 +1,234 @@
+"""Training of a network: mini-batches, validation, early stopping, schedule and checkpoints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import nn
+
+from lowdim.callbacks import Monitor
+from lowdim.checks import Array
+from lowdim.networks.checkpoints import Checkpoint
+from lowdim.networks.device import one_thread
+from lowdim.networks.weights import arrays_of, load_arrays
+from lowdim.runtime.scheduling import blocks, run
+
+SCHEDULES = ("plateau", "cosine", "constant")
+SHARD = 128  # objects of a batch whose gradient one thread computes
+SMALLEST_RATE = 1e-3  # of the learning rate, as a share of the first one
+PROGRESS = 1e-4  # relative decrease of the loss that counts as progress
+LARGEST_NORM = 10.0  # of the gradient of a step; longer ones are shortened to it
+
+
+class Problem(Protocol):
+    """What a network is trained for."""
+
+    n: int
+    """Number of items that an epoch goes through: objects, or pairs of objects."""
+
+    def gradient(
+        self, network: nn.Module, items: Array, key: tuple[int, int]
+    ) -> tuple[float, list[torch.Tensor]]:
+        """The mean loss of some items, and its gradient by all parameters.
+
+        `key` is (epoch, step), for random numbers.
+        """
+
+    def validation(self, network: nn.Module) -> float | None:
+        """The loss of held-out objects; None if there are none."""
+
+    def end_epoch(self, loss: float) -> bool:
+        """Called after an epoch with its mean loss; returns whether the objective still changes.
+
+        Epochs of a changing objective are not compared with others.
+        """
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a network is trained; see the parameters of `lowdim.Autoencoder`."""
+
+    max_iter: int
+    batch_size: int
+    learning_rate: float
+    schedule: str
+    patience: int
+    weight_decay: float
+    seed: int
+
+
+@dataclass
+class Progress:
+    """The state of a training beside weights and moments, as plain numbers.
+
+    Attributes
+    ----------
+    epoch : int
+        Number of finished epochs.
+    best : float
+        The lowest loss so far, of the held-out objects if there are any.
+    waited : int
+        Epochs since then.
+    rate : float
+        Learning rate, as a share of the first one.
+    history : list of (training loss, validation loss)
+    """
+
+    epoch: int = 0
+    best: float = math.inf
+    waited: int = 0
+    rate: float = 1.0
+    history: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, loss: float, held_out: float | None, patience: int, *, changing: bool) -> bool:
+        """Record an epoch; returns whether it was the best one so far."""
+        judged = loss if held_out is None else held_out
+        self.epoch += 1
+        self.history.append((loss, math.nan if held_out is None else held_out))
+        if not math.isfinite(self.best) or judged < self.best - PROGRESS * abs(self.best):
+            self.best, self.waited = math.inf if changing else judged, 0
+            return True
+        self.waited += 1
+        if self.waited % max(1, patience // 2) == 0:
+            self.rate = max(self.rate / 2, SMALLEST_RATE)
+        return False
+
+
+def train(
+    network: nn.Module,
+    problem: Problem,
+    settings: Settings,
+    monitor: Monitor,
+    show: Callable[[], Array],
+    checkpoint: Checkpoint | None = None,
+) -> Array:
+    """Train a network, which ends with the weights of its best epoch.
+
+    Parameters
+    ----------
+    network : Module
+        On its device.
+    problem : Problem
+    settings : Settings
+    monitor : Monitor
+    show : callable
+        Returns the current coordinates of all objects, for the callback.
+    checkpoint : Checkpoint, default=None
+        A file to begin from, if it is there, and to write after every epoch.
+
+    Returns
+    -------
+    array of shape (n_epochs, 2)
+        Training and validation loss of each epoch; the latter is NaN if nothing is held out.
+    """
+    parameters = [p for p in network.parameters() if p.requires_grad]
+    optimizer = torch.optim.Adam(
+        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    progress, best = Progress(), arrays_of(network)
+    if checkpoint is not None:
+        progress, best = checkpoint.load(network, optimizer, progress, best)
+        for loss, _ in progress.history:
+            problem.end_epoch(loss)
+    with one_thread(), _reproducible(), monitor:
+        while progress.epoch < settings.max_iter and progress.waited < settings.patience:
+            _set_rate(optimizer, settings, progress)
+            network.train()
+            loss = _epoch(network, parameters, optimizer, problem, settings, progress.epoch)
+            if not math.isfinite(loss):
+                raise ValueError(
+                    f"The loss of the network is {loss} in epoch {progress.epoch + 1}. Lower "
+                    f"learning_rate={settings.learning_rate:g}."
+                )
+            network.eval()
+            held_out, changing = problem.validation(network), problem.end_epoch(loss)
+            if progress.add(loss, held_out, settings.patience, changing=changing):
+                best = arrays_of(network)
+            if checkpoint is not None:
+                checkpoint.save(network, optimizer, progress, best)
+            judged = loss if held_out is None else held_out
+            places = show() if monitor.wants_embedding else np.empty((0, 0))
+            if monitor(progress.epoch, judged, places):
+                break
+    load_arrays(network.eval(), best)
+    return np.array(progress.history).reshape(-1, 2)
+
+
+def _epoch(
+    network: nn.Module,
+    parameters: Sequence[torch.Tensor],
+    optimizer: Any,
+    problem: Problem,
+    settings: Settings,
+    epoch: int,
+) -> float:
+    """One pass over all items in random order; returns the mean loss."""
+    order = np.random.default_rng((settings.seed, epoch)).permutation(problem.n)
+    total = 0.0
+    for step, part in enumerate(blocks(problem.n, settings.batch_size)):
+        items = order[part]
+        loss, gradients = problem.gradient(network, items, (epoch, step))
+        norm = float(torch.linalg.vector_norm(torch.stack([g.norm() for g in gradients])))
+        shrink = min(1.0, LARGEST_NORM / max(norm, 1e-300))
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.grad = gradient * shrink
+        optimizer.step()
+        total += loss * len(items)
+    return total / problem.n
+
+
+def _set_rate(optimizer: Any, settings: Settings, progress: Progress) -> None:
+    share = {
+        "constant": 1.0,
+        "plateau": progress.rate,
+        "cosine": 0.5 * (1 + math.cos(math.pi * progress.epoch / settings.max_iter)),
+    }[settings.schedule]
+    for group in optimizer.param_groups:
+        group["lr"] = settings.learning_rate * max(share, SMALLEST_RATE)
+
+
+def sharded(
+    loss_of: Callable[[slice, int], torch.Tensor], n: int, parameters: Sequence[torch.Tensor]
+) -> tuple[float, list[torch.Tensor]]:
+    """A sum of losses of parts of a batch and its gradient, each part on a thread.
+
+    Parts have a fixed size and are added in their order, so that the result does not depend on the
+    number of threads.
+
+    Parameters
+    ----------
+    loss_of : callable
+        From the items of a part, as a slice of range(n), and its number to the part's loss.
+    n : int
+        Size of the batch.
+    parameters : sequence of tensors
+    """
+
+    def one(numbered: tuple[int, slice]) -> tuple[float, tuple[torch.Tensor, ...]]:
+        number, part = numbered
+        torch.set_num_threads(1)  # a setting of the thread that calls it
+        loss = loss_of(part, number)
+        return float(loss.detach()), torch.autograd.grad(loss, parameters)
+
+    found = run(one, list(enumerate(blocks(n, SHARD))))
+    total = list(found[0][1])
+    for _, gradients in found[1:]:
+        total = [a + b for a, b in zip(total, gradients, strict=True)]
+    return sum(loss for loss, _ in found), total
+
+
+class _reproducible:
+    """On a GPU, choose algorithms of convolution whose result is always the same."""
+
+    def __enter__(self) -> None:
+        flags = torch.backends.cudnn
+        self.before = flags.deterministic, flags.benchmark
+        flags.deterministic, flags.benchmark = True, False
+
+    def __exit__(self, *error: object) -> None:
+        torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = self.before

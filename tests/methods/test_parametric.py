@@ -1,0 +1,167 @@
+"""Parametric t-SNE and UMAP: their objectives, what they share with the others, and new data."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
+
+import lowdim
+from lowdim.networks.pairs import Pairs, fuzzy_cross_entropy, student_divergence
+from lowdim.networks.weights import Rows
+
+METHODS = (lowdim.ParametricTSNE, lowdim.ParametricUMAP)
+QUICK = {"layers": (32,), "max_iter": 2, "init": "random"}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:900].astype(np.float32), y[:900]
+
+
+@pytest.mark.parametrize("cls", METHODS)
+def test_new_digits_lie_among_their_own(cls, digits):
+    X, y = digits
+    model = cls(layers=(128, 64), max_iter=5).fit(X[:700])
+    nearest = KNeighborsClassifier(10).fit(model.embedding_, y[:700])
+    assert nearest.score(model.transform(X[700:]), y[700:]) > 0.8
+    assert lowdim.quality.trustworthiness(X[:700], model.embedding_, n_neighbors=10) > 0.93
+
+
+@pytest.mark.parametrize("cls", METHODS)
+def test_the_objective_is_learned_from_a_random_network_too(cls, digits):
+    model = cls(layers=(64,), init="random", max_iter=15).fit(digits[0][:400])
+    assert model.history_[-1] < model.history_[0] - 0.3
+
+
+def pairs_of(Y, weights, loss):
+    """The problem of coordinates Y as data, with a network that returns its input."""
+    rows = Rows(Y, np.zeros(Y.shape[1]), 1.0)
+    return Pairs(rows, weights, loss, len(Y), 0.0, 0)
+
+
+class Identity(torch.nn.Module):
+    decoder = None
+
+    def __init__(self):
+        super().__init__()
+        self.shift = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
+
+    def encode(self, x):
+        return x + self.shift
+
+
+def test_samples_of_pairs_estimate_the_divergence_of_tsne(digits):
+    X = digits[0][:300].astype(np.float64)
+    tsne = lowdim.TSNE(perplexity=20, max_iter=300).fit(X)
+    Y, P = tsne.embedding_, tsne.affinities_
+    problem = pairs_of(Y, P, student_divergence(1.0))
+    found = np.mean([problem.gradient(Identity(), np.arange(600), (0, t))[0] for t in range(40)])
+    kernel = 1 / (1 + cdist(Y, Y, "sqeuclidean"))
+    np.fill_diagonal(kernel, 0)
+    P = P.toarray()
+    exact = -(P * np.log(np.where(P > 0, kernel, 1))).sum() + np.log(kernel.sum() / (300 * 299))
+    assert found == pytest.approx(exact, abs=0.03)
+
+
+def test_samples_of_edges_estimate_the_cross_entropy_of_umap(digits):
+    X = digits[0][:300].astype(np.float64)
+    umap = lowdim.UMAP(random_state=0).fit(X)
+    Y, G = umap.embedding_, umap.graph_
+    problem = pairs_of(Y, G, fuzzy_cross_entropy(umap.a_, umap.b_, 5.0))
+    found = np.mean([problem.gradient(Identity(), np.arange(600), (0, t))[0] for t in range(40)])
+    odds = umap.a_ * (cdist(Y, Y, "sqeuclidean") + 1e-6) ** umap.b_
+    G = G.toarray()
+    near = (G * np.log1p(odds)).sum() / G.sum()
+    apart = np.log1p(1 / (odds + 1e-3))[~np.eye(300, dtype=bool)].mean()
+    assert found == pytest.approx(near + 5 * apart, rel=0.02)
+
+
+@pytest.mark.parametrize("cls", METHODS)
+@pytest.mark.parametrize("decoder", [False, True])
+def test_the_decoder_does_not_change_the_map(cls, decoder, digits):
+    X = digits[0][:200]
+    plain = cls(**QUICK).fit(X)
+    model = cls(decoder=decoder, **QUICK).fit(X)
+    np.testing.assert_allclose(model.embedding_, plain.embedding_, rtol=1e-4, atol=1e-3)
+    assert model.inverse_transform(model.embedding_[:3]).shape == (3, 64)
+
+
+def test_a_trained_decoder_reconstructs_better_than_the_mean(digits):
+    X = digits[0][:600]
+    model = lowdim.ParametricUMAP(layers=(128, 64), max_iter=30, init="random", decoder=True).fit(X)
+    back = model.inverse_transform(model.embedding_)
+    assert np.square(back - X).mean() < 0.75 * np.square(X - X.mean(axis=0)).mean()
+
+
+@pytest.mark.parametrize("cls", METHODS)
+def test_threads_change_no_bit_and_models_are_saved(cls, digits, tmp_path):
+    X = digits[0][:200]
+    one, many = cls(n_jobs=1, **QUICK).fit(X), cls(n_jobs=3, **QUICK).fit(X)
+    np.testing.assert_array_equal(one.embedding_, many.embedding_)
+    one.save(tmp_path / "model.lowdim")
+    loaded = lowdim.load(tmp_path / "model.lowdim")
+    np.testing.assert_array_equal(loaded.transform(X), one.embedding_)
+
+
+@pytest.mark.parametrize("cls", METHODS)
+def test_a_checkpoint_goes_on(cls, digits, tmp_path):
+    X, path = digits[0][:200], str(tmp_path / "training.npz")
+    params = {**QUICK, "schedule": "constant"}
+    whole = cls(**params | {"max_iter": 4}).fit(X)
+    cls(checkpoint=path, **params).fit(X)
+    resumed = cls(checkpoint=path, **params | {"max_iter": 4}).fit(X)
+    np.testing.assert_array_equal(resumed.embedding_, whole.embedding_)
+
+
+def test_graphs_and_affinities_are_shared_with_the_other_methods(digits):
+    X = digits[0][:200]
+    graph = lowdim.neighbors(X, 90)
+    reference = lowdim.ParametricTSNE(**QUICK).fit(X)
+    given = lowdim.ParametricTSNE(**QUICK).fit(X, graph=graph)
+    np.testing.assert_array_equal(given.embedding_, reference.embedding_)
+    affinities = lowdim.TSNE(max_iter=1).fit(X).affinities_
+    shared = lowdim.ParametricTSNE(**QUICK).fit(X, affinities=affinities)
+    np.testing.assert_allclose(shared.embedding_, reference.embedding_, rtol=1e-3, atol=1e-2)
+    angles = lowdim.ParametricUMAP(**QUICK).fit(X, graph=lowdim.neighbors(X, 20, metric="cosine"))
+    assert np.isfinite(angles.embedding_).all()
+
+
+def test_any_module_can_be_the_network(digits, tmp_path):
+    X = digits[0][:200]
+    network = torch.nn.Sequential(torch.nn.Linear(64, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+    before = network[0].weight.detach().clone()
+    model = lowdim.ParametricUMAP(network=network, max_iter=2, init="random").fit(X)
+    torch.testing.assert_close(network[0].weight, before)
+    assert set(model.network_) >= {"encoder.0.weight", "encoder.2.bias"}
+    with pytest.raises(TypeError, match="network is a Sequential, which a model file cannot keep"):
+        model.save(tmp_path / "model.lowdim")
+    with pytest.raises(ValueError, match=r"network returns an array of shape \(1, 8\)"):
+        lowdim.ParametricUMAP(network=network[:2]).fit(X)
+    with pytest.raises(TypeError, match=r"network must be a torch\.nn\.Module"):
+        lowdim.ParametricUMAP(network="deep").fit(X)
+
+
+def test_images_are_mapped_by_convolutions(digits):
+    model = lowdim.ParametricTSNE(image_shape=(8, 8), layers=(4,), max_iter=1, init="random").fit(
+        digits[0][:120]
+    )
+    assert model.network_["encoder.1.weight"].shape == (4, 1, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("cls", "params", "message"),
+    [
+        (lowdim.ParametricTSNE, {"perplexity": 500}, "perplexity"),
+        (lowdim.ParametricTSNE, {"dof": 0}, "dof"),
+        (lowdim.ParametricUMAP, {"n_neighbors": 1}, "n_neighbors"),
+        (lowdim.ParametricUMAP, {"min_dist": 3}, "min_dist"),
+        (lowdim.ParametricUMAP, {"init": "pca"}, "init"),
+        (lowdim.ParametricUMAP, {"decoder": "yes"}, "decoder"),
+    ],
+)
+def test_bad_parameters_are_named(cls, params, message, digits):
+    with pytest.raises(ValueError, match=message):
+        cls(**params).fit(digits[0][:100])
