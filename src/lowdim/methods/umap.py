@@ -35,8 +35,9 @@ from lowdim.relations.objects import GivenGraph, Objects
 from lowdim.relations.precomputed import lists_without_self
 from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import running
-from lowdim.solvers.curved_layout import SURFACES, lay_out_on
+from lowdim.solvers.curved_layout import lay_out_on
 from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out
+from lowdim.solvers.output_spaces import SPACES
 from lowdim.solvers.spectral_start import spectral_start
 from lowdim.solvers.starts import given_start, spread_out
 from lowdim.solvers.svd import principal_scores
@@ -45,6 +46,12 @@ STARTS = ("spectral", "pca", "random", "tswspectral")
 SIZE, NOISE = 10.0, 1e-5  # extent of a start along every axis, and the noise on it in its units
 LARGE = 10_000  # objects above which fewer epochs suffice
 EPOCHS, EPOCHS_IF_LARGE, EPOCHS_FOR_DENSITY = 500, 200, 200  # umap-learn's defaults
+DISCONNECTION = {
+    **dict.fromkeys(("jaccard", "bit_jaccard", "dice", "hellinger"), 1.0),
+    **dict.fromkeys(("cosine", "correlation"), 2.0),
+}
+"""The largest values of bounded metrics; see `disconnection_distance`."""
+ROUNDING = 1e-6  # relative error of distances at which they still count as the largest value
 NEW_EPOCHS = 100  # of `transform`, as in umap-learn
 
 
@@ -71,10 +78,13 @@ class UMAP(NeighborEmbedder):
         a gradient do in umap-learn, its first element is the distance.
     metric_kwds : dict, default=None
         Further arguments of the metric.
-    output_metric : {"euclidean", "haversine", "hyperboloid"}, default="euclidean"
+    output_metric : {"euclidean", "haversine", "hyperboloid", "gaussian_energy"}, \
+default="euclidean"
         Distance in the embedding: of the plane or space, of the sphere (`embedding_` holds
-        colatitude and longitude in radians, n_components must be 2), or of the hyperbolic space
-        (coordinates x of the points (x, sqrt(1 + x^2)) of a hyperboloid).
+        colatitude and longitude in radians, n_components must be 2), of the hyperbolic space
+        (coordinates x of the points (x, sqrt(1 + x^2)) of a hyperboloid), or of normal
+        distributions in the plane (mean, variances along the axes of the ellipse and angle of the
+        first axis, n_components must be 5).
     output_metric_kwds : dict, default=None
         No effect; accepted for compatibility with umap-learn.
     n_epochs : int, default=None
@@ -137,7 +147,9 @@ class UMAP(NeighborEmbedder):
         Whether to compute `rad_orig_` and `rad_emb_`, which `fit_transform` then returns too.
     disconnection_distance : float, default=None
         Neighbours at this distance or farther are ignored. Objects without neighbours get the
-        coordinates NaN.
+        coordinates NaN. None is the largest value of a bounded metric, at which objects have
+        nothing in common: 1 of "jaccard", "bit_jaccard", "dice" and "hellinger", 2 of "cosine" and
+        "correlation", infinity of others.
     precomputed_knn : tuple of (indices, distances), default=(None, None, None)
         Neighbours of each object, including the object itself, in the format of umap-learn. See
         also the argument `graph` of `fit`.
@@ -200,7 +212,8 @@ class UMAP(NeighborEmbedder):
     fuzzy graphs, `a + b` the union, `a - b` what is linked in the first but not in the second. The
     parameters are those of the first; the result has no `transform`.
 
-    On the sphere and the hyperboloid a new object is placed at the weighted mean of its neighbours.
+    With another `output_metric` than "euclidean" a new object is placed at the weighted mean of its
+    neighbours.
 
     References
     ----------
@@ -462,10 +475,12 @@ class UMAP(NeighborEmbedder):
     def _check_output_metric(self) -> None:
         if self.output_metric == "euclidean":
             return
-        checks.choice(self.output_metric, "output_metric", ("euclidean", *SURFACES))
-        if self.output_metric == "haversine" and self.n_components != 2:
+        checks.choice(self.output_metric, "output_metric", ("euclidean", *SPACES))
+        wanted = SPACES[self.output_metric].n_components
+        if wanted is not None and self.n_components != wanted:
             raise ValueError(
-                f"output_metric='haversine' needs n_components=2, got {self.n_components}."
+                f"output_metric={self.output_metric!r} needs n_components={wanted}, got "
+                f"{self.n_components}."
             )
         if self.densmap:
             raise ValueError(
@@ -514,8 +529,10 @@ class UMAP(NeighborEmbedder):
 
     @property
     def _disconnection(self) -> float:
-        far = self.disconnection_distance
-        return np.inf if far is None else float(far)
+        if self.disconnection_distance is not None:
+            return float(self.disconnection_distance)
+        largest = DISCONNECTION.get(self.metric) if isinstance(self.metric, str) else None
+        return np.inf if largest is None else largest * (1 - ROUNDING)
 
     # --- fit: neighbours -> fuzzy graph -> start -> layout ------------------------------------
 
@@ -559,9 +576,9 @@ class UMAP(NeighborEmbedder):
             layout = Layout(self.graph_, start, density=density, **options)
             self.embedding_, self.n_iter_ = lay_out(layout, monitor)
         else:
-            surface = SURFACES[self.output_metric]
+            space = SPACES[self.output_metric]
             self.embedding_, self.n_iter_ = lay_out_on(
-                surface, self.graph_, start, monitor, **options
+                space, self.graph_, start, monitor, **options
             )
         self._leave_out_isolated()
         if self.output_dens:
@@ -586,8 +603,7 @@ class UMAP(NeighborEmbedder):
         result: UMAP = clone(self).set_params(output_dens=False, densmap=False, unique=False)
         with running(self._n_jobs):
             result.graph_, random = combine(self.graph_, other.graph_), self._random()
-            further = self.output_metric == "haversine"
-            start = spectral_start(result.graph_, int(self.n_components) + further, random)
+            start = spectral_start(result.graph_, self._start_dimension(), random)
             start = spread_out(start, random, SIZE, NOISE).astype(result.graph_.dtype)
             result._lay_out(start, random)
         return result
@@ -611,11 +627,10 @@ class UMAP(NeighborEmbedder):
         return fuzzy
 
     def _start(self, objects: Objects, random: np.random.RandomState) -> Array:
-        # A start on the sphere has three coordinates, unless it is given.
-        further = isinstance(self.init, str) and self.output_metric == "haversine"
-        shape = (objects.n, int(self.n_components) + further)
+        named = isinstance(self.init, str)
+        shape = (objects.n, self._start_dimension() if named else int(self.n_components))
         vectors = objects.vectors("init") if objects.has_table else None
-        if not isinstance(self.init, str):
+        if not named:
             start = given_start(self.init, shape, STARTS).astype(np.float64)
         elif self.init in ("spectral", "tswspectral"):
             start = spectral_start(self.graph_, shape[1], random, rows=vectors)
@@ -626,6 +641,11 @@ class UMAP(NeighborEmbedder):
         else:
             start = principal_scores(vectors, shape[1], random)
         return spread_out(start, random, SIZE, NOISE)
+
+    def _start_dimension(self) -> int:
+        """The number of columns of a start that is not given."""
+        space = SPACES.get(self.output_metric)
+        return int((space and space.n_start) or self.n_components)
 
     def _density(self, fuzzy: FuzzyGraph, graph: NeighborGraph) -> Density | None:
         """The density term of densMAP, if it is used."""
@@ -698,8 +718,8 @@ class UMAP(NeighborEmbedder):
         number = np.maximum(np.cumsum(placed) - 1, 0)  # of each object among those with coordinates
         weights[~placed[nearest]] = 0
         if self.output_metric != "euclidean":
-            surface = SURFACES[self.output_metric]
-            return surface.means(number[nearest], weights, known[placed]).astype(known.dtype)
+            space = SPACES[self.output_metric]
+            return space.means(number[nearest], weights, known[placed]).astype(known.dtype)
         return place_by_membership(
             number[nearest],
             weights,
