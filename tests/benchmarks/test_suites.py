@@ -36,13 +36,31 @@ def checkout(tmp_path):
     return tmp_path
 
 
-def test_the_table(checkout, capsys):
-    assert suites.main([str(checkout)]) == 0
+def test_the_table(checkout, capsys, monkeypatch):
+    monkeypatch.setitem(suites.REASONS, "test_private", "private attribute")
+    assert suites.main([str(checkout), "--ours"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "| test_both.py | 2 / 1 | not run |" in lines
+    assert "| all | 2 / 1 | 0 / 0 |" in lines
+    assert "- test_both.py: test_private: private attribute" in lines
+    assert not any("test_other" in line for line in lines)
+
+
+def test_a_failure_without_a_reason_is_an_error(checkout, capsys):
+    assert suites.main([str(checkout)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert "| test_both.py | 2 / 1 | 2 / 1 |" in lines
-    assert "| all | 2 / 1 | 2 / 1 |" in lines
-    assert "- test_both.py: test_private" in lines
-    assert not any("test_other" in line for line in lines)
+    assert "- test_both.py: test_private: not explained" in lines
+
+
+def test_names_of_parameters_are_translated():
+    class Ours:
+        def __init__(self, max_iter=0):
+            self.max_iter = max_iter
+
+    renamed = suites._with_names(Ours, {"n_iter": "max_iter", "neighbors": None})
+    assert renamed(n_iter=5, neighbors="exact").max_iter == 5
+    assert suites._with_names(Ours, {}) is Ours
 
 
 def test_another_folder(tmp_path):

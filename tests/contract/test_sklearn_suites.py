@@ -61,33 +61,39 @@ DIFFERENT = {
     # different on purpose
     "test_pca_array_api_compliance": "arrays of other libraries are converted to NumPy's",
     "test_pca_mle_array_api_compliance": "arrays of other libraries are converted to NumPy's",
-    "test_pca_score": "the probabilistic model is the same with and without whitening",
-    "test_spectral_embedding_precomputed_affinity[float32": (
-        "compares kernels to 6 digits; those of float32 data are computed in float32"
-    ),
-    "test_precomputed_nearest_neighbors_filtering": (
-        "a disconnected graph without distances to join it by is refused, see `disconnected`"
+    "test_pca_score": (
+        "expects a lower score with whiten=True; the probabilistic model does not depend on it"
     ),
     "test_returned_stress": "the classical start is exact here: it compares roundings of zero",
-    "test_future_warning_init_and_metric": "the default start is classical without a warning",
+    "test_future_warning_init_and_metric": (
+        "expects a warning that the default start will be classical, which it is here"
+    ),
     "test_singular_matrix": "constant data is embedded here, not refused",
     "test_precomputed_kernel_not_psd[randomized]": (
         "the largest eigenvalues are found here, not the largest in absolute value"
     ),
     "test_exact_no_precomputed_sparse": "a sparse graph is accepted here",
-    "test_high_perplexity_precomputed_sparse_distances": "uses all neighbours that it is given",
+    "test_high_perplexity_precomputed_sparse_distances": (
+        "as many neighbours as the perplexity suffice here, not three times as many"
+    ),
     "test_sparse_precomputed_distance": "equal except for rounding, which a long descent enlarges",
-    "test_non_positive_computed_distances": "maps two points to a plane",
-    "test_n_components_range": "maps two points to more dimensions than there are points",
+    "test_non_positive_computed_distances": (
+        "expects the error of a negative metric for two points, of which a map has one dimension"
+    ),
+    "test_n_components_range": (
+        "expects the error of n_components=4 with method='barnes_hut' for two points, as above"
+    ),
     "test_pca_initialization_not_compatible_with_precomputed_kernel": (
         "classical scaling stands in for principal components"
     ),
     "test_max_iter_used": "n_iter_ is the number of iterations, not of the last from zero",
-    "test_64bit": "float64 in, float64 out",
+    "test_64bit": "expects float32 for float64 data; the embedding has the type of the data here",
     "test_tsne_with_different_distance_metrics": (
         "equal except for rounding, which a long descent enlarges"
     ),
-    "test_tsne_with_mahalanobis_distance": "the covariance is taken from the data",
+    "test_tsne_with_mahalanobis_distance": (
+        "expects an error without V or VI; the covariance is taken from the data here"
+    ),
 }
 
 

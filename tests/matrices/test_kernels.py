@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 
@@ -232,3 +233,13 @@ def test_isomap_and_lle_kernels_are_their_definitions():
     np.testing.assert_allclose(K, top * np.eye(40) - M.toarray(), atol=1e-12)
     assert is_positive_semidefinite(K)
     np.testing.assert_allclose(lle_kernel(M.toarray()), K)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_gaussian_kernel_of_float32_rows_has_the_digits_of_float32(sparse):
+    X = np.random.RandomState(0).standard_normal((40, 5)) * 5 + 10
+    rows = (csr_array(X) if sparse else X).astype(np.float32)
+    expected = np.exp(-cdist(X.astype(np.float32), X.astype(np.float32), "sqeuclidean"))
+    found = module.gaussian(rows, rows, 1.0)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7)

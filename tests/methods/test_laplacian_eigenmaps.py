@@ -14,7 +14,7 @@ from sklearn.neighbors import kneighbors_graph
 
 import lowdim
 from helpers import aligned
-from lowdim import PCA, LaplacianEigenmaps, data
+from lowdim import PCA, LaplacianEigenmaps, SpectralClustering, data
 
 NORMALIZATIONS = ["random-walk", "symmetric", "none"]
 
@@ -228,3 +228,20 @@ def test_the_function_spectral_embedding_is_scikit_learns(norm_laplacian, drop_f
     ours = lowdim.spectral_embedding(W, **options)
     theirs = spectral_embedding(W, random_state=0, **options)
     np.testing.assert_allclose(abs(ours), abs(theirs), atol=1e-8)
+
+
+@pytest.mark.parametrize("method", [LaplacianEigenmaps, SpectralClustering])
+def test_a_given_graph_of_several_components_is_embedded_with_a_warning(method):
+    random = np.random.RandomState(0)
+    X = np.vstack([random.standard_normal((40, 3)), random.standard_normal((40, 3)) + 30])
+    graph = kneighbors_graph(X, 6, mode="distance", include_self=True)
+    model = method(2, affinity="precomputed_nearest_neighbors", n_neighbors=6, random_state=0)
+    with pytest.warns(UserWarning, match="connected components of the neighbors graph is 2"):
+        model.fit(graph)
+    first = model.embedding_[:, 0]
+    assert np.ptp(first[:40]) < 1e-6 * np.ptp(first)
+    assert np.ptp(first[40:]) < 1e-6 * np.ptp(first)
+    if method is SpectralClustering:
+        assert len(set(model.labels_[:40])) == len(set(model.labels_[40:])) == 1
+    with pytest.raises(ValueError, match="connected components"):
+        model.set_params(disconnected="raise").fit(graph)

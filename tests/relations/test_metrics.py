@@ -253,3 +253,14 @@ def test_ranks_with_ties():
     X = np.array([[1, 1, 2, 3.0], [2, 2, 1, 5.0]])
     expected = distance.correlation(*rankdata(X, axis=1))
     assert block("spearmanr", X)[0, 1] == pytest.approx(expected)
+
+
+def test_a_metric_that_writes_into_its_arguments_does_not_change_the_users_data():
+    def careless(a, b):
+        a -= b
+        return float(np.abs(a).sum())
+
+    X = np.random.RandomState(0).standard_normal((8, 3))
+    before = X.copy()
+    resolve_metric(careless, None, X)[0].block(*[resolve_metric(careless, None, X)[1]] * 2)
+    np.testing.assert_array_equal(X, before)

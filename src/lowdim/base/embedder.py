@@ -303,7 +303,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         metric, params = self._metric_choice()
         learned = hasattr(metric, "get_params")
         if not isinstance(metric, str) and not callable(metric) and not learned:
-            raise TypeError(
+            raise checks.WrongTypeError(
                 "metric must be a name, a function of two objects or a fitted estimator that has "
                 f"learned a metric, got {metric!r}."
             )

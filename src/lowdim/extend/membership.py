@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.solvers.curved_layout import SURFACES
 from lowdim.solvers.layout import negatives_per_epoch
+from lowdim.solvers.output_spaces import SPACES
 
 
 def place_by_membership(
@@ -82,7 +82,7 @@ def place_among_placed(
     ----------
     nearest, weights, embedding, **options
         As in `place_by_membership`.
-    metric : {"euclidean", "haversine", "hyperboloid"}
+    metric : {"euclidean", "haversine", "hyperboloid", "gaussian_energy"}
 
     Returns
     -------
@@ -95,6 +95,6 @@ def place_among_placed(
     if metric == "euclidean":
         Y = place_by_membership(nearest, weights, known, **options)
     else:
-        Y = SURFACES[metric].means(nearest, weights, known).astype(known.dtype)
+        Y = SPACES[metric].means(nearest, weights, known).astype(known.dtype)
     Y[~(weights > 0).any(axis=1)] = np.nan
     return Y

@@ -74,8 +74,10 @@ def resolve_kernel(
 
 def gaussian(A: Any, B: Any, gamma: float) -> Array:
     """exp(-gamma |a - b|^2)."""
-    if not is_sparse(A) and not is_sparse(B):  # a common offset would cost digits
-        center = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
+    dtype = np.result_type(A.dtype, B.dtype)
+    A, B = A.astype(np.float64), B.astype(np.float64)  # differences of squares cost digits
+    if not is_sparse(A) and not is_sparse(B):  # and so does a common offset
+        center = B.mean(axis=0)
         A, B = A - center, B - center
     block = _inner(A, B)
     block *= -2
@@ -83,7 +85,7 @@ def gaussian(A: Any, B: Any, gamma: float) -> Array:
     block += _squares(B)[None, :]
     np.maximum(block, 0, out=block)
     block *= -gamma
-    return np.asarray(np.exp(block, out=block))
+    return np.asarray(np.exp(block, out=block), dtype=dtype)
 
 
 def kernel_matrix(rows: Any, kernel: Kernel) -> Array:

@@ -191,6 +191,12 @@ class LaplacianEigenmaps(GraphEmbedder):
         check_components(W, "raise" if self.disconnected == "raise" else "warn")
         self._embed(W, k, rows_dtype=objects.dtype)
 
+    def _joined(self, objects: Objects, graph: NeighborGraph, problem: str) -> NeighborGraph:
+        if self.affinity != "precomputed_nearest_neighbors":
+            return super()._joined(objects, graph, problem)
+        checks.warn(f"{problem}: the first coordinates only tell the components apart.")
+        return graph
+
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
         k = self._check_n_components(objects.n)

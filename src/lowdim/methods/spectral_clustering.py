@@ -37,7 +37,8 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         How the eigenvectors are divided into clusters: k-means; the rotation to indicator vectors
         of [3]_; or a pivoted QR factorisation [4]_, which has no random start.
     affinity : str or callable, default="nearest_neighbors"
-        See LaplacianEigenmaps.
+        See LaplacianEigenmaps. scikit-learn's default is "rbf", whose weights depend on the units
+        of the data: with gamma=1 they vanish for most tables that are not standardised.
     gamma : float, default=1.0
         Factor in "rbf", "poly", "laplacian" and "sigmoid".
     degree : float, default=3

@@ -20,8 +20,9 @@ from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.identical import identical_rows
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
-from lowdim.solvers.curved_layout import SURFACES, lay_out_on
+from lowdim.solvers.curved_layout import lay_out_on
 from lowdim.solvers.layout import Density, Layout, lay_out
+from lowdim.solvers.output_spaces import SPACES
 from lowdim.solvers.starts import spread_start
 
 
@@ -81,7 +82,8 @@ class UMAP(UMAPParameters):
     fuzzy graphs, `a + b` the union, `a - b` what is linked in the first but not in the second. The
     parameters are those of the first; the result has no `transform`.
 
-    On the sphere and the hyperboloid a new object is placed at the weighted mean of its neighbours.
+    With another `output_metric` than "euclidean" a new object is placed at the weighted mean of its
+    neighbours.
 
     References
     ----------
@@ -240,8 +242,8 @@ class UMAP(UMAPParameters):
 
             found = lay_out(layout, self._monitor(n_epochs, retune))
         else:
-            surface = SURFACES[self.output_metric]
-            found = lay_out_on(surface, self.graph_, start, self._monitor(n_epochs), **options)
+            space = SPACES[self.output_metric]
+            found = lay_out_on(space, self.graph_, start, self._monitor(n_epochs), **options)
         self.embedding_, self.n_iter_ = found
         self._leave_out_isolated()
         if self.output_dens:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.methods.umap_parameters import UMAPParameters
 from lowdim.runtime.scheduling import running
-from lowdim.solvers.curved_layout import start_dim
+from lowdim.solvers.output_spaces import start_dim
 from lowdim.solvers.starts import spread_start
 
 if TYPE_CHECKING:

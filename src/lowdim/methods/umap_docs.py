@@ -15,10 +15,12 @@ metric : str or callable, default="euclidean"
     a gradient do in umap-learn, its first element is the distance.
 metric_kwds : dict, default=None
     Further arguments of the metric.
-output_metric : {"euclidean", "haversine", "hyperboloid"}, default="euclidean"
+output_metric : {"euclidean", "haversine", "hyperboloid", "gaussian_energy"}, default="euclidean"
     Distance in the embedding: of the plane or space, of the sphere (`embedding_` holds
-    colatitude and longitude in radians, n_components must be 2), or of the hyperbolic space
-    (coordinates x of the points (x, sqrt(1 + x^2)) of a hyperboloid).
+    colatitude and longitude in radians, n_components must be 2), of the hyperbolic space
+    (coordinates x of the points (x, sqrt(1 + x^2)) of a hyperboloid), or of normal
+    distributions in the plane (mean, variances along the axes of the ellipse and angle of the
+    first axis, n_components must be 5).
 output_metric_kwds : dict, default=None
     No effect; accepted for compatibility with umap-learn.
 n_epochs : int, default=None
@@ -81,7 +83,9 @@ output_dens : bool, default=False
     Whether to compute `rad_orig_` and `rad_emb_`, which `fit_transform` then returns too.
 disconnection_distance : float, default=None
     Neighbours at this distance or farther are ignored. Objects without neighbours get the
-    coordinates NaN.
+    coordinates NaN. None is the largest value of a bounded metric, at which objects have
+    nothing in common: 1 of "jaccard", "bit_jaccard", "dice" and "hellinger", 2 of "cosine" and
+    "correlation", infinity of others.
 precomputed_knn : tuple of (indices, distances), default=(None, None, None)
     Neighbours of each object, including the object itself, in the format of umap-learn. See
     also the argument `graph` of `fit`.

@@ -21,12 +21,18 @@ from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.objects import GivenGraph, Objects
 from lowdim.relations.precomputed import lists_without_self
 from lowdim.relations.units import scaled
-from lowdim.solvers.curved_layout import SURFACES, start_dim
 from lowdim.solvers.layout import fit_curve
+from lowdim.solvers.output_spaces import SPACES, start_dim
 from lowdim.solvers.starts import SPREAD_STARTS
 
 LARGE = 10_000  # objects above which fewer epochs suffice
 EPOCHS, EPOCHS_IF_LARGE, EPOCHS_FOR_DENSITY = 500, 200, 200  # umap-learn's defaults
+DISCONNECTION = {
+    **dict.fromkeys(("jaccard", "bit_jaccard", "dice", "hellinger"), 1.0),
+    **dict.fromkeys(("cosine", "correlation"), 2.0),
+}
+"""The largest values of bounded metrics; see `disconnection_distance`."""
+ROUNDING = 1e-6  # relative error of distances at which they still count as the largest value
 NEW_EPOCHS = 100  # of `transform`, as in umap-learn
 
 
@@ -159,10 +165,12 @@ class UMAPParameters(NeighborEmbedder):
     def _check_output_metric(self) -> None:
         if self.output_metric == "euclidean":
             return
-        checks.choice(self.output_metric, "output_metric", ("euclidean", *SURFACES))
-        if self.output_metric == "haversine" and self.n_components != 2:
+        checks.choice(self.output_metric, "output_metric", ("euclidean", *SPACES))
+        wanted = SPACES[self.output_metric].n_components
+        if wanted is not None and self.n_components != wanted:
             raise ValueError(
-                f"output_metric='haversine' needs n_components=2, got {self.n_components}."
+                f"output_metric={self.output_metric!r} needs n_components={wanted}, got "
+                f"{self.n_components}."
             )
         if self.densmap:
             raise ValueError(
@@ -208,7 +216,7 @@ class UMAPParameters(NeighborEmbedder):
 
     @property
     def _start_dim(self) -> int:
-        """Number of coordinates of the start: one more on the sphere, unless it is given."""
+        """Number of coordinates of the start: those that the space wants, unless it is given."""
         dim = int(self.n_components)
         return start_dim(self.output_metric, dim) if isinstance(self.init, str) else dim
 
@@ -229,8 +237,10 @@ class UMAPParameters(NeighborEmbedder):
 
     @property
     def _disconnection(self) -> float:
-        far = self.disconnection_distance
-        return np.inf if far is None else float(far)
+        if self.disconnection_distance is not None:
+            return float(self.disconnection_distance)
+        largest = DISCONNECTION.get(self.metric) if isinstance(self.metric, str) else None
+        return np.inf if largest is None else largest * (1 - ROUNDING)
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
         metric = _distance_alone(self.metric) if callable(self.metric) else self.metric

@@ -90,7 +90,8 @@ def objects(X: Any, name: str = "X", copy: bool = False) -> Any:
     if hasattr(X, "shape") and len(X.shape) == 2:
         kind = np.dtype(getattr(X, "dtype", object)).kind
         if kind in "fiub" or is_sparse(X):
-            return checks.vectors(X, name=name, copy=copy)
+            # A copy, because the function of the user may write into the rows that it is given.
+            return checks.vectors(X, name=name, copy=True)
     try:
         table = np.asarray(X, dtype=np.float64)
     except (ValueError, TypeError):
