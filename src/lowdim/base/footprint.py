@@ -57,9 +57,9 @@ class Problem:
         return float(self.n) * min(k, self.n)
 
     def chosen(self, parameter: str) -> int:
-        """The value of an integer parameter; 0 if it is None."""
+        """A number of objects, by the name of its parameter; 0 if it is None."""
         value = getattr(self.estimator, parameter, None)
-        return value if isinstance(value, int) else 0
+        return min(value, self.n) if isinstance(value, int) else 0
 
     def is_set(self, parameter: str, *values: Any) -> bool:
         value = getattr(self.estimator, parameter, None)

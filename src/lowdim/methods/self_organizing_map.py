@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.base import Embedder
 from lowdim.callbacks import Callback, Monitor
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.extend.barycentric import decode
 from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import MeasuredObjects, Objects, relative_dissimilarities
+from lowdim.relations.preparation import in_unit
 from lowdim.relations.unit_grid import UnitGrid, checked_shape, suited_shape
+from lowdim.relations.units import exponent_of, scaled
 from lowdim.runtime.scheduling import blocks, running
 from lowdim.solvers.prototype_starts import relational_start, vector_start
 from lowdim.solvers.prototypes import (
@@ -257,26 +260,31 @@ class SelfOrganizingMap(Embedder):
                 f"prototypes={self.prototypes!r} make a relational map. Fit all objects at once."
             )
         with running(self._n_jobs):
-            new = self._new_objects(X)
-            rows, metric = self._rows(new.vectors(), self._training), self._training.metric
-            found = VectorPrototypes(rows, metric, self.codebook_)
-            grid, radius = self._grid, self._radii(self._grid)
-            if self.training == "online":
-                last, rate = Schedule(radius.last, radius.last), self._rates()
-                once = Monitor(1, type(self).__name__)
-                random = check_random_state(0 if self.random_state is None else self.random_state)
-                still = Schedule(rate.last, rate.last)
-                train_online(found, grid, self.neighborhood, last, still, new.n, once, random)
-            else:
-                sums, counts = found.sums(found.nearest(1)[0][:, 0])
-                sums, counts = sums + self._fitted_sums, counts + self._fitted_counts
-                found.smooth(sums, counts, kernel(grid, radius.last, self.neighborhood))
-            before = self.hits_
-            self._describe(found, grid)
-            self.hits_ = self.hits_ + before
-            if self.training == "batch":
-                self._fitted_sums, self._fitted_counts = sums, counts
+            trained = self._in_unit
+            trained._train_further(self._new_objects(X))
+            if trained is not self:
+                self._take_over(trained, self._fitted_exponent)
         return self
+
+    def _train_further(self, new: NewObjects) -> None:
+        rows, metric = self._rows(new.vectors(), self._training), self._training.metric
+        found = VectorPrototypes(rows, metric, self.codebook_)
+        grid, radius = self._grid, self._radii(self._grid)
+        if self.training == "online":
+            last, rate = Schedule(radius.last, radius.last), self._rates()
+            once = Monitor(1, type(self).__name__)
+            random = check_random_state(0 if self.random_state is None else self.random_state)
+            still = Schedule(rate.last, rate.last)
+            train_online(found, grid, self.neighborhood, last, still, new.n, once, random)
+        else:
+            sums, counts = found.sums(found.nearest(1)[0][:, 0])
+            sums, counts = sums + self._fitted_sums, counts + self._fitted_counts
+            found.smooth(sums, counts, kernel(grid, radius.last, self.neighborhood))
+        before = self.hits_
+        self._describe(found, grid)
+        self.hits_ = self.hits_ + before
+        if self.training == "batch":
+            self._fitted_sums, self._fitted_counts = sums, counts
 
     def predict(self, X: Any) -> Array:
         """The number of the best unit of each object.
@@ -292,7 +300,7 @@ class SelfOrganizingMap(Embedder):
         """
         check_is_fitted(self)
         with running(self._n_jobs):
-            return self._best(self._new_objects(X))
+            return self._in_unit._best(self._new_objects(X))
 
     # --- fit ----------------------------------------------------------------------------------
 
@@ -345,8 +353,10 @@ class SelfOrganizingMap(Embedder):
     def _training(self) -> MeasuredObjects:
         if not hasattr(self, "_fitted_sums"):
             return super()._training
-        metric = resolve_metric(*self._metric_choice(), self.codebook_)[0]
-        return MeasuredObjects(self.codebook_, metric)
+        exponent = getattr(self, "_fitted_exponent", 0)  # that of the codebook may be another
+        metric, rows = resolve_metric(*self._metric_choice(), scaled(self.codebook_, -exponent))
+        prepare = partial(in_unit, metric.prepare, exponent)
+        return MeasuredObjects(rows, replace(metric, exponent=exponent, prepare=prepare))
 
     def _rows(self, rows: Any, known: MeasuredObjects) -> Any:
         """Vectors as they are averaged: of unit length under the cosine distance."""
@@ -354,7 +364,7 @@ class SelfOrganizingMap(Embedder):
             return rows
         from sklearn.preprocessing import normalize
 
-        return normalize(rows)
+        return normalize(scaled(rows, -exponent_of(rows)))
 
     def _relational_start(
         self, objects: Objects, random: np.random.RandomState
@@ -456,6 +466,11 @@ class SelfOrganizingMap(Embedder):
     def _inverse(self, Y: Array) -> Array:
         if not hasattr(self, "codebook_"):
             self._training_vectors("inverse_transform")
+            raise ValueError(
+                f"inverse_transform needs prototypes that are vectors, but with "
+                f"metric={self.metric!r} and prototypes={self.prototypes!r} they are combinations "
+                "of objects. Use another metric; `medoids_` are the objects nearest to them."
+            )
         if self.placement == "interpolated" and not self.toroidal:
             return decode(self.grid_, self.codebook_, Y)
         return np.asarray(self.codebook_[self._grid.nearest_unit(Y)])
