@@ -49,8 +49,8 @@ def fit(estimator: Any, X: Any) -> Any:
     """The fitted estimator; labels are 0 and 1 in turn where a method needs them."""
     if type(estimator).__name__ not in LABELLED:
         return estimator.fit(X)
-    shape = getattr(X, "shape", None) or (len(X) if hasattr(X, "__len__") else 1,)
-    return estimator.fit(X, np.arange(shape[0]) % 2)
+    shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+    return estimator.fit(X, np.arange(shape[0] if shape else 1) % 2)
 
 
 def answered(call: Callable[[], Any], named: str = "") -> Any:

@@ -174,7 +174,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise ValueError(f"X: n_samples = {objects.n}, but a map needs at least 2 objects.")
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
-        claim_memory(self, objects)
+        claim_memory(self, objects, arguments)
         self._fit(objects, **arguments)
 
     def _fit_in_unit(self, objects: Objects, arguments: dict[str, Any]) -> None:

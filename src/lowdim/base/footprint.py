@@ -7,11 +7,16 @@ is to be 0.9 to 1.3 of the peak.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lowdim.catalog import find
-from lowdim.relations.objects import LARGEST_KEPT_MATRIX, MeasuredObjects, Objects
+from lowdim.relations.objects import (
+    LARGEST_KEPT_MATRIX,
+    MeasuredObjects,
+    Objects,
+    SparseDissimilarities,
+)
 from lowdim.runtime import memory
 from lowdim.solvers.spectral import DENSE_UP_TO
 
@@ -26,6 +31,7 @@ class Problem:
 
     estimator: Any
     objects: Objects
+    arguments: dict[str, Any] = field(default_factory=dict)  # further ones of `fit`
 
     @property
     def n(self) -> int:
@@ -90,11 +96,16 @@ def _classical_mds(p: Problem) -> float:
 def _mds(p: Problem) -> float:
     if isinstance(p.objects, MeasuredObjects) and p.estimator._sampled(p.objects):
         return 10_000.0 * p.n
-    if p.is_set("metric_mds", False) or p.is_set("disparities", "ordinal"):
-        return 4.1 * p.square + p.distances
-    if p.is_set("disparities", "interval", "spline"):
-        return 5.2 * p.square + p.distances
-    return (4.6 if p.estimator.weights is not None else 1.0) * p.square + p.distances
+    weighted = p.estimator.weights is not None or p.arguments.get("weights") is not None
+    kind = p.estimator._kind
+    if isinstance(p.objects, SparseDissimilarities):
+        return 145.0 * p.objects.matrix.nnz
+    if kind == "ratio" and not weighted:
+        return p.square + p.distances
+    by_kind = {"ratio": 1.7, "ordinal": 2.7, "interval": 3.7, "spline": 5.7}
+    by_weight = {"ratio": 1.5, "ordinal": 1.5, "interval": 2.5, "spline": 4.5}
+    copies = by_kind.get(kind, 0) + (by_weight.get(kind, 0) if weighted else 0)
+    return copies * p.square + p.distances
 
 
 def _kernel_pca(p: Problem) -> float:
@@ -166,21 +177,23 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
 }
 
 
-def footprint(estimator: Any, objects: Objects) -> int:
-    """Bytes that a fit takes at its peak, beyond its input."""
+def footprint(estimator: Any, objects: Objects, arguments: dict[str, Any] | None = None) -> int:
+    """Bytes that a fit, with further arguments, takes at its peak, beyond its input."""
     formula = FOOTPRINTS[type(estimator).__name__]
-    return int(formula(Problem(estimator, objects))) + min(
+    return int(formula(Problem(estimator, objects, arguments or {}))) + min(
         WORKSPACE, WORKSPACE_PER_OBJECT * objects.n
     )
 
 
-def claim_memory(estimator: Any, objects: Objects) -> None:
-    """Raise MemoryError if a fit would take more memory than there is."""
+def claim_memory(estimator: Any, objects: Objects, arguments: dict[str, Any]) -> None:
+    """Raise MemoryError if a fit, with further arguments, would take more memory than there is."""
     name = type(estimator).__name__
     if name not in FOOTPRINTS:  # an estimator of a user, derived from one of ours
         return
     memory.claim(
-        footprint(estimator, objects), f"{name} of {objects.n} objects", _advice(estimator, objects)
+        footprint(estimator, objects, arguments),
+        f"{name} of {objects.n} objects",
+        _advice(estimator, objects),
     )
 
 

@@ -315,7 +315,8 @@ class MDS(Embedder):
     def _weighted(self, pairs: Pairs, weights: Any) -> Pairs:
         if weights is not None:
             return pairs.weighted(known.given_weights(weights, pairs))
-        self.smallest_ = float(pairs.values[pairs.values > 0].min())
+        positive = pairs.values > 0
+        self.smallest_ = float(np.min(pairs.values, where=positive, initial=np.inf))
         return pairs.weighted(self._weights_of(pairs.values))
 
     def _weights_of(self, values: Array) -> Array:

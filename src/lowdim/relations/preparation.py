@@ -34,7 +34,7 @@ def in_unit(
     rows = scaled(prepare(X, name, copy), -exponent)
     if exponent < 0 and np.isinf(rows.data if is_sparse(rows) else rows).any():
         raise ValueError(
-            f"{name} overflows {rows.dtype} in the unit of the training data, 2^{exponent}. Are its "
+            f"{name} overflows {rows.dtype} in the unit 2^{exponent} of the training data. Are its "
             "numbers in the units of the training data?"
         )
     return rows
