@@ -22,6 +22,8 @@ from lowdim.solvers.spectral import DENSE_UP_TO
 
 WORKSPACE = 12 * 10**6  # bytes of tiles of distances and of iterates, for many objects
 WORKSPACE_PER_OBJECT = 4096  # bytes, for few
+BOTTOM_EIGENVECTORS = 3.7  # the same, for eigenvectors orthogonal to given ones
+MEANS = ("euclidean", "cosine", "nan_euclidean")  # self-organizing maps then need no distances
 DENSE_EIGENVECTORS = 3.05  # n x n arrays that a dense eigensolver takes beside its matrix
 
 
@@ -77,6 +79,16 @@ class Problem:
         dense = self.is_set("eigen_solver", "dense") or self.n <= DENSE_UP_TO
         return DENSE_EIGENVECTORS * self.square if dense else 0.0
 
+    def geodesics(self, columns: float, workspace: float) -> float:
+        """Bytes of geodesics to some objects: n x columns numbers, and workspace for large n."""
+        return self.n * columns * self.size + min(workspace, 12_500.0 * self.n)
+
+    @property
+    def bottom_eigenvectors(self) -> float:
+        """The same for the smallest eigenvalues, for which null vectors are moved away."""
+        dense = self.is_set("eigen_solver", "dense") or self.n <= DENSE_UP_TO
+        return BOTTOM_EIGENVECTORS * self.square if dense else 0.0
+
     @property
     def scaling(self) -> float:
         """The same for classical scaling, which makes the matrix from an operator."""
@@ -116,18 +128,20 @@ def _kernel_pca(p: Problem) -> float:
 
 def _isomap(p: Problem) -> float:
     m = p.chosen("n_landmarks")
-    paths = 2.0 * p.n * m * p.size if m else p.square + p.scaling
+    paths = p.geodesics(1.6 * m, 30e6) if m else p.square + p.scaling
     return paths + 60 * p.arcs
 
 
 def _locally_linear(p: Problem) -> float:
     k = p.arcs / p.n
     copies = 1.5 if p.is_set("method", "standard") else 3.6
-    return copies * p.arcs * k * 8 + 60 * p.arcs + p.eigenvectors
+    return copies * p.arcs * k * 8 + 60 * p.arcs + p.bottom_eigenvectors
 
 
 def _graph_laplacian(p: Problem) -> float:
-    return 175 * p.arcs + p.eigenvectors
+    if p.is_set("affinity", "rbf"):
+        return 3.0 * p.square + p.bottom_eigenvectors
+    return 80 * p.arcs + p.bottom_eigenvectors
 
 
 def _curvilinear(p: Problem) -> float:
@@ -138,11 +152,17 @@ def _curvilinear(p: Problem) -> float:
 
 def _curvilinear_geodesics(p: Problem) -> float:
     m = p.chosen("n_prototypes")
-    return (2.0 * p.n * m * p.size if m else p.square) + 60 * p.arcs
+    return (p.geodesics(0.75 * m, 50e6) if m else p.square) + 60 * p.arcs
 
 
 def _stochastic_neighbors(p: Problem) -> float:
     return (52 + 2 * p.size) * p.arcs
+
+
+def _self_organizing_map(p: Problem) -> float:
+    if p.objects.metric_name in MEANS and not p.is_set("prototypes", "median"):
+        return 0.0
+    return 2.25 * p.square  # the relational map squares the distances
 
 
 FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
@@ -154,7 +174,7 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "LocallyLinearEmbedding": _locally_linear,
     "LaplacianEigenmaps": _graph_laplacian,
     "SpectralClustering": _graph_laplacian,
-    "DiffusionMap": _graph_laplacian,
+    "DiffusionMap": lambda p: 104 * p.arcs + p.eigenvectors,
     "Sammon": lambda p: 2 * p.square + p.distances,
     "INDSCAL": lambda p: 0.0,  # claims the stack of its subjects' matrices itself
     "CurvilinearComponentAnalysis": _curvilinear,
@@ -167,10 +187,7 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "WeightedTSNE": _stochastic_neighbors,
     "MultiscaleSNE": lambda p: 3 * p.square + p.distances,
     "NeRV": lambda p: 2 * p.square + p.distances,
-    # a metric with a mean needs no matrix; the relational map keeps all distances
-    "SelfOrganizingMap": lambda p: (
-        0.0 if p.objects.metric_name in ("euclidean", "cosine") else p.distances
-    ),
+    "SelfOrganizingMap": _self_organizing_map,
     "NeighborhoodComponentsAnalysis": lambda p: 0.0,
     "LargeMarginNearestNeighbor": lambda p: 0.0,
     "InformationTheoreticMetricLearning": lambda p: 0.0,
