@@ -18,6 +18,8 @@ from lowdim.relations.objects import (
     SparseDissimilarities,
 )
 from lowdim.runtime import memory
+from lowdim.runtime.context import current
+from lowdim.solvers.labelled import pair_blocks
 from lowdim.solvers.spectral import DENSE_UP_TO
 
 WORKSPACE = 12 * 10**6  # bytes of tiles of distances and of iterates, for many objects
@@ -79,9 +81,16 @@ class Problem:
         dense = self.is_set("eigen_solver", "dense") or self.n <= DENSE_UP_TO
         return DENSE_EIGENVECTORS * self.square if dense else 0.0
 
+    @property
+    def pair_blocks(self) -> float:
+        """Bytes of the blocks of rows of all pairs that threads hold at the same time."""
+        rows = pair_blocks(self.n)[0]
+        height = int(rows.stop - rows.start)
+        return float(current().threads) * height * self.n * self.size
+
     def geodesics(self, columns: float, workspace: float) -> float:
         """Bytes of geodesics to some objects: n x columns numbers, and workspace for large n."""
-        return self.n * columns * self.size + min(workspace, 12_500.0 * self.n)
+        return self.n * columns * self.size + min(workspace, 1560.0 * self.n * self.size)
 
     @property
     def bottom_eigenvectors(self) -> float:
@@ -111,7 +120,7 @@ def _mds(p: Problem) -> float:
     weighted = p.estimator.weights is not None or p.arguments.get("weights") is not None
     kind = p.estimator._kind
     if isinstance(p.objects, SparseDissimilarities):
-        return 145.0 * p.objects.matrix.nnz
+        return 145.0 * int(p.objects.matrix.nnz)
     if kind == "ratio" and not weighted:
         return p.square + p.distances
     by_kind = {"ratio": 1.7, "ordinal": 2.7, "interval": 3.7, "spline": 5.7}
@@ -140,7 +149,7 @@ def _locally_linear(p: Problem) -> float:
 
 def _graph_laplacian(p: Problem) -> float:
     if p.is_set("affinity", "rbf"):
-        return 3.0 * p.square + p.bottom_eigenvectors
+        return 5.2 * p.square + p.bottom_eigenvectors
     return 80 * p.arcs + p.bottom_eigenvectors
 
 
@@ -156,7 +165,7 @@ def _curvilinear_geodesics(p: Problem) -> float:
 
 
 def _stochastic_neighbors(p: Problem) -> float:
-    return (52 + 2 * p.size) * p.arcs
+    return (52 + 2 * p.size) * p.arcs + min(35e6, 1090.0 * p.n * p.size)
 
 
 def _self_organizing_map(p: Problem) -> float:
@@ -179,7 +188,7 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "INDSCAL": lambda p: 0.0,  # claims the stack of its subjects' matrices itself
     "CurvilinearComponentAnalysis": _curvilinear,
     "CurvilinearDistanceAnalysis": _curvilinear_geodesics,
-    "UMAP": lambda p: 65 * p.arcs,
+    "UMAP": lambda p: 65 * p.arcs + min(50e6, 1560.0 * p.n * p.size),
     "MaximumVarianceUnfolding": lambda p: 60 * p.arcs,  # the programme claims its own
     "SNE": _stochastic_neighbors,
     "SymmetricSNE": _stochastic_neighbors,
@@ -188,8 +197,8 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "MultiscaleSNE": lambda p: 3 * p.square + p.distances,
     "NeRV": lambda p: 2 * p.square + p.distances,
     "SelfOrganizingMap": _self_organizing_map,
-    "NeighborhoodComponentsAnalysis": lambda p: 0.0,
-    "LargeMarginNearestNeighbor": lambda p: 0.0,
+    "NeighborhoodComponentsAnalysis": lambda p: 1.4 * p.pair_blocks,
+    "LargeMarginNearestNeighbor": lambda p: 1.4 * p.pair_blocks,
     "InformationTheoreticMetricLearning": lambda p: 0.0,
 }
 
