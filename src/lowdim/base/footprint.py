@@ -174,6 +174,12 @@ def _self_organizing_map(p: Problem) -> float:
     return 2.25 * p.square  # the relational map squares the distances
 
 
+def _constraints(p: Problem) -> float:
+    count = p.estimator.n_constraints
+    d = int(p.objects.vectors("constraints").shape[1])
+    return (16.0 * d + 90) * (count if isinstance(count, int) else 0)
+
+
 FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "PCA": lambda p: 0.0,
     "ClassicalMDS": _classical_mds,
@@ -198,8 +204,8 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "NeRV": lambda p: 2 * p.square + p.distances,
     "SelfOrganizingMap": _self_organizing_map,
     "NeighborhoodComponentsAnalysis": lambda p: 1.4 * p.pair_blocks,
-    "LargeMarginNearestNeighbor": lambda p: 1.4 * p.pair_blocks,
-    "InformationTheoreticMetricLearning": lambda p: 0.0,
+    "LargeMarginNearestNeighbor": lambda p: 5.2 * p.pair_blocks,
+    "InformationTheoreticMetricLearning": _constraints,
 }
 
 
