@@ -32,6 +32,7 @@ class Setting:
     params: dict[str, Any] = field(default_factory=dict)
     share: float = 1.0
     precomputed: bool = False
+    labelled: bool = False
 
     @property
     def label(self) -> str:
@@ -56,6 +57,8 @@ SETTINGS = [
     Setting("MDS", _few(weights="d^-1")),
     Setting("MDS", _few(metric_mds=False)),
     Setting("MDS", _few(disparities="interval")),
+    Setting("MDS", _few(disparities="spline")),
+    Setting("MDS", _few(metric_mds=False, weights="d^-1")),
     Setting("MDS", _few(method="sampled")),
     Setting("KernelPCA", {"n_components": 2, "kernel": "rbf"}),
     Setting("KernelPCA", {"n_components": 2, "kernel": "rbf", "eigen_solver": "dense"}),
@@ -73,7 +76,9 @@ SETTINGS = [
     Setting("LaplacianEigenmaps"),
     Setting("LaplacianEigenmaps", {"eigen_solver": "dense"}, 0.5),
     Setting("LaplacianEigenmaps", {"n_neighbors": 500}),
+    Setting("LaplacianEigenmaps", {"affinity": "rbf"}),
     Setting("SpectralClustering", {"n_clusters": 3}),
+    Setting("SpectralClustering", {"n_clusters": 3, "affinity": "rbf"}),
     Setting("DiffusionMap", {"n_neighbors": 500}),
     Setting("Sammon", _few()),
     Setting("Sammon", _few(method="majorize")),
@@ -92,6 +97,18 @@ SETTINGS = [
     ],
     Setting("MultiscaleSNE", _few()),
     Setting("NeRV", _few()),
+    Setting("SelfOrganizingMap", _few()),
+    Setting("SelfOrganizingMap", _few(training="online")),
+    Setting("SelfOrganizingMap", _few(metric="cityblock")),
+    Setting("SelfOrganizingMap", _few(metric="cityblock", prototypes="median")),
+    Setting("SelfOrganizingMap", _few(metric="precomputed"), precomputed=True),
+    Setting("NeighborhoodComponentsAnalysis", _few(), 2, labelled=True),
+    Setting("LargeMarginNearestNeighbor", {"max_iter": 6}, 2, labelled=True),
+    Setting("LargeMarginNearestNeighbor", {"max_iter": 6, "n_neighbors": 30}, labelled=True),
+    Setting("InformationTheoreticMetricLearning", _few(), 2, labelled=True),
+    Setting("InformationTheoreticMetricLearning", _few(n_constraints=10**6), labelled=True),
+    Setting("NeighborsTransformer", {"n_neighbors": 500}),
+    Setting("NeighborsTransformer", {"n_neighbors": 500, "mode": "connectivity"}),
 ]
 
 
@@ -155,12 +172,17 @@ def _fit(setting: Setting, n: int) -> tuple[int, int]:
     small = {key: value for key, value in setting.params.items() if key != "n_neighbors"}
     if "perplexity" in small:
         small["perplexity"] = 20
-    method(**small).fit(rows(350))
+
+    def fit(estimator: Any, X: Any) -> None:
+        y = np.digitize(X[:, 0], (-0.4, 0.4)) if setting.labelled else None
+        estimator.fit_transform(X, y)
+
+    fit(method(**small), rows(350))
     X = rows(n)
     claims[:] = [0]
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # resets the peak
     before = _resident("VmRSS")
-    method(**setting.params).fit(X)
+    fit(method(**setting.params), X)
     return _resident("VmHWM") - before, max(claims)
 
 

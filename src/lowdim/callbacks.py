@@ -137,6 +137,11 @@ def _new_bar(**options: Any) -> Any:
     return tqdm(**options)
 
 
+def verbosity(value: Any) -> int:
+    """Check the parameter `verbose`: an integer or a truth value."""
+    return checks.integer(int(value) if isinstance(value, bool) else value, "verbose", 0)
+
+
 class Monitor:
     """Reports the iterations of a solver to the user and decides whether the solver should stop.
 
@@ -176,9 +181,8 @@ class Monitor:
     ) -> None:
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
-        checks.integer(int(verbose) if isinstance(verbose, bool) else verbose, "verbose", 0)
         self.max_iter, self.label = max_iter, label
-        self.callback, self.verbose, self.change = callback, verbose, change
+        self.callback, self.verbose, self.change = callback, verbosity(verbose), change
         self.stopped = False
         self._bar: Any = None
         self._slot = slot

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import numbers
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -185,6 +187,42 @@ def real(
         bracket = "(" if open_low else "["
         raise ValueError(f"{name} must lie in {bracket}{low:g}, {high:g}], got {value!r}.")
     return number
+
+
+def plain_parameters(kind: Any) -> dict[str, tuple[str, ...]]:
+    """Parameters of a class that are one number, string or truth value, with the names of types.
+
+    These are the parameters with annotations such as ``int | None``.
+    """
+    return _plain_parameters(kind)
+
+
+@functools.cache
+def _plain_parameters(kind: Hashable) -> dict[str, tuple[str, ...]]:
+    assert isinstance(kind, type)
+    declared = inspect.signature(kind).parameters.items()
+    found = {name: str(parameter.annotation).split(" | ") for name, parameter in declared}
+    return {name: tuple(types) for name, types in found.items() if PLAIN_TYPES.keys() >= {*types}}
+
+
+PLAIN_TYPES: dict[str, Any] = {
+    "int": numbers.Integral,
+    "float": numbers.Real,
+    "bool": (bool, np.bool_),
+    "str": str,
+    "None": type(None),
+}
+
+
+def single_values(estimator: Any) -> None:
+    """Raise an error if a parameter that is one value was given as an array, list or dict."""
+    for name, types in plain_parameters(type(estimator)).items():
+        value = getattr(estimator, name)
+        if hasattr(value, "__len__") and not isinstance(value, str):
+            kind = type(value).__name__
+            raise WrongTypeError(
+                f"{name} must be of type {' or '.join(types)}, got {value!r} of type {kind}."
+            )
 
 
 def keywords(value: Any, name: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from lowdim.relations.metrics import NAN_AWARE
 from lowdim.state_rules import (
+    MAY_OVERFLOW,
     Check,
     Numbers,
     Sizes,
@@ -176,7 +177,10 @@ NEEDED: dict[str, list[set[str]]] = {
     "NeRV": [{"_fitted_unit", "_fitted_largest"}],
     "UMAP": [{"graph_", "rho_", "sigma_", "reach_", "a_", "b_"}],
     "INDSCAL": [{"weights_", "scales_"}],
-    "SelfOrganizingMap": [{"grid_", "codebook_"}, {"grid_", "coefficients_"}],
+    "SelfOrganizingMap": [
+        {"grid_", "_fitted_gaps", "codebook_", "_fitted_sums", "_fitted_counts"},
+        {"grid_", "_fitted_gaps", "coefficients_", "_fitted_scale", "_fitted_halves"},
+    ],
     **{
         name: [{"mean_", "components_", "metric_"}]
         for name in (
@@ -207,7 +211,7 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
     kind = type(estimator).__name__
     if missing := sorted(_needed(estimator, state) - set(state)):
         raise ValueError(f"it lacks {', '.join(missing)} of a fitted {kind}.")
-    sizes = _sizes(state)
+    sizes = _sizes(state, least=0 if kind in ("PCA", "KernelPCA") else 1)
     for name, value in state.items():
         if name in ("parts_", "part_rows_", "_fitted_in_unit"):
             continue
@@ -216,7 +220,9 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
         rule = next((ATTRIBUTES[key] for key in keys if key in ATTRIBUTES), None)
         if rule is None:
             raise ValueError(f"{name} is no attribute of a fitted {kind}.")
-        _relaxed(rule, name, estimator, state)(name, value, sizes)
+        reported = "_fitted_in_unit" in state and name not in ("X_fit_", "embedding_")
+        own_sizes = {**sizes, MAY_OVERFLOW: 1} if reported else sizes
+        _relaxed(rule, name, estimator, state)(name, value, own_sizes)
     if "parts_" in state:
         _check_parts(estimator, state, sizes["n"])
     inner = state.get("_fitted_in_unit", estimator)
@@ -231,12 +237,14 @@ def _needed(estimator: Any, state: dict[str, Any]) -> set[str]:
     given = [getattr(estimator, name, None) for name in ("metric", "kernel", "affinity")]
     measured = not any(isinstance(choice, str) and choice == "precomputed" for choice in given)
     keeps_rows = measured and (hasattr(estimator, "metric") or hasattr(estimator, "kernel"))
-    keeps_rows = keeps_rows and "codebook_" not in state
+    keeps_rows = keeps_rows and "_fitted_sums" not in state
     needed = {"embedding_"} | ({"X_fit_"} if keeps_rows else set())
     if getattr(estimator, "transform_mode", None) == "graph":  # of UMAP: no layout was made
         return needed - {"embedding_"} | _GRAPH_STATE
     if "parts_" in state:
         return needed | {"graph_", "part_rows_"}
+    if "coefficients_" in state and keeps_rows and given[0] not in NAN_AWARE:  # has vectors
+        needed.add("codebook_")
     for key in (type(estimator).__name__, *given[1:]):
         options = NEEDED.get(key, [set()]) if isinstance(key, str) else [set()]
         needed |= next((some for some in options if some <= set(state)), options[0])
@@ -253,12 +261,13 @@ def _relaxed(rule: Any, name: str, estimator: Any, state: dict[str, Any]) -> Any
     return replace(rule, missing=True) if missing or left_out else rule
 
 
-def _sizes(state: dict[str, Any]) -> Sizes:
-    """The sizes of a model, from the arrays that define them."""
+def _sizes(state: dict[str, Any], least: int) -> Sizes:
+    """The sizes of a model, from the arrays that define them; `least` coordinates and more."""
 
     def shape(name: str, dimensions: int) -> tuple[int, ...]:
         found = getattr(state[name], "shape", ())
-        if len(found) != dimensions or 0 in found:
+        others = {"embedding_": found[:1], "components_": found[1:]}.get(name, found)
+        if len(found) != dimensions or 0 in others or (least and 0 in found):
             raise ValueError(f"{name} has shape {found}; {dimensions} dimensions are expected.")
         return tuple(found)
 

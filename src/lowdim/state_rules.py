@@ -6,7 +6,6 @@ is any size.
 
 from __future__ import annotations
 
-import inspect
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array, is_sparse
+from lowdim.checks import PLAIN_TYPES, Array, is_sparse, plain_parameters
 from lowdim.relations.graph import NeighborGraph
 
 Sizes = dict[str, int]
+MAY_OVERFLOW = "may overflow"
+"""Key in `Sizes` of a model of extreme data: squared lengths may be infinite in the user's unit.
+`transform` reads another model, in a unit of its own."""
+
 Check = Callable[[str, Any, Sizes], None]
 
 
@@ -75,13 +78,18 @@ def _check_range(name: str, entries: Array, rule: Numbers, sizes: Sizes) -> None
     known = entries[~np.isnan(entries)] if rule.missing else entries
     if known.size == 0:
         raise ValueError(f"{name} contains NaN only.")
-    if rule.finite and entries.dtype.kind == "f" and not np.isfinite(known).all():
+    wrong = np.isnan if MAY_OVERFLOW in sizes else _not_finite
+    if rule.finite and entries.dtype.kind == "f" and wrong(known).any():
         raise ValueError(f"{name} contains NaN or infinity.")
     smallest = np.fmin.reduce(entries, axis=None)
     if smallest < rule.least or (rule.positive and smallest <= 0):
         raise ValueError(f"{name} contains {smallest}, which is too small.")
     if rule.below is not None and entries.max() >= sizes[rule.below]:
         raise ValueError(f"{name} contains {entries.max()}, but there are {sizes[rule.below]}.")
+
+
+def _not_finite(values: Any) -> Any:
+    return ~np.isfinite(values)
 
 
 def _csr_entries(name: str, matrix: Any) -> Array:
@@ -139,8 +147,8 @@ def number(least: float = -np.inf, *, positive: bool = False, finite: bool = Tru
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError(f"{name} is not a number.")
         found = float(value)
-        wrong = found < least or (positive and found <= 0) or (finite and not np.isfinite(found))
-        if wrong:
+        wrong = np.isnan if MAY_OVERFLOW in sizes else _not_finite
+        if found < least or (positive and found <= 0) or (finite and wrong(found)):
             raise ValueError(f"{name} is {value}.")
 
     return check
@@ -150,7 +158,7 @@ def size_of(size: str) -> Check:
     """The number that a size of the model is."""
 
     def check(name: str, value: Any, sizes: Sizes) -> None:
-        number(1)(name, value, sizes)
+        number(0)(name, value, sizes)
         if size in sizes and value != sizes[size]:
             raise ValueError(f"{name} is {value}, but other arrays say {sizes[size]}.")
 
@@ -258,21 +266,10 @@ DECODERS: dict[str, dict[str, Check]] = {
 }
 """What each kind of decoder holds; see `lowdim.extend.decoders`."""
 
-_TYPES: dict[str, Any] = {
-    "int": numbers.Integral,
-    "float": numbers.Real,
-    "bool": (bool, np.bool_),
-    "str": str,
-    "None": type(None),
-}
-
 
 def parameters(estimator: Any) -> None:
     """Check the types of the parameters whose annotations are made of plain types."""
-    for name, parameter in inspect.signature(type(estimator)).parameters.items():
-        options = [option.strip() for option in str(parameter.annotation).split("|")]
+    for name, types in plain_parameters(type(estimator)).items():
         value = getattr(estimator, name)
-        if all(option in _TYPES for option in options) and not any(
-            isinstance(value, _TYPES[option]) for option in options
-        ):
-            raise ValueError(f"{name} is {value!r}, not of type {parameter.annotation}.")
+        if not any(isinstance(value, PLAIN_TYPES[one]) for one in types):
+            raise ValueError(f"{name} is {value!r}, not of type {' | '.join(types)}.")

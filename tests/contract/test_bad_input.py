@@ -7,7 +7,9 @@ import inspect
 import numpy as np
 import pytest
 
+import lowdim
 from helpers import axis_signs
+from lowdim import checks
 
 ERRORS = (TypeError, ValueError)
 
@@ -33,6 +35,56 @@ def string_parameters(case):
 def test_bad_n_components(case, X, value):
     with pytest.raises(ERRORS, match="n_components"):
         case.make(n_components=value).fit(X)
+
+
+ODD = (np.zeros(3), np.zeros((20, 2)), [1, 2], {"a": 1}, np.array(5), b"x")
+
+
+@pytest.mark.parametrize(
+    "value", ODD, ids=lambda value: type(value).__name__ + str(np.shape(value))
+)
+def test_single_values_given_as_something_else(case, X, value):
+    for name in checks.plain_parameters(case.cls):
+        with pytest.raises(ERRORS, match=f"^{name} must be "):
+            case.make(**{name: value}).fit(X)
+
+
+@pytest.mark.parametrize("value", ["", "x", -1, np.nan, b"x", print, 10**30])
+def test_bad_random_state(case, X, value):
+    if case.has("random_state"):
+        with pytest.raises(ERRORS, match="random_state"):
+            case.make(random_state=value).fit(X)
+
+
+@pytest.mark.parametrize("value", ["x", -1, 0.5, object()])
+def test_bad_verbose(case, X, value):
+    if case.has("verbose"):
+        with pytest.raises(ERRORS, match="verbose"):
+            case.make(verbose=value).fit(X)
+
+
+def test_parameters_that_the_metric_does_not_take(metric_case, X):
+    name = "metric_params" if metric_case.has("metric_params") else "metric_kwds"
+    for metric, wrong in (
+        ("euclidean", {"a": 1}),
+        ("minkowski", {"p": 3, "w": [1, 2]}),
+        ("mahalanobis", {"VI": np.eye(2)}),
+        ("gower", {"a": 1}),
+    ):
+        with pytest.raises(ERRORS, match="metric_params"):
+            metric_case.make(metric=metric, **{name: wrong}).fit(X)
+
+
+@pytest.mark.parametrize("value", [2, np.nan, "x", [], (None,), {"a": 1}, object()])
+def test_bad_lists_of_neighbours(X, value):
+    with pytest.raises(ERRORS, match="precomputed_knn"):
+        lowdim.UMAP(precomputed_knn=value).fit(X)
+
+
+@pytest.mark.parametrize("name", ["CurvilinearComponentAnalysis", "CurvilinearDistanceAnalysis"])
+def test_more_prototypes_than_memory(X, name):
+    with pytest.raises(ValueError, match="n_prototypes"):
+        getattr(lowdim, name)(n_prototypes=2**63).fit(X)
 
 
 def test_too_many_components(case, X):

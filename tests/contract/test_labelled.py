@@ -52,6 +52,13 @@ def test_fit_learns_a_linear_map(cls, wines):
     assert list(estimator.get_feature_names_out()) == [f"{name}0", f"{name}1"]
 
 
+def test_more_target_neighbours_than_objects(wines):
+    X, y = wines
+    all_of = lowdim.LargeMarginNearestNeighbor(n_neighbors=len(X), max_iter=2).fit(X, y)
+    more = lowdim.LargeMarginNearestNeighbor(n_neighbors=2**63, max_iter=2).fit(X, y)
+    np.testing.assert_array_equal(more.embedding_, all_of.embedding_)
+
+
 def test_the_inverse_has_the_same_coordinates(cls, wines):
     X, y = wines
     estimator = cls(2).fit(X, y)

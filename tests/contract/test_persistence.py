@@ -119,6 +119,32 @@ def test_functions_are_refused_and_the_old_file_stays(case, X, tmp_path):
     np.testing.assert_array_equal(copy.transform(X[:4]), estimator.transform(X[:4]))
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        lowdim.KernelPCA(),
+        lowdim.KernelPCA(2, remove_zero_eig=True),
+        lowdim.PCA(0, svd_solver="full"),
+    ],
+    ids=str,
+)
+def test_a_map_of_no_dimensions(estimator, X, tmp_path):
+    rows = X if isinstance(estimator, lowdim.PCA) else np.zeros_like(X)
+    estimator.fit(rows)
+    assert estimator.embedding_.shape == (len(X), 0)
+    estimator.save(tmp_path / "model")
+    loaded = lowdim.load(tmp_path / "model")
+    assert loaded.transform(rows[:4]).shape == (4, 0)
+
+
+def test_a_map_of_no_dimensions_is_refused_elsewhere(X, tmp_path):
+    umap = lowdim.UMAP(n_epochs=5).fit(X)
+    umap.embedding_ = umap.embedding_[:, :0]
+    umap.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="embedding_ has shape"):
+        lowdim.load(tmp_path / "model")
+
+
 def test_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         lowdim.load(tmp_path / "nowhere")

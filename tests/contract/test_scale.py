@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -39,6 +42,121 @@ def test_maps_do_not_depend_on_the_unit(metric_case, dtype, exponent):
     if hasattr(ordinary, "transform"):
         expected = np.ldexp(ordinary.transform(new), int(exponent * power))
         np.testing.assert_array_equal(extreme.transform(np.ldexp(new, exponent)), expected)
+
+
+VECTORS = [
+    ("PCA", {"n_components": 2}),
+    ("PCA", {"n_components": "mle", "whiten": True}),
+    *[("KernelPCA", {"n_components": 2, "kernel": kernel}) for kernel in ("isomap", "lle")],
+    ("KernelPCA", {"n_components": 2, "kernel": "diffusion"}),
+    ("KernelPCA", {"n_components": 2, "fit_inverse_transform": True}),
+    ("KernelPCA", {"n_components": 2, "kernel": "cosine", "fit_inverse_transform": True}),
+    ("NeighborhoodComponentsAnalysis", {"n_components": 2}),
+    ("LargeMarginNearestNeighbor", {}),
+    ("InformationTheoreticMetricLearning", {}),
+    ("InformationTheoreticMetricLearning", {"prior": "covariance"}),
+]
+
+
+@pytest.mark.parametrize(("dtype", "exponent"), [*SCALES, (np.float64, 660)])
+@pytest.mark.parametrize(("name", "params"), VECTORS)
+def test_methods_of_vectors_do_not_depend_on_the_unit(name, params, dtype, exponent, tmp_path):
+    X, labels = data(dtype), np.arange(60) % 3
+    tiny = np.ldexp(X, exponent)
+    ordinary = getattr(lowdim, name)(**params).fit(X, labels)
+    extreme = getattr(lowdim, name)(**params).fit(tiny, labels)
+    shift = int(exponent * extreme._unit_of("embedding_"))
+    np.testing.assert_array_equal(extreme.embedding_, np.ldexp(ordinary.embedding_, shift))
+    placed = np.ldexp(ordinary.transform(X[:7]), shift)
+    np.testing.assert_array_equal(extreme.transform(tiny[:7]), placed)
+    back = np.ldexp(ordinary.inverse_transform(ordinary.embedding_[:7]), exponent)
+    np.testing.assert_array_equal(extreme.inverse_transform(extreme.embedding_[:7]), back)
+    extreme.save(tmp_path / "model")
+    loaded = lowdim.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.transform(tiny[:7]), placed)
+
+
+@pytest.mark.parametrize("name", ["PCA", "Isomap", "MDS"])
+def test_new_objects_in_another_unit_are_refused(name):
+    X = data(np.float64)
+    estimator = getattr(lowdim, name)(n_components=2).fit(np.ldexp(X, -600))
+    with pytest.raises(ValueError, match="units of the training data"):
+        estimator.transform(np.ldexp(X[:3], 600))
+
+
+@pytest.mark.parametrize("exponent", [-515, 660])
+def test_the_probabilistic_model_of_extreme_data(exponent):
+    X = data(np.float64)
+    tiny = np.ldexp(X, exponent)
+    ordinary, extreme = lowdim.PCA(2).fit(X), lowdim.PCA(2).fit(tiny)
+    densities = ordinary.score_samples(X) - 3 * exponent * np.log(2)
+    np.testing.assert_allclose(extreme.score_samples(tiny), densities)
+    np.testing.assert_array_equal(
+        extreme.singular_values_, np.ldexp(ordinary.singular_values_, exponent)
+    )
+    with np.errstate(over="ignore", under="ignore"):
+        np.testing.assert_array_equal(
+            extreme.get_covariance(), np.ldexp(ordinary.get_covariance(), 2 * exponent)
+        )
+        np.testing.assert_array_equal(
+            extreme.get_precision(), np.ldexp(ordinary.get_precision(), -2 * exponent)
+        )
+
+
+@pytest.mark.parametrize(("dtype", "exponent"), [*SCALES, (np.float64, 660)])
+def test_subjects_of_extreme_size(dtype, exponent):
+    X = data(dtype, 12)
+    judged = [cdist(X * axes, X * axes).astype(dtype) for axes in ([1, 3, 1], [2, 1, 1])]
+    ordinary = lowdim.INDSCAL(random_state=0).fit(judged)
+    extreme = lowdim.INDSCAL(random_state=0).fit([np.ldexp(D, exponent) for D in judged])
+    np.testing.assert_array_equal(extreme.embedding_, ordinary.embedding_)
+    np.testing.assert_array_equal(extreme.weights_, ordinary.weights_)
+    np.testing.assert_array_equal(extreme.scales_, np.ldexp(ordinary.scales_, exponent))
+
+
+@pytest.mark.parametrize("exponent", [-515, 400])
+@pytest.mark.parametrize("training", ["batch", "online"])
+def test_a_map_of_units_is_trained_further_on_extreme_data(training, exponent):
+    X = data(np.float64)
+    tiny = np.ldexp(X, exponent)
+    maps = [lowdim.SelfOrganizingMap(shape=(3, 4), training=training) for _ in range(2)]
+    ordinary, extreme = maps[0].fit(X[:40]), maps[1].fit(tiny[:40])
+    np.testing.assert_array_equal(extreme.predict(tiny), ordinary.predict(X))
+    ordinary.partial_fit(X[40:])
+    extreme.partial_fit(tiny[40:])
+    np.testing.assert_array_equal(extreme.codebook_, np.ldexp(ordinary.codebook_, exponent))
+    np.testing.assert_array_equal(extreme.predict(tiny), ordinary.predict(X))
+
+
+class Recorder:
+    """A callback that keeps what it was given."""
+
+    def __init__(self):
+        self.states = []
+
+    def __call__(self, state):
+        self.states.append(state)
+
+
+@pytest.mark.parametrize("exponent", [-400, 400])
+@pytest.mark.parametrize("name", ["MDS", "Sammon", "CurvilinearComponentAnalysis", "TSNE"])
+def test_callbacks_see_the_unit_of_the_user(name, exponent):
+    X, seen = data(np.float64), []
+    for rows in (X, np.ldexp(X, exponent)):
+        recorder = Recorder()
+        estimator = getattr(lowdim, name)(max_iter=5, callback=recorder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that five iterations are few
+            estimator.fit(rows)
+        assert recorder.states
+        assert not recorder.states[-1].embedding.flags.writeable
+        seen.append((estimator, recorder.states))
+    shift = int(exponent * estimator._unit_of("embedding_"))
+    loss_shift = int(exponent * estimator._unit_of("history_"))
+    for ordinary, extreme in zip(seen[0][1], seen[1][1], strict=True):
+        np.testing.assert_array_equal(extreme.embedding, np.ldexp(ordinary.embedding, shift))
+        assert extreme.loss == np.ldexp(ordinary.loss, loss_shift)
+    pickle.dumps(estimator.set_params(callback=None))
 
 
 @pytest.mark.parametrize("exponent", [-515, 660])

@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 PATIENCE = 60  # seconds until a try counts as a hang
-SHOWN = 40  # failures that are printed
+FINE = ("fine", "refused")  # outcomes that are no failures
 
 
 def main() -> int:
@@ -78,6 +78,8 @@ def _run(tries: list[tuple[str, int]], end: float | None) -> list[tuple[str, int
         for attack, seed in part:
             outcome, detail = _next(lines)
             done.append((attack, seed, outcome, detail))
+            if outcome not in FINE and outcome != "crash":
+                print(f"{outcome}: {attack} {seed}: {detail}", flush=True)
             if outcome in ("hang", "crash"):
                 break
             if end is not None and time.monotonic() > end:
@@ -85,7 +87,7 @@ def _run(tries: list[tuple[str, int]], end: float | None) -> list[tuple[str, int
         worker.kill()
         code = worker.wait()
         if done[-1][2] == "crash":
-            done[-1] = (*done[-1][:3], f"exit status {code}")
+            print(f"crash: {attack} {seed}: exit status {code}", flush=True)
     return done
 
 
@@ -112,11 +114,9 @@ def _next(lines: queue.Queue[bytes | None]) -> tuple[str, str]:
 
 
 def _report(outcomes: list[tuple[str, int, str, str]], chosen: list[str]) -> int:
-    failures = [found for found in outcomes if found[2] not in ("fine", "refused")]
-    for attack, seed, outcome, detail in failures[:SHOWN]:
-        print(f"{outcome}: {attack} {seed}: {detail}")
+    failures = [found for found in outcomes if found[2] not in FINE]
     kinds = sorted({found[2] for found in failures})
-    header = ["attack", "tries", "fine", "refused", *kinds]
+    header = ["attack", "tries", *FINE, *kinds]
     print(f"| {' | '.join(header)} |")
     print(f"| --- |{' --: |' * (len(header) - 1)}")
     for attack in chosen:
@@ -124,7 +124,7 @@ def _report(outcomes: list[tuple[str, int, str, str]], chosen: list[str]) -> int
         cells = [
             attack,
             sum(count.values()),
-            *(count[kind] for kind in ("fine", "refused", *kinds)),
+            *(count[kind] for kind in (*FINE, *kinds)),
         ]
         print(f"| {' | '.join(map(str, cells))} |")
     print(f"{len(outcomes)} tries, {len(failures)} failures")

@@ -30,7 +30,8 @@ from lowdim.catalog import CATALOG
 # graph is not connected.
 CLEAR = (ValueError, TypeError, MemoryError, RuntimeError)
 QUICK = {"max_iter": 15, "n_epochs": 10, "perplexity": 3.0, "n_neighbors": 5, "n_clusters": 2}
-METHODS = [method.name for method in CATALOG if method.objects == "vectors"]
+METHODS = [method.name for method in CATALOG if method.objects != "subjects"]
+LABELLED = {method.name for method in CATALOG if method.objects == "labelled"}
 
 
 class Failure(Exception):
@@ -42,6 +43,14 @@ def make(name: str, **params: Any) -> Any:
     known = inspect.signature(method).parameters
     usual = {key: value for key, value in QUICK.items() if key in known}
     return method(**{**usual, "n_components": 2, **params})
+
+
+def fit(estimator: Any, X: Any) -> Any:
+    """The fitted estimator; labels are 0 and 1 in turn where a method needs them."""
+    if type(estimator).__name__ not in LABELLED:
+        return estimator.fit(X)
+    shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+    return estimator.fit(X, np.arange(shape[0] if shape else 1) % 2)
 
 
 def answered(call: Callable[[], Any], named: str = "") -> Any:
@@ -127,7 +136,7 @@ def dissimilarities(random: Any) -> Any:
 
 def fit_and_ask(estimator: Any, X: Any) -> str:
     """Fit, then place and map back the training objects."""
-    if answered(lambda: estimator.fit(X)) is None:
+    if answered(lambda: fit(estimator, X)) is None:
         return "refused"
     if not estimator._leaves_out:  # with a warning
         finite(estimator.embedding_, "embedding_")
@@ -204,7 +213,7 @@ def attack_parameter(random: Any) -> str:
         value = 3
     X = np.random.RandomState(0).standard_normal((20, 3))
     with open(os.devnull, "w") as sink, _quiet(sink):
-        estimator = answered(lambda: make(name, **{parameter: value}).fit(X), parameter)
+        estimator = answered(lambda: fit(make(name, **{parameter: value}), X), parameter)
     if estimator is None:
         return "refused"
     if not estimator._leaves_out:  # with a warning
@@ -263,11 +272,14 @@ def attack_graph(random: Any) -> str:
     X = random.standard_normal((30, 3))
     graph = lowdim.neighbors(X, k=12)
     part = random.choice(["indices", "distances"])
-    array, _ = model_files.damaged_array(getattr(graph, part), random)
+    array, how = model_files.damaged_array(getattr(graph, part), random)
     graph = replace(graph, **{part: array, "fingerprint": ""})
     name = random.choice(["Isomap", "LaplacianEigenmaps", "TSNE", "UMAP", "DiffusionMap", "SNE"])
-    if answered(lambda: make(name).fit(X, graph=graph)) is None:
+    estimator = make(name)
+    if answered(lambda: estimator.fit(X, graph=graph)) is None:
         return "refused"
+    if not estimator._leaves_out:  # with a warning
+        finite(estimator.embedding_, f"{name}: {part} {how}")
     return "fine"
 
 
@@ -283,7 +295,7 @@ def attack_signal(random: Any) -> str:
     timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
-        estimator.fit(X)
+        fit(estimator, X)
     except KeyboardInterrupt:
         pass
     finally:
@@ -305,7 +317,7 @@ def attack_signal(random: Any) -> str:
 def attack_threads(random: Any) -> str:
     name = random.choice(METHODS)
     X = random.standard_normal((random.randint(20, 400), random.randint(2, 6)))
-    maps = [make(name, random_state=0, n_jobs=jobs).fit_transform(X) for jobs in (1, 3)] if (
+    maps = [fit(make(name, random_state=0, n_jobs=jobs), X).embedding_ for jobs in (1, 3)] if (
         "random_state" in inspect.signature(getattr(lowdim, name)).parameters
         and "n_jobs" in inspect.signature(getattr(lowdim, name)).parameters
     ) else [np.zeros(1)] * 2  # fmt: skip
@@ -317,8 +329,8 @@ def attack_threads(random: Any) -> str:
 def attack_refit(random: Any) -> str:
     """After a failed fit an estimator is not fitted."""
     name = random.choice(METHODS)
-    estimator = make(name).fit(random.standard_normal((30, 3)))
-    fitted = answered(lambda: estimator.fit(rows(random)))
+    estimator = fit(make(name), random.standard_normal((30, 3)))
+    fitted = answered(lambda: fit(estimator, rows(random)))
     if fitted is None and any(key.endswith("_") for key in vars(estimator)):
         raise Failure("mixed state", name)
     return "refused" if fitted is None else "fine"

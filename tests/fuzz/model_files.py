@@ -81,6 +81,20 @@ def models():
         yield kind, getattr(lowdim, kind)(**DESCENT).fit(X), new
     yield "TSNE sparse", lowdim.TSNE(**DESCENT).fit(sparse), sparse[:5]
     yield "TSNE missing", lowdim.TSNE(metric="nan_euclidean", **DESCENT).fit(gaps), new
+    yield "SelfOrganizingMap", lowdim.SelfOrganizingMap(shape=(3, 4)).fit(X), new
+    relational = lowdim.SelfOrganizingMap(shape=(3, 4), metric="cityblock")
+    yield "SelfOrganizingMap relational", relational.fit(X), new
+    labels = np.arange(len(X)) % 3
+    yield (
+        "NeighborhoodComponentsAnalysis",
+        lowdim.NeighborhoodComponentsAnalysis().fit(X, labels),
+        new,
+    )
+    yield "LargeMarginNearestNeighbor", lowdim.LargeMarginNearestNeighbor(2).fit(X, labels), new
+    learned = lowdim.InformationTheoreticMetricLearning()
+    yield "InformationTheoreticMetricLearning", learned.fit(X, labels), new
+    yield "PCA in a unit", lowdim.PCA(2).fit(np.ldexp(X, -400)), np.ldexp(new, -400)
+    yield "Isomap in a unit", lowdim.Isomap().fit(np.ldexp(X, 400)), np.ldexp(new, 400)
     yield "MultiscaleSNE", lowdim.MultiscaleSNE(max_iter=20).fit(X), new
     yield "NeRV", lowdim.NeRV(perplexity=8, max_iter=20).fit(X), new
 

@@ -20,6 +20,7 @@ ADVERSARY = Path(__file__).parent / "adversary.py"
         ("new_objects", 100),
         ("coordinates", 100),
         ("parameter", 100),
+        ("graph", 100),
         ("signal", 20),
         ("threads", 10),
         ("refit", 40),

@@ -7,7 +7,8 @@ import pytest
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist
 
-from lowdim import MaximumVarianceUnfolding, data, neighbors
+from lowdim import MaximumVarianceUnfolding, compute, data, neighbors
+from lowdim.methods import maximum_variance
 
 
 def edges(estimator):
@@ -287,3 +288,18 @@ def test_new_points_keep_their_distances(bent):
 def test_bad_parameters(params, message, bent):
     with pytest.raises(ValueError, match=message):
         MaximumVarianceUnfolding(**params).fit(bent[:30])
+
+
+def test_data_of_many_dimensions_are_refused_before_they_fill_the_memory(monkeypatch):
+    """The factors of the graph of ten-dimensional data have about n^2 entries, of a curve n."""
+    module = maximum_variance
+    monkeypatch.setattr(module, "CLAIMED_FROM", 1000)
+    monkeypatch.setattr(module, "SAMPLES", (100, 400))
+    estimator = MaximumVarianceUnfolding(solver="factorized", max_iter=3)
+    blob = np.random.RandomState(0).standard_normal((1500, 10))
+    with compute(memory="24MB"):
+        with pytest.raises(MemoryError, match="MaximumVarianceUnfolding of 1500 objects"):
+            estimator.fit(blob)
+        strip = np.stack([np.arange(1500.0), blob[:, 0] / 100], axis=1)
+        with pytest.warns(UserWarning, match="before it converged"):
+            estimator.fit(strip)

@@ -62,3 +62,13 @@ def test_bad_numbers(X):
         NeighborsTransformer(n_neighbors=60).fit_transform(X)
     with pytest.raises(ValueError, match="mode"):
         NeighborsTransformer(mode="graph").fit(X)
+
+
+def test_many_neighbours_are_refused_before_the_search():
+    X = np.random.RandomState(0).standard_normal((400, 3))
+    transformer = lowdim.NeighborsTransformer(n_neighbors=300)
+    with lowdim.compute(memory="1MB"), pytest.raises(MemoryError, match="n_neighbors"):
+        transformer.fit_transform(X)
+    transformer.fit(X)
+    with lowdim.compute(memory="1MB"), pytest.raises(MemoryError, match="n_neighbors"):
+        transformer.transform(X)

@@ -250,6 +250,20 @@ def test_the_inverse_is_the_prototype(blobs):
     np.testing.assert_array_equal(som.grid_[som.predict(blobs)], som.transform(blobs))
 
 
+def test_prototypes_of_other_objects_have_no_inverse(blobs):
+    som = lowdim.SelfOrganizingMap(shape=(4, 6), metric="gower").fit(blobs)
+    with pytest.raises(ValueError, match="medoids_"):
+        som.inverse_transform(som.grid_)
+
+
+def test_a_relational_map_without_its_prototypes_is_not_loaded(blobs, tmp_path):
+    som = lowdim.SelfOrganizingMap(shape=(4, 6), metric="cityblock").fit(blobs)
+    del som.codebook_
+    som.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="lacks codebook_"):
+        lowdim.load(tmp_path / "model")
+
+
 def test_sparse_rows(blobs):
     dense = np.where(blobs > 1, blobs, 0)
     full = lowdim.SelfOrganizingMap(shape=(4, 6)).fit(dense)

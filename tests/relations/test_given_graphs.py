@@ -95,6 +95,16 @@ def test_contents_of_a_given_graph(message, make):
         make(n_neighbors=5).fit(X, graph=replace(graph, fingerprint=""))
 
 
+@pytest.mark.parametrize("share", [1, 59])
+@pytest.mark.parametrize("make", [lowdim.LaplacianEigenmaps, lowdim.DiffusionMap, lowdim.UMAP])
+def test_distances_of_a_graph_that_overflow_when_squared(make, share):
+    distances = GRAPH.distances.copy()
+    distances[:share] = 1e300
+    graph = replace(GRAPH, distances=distances, fingerprint="")
+    with pytest.raises(ValueError, match="graph has distances up to 1e\\+300"):
+        make(n_neighbors=5).fit(X, graph=graph)
+
+
 # --- fingerprints -----------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ an inverse of its own also implements `_inverse(Y)`. Everything else is done her
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lowdim import checks, persist
 from lowdim.base.checkpoints import checkpoint_of
 from lowdim.base.footprint import claim_memory
-from lowdim.callbacks import Change, Monitor, reporting
+from lowdim.callbacks import Callback, Change, Monitor, State, reporting, verbosity
 from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.extend.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
@@ -25,7 +26,8 @@ from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
 from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_relations
 from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, objects_of
-from lowdim.relations.units import scaled
+from lowdim.relations.preparation import in_unit, vectors
+from lowdim.relations.units import exponent_of, scaled
 from lowdim.runtime.checkpoint import new_slot, resuming
 from lowdim.runtime.scheduling import running
 
@@ -88,10 +90,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         with running(self._n_jobs):
             new = self._new_objects(X)
-            if not hasattr(self, "_fitted_in_unit"):
-                return self._finite_result(self._transform(new), "transform")
-            Y = self._fitted_in_unit._transform(new)
-            return np.asarray(self._converted("embedding_", Y, self._fitted_exponent))
+            Y = self._in_unit._transform(new)
+            Y = self._converted("embedding_", Y, getattr(self, "_fitted_exponent", 0))
+            return self._finite_result(Y, "transform")
 
     def inverse_transform(self, Y: Any) -> Any:
         """Vectors of the input space for given coordinates.
@@ -118,19 +119,13 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 f"Y has {Y.shape[1]} columns, but the map has {self._n_features_out} coordinates."
             )
         with running(self._n_jobs):
-            if not hasattr(self, "_fitted_in_unit"):
-                found = self._decoded_rows(Y)
-                if isinstance(found, NearestObjects):
-                    return found
-                return self._finite_result(found, "inverse_transform")
-            Y = self._converted("embedding_", Y, -self._fitted_exponent)
-            found = self._fitted_in_unit._decoded_rows(Y)
+            exponent = getattr(self, "_fitted_exponent", 0)
+            found = self._in_unit._decoded_rows(self._converted("embedding_", Y, -exponent))
             if isinstance(found, NearestObjects):
                 return found
-            unit = self._fitted_exponent
-            if hasattr(self, "X_fit_"):
-                unit = self._training.metric.exponent
-            return np.asarray(scaled(found, unit))
+            if hasattr(self, "_fitted_in_unit") and hasattr(self, "X_fit_"):
+                exponent = self._training.metric.exponent
+            return self._finite_result(scaled(found, exponent), "inverse_transform")
 
     def fit_decoder(self, decoder: str = "auto") -> Self:
         """Choose how `inverse_transform` goes from coordinates back to vectors.
@@ -164,16 +159,16 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         (2, 3)
         """
         check_is_fitted(self)
-        model: Any = getattr(self, "_fitted_in_unit", self)
-        vectors = getattr(model, "X_fit_", None)
-        if vectors is None or vectors.ndim != 2:
+        model: Any = self._in_unit
+        rows = getattr(model, "X_fit_", None)
+        if rows is None or rows.ndim != 2:
             raise ValueError(
                 f"{type(self).__name__} keeps no training vectors to fit a decoder to: it has an "
                 "inverse of its own, or was fitted on dissimilarities or arbitrary objects."
             )
         with running(self._n_jobs):
             placed = np.isfinite(model.embedding_).all(axis=1)
-            found = fit_decoder(decoder, model.embedding_[placed], vectors[placed])
+            found = fit_decoder(decoder, model.embedding_[placed], rows[placed])
             model.decoder_ = self.decoder_ = found
         return self
 
@@ -225,7 +220,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
         self._clear()
         try:
-            label = type(self).__name__ if getattr(self, "verbose", 0) else ""
+            checks.single_values(self)
+            checks.check_random_state(getattr(self, "random_state", None))
+            label = type(self).__name__ if verbosity(getattr(self, "verbose", 0)) else ""
             with running(self._n_jobs), reporting(label):
                 objects = self._objects(X)
                 with resuming(checkpoint_of(self, objects, arguments)):
@@ -244,26 +241,50 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise ValueError(f"X: n_samples = {objects.n}, but a map needs at least 2 objects.")
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
-        claim_memory(self, objects)
+        claim_memory(self, objects, arguments)
         self._fit(objects, **arguments)
 
     def _fit_in_unit(self, objects: Objects, arguments: dict[str, Any]) -> None:
         """Fit a copy to objects of extreme magnitude in their unit, and convert what it found."""
         inner = clone(self)
-        for name, value in inner.get_params(deep=False).items():
+        for name, value in self.get_params(deep=False).items():
             setattr(inner, name, self._converted(name, value, -objects.exponent))
+        if callable(getattr(self, "callback", None)):
+            inner.callback = self._in_own_unit(self.callback, objects.exponent)
         inner._fit_objects(
             objects,
             **{k: self._converted(k, v, -objects.exponent) for k, v in arguments.items()},
         )
-        for name, value in vars(inner).items():
-            if _is_fitted(name) and not name.startswith("_cached"):
-                setattr(self, name, self._converted(name, value, objects.exponent))
+        if hasattr(inner, "callback"):
+            inner.callback = None  # the function made above cannot be pickled
+        self._take_over(inner, objects.exponent)
         if hasattr(self, "X_fit_"):
             self.X_fit_ = scaled(inner.X_fit_, exponent_of_rows(objects))
         if np.isinf(self.embedding_).any():
             raise ValueError("X: coordinates of the map overflow. Divide X by a large number.")
         self._fitted_in_unit, self._fitted_exponent = inner, objects.exponent
+
+    @property
+    def _in_unit(self) -> Self:
+        """The model in the unit of the data, which `transform` reads; self for ordinary data."""
+        return self._fitted_in_unit if hasattr(self, "_fitted_in_unit") else self
+
+    def _take_over(self, inner: Self, exponent: int) -> None:
+        """Set the fitted attributes to those of a model in units of 2^exponent."""
+        for name, value in vars(inner).items():
+            if _is_fitted(name) and not name.startswith("_cached"):
+                setattr(self, name, self._converted(name, value, exponent))
+
+    def _in_own_unit(self, callback: Callback, exponent: int) -> Callback:
+        """The callback for a solver whose unit is 2^exponent."""
+
+        def call(state: State) -> object:
+            Y = self._converted("embedding_", state.embedding, exponent)
+            Y.flags.writeable = False
+            loss = self._converted("history_", float(state.loss), exponent)
+            return callback(replace(state, embedding=Y, loss=loss))
+
+        return call
 
     def _unit_of(self, name: str) -> float:
         """The power of the unit that an attribute, parameter or argument has; see `_units`."""
@@ -280,7 +301,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             return value
         if isinstance(value, tuple):
             return tuple(self._converted(name, one, exponent) for one in value)
-        if power != 1 and isinstance(value, np.ndarray):
+        if abs(power) != 1 and isinstance(value, np.ndarray):
             value = value.astype(np.float64)  # the range of float32 holds distances, not squares
         if power != int(power):  # of weights d^-power
             return value * 2.0 ** (exponent * power)
@@ -297,9 +318,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _objects(self, X: Any) -> Objects:
         """Check the argument of `fit`."""
         if not hasattr(self, "metric"):  # a method of vectors alone, such as PCA
-            rows = checks.vectors(X, sparse=True)
+            rows = vectors(X)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
-            return MeasuredObjects(rows, euclidean())
+            exponent = exponent_of(rows) if self._follows_unit else 0
+            return MeasuredObjects(scaled(rows, -exponent), euclidean(exponent))
         metric, params = self._metric_choice()
         learned = hasattr(metric, "get_params")
         if not isinstance(metric, str) and not callable(metric) and not learned:
@@ -317,7 +339,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _new_objects(self, X: Any) -> NewObjects:
         """Check the argument of `transform`."""
         if not hasattr(self, "metric"):
-            rows = checks.vectors(X, sparse=True)
+            rows = in_unit(vectors, getattr(self, "_fitted_exponent", 0), X)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
             return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
         if is_precomputed(self._metric_choice()[0]):
@@ -355,6 +377,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             params.setdefault("p", self.p)
         return metric, params
 
+    _follows_unit: bool = True  # whether the map of c X follows from that of X; see `_fit_in_unit`
     _unknown_pairs = False  # whether NaN in precomputed input marks an unknown pair
     _leaves_out = False  # whether `transform` gives NaN to objects that it cannot place
 

@@ -7,16 +7,25 @@ is to be 0.9 to 1.3 of the peak.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lowdim.catalog import find
-from lowdim.relations.objects import LARGEST_KEPT_MATRIX, MeasuredObjects, Objects
+from lowdim.relations.objects import (
+    LARGEST_KEPT_MATRIX,
+    MeasuredObjects,
+    Objects,
+    SparseDissimilarities,
+)
 from lowdim.runtime import memory
+from lowdim.runtime.context import current
+from lowdim.solvers.labelled import pair_blocks
 from lowdim.solvers.spectral import DENSE_UP_TO
 
 WORKSPACE = 12 * 10**6  # bytes of tiles of distances and of iterates, for many objects
 WORKSPACE_PER_OBJECT = 4096  # bytes, for few
+BOTTOM_EIGENVECTORS = 3.7  # the same, for eigenvectors orthogonal to given ones
+MEANS = ("euclidean", "cosine", "nan_euclidean")  # self-organizing maps then need no distances
 DENSE_EIGENVECTORS = 3.05  # n x n arrays that a dense eigensolver takes beside its matrix
 
 
@@ -26,6 +35,7 @@ class Problem:
 
     estimator: Any
     objects: Objects
+    arguments: dict[str, Any] = field(default_factory=dict)  # further ones of `fit`
 
     @property
     def n(self) -> int:
@@ -57,9 +67,9 @@ class Problem:
         return float(self.n) * min(k, self.n)
 
     def chosen(self, parameter: str) -> int:
-        """The value of an integer parameter; 0 if it is None."""
+        """A number of objects, by the name of its parameter; 0 if it is None."""
         value = getattr(self.estimator, parameter, None)
-        return value if isinstance(value, int) else 0
+        return min(value, self.n) if isinstance(value, int) else 0
 
     def is_set(self, parameter: str, *values: Any) -> bool:
         value = getattr(self.estimator, parameter, None)
@@ -70,6 +80,23 @@ class Problem:
         """Bytes that LAPACK takes if it is asked for, beside the matrix."""
         dense = self.is_set("eigen_solver", "dense") or self.n <= DENSE_UP_TO
         return DENSE_EIGENVECTORS * self.square if dense else 0.0
+
+    @property
+    def pair_blocks(self) -> float:
+        """Bytes of the blocks of rows of all pairs that threads hold at the same time."""
+        rows = pair_blocks(self.n)[0]
+        height = int(rows.stop - rows.start)
+        return float(current().threads) * height * self.n * self.size
+
+    def geodesics(self, columns: float, workspace: float) -> float:
+        """Bytes of geodesics to some objects: n x columns numbers, and workspace for large n."""
+        return self.n * columns * self.size + min(workspace, 1560.0 * self.n * self.size)
+
+    @property
+    def bottom_eigenvectors(self) -> float:
+        """The same for the smallest eigenvalues, for which null vectors are moved away."""
+        dense = self.is_set("eigen_solver", "dense") or self.n <= DENSE_UP_TO
+        return BOTTOM_EIGENVECTORS * self.square if dense else 0.0
 
     @property
     def scaling(self) -> float:
@@ -90,11 +117,16 @@ def _classical_mds(p: Problem) -> float:
 def _mds(p: Problem) -> float:
     if isinstance(p.objects, MeasuredObjects) and p.estimator._sampled(p.objects):
         return 10_000.0 * p.n
-    if p.is_set("metric_mds", False) or p.is_set("disparities", "ordinal"):
-        return 4.1 * p.square + p.distances
-    if p.is_set("disparities", "interval", "spline"):
-        return 5.2 * p.square + p.distances
-    return (4.6 if p.estimator.weights is not None else 1.0) * p.square + p.distances
+    weighted = p.estimator.weights is not None or p.arguments.get("weights") is not None
+    kind = p.estimator._kind
+    if isinstance(p.objects, SparseDissimilarities):
+        return 145.0 * int(p.objects.matrix.nnz)
+    if kind == "ratio" and not weighted:
+        return p.square + p.distances
+    by_kind = {"ratio": 1.7, "ordinal": 2.7, "interval": 3.7, "spline": 5.7}
+    by_weight = {"ratio": 1.5, "ordinal": 1.5, "interval": 2.5, "spline": 4.5}
+    copies = by_kind.get(kind, 0) + (by_weight.get(kind, 0) if weighted else 0)
+    return copies * p.square + p.distances
 
 
 def _kernel_pca(p: Problem) -> float:
@@ -105,18 +137,20 @@ def _kernel_pca(p: Problem) -> float:
 
 def _isomap(p: Problem) -> float:
     m = p.chosen("n_landmarks")
-    paths = 2.0 * p.n * m * p.size if m else p.square + p.scaling
+    paths = p.geodesics(1.6 * m, 30e6) if m else p.square + p.scaling
     return paths + 60 * p.arcs
 
 
 def _locally_linear(p: Problem) -> float:
     k = p.arcs / p.n
     copies = 1.5 if p.is_set("method", "standard") else 3.6
-    return copies * p.arcs * k * 8 + 60 * p.arcs + p.eigenvectors
+    return copies * p.arcs * k * 8 + 60 * p.arcs + p.bottom_eigenvectors
 
 
 def _graph_laplacian(p: Problem) -> float:
-    return 175 * p.arcs + p.eigenvectors
+    if p.is_set("affinity", "rbf"):
+        return 5.2 * p.square + p.bottom_eigenvectors
+    return 80 * p.arcs + p.bottom_eigenvectors
 
 
 def _curvilinear(p: Problem) -> float:
@@ -127,11 +161,23 @@ def _curvilinear(p: Problem) -> float:
 
 def _curvilinear_geodesics(p: Problem) -> float:
     m = p.chosen("n_prototypes")
-    return (2.0 * p.n * m * p.size if m else p.square) + 60 * p.arcs
+    return (p.geodesics(0.75 * m, 50e6) if m else p.square) + 60 * p.arcs
 
 
 def _stochastic_neighbors(p: Problem) -> float:
-    return (52 + 2 * p.size) * p.arcs
+    return (52 + 2 * p.size) * p.arcs + min(35e6, 1090.0 * p.n * p.size)
+
+
+def _self_organizing_map(p: Problem) -> float:
+    if p.objects.metric_name in MEANS and not p.is_set("prototypes", "median"):
+        return 0.0
+    return 2.25 * p.square  # the relational map squares the distances
+
+
+def _constraints(p: Problem) -> float:
+    count = p.estimator.n_constraints
+    d = int(p.objects.vectors("constraints").shape[1])
+    return (16.0 * d + 90) * (count if isinstance(count, int) else 0)
 
 
 FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
@@ -143,12 +189,12 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "LocallyLinearEmbedding": _locally_linear,
     "LaplacianEigenmaps": _graph_laplacian,
     "SpectralClustering": _graph_laplacian,
-    "DiffusionMap": _graph_laplacian,
+    "DiffusionMap": lambda p: 104 * p.arcs + p.eigenvectors,
     "Sammon": lambda p: 2 * p.square + p.distances,
     "INDSCAL": lambda p: 0.0,  # claims the stack of its subjects' matrices itself
     "CurvilinearComponentAnalysis": _curvilinear,
     "CurvilinearDistanceAnalysis": _curvilinear_geodesics,
-    "UMAP": lambda p: 65 * p.arcs,
+    "UMAP": lambda p: 65 * p.arcs + min(50e6, 1560.0 * p.n * p.size),
     "MaximumVarianceUnfolding": lambda p: 60 * p.arcs,  # the programme claims its own
     "SNE": _stochastic_neighbors,
     "SymmetricSNE": _stochastic_neighbors,
@@ -156,35 +202,32 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "WeightedTSNE": _stochastic_neighbors,
     "MultiscaleSNE": lambda p: 3 * p.square + p.distances,
     "NeRV": lambda p: 2 * p.square + p.distances,
-    # a metric with a mean needs no matrix; the relational map keeps all distances
-    "SelfOrganizingMap": lambda p: (
-        0.0 if p.objects.metric_name in ("euclidean", "cosine") else p.distances
-    ),
-    "NeighborhoodComponentsAnalysis": lambda p: 0.0,
-    "LargeMarginNearestNeighbor": lambda p: 0.0,
-    "InformationTheoreticMetricLearning": lambda p: 0.0,
+    "SelfOrganizingMap": _self_organizing_map,
+    "NeighborhoodComponentsAnalysis": lambda p: 1.4 * p.pair_blocks,
+    "LargeMarginNearestNeighbor": lambda p: 5.2 * p.pair_blocks,
+    "InformationTheoreticMetricLearning": _constraints,
     "ParametricTSNE": _stochastic_neighbors,
     "ParametricUMAP": lambda p: 65 * p.arcs,
     "Autoencoder": lambda p: 0.0,  # mini-batches; weights do not depend on the objects
 }
 
 
-def footprint(estimator: Any, objects: Objects) -> int:
-    """Bytes that a fit takes at its peak, beyond its input."""
+def footprint(estimator: Any, objects: Objects, arguments: dict[str, Any] | None = None) -> int:
+    """Bytes that a fit, with further arguments, takes at its peak, beyond its input."""
     formula = FOOTPRINTS[type(estimator).__name__]
-    return int(formula(Problem(estimator, objects))) + min(
+    return int(formula(Problem(estimator, objects, arguments or {}))) + min(
         WORKSPACE, WORKSPACE_PER_OBJECT * objects.n
     )
 
 
-def claim_memory(estimator: Any, objects: Objects) -> None:
-    """Raise MemoryError if a fit would take more memory than there is."""
+def claim_memory(estimator: Any, objects: Objects, arguments: dict[str, Any]) -> None:
+    """Raise MemoryError if a fit, with further arguments, would take more memory than there is."""
     name = type(estimator).__name__
     if name not in FOOTPRINTS:  # an estimator of a user, derived from one of ours
         return
     instead = ", or ".join(alternatives(estimator, objects))
     memory.claim(
-        footprint(estimator, objects),
+        footprint(estimator, objects, arguments),
         f"{name} of {objects.n} objects",
         f"{instead[0].upper()}{instead[1:]}.",
     )

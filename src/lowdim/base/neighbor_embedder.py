@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+
 from lowdim.base.checkpoints import kept_graph
 from lowdim.base.embedder import Embedder
 from lowdim.checks import Array
@@ -141,5 +143,11 @@ def check_given_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
         raise ValueError(
             f"graph was measured by metric={graph.metric!r}, but this estimator's metric is "
             f"{objects.metric_name!r}. Use the same metric for both."
+        )
+    largest = float(graph.distances.max(initial=0))
+    if largest > np.sqrt(np.finfo(graph.distances.dtype).max):
+        raise ValueError(
+            f"graph has distances up to {largest:g}, whose squares overflow, but those of X do "
+            "not. Compute it again with lowdim.neighbors(X, ...)."
         )
     return graph

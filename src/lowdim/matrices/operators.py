@@ -10,6 +10,9 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
+from lowdim.runtime import memory
+
+BYTES_PER_ENTRY = 12  # of SuperLU's factors: a number and an index
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,38 @@ def symmetric_lu(A: Any) -> Any:
         diag_pivot_thresh=0.0,
         options={"SymmetricMode": True},
     )
+
+
+def claim_factors(graphs: list[Any], n: int, block: int, what: str, instead: str) -> None:
+    """Raise MemoryError if `symmetric_lu` of a large matrix would take too much memory.
+
+    How many entries the factors have depends on the dimension of the data: of order n log n in two
+    dimensions, n^2 in many. They are counted for two samples of the objects and extrapolated by a
+    power law.
+
+    Parameters
+    ----------
+    graphs : list of two sparse matrices
+        Neighbour graphs of two samples, the smaller one first.
+    n : int
+        Number of all objects.
+    block : int
+        Rows of the matrix for each object.
+    what, instead : str
+        See `lowdim.runtime.memory.claim`.
+    """
+    from scipy.sparse import csr_array, eye_array
+
+    counts = []
+    for graph in graphs:
+        pattern = csr_array(graph, copy=True)
+        pattern.data[:] = 1
+        degrees = 1 + pattern.sum(axis=1).max()
+        counts.append(symmetric_lu(degrees * eye_array(graph.shape[0]) - pattern).nnz)
+    sizes = [graph.shape[0] for graph in graphs]
+    power = np.log(counts[1] / counts[0]) / np.log(sizes[1] / sizes[0])
+    entries = min(float(n) * n, counts[1] * (n / sizes[1]) ** power)
+    memory.claim(int(BYTES_PER_ENTRY * block**2 * entries), what, instead)
 
 
 def centered(A: Operator) -> Operator:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.callbacks import Callback, CheckpointFile
-from lowdim.checks import Array, dense
+from lowdim.checks import Array, check_random_state, dense
 from lowdim.methods.metric_learning import LearnedMetric, principal_factor
 from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.relations.objects import Objects
@@ -130,6 +129,11 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+
+    def _unit_of(self, name: str) -> float:
+        if self.prior == "covariance":  # distances have no unit
+            return super()._unit_of(name)
+        return {"embedding_": 1, "mean_": 1, "bounds": 2, "bounds_": 2}.get(name, 0)
 
     def fit(self, X: Any, y: Any = None, *, similar: Any = None, dissimilar: Any = None) -> Self:
         """Learn the map from vectors and labels or pairs.

@@ -194,6 +194,26 @@ class KernelPCA(Embedder):
         self.copy_X = copy_X
         self.n_jobs = n_jobs
 
+    def _unit_of(self, name: str) -> float:
+        state = ("_fitted_kernel_state.geodesics", "_fitted_kernel_state.vectors")
+        if name in ("kernel_params.radius", *state):
+            return 1
+        if name in ("kernel_params.t", "_fitted_kernel_state.t"):
+            return 2
+        if name == "dual_coef_":
+            return -1 if self.kernel == "linear" else 1
+        if self.kernel not in ("linear", "isomap"):
+            return 0
+        products = ("eigenvalues_", "kernel_means_", "kernel_mean_")
+        return 1 if name == "embedding_" else 2 if name in products else 0
+
+    @property
+    def _follows_unit(self) -> bool:  # type: ignore[override]
+        """Other kernels are functions of vectors in the user's unit."""
+        return isinstance(self.kernel, str) and (
+            self.kernel in ("linear", "cosine") or self._from_graph
+        )
+
     def _fit(self, objects: Objects) -> None:
         self._check_parameters()
         K = self._kernel_matrix(objects)
@@ -313,7 +333,8 @@ class KernelPCA(Embedder):
             new = super()._new_objects(X)
             if not self._from_graph:
                 return new
-            return MeasuredNewObjects(new.vectors(), MeasuredObjects(self.X_fit_, euclidean()))
+            known = self._in_unit.X_fit_
+            return MeasuredNewObjects(new.vectors(), MeasuredObjects(known, euclidean()))
         K = checks.vectors(X)
         self._check_features(K, "euclidean", fitting=False)
         return NewDissimilarities(K)

@@ -126,6 +126,7 @@ class LargeMarginNearestNeighbor(LearnedMetric):
 
 def target_neighbors(X: Array, codes: Array, k: int) -> Array:
     """The k nearest rows of the same class; -1 where a class has too few."""
+    k = min(k, len(X) - 1)
     targets = np.full((len(X), k), -1, dtype=np.int64)
     for code in np.unique(codes):
         mine = np.flatnonzero(codes == code)

@@ -11,6 +11,7 @@ from lowdim.base import GraphEmbedder
 from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.extend.curvilinear import place_by_curvilinear_rule
+from lowdim.matrices.operators import claim_factors
 from lowdim.methods.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.relations.common_neighbors import with_common_neighbors
 from lowdim.relations.graph import NeighborGraph
@@ -24,6 +25,7 @@ from lowdim.solvers.unfolding import (
     Unfolding,
     length_error,
     principal_coordinates,
+    refined_coordinates,
     unfold_exactly,
     unfold_in_span,
     unfold_pair,
@@ -32,6 +34,8 @@ from lowdim.solvers.unfolding import (
 CONSTRAINTS = ("equality", "inequality")
 SOLVERS = ("auto", "interior-point", "factorized")
 LONG_EDGES = 8000  # edges from which the interior-point method takes an hour or more
+CLAIMED_FROM = 8000  # objects from which the memory of the factorised programme is estimated
+SAMPLES = (500, 2000)  # objects of the samples for the estimate
 EXACT_EDGES = 2000  # edges up to which solver="auto" is the interior-point method
 
 
@@ -216,10 +220,28 @@ class MaximumVarianceUnfolding(GraphEmbedder):
             _warn_if_long(len(lengths.squares))
             found = unfold_exactly(programme, monitor, shown)
         else:
+            self._claim_steps(objects, k)
             Q = self._functions(objects, graph, edges, lengths, points, k)
             found = unfold_in_span(programme, Q, k, monitor, shown)
         self.length_error_ = length_error(programme, found.Y)
         self._keep(found, lengths.unit, points, k, edges.dtype)
+
+    def _claim_steps(self, objects: Objects, k: int) -> None:
+        """Raise MemoryError if the steps of the refinement would take too much memory."""
+        if objects.n <= CLAIMED_FROM or not objects.complete or self.radius is not None:
+            return
+        graphs = []
+        for size in SAMPLES:
+            some = objects.subset(np.linspace(0, objects.n - 1, size).astype(np.int64))
+            graphs.append(self._neighbor_graph(some, None).adjacency())
+        claim_factors(
+            graphs,
+            objects.n,
+            refined_coordinates(k),
+            f"MaximumVarianceUnfolding of {objects.n} objects",
+            "Take a sample of the objects and place the others with transform, or set fewer "
+            "neighbours.",
+        )
 
     def _exact(self, lengths: Lengths) -> bool:
         """Whether to solve for all of K."""

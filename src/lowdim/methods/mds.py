@@ -226,7 +226,8 @@ class MDS(MDSParameters):
         """Pairs with the given matrix of weights, or with those of the parameter `weights`."""
         if weights is not None:
             return pairs.weighted(known.given_weights(weights, pairs))
-        self.smallest_ = float(pairs.values[pairs.values > 0].min())
+        positive = pairs.values > 0
+        self.smallest_ = float(np.min(pairs.values, where=positive, initial=np.inf))
         return pairs.weighted(self._weights_of(pairs.values))
 
     def _weights_of(self, values: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -23,6 +23,7 @@ class LearnedMetric(Embedder):
     """
 
     components_: Array
+    _units: ClassVar = {"init": -1, "components_": -1, "metric_": -2, "mean_": 1}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the map from vectors and their labels.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowdim import checks
 from lowdim.callbacks import Callback, CheckpointFile
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 from lowdim.methods.metric_learning import LearnedMetric
 from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.solvers.labelled import StochasticNeighbors

@@ -9,11 +9,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks
-from lowdim.checks import Array
+from lowdim.checks import Array, float_kind
 from lowdim.relations.choice import METHODS
 from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.objects import MeasuredObjects
+from lowdim.runtime import memory
 from lowdim.runtime.scheduling import running
+
+ARC_BYTES = 30  # of a neighbour at the peak, beside its distance: indices and copies of them
 
 
 class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -128,6 +131,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             self._cached_objects = self._objects()
         objects = self._cached_objects
         with running(self.n_jobs):
+            self._claim(rows.shape[0])
             search = objects.search(self._count(objects.n), self.method)
             return self._matrix(*search(objects.metric.prepare(X)))
 
@@ -139,6 +143,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.fit(X)
         n = self.n_samples_fit_
         with running(self.n_jobs):
+            self._claim(n)
             k = self._count(n) - 1
             own = np.arange(n, dtype=np.int32)[:, None]
             if k == 0:
@@ -163,6 +168,16 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """The number of neighbours of a row, including the object itself."""
         return checks.integer(
             self.n_neighbors + (self.mode == "distance"), "n_neighbors", 1, n, " (n_samples)"
+        )
+
+    def _claim(self, m: int) -> None:
+        """Raise MemoryError if the neighbours of m rows would take more memory than there is."""
+        n, k = self.n_samples_fit_, self._count(self.n_samples_fit_)
+        arc = ARC_BYTES + 2 * float_kind(self.X_fit_).itemsize
+        memory.claim(
+            arc * m * k,
+            f"The graph of {k} neighbours of {m} objects among {n}",
+            "Set fewer of them: n_neighbors, or transform the objects in parts.",
         )
 
     def _matrix(self, indices: Array, distances: Array) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +13,7 @@ from lowdim.base import Embedder
 from lowdim.checks import Array, dense
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
+from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import running
 from lowdim.solvers.probabilistic import Model, most_probable_dimension
 from lowdim.solvers.scaling import leading_count
@@ -137,6 +138,14 @@ class PCA(Embedder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    _units: ClassVar = {
+        **dict.fromkeys(("embedding_", "mean_", "singular_values_"), 1),
+        **dict.fromkeys(("explained_variance_", "noise_variance_"), 2),
+    }
+
+    def _unit_of(self, name: str) -> float:
+        return 0 if name == "embedding_" and self.whiten else super()._unit_of(name)
+
     def _fit(self, objects: Objects) -> None:
         X = objects.vectors("PCA")
         n, d = X.shape
@@ -173,7 +182,8 @@ class PCA(Embedder):
         -------
         array of shape (n_features, n_features)
         """
-        return self._model.covariance()
+        model, exponent = self._model
+        return np.asarray(scaled(model.covariance(), 2 * exponent))
 
     def get_precision(self) -> Array:
         """The inverse of the covariance matrix; its pseudo-inverse if there is no noise.
@@ -182,7 +192,8 @@ class PCA(Embedder):
         -------
         array of shape (n_features, n_features)
         """
-        return self._model.precision()
+        model, exponent = self._model
+        return np.asarray(scaled(model.precision(), -2 * exponent))
 
     def score_samples(self, X: Any) -> Array:
         """The log-likelihood of each object under the probabilistic model.
@@ -196,19 +207,24 @@ class PCA(Embedder):
         array of shape (n,)
         """
         check_is_fitted(self)
+        model, exponent = self._model
         with running(self._n_jobs):
-            return self._model.log_likelihood(dense(self._new_objects(X).vectors()))
+            found = model.log_likelihood(dense(self._new_objects(X).vectors()))
+        return np.asarray(found - exponent * np.log(2) * len(self.mean_))
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log-likelihood of the objects; the parameters are those of `score_samples`."""
         return float(np.mean(self.score_samples(X)))
 
     @property
-    def _model(self) -> Model:
+    def _model(self) -> tuple[Model, int]:
+        """The model of vectors in units of two to a power, and that power."""
         check_is_fitted(self)
-        return Model(
-            self.mean_, self.components_, self.explained_variance_, float(self.noise_variance_)
+        fit = self._in_unit
+        model = Model(
+            fit.mean_, fit.components_, fit.explained_variance_, float(fit.noise_variance_)
         )
+        return model, getattr(self, "_fitted_exponent", 0)
 
     # --- scores ----------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +19,9 @@ from lowdim.methods.som_parameters import SOMParameters
 from lowdim.relations.metrics import resolve_metric
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import MeasuredObjects, Objects, relative_dissimilarities
+from lowdim.relations.preparation import in_unit
 from lowdim.relations.unit_grid import UnitGrid
+from lowdim.relations.units import exponent_of, scaled
 from lowdim.runtime.scheduling import blocks, running
 from lowdim.solvers.map_description import describe
 from lowdim.solvers.prototype_starts import relational_start, vector_start
@@ -222,8 +226,10 @@ class SelfOrganizingMap(SOMParameters):
     def _training(self) -> MeasuredObjects:
         if not hasattr(self, "_fitted_sums"):
             return super()._training
-        metric = resolve_metric(*self._metric_choice(), self.codebook_)[0]
-        return MeasuredObjects(self.codebook_, metric)
+        exponent = getattr(self, "_fitted_exponent", 0)  # that of the codebook may be another
+        metric, rows = resolve_metric(*self._metric_choice(), scaled(self.codebook_, -exponent))
+        prepare = partial(in_unit, metric.prepare, exponent)
+        return MeasuredObjects(rows, replace(metric, exponent=exponent, prepare=prepare))
 
     def _rows(self, rows: Any, known: MeasuredObjects) -> Any:
         """Vectors as they are averaged: of unit length under the cosine distance."""
@@ -231,7 +237,7 @@ class SelfOrganizingMap(SOMParameters):
             return rows
         from sklearn.preprocessing import normalize
 
-        return normalize(rows)
+        return normalize(scaled(rows, -exponent_of(rows)))
 
     def _relational_start(
         self, objects: Objects, random: np.random.RandomState
@@ -301,25 +307,30 @@ class SelfOrganizingMap(SOMParameters):
                 f"prototypes={self.prototypes!r} make a relational map. Fit all objects at once."
             )
         with running(self._n_jobs):
-            new = self._new_objects(X)
-            rows, metric = self._rows(new.vectors(), self._training), self._training.metric
-            found = VectorPrototypes(rows, metric, self.codebook_)
-            grid, radius = self._grid, self._radii(self._grid).last
-            if self.training == "online":
-                step = self._rates().last
-                once, random = Monitor(1, type(self).__name__), self._random()
-                still, rate = Schedule(radius, radius), Schedule(step, step)
-                train_online(found, grid, self.neighborhood, still, rate, new.n, once, random)
-            else:
-                sums, counts = found.sums(found.nearest(1)[0][:, 0])
-                sums, counts = sums + self._fitted_sums, counts + self._fitted_counts
-                found.smooth(sums, counts, kernel(grid, radius, self.neighborhood))
-            before = self.hits_
-            self._describe(found, grid)
-            self.hits_ = self.hits_ + before
-            if self.training == "batch":
-                self._fitted_sums, self._fitted_counts = sums, counts
+            trained = self._in_unit
+            trained._train_further(self._new_objects(X))
+            if trained is not self:
+                self._take_over(trained, self._fitted_exponent)
         return self
+
+    def _train_further(self, new: NewObjects) -> None:
+        rows, metric = self._rows(new.vectors(), self._training), self._training.metric
+        found = VectorPrototypes(rows, metric, self.codebook_)
+        grid, radius = self._grid, self._radii(self._grid).last
+        if self.training == "online":
+            step = self._rates().last
+            once, random = Monitor(1, type(self).__name__), self._random()
+            still, rate = Schedule(radius, radius), Schedule(step, step)
+            train_online(found, grid, self.neighborhood, still, rate, new.n, once, random)
+        else:
+            sums, counts = found.sums(found.nearest(1)[0][:, 0])
+            sums, counts = sums + self._fitted_sums, counts + self._fitted_counts
+            found.smooth(sums, counts, kernel(grid, radius, self.neighborhood))
+        before = self.hits_
+        self._describe(found, grid)
+        self.hits_ = self.hits_ + before
+        if self.training == "batch":
+            self._fitted_sums, self._fitted_counts = sums, counts
 
     # --- new objects --------------------------------------------------------------------------
 
@@ -378,4 +389,4 @@ class SelfOrganizingMap(SOMParameters):
         """
         check_is_fitted(self)
         with running(self._n_jobs):
-            return self._best(self._new_objects(X))
+            return self._in_unit._best(self._new_objects(X))

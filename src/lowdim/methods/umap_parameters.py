@@ -249,6 +249,12 @@ class UMAPParameters(NeighborEmbedder):
     def _neighbor_graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
         """The graph to fit to: that of `precomputed_knn`, or else as in every method."""
         lists = self.precomputed_knn
+        listlike = isinstance(lists, tuple | list | np.ndarray)
+        if lists is not None and not (listlike and len(lists) >= 2):
+            raise TypeError(
+                "precomputed_knn must be a tuple of indices and distances, each of shape "
+                f"(n_samples, n_neighbors), or None; got {lists!r}."
+            )
         listed = lists is not None and lists[0] is not None
         if listed and given is None and not isinstance(objects, GivenGraph):
             indices, distances = lists_without_self(

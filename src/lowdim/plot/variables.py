@@ -128,7 +128,7 @@ def fit_vectors(
                    y0     y1     r2      p
     north-east  0.707  0.707  1.000  0.001
     """
-    from sklearn.utils import check_random_state
+    from lowdim.checks import check_random_state
 
     Y, values = _regressed(Y, variables)
     checks.integer(n_permutations, "n_permutations", 0)

@@ -85,9 +85,10 @@ class Metric:
         return self.name in ("euclidean", "cosine")
 
 
-def euclidean() -> Metric:
-    """The Euclidean distance of vectors."""
-    return Metric("euclidean", _named_block("euclidean", {}), vectors, degree=1)
+def euclidean(exponent: int = 0) -> Metric:
+    """The Euclidean distance of vectors in units of 2^exponent."""
+    prepare = partial(in_unit, vectors, exponent)
+    return Metric("euclidean", _named_block("euclidean", {}), prepare, {}, 1, exponent)
 
 
 def straightened(rows: Any, metric: Metric) -> tuple[Any, Metric]:
@@ -140,6 +141,8 @@ def resolve_metric(
         return geodesic(X, params)
     name, params = canonical(metric, params)
     if name == "gower":
+        if unknown := sorted(set(params) - {"kinds"}):
+            raise ValueError(f"metric_params: metric='gower' does not take {unknown[0]!r}.")
         block, prepare, rows, kinds = gower(X, params.get("kinds"))
         return Metric(name, block, prepare, {"kinds": kinds}), rows
     prepare = preparation(name)
@@ -153,7 +156,27 @@ def resolve_metric(
         params["VI"], degree = np.linalg.pinv(covariance, hermitian=True), 0
     plain = "cosine" if name == "dot" else name  # of unit vectors they are the same
     label = f"{plain} with {', '.join(params)}" if params else plain  # see `Metric`
-    return Metric(label, _named_block(plain, params), prepare, params, degree, exponent), rows
+    block = _named_block(plain, params)
+    if params:
+        _check_params(metric, params, block, rows[:2])
+    return Metric(label, block, prepare, params, degree, exponent), rows
+
+
+def _check_params(
+    metric: str, params: dict[str, Any], block: Callable[[Any, Any], Array], rows: Any
+) -> None:
+    """Raise ValueError, for some rows, if the metric does not take the parameters."""
+    try:
+        d = rows.shape[1]
+        if "VI" in params and np.shape(params["VI"]) != (d, d):  # SciPy would read beyond it
+            raise ValueError(f"VI must have shape {(d, d)}, got {np.shape(params['VI'])}")
+        block(rows, rows)
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"metric_params (in UMAP metric_kwds): metric={metric!r} does not take {params!r} "
+            f"({reason})."
+        ) from error
 
 
 def canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from lowdim.relations.distances import check_defined, check_dissimilarities
 from lowdim.relations.metrics import Metric
 from lowdim.runtime.scheduling import blocks, run
 
+PAIRS_AT_ONCE = 2**20  # NumPy makes 64-bit copies of index arrays
 GROUP_OBJECTS = 16  # random groups whose distances are computed as one block
 
 
@@ -48,10 +49,9 @@ class Pairs:
         """The pairs with these weights; pairs of weight 0 are removed."""
         if weights is None:
             return self
-        kept = np.flatnonzero(weights > 0)
-        weights = weights.astype(self.values.dtype, copy=False)
-        found = replace(self, weights=weights)
-        found = found if len(kept) == len(weights) else found.take(kept)
+        kept = weights > 0
+        found = replace(self, weights=weights.astype(self.values.dtype, copy=False))
+        found = found if kept.all() else found.take(np.flatnonzero(kept))
         if found.weights is not None and (found.weights == 1).all():
             return replace(found, weights=None)
         return found
@@ -76,14 +76,16 @@ class Pairs:
         exact = values.astype(np.float64, copy=False)
         if self.weights is None:
             return float(np.dot(exact, exact))
-        return float(np.einsum("i,i,i->", exact, exact, self.weights.astype(np.float64)))
+        weights = self.weights.astype(np.float64, copy=False)
+        return float(np.einsum("i,i,i->", exact, exact, weights))
 
     def matrix(self, values: Array, *, fill: float = np.nan) -> Array:
         """`values`, one for each pair, as a symmetric n x n matrix with zero diagonal."""
         out = np.full((self.n, self.n), fill, dtype=values.dtype)
         np.fill_diagonal(out, 0)
-        out[self.first, self.second] = values
-        out[self.second, self.first] = values
+        for part in blocks(len(values), PAIRS_AT_ONCE):
+            first, second = self.first[part], self.second[part]
+            out[first, second] = out[second, first] = values[part]
         return out
 
     def graph(self, values: Array) -> Any:
@@ -97,8 +99,11 @@ class Pairs:
 
 def dense_pairs(D: Array) -> Pairs:
     """The pairs of a checked matrix of dissimilarities, without those that are NaN."""
-    first, second = (side.astype(np.int32) for side in np.triu_indices(len(D), 1))
-    found = Pairs(len(D), first, second, D[first, second])
+    n = len(D)  # by rows: numpy.triu_indices takes as much memory as D
+    numbers = np.arange(n, dtype=np.int32)
+    first = np.repeat(numbers, numbers[::-1])
+    second = np.concatenate([numbers[i + 1 :] for i in range(n)])
+    found = Pairs(n, first, second, np.concatenate([D[i, i + 1 :] for i in range(n)]))
     known = ~np.isnan(found.values)
     return found if known.all() else found.take(np.flatnonzero(known))
 
@@ -236,7 +241,8 @@ def power_of(weights: Any) -> float:
 
 def power_weights(values: Array, alpha: float, smallest: float) -> Array:
     """values^-alpha, with values below `smallest` replaced by it."""
-    return np.asarray(np.maximum(values, values.dtype.type(smallest)) ** -alpha)
+    bounded = np.maximum(values, values.dtype.type(smallest))
+    return np.asarray(np.power(bounded, values.dtype.type(-alpha), out=bounded))
 
 
 def require_connected(pairs: Pairs) -> None:

@@ -30,8 +30,14 @@ def preparation(name: str) -> Callable[..., Any]:
 def in_unit(
     prepare: Callable[..., Any], exponent: int, X: Any, name: str = "X", copy: bool = False
 ) -> Any:
-    """Rows in units of 2^exponent."""
-    return scaled(prepare(X, name, copy), -exponent)
+    """Rows in units of 2^exponent; ValueError if they are too large for it."""
+    rows = scaled(prepare(X, name, copy), -exponent)
+    if exponent < 0 and np.isinf(rows.data if is_sparse(rows) else rows).any():
+        raise ValueError(
+            f"{name} overflows {rows.dtype} in the unit 2^{exponent} of the training data. Are its "
+            "numbers in the units of the training data?"
+        )
+    return rows
 
 
 def vectors_without_zeros(X: Any, name: str = "X", copy: bool = False) -> Any:

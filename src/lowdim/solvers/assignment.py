@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 
 Assignment = Callable[[Array, Any], Array]
 """From eigenvectors of shape (n, k) and a seed to the cluster of each row."""

@@ -14,10 +14,12 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.pairs import Pairs
+from lowdim.runtime.scheduling import blocks
 
 DISPARITIES = ("ratio", "interval", "ordinal", "spline")
 TIES = ("primary", "secondary")
 DEGREE, KNOTS = 2, 3  # of the monotone spline: quadratic, with interior knots at the quartiles
+VALUES_AT_ONCE = 2**16  # for which spline functions are evaluated, as sparse matrices first
 CURVE_POINTS = 4096  # by which a fitted transformation is stored for new dissimilarities
 
 Fit = Callable[[Array], Array]
@@ -69,9 +71,10 @@ def disparities(pairs: Pairs, kind: str, ties: str) -> Fit:
 
 def _isotonic(pairs: Pairs, ties: str) -> Fit:
     """Kruskal's (1964) monotone regression on the order of the dissimilarities."""
-    new = np.flatnonzero(pairs.values[1:] != pairs.values[:-1]) + 1
-    starts = np.concatenate([[0], new, [len(pairs.values)]]).astype(np.int64)
-    tied = None if len(starts) == len(pairs.values) + 1 else starts
+    differ, tied = pairs.values[1:] != pairs.values[:-1], None
+    if not differ.all():
+        new = np.flatnonzero(differ) + 1
+        tied = np.concatenate([[0], new, [len(pairs.values)]]).astype(np.int64)
     return lambda d: backend().isotonic(d, pairs.weights, tied, ties == "primary")
 
 
@@ -100,15 +103,18 @@ def _i_splines(values: Array, degree: int, n_knots: int) -> Array:
     """A constant and the I-splines at the values, one basis function per row."""
     from scipy.interpolate import BSpline
 
-    x = values.astype(np.float64)
+    x = values.astype(np.float64, copy=False)
     low, high = x.min(), x.max()
     if not high > low:
         return np.ones((1, len(x)))
     inner = np.unique(np.quantile(x, np.arange(1, n_knots + 1) / (n_knots + 1)))
     inner = inner[(inner > low) & (inner < high)]
     knots = np.concatenate([[low] * (degree + 1), inner, [high] * (degree + 1)])
-    pieces = BSpline.design_matrix(x, knots, degree).toarray().T
-    return np.ascontiguousarray(np.cumsum(pieces[::-1], axis=0)[::-1])
+    basis = np.empty((len(knots) - degree - 1, len(x)))
+    for part in blocks(len(x), VALUES_AT_ONCE):
+        pieces = BSpline.design_matrix(x[part], knots, degree).toarray().T
+        basis[:, part] = np.cumsum(pieces[::-1], axis=0)[::-1]
+    return basis
 
 
 def curve(values: Array, fitted: Array) -> Array:

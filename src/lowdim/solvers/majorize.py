@@ -96,6 +96,7 @@ def smacof_pairs(
     if squares > 0:  # scale the start to the disparities
         fits = (total + squares - pairs.sum_of_squares(targets - d)) / 2
         X = X * X.dtype.type(fits / squares)
+    del d, targets  # as large as all pairs together
     return descend(
         objective,
         inverse_of_v(pairs),
@@ -223,7 +224,10 @@ def inverse_of_v(pairs: Pairs) -> Solve:
     n = pairs.n
     if pairs.complete and pairs.weights is None:
         return lambda g: np.asarray(g / g.dtype.type(n))
-    own = np.ones(len(pairs.first)) if pairs.weights is None else pairs.weights.astype(np.float64)
+    if pairs.weights is None:
+        own = np.ones(len(pairs.first))
+    else:
+        own = pairs.weights.astype(np.float64, copy=False)
     scale = own.mean()
     if len(own) >= FACTORED_FROM * n * (n - 1) / 2:
         return _factored(pairs, own, scale)
@@ -236,10 +240,12 @@ def _factored(pairs: Pairs, weights: Array, scale: float) -> Solve:
     """V+ from a Cholesky factor of V + scale 11'."""
     from scipy.linalg import cho_factor, cho_solve
 
-    V = -pairs.matrix(weights, fill=0.0)
+    V = pairs.matrix(weights, fill=0.0)
+    np.negative(V, out=V)
     V.flat[:: len(V) + 1] = -V.sum(axis=1)
     V += scale
-    factor = cho_factor(V, lower=True, overwrite_a=True, check_finite=False)
+    # V is symmetric: its transpose has LAPACK's order of entries, and so is not copied
+    factor = cho_factor(V.T, lower=True, overwrite_a=True, check_finite=False)
 
     def solve(g: Array) -> Array:
         found = cho_solve(factor, g.astype(np.float64), check_finite=False)

@@ -24,6 +24,7 @@ from lowdim.callbacks import phase
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator, as_operator
 from lowdim.relations.lists import row_of_entries
+from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.solvers.eigensolvers import (
     Eigenpairs,
@@ -42,6 +43,7 @@ logger = logging.getLogger("lowdim")
 
 SOLVERS = ("auto", "dense", "arpack", "shift-invert", "lobpcg")
 DENSE_UP_TO = 300  # size up to which LAPACK is fastest
+FACTOR_BYTES = 10  # of an entry of a sparse factor: the number, and a share of the indices
 FACTOR_FLOPS = 4e10  # largest estimated number of operations of a sparse factorisation
 LARGEST_RESIDUAL = 1e-6  # relative residual of an eigenpair above which a warning is issued
 LARGEST_RESIDUAL_FLOAT32 = 1e-3
@@ -259,7 +261,15 @@ def _factors_cheaply(A: Any) -> bool:
     if not is_sparse(A):
         return False
     _, width = backend().level_structure(A.tocsr())
-    return float(A.shape[0]) * width**2 <= FACTOR_FLOPS
+    n = A.shape[0]
+    if float(n) * width**2 > FACTOR_FLOPS:
+        return False
+    memory.claim(
+        int(FACTOR_BYTES * n * min(width, 0.45 * n)),  # a dense triangle has n^2 / 2 entries
+        f"The sparse factorisation of {n} rows",
+        "Set eigen_solver='lobpcg'.",
+    )
+    return True
 
 
 def _orthonormal(null: Array | None, operator: Operator) -> Array | None:

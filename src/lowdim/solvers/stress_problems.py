@@ -134,9 +134,11 @@ class PairStress:
     def solution(self, found: Majorized) -> Solution:
         d = pair_distances(self.pairs, found.embedding)
         fitted = self.fit(d)
+        sums = [self.pairs.sum_of_squares(part) for part in (fitted - d, d, fitted)]
+        del d  # each array of all pairs counts: n x n numbers are what limits n
+        transformation = curve(self.values, fitted)
         matrix = self.pairs.graph(fitted) if self.sparse else self.pairs.matrix(fitted)
-        sums = (self.pairs.sum_of_squares(part) for part in (fitted - d, d, fitted))
-        return Solution(matrix, curve(self.values, fitted), *sums)
+        return Solution(matrix, transformation, *sums)
 
 
 class SampledStress:

@@ -87,6 +87,11 @@ def unfold_exactly(programme: Programme, monitor: Monitor, view: View | None) ->
     return Unfolding(_root(found.gram), found.history, found.gram, found.gap)
 
 
+def refined_coordinates(k: int) -> int:
+    """Coordinates in which the map is refined: with more of them there are fewer local minima."""
+    return max(k + 1, 3)
+
+
 def unfold_in_span(
     programme: Programme, Q: Array, k: int, monitor: Monitor, view: View | None
 ) -> Unfolding:
@@ -95,7 +100,7 @@ def unfold_in_span(
     loose = compliance(lengths, max(LOOSE, programme.slack))
     L = factorized(lengths, Q, inequality=inequality, compliance=loose)
     values, vectors = np.linalg.eigh(L)
-    rank = min(max(k + 1, 3), len(values))
+    rank = min(refined_coordinates(k), len(values))
     top = fix_signs(vectors[:, ::-1][:, :rank]) * np.sqrt(values[::-1][:rank])
     Y, history = low_rank(
         lengths,
