@@ -114,7 +114,7 @@ def arguments_for(method, X):
 @pytest.mark.parametrize(("method", "params"), list(fits()))
 def test_a_killed_fit_goes_on_to_the_same_bits(method, params, X, tmp_path, killing, monkeypatch):
     monkeypatch.setattr(descend, "RENUMBER_FROM", 50)
-    monkeypatch.setattr(layout, "ARCS_AT_ONCE", 1)
+    monkeypatch.setattr(layout, "AT_ONCE", 0)
     arguments = arguments_for(method, X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
