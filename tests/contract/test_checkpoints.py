@@ -406,6 +406,10 @@ def test_the_command_line_keeps_a_checkpoint(X, tmp_path, every_time):
     first = (tmp_path / "map.csv").read_bytes()
     assert embed().exit_code == 0
     assert (tmp_path / "map.csv").read_bytes() == first
+    several = ["compare", str(table), "-m", "sammon,mds", "-o", str(tmp_path / "maps.csv")]
+    compared = CliRunner().invoke(main, [*several, "--checkpoint", str(tmp_path / "both")])
+    assert compared.exit_code == 0, compared.output
+    assert {"both.sammon", "both.mds"} <= set(os.listdir(tmp_path))
     refused = embed("--tol", "0.5")
     assert refused.exit_code == 3
     assert "belongs to another fit: tol was" in refused.output
