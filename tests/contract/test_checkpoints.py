@@ -321,6 +321,8 @@ def test_the_place_of_the_file_is_checked_before_the_fit(X, tmp_path):
         lowdim.MDS(checkpoint=tmp_path).fit(X)
     with pytest.raises(TypeError, match="checkpoint must be the name of a file, got 3"):
         lowdim.MDS(checkpoint=3).fit(X)
+    with pytest.raises(ValueError, match="checkpoint must be the name of a file, got an empty"):
+        lowdim.MDS(checkpoint="").fit(X)
 
 
 def test_a_full_disk_does_not_end_the_fit(X, tmp_path, every_time, monkeypatch):
