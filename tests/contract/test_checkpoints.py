@@ -422,9 +422,9 @@ def test_the_command_line_keeps_a_checkpoint(X, tmp_path, every_time):
 PROGRAM = """
 import sys, numpy as np, lowdim
 from lowdim.runtime import checkpoint
-checkpoint.SHARE = 0.5  # so that a short fit has many states
+checkpoint.SHARE = np.inf  # a state after every iteration
 X = lowdim.data.swiss_roll(400, random_state=0)[0]
-model = lowdim.TSNE(max_iter=260, random_state=0, checkpoint=sys.argv[1])
+model = lowdim.TSNE(max_iter=120, random_state=0, checkpoint=sys.argv[1])
 model.callback = lambda state: print(state.iteration, flush=True)
 np.save(sys.argv[2], model.fit_transform(X))
 """
