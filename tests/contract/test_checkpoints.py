@@ -321,6 +321,8 @@ def test_the_place_of_the_file_is_checked_before_the_fit(X, tmp_path):
         lowdim.MDS(checkpoint=tmp_path).fit(X)
     with pytest.raises(TypeError, match="checkpoint must be the name of a file, got 3"):
         lowdim.MDS(checkpoint=3).fit(X)
+    with pytest.raises(ValueError, match="checkpoint must be the name of a file, got an empty"):
+        lowdim.MDS(checkpoint="").fit(X)
 
 
 def test_a_full_disk_does_not_end_the_fit(X, tmp_path, every_time, monkeypatch):
@@ -406,6 +408,10 @@ def test_the_command_line_keeps_a_checkpoint(X, tmp_path, every_time):
     first = (tmp_path / "map.csv").read_bytes()
     assert embed().exit_code == 0
     assert (tmp_path / "map.csv").read_bytes() == first
+    several = ["compare", str(table), "-m", "sammon,mds", "-o", str(tmp_path / "maps.csv")]
+    compared = CliRunner().invoke(main, [*several, "--checkpoint", str(tmp_path / "both")])
+    assert compared.exit_code == 0, compared.output
+    assert {"both.sammon", "both.mds"} <= set(os.listdir(tmp_path))
     refused = embed("--tol", "0.5")
     assert refused.exit_code == 3
     assert "belongs to another fit: tol was" in refused.output
@@ -416,9 +422,9 @@ def test_the_command_line_keeps_a_checkpoint(X, tmp_path, every_time):
 PROGRAM = """
 import sys, numpy as np, lowdim
 from lowdim.runtime import checkpoint
-checkpoint.SHARE = 0.5  # so that a short fit has many states
+checkpoint.SHARE = np.inf  # a state after every iteration
 X = lowdim.data.swiss_roll(400, random_state=0)[0]
-model = lowdim.TSNE(max_iter=260, random_state=0, checkpoint=sys.argv[1])
+model = lowdim.TSNE(max_iter=120, random_state=0, checkpoint=sys.argv[1])
 model.callback = lambda state: print(state.iteration, flush=True)
 np.save(sys.argv[2], model.fit_transform(X))
 """

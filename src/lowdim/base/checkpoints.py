@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from os import PathLike
 from typing import Any
@@ -36,6 +37,8 @@ def checkpoint_of(estimator: Any, objects: Any, arguments: dict[str, Any]) -> Ch
         return None
     if not isinstance(path, str | PathLike):
         raise TypeError(f"checkpoint must be the name of a file, got {path!r}.")
+    if not os.fspath(path):
+        raise ValueError("checkpoint must be the name of a file, got an empty string.")
     data = objects.graph if isinstance(objects, GivenGraph) else objects
     key = {
         "estimator": type(estimator).__name__,

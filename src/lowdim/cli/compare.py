@@ -139,6 +139,8 @@ def _fit(
         raise Refused(f"{method.name} maps several subjects' matrices: use lowdim embed.")
     y = labels_for(method, table, shown_labels(table, color_by))
     params = parameters_for(method, given, table)
+    if params.get("checkpoint") is not None:  # a file for each fit
+        params["checkpoint"] = f"{params['checkpoint']}.{alias(method.name)}"
     fitted = fit(method, params, table.X, y, draw=console.shows_progress)
     console.say(str(fitted))
     console.warn(fitted.warnings)
