@@ -185,6 +185,7 @@ def test_data_of_extreme_magnitude_go_on(X, tmp_path, killing, unit):
 def test_random_state_none_goes_on_with_the_same_numbers(X, tmp_path, killing):
     """The start is drawn again, and so are the seed and the order of the points that follow."""
     params = {"init": "random", "perplexity": 5, "max_iter": 60}
+    params["callback"] = lambda state: None  # so that every iteration is looked at
     file = tmp_path / "run.lowdim"
     for moment in (20, 39):
         killing(moment)

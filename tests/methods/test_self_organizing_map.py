@@ -250,10 +250,10 @@ def test_the_inverse_is_the_prototype(blobs):
     np.testing.assert_array_equal(som.grid_[som.predict(blobs)], som.transform(blobs))
 
 
-def test_prototypes_of_other_objects_have_no_inverse(blobs):
+def test_prototypes_of_other_objects_decode_to_the_nearest_object(blobs):
     som = lowdim.SelfOrganizingMap(shape=(4, 6), metric="gower").fit(blobs)
-    with pytest.raises(ValueError, match="medoids_"):
-        som.inverse_transform(som.grid_)
+    found = som.inverse_transform(som.grid_)
+    np.testing.assert_array_equal(found.objects[:, 0], som.medoids_)
 
 
 def test_a_relational_map_without_its_prototypes_is_not_loaded(blobs, tmp_path):
