@@ -184,7 +184,7 @@ async function load(id: string): Promise<void> {
     const buffer = await api.values(`/api/maps/${id}/rows`);
     if (buffer instanceof ArrayBuffer) rowsOf(id).value = new Int32Array(buffer);
   }
-  if (!map.dim || (!map.frames && ["queued", "running"].includes(map.status))) return; // no coordinates yet
+  if (!map.frames && !["done", "stopped", "paused"].includes(map.status)) return; // no coordinates yet
   const positions = await api.floats(`/api/maps/${id}/coordinates`);
   if (positions?.length) newestOf(id).value = { positions, dim: map.dim, frame: map.frames };
 }
