@@ -187,7 +187,6 @@ def _reading_option(name: str, value: Any, dataset: Dataset) -> list[str]:
 
 def _parameter_option(name: str, value: Any) -> list[str]:
     flag = name.replace("_", "-")
-    flag = f"with-{flag}" if name in ("method", "format") else flag
     if isinstance(value, bool):
         return [f"--{flag}" if value else f"--no-{flag}"]
     if isinstance(value, tuple | list):
