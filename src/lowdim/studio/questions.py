@@ -198,22 +198,14 @@ def suspects(view: View, limit: int) -> list[dict[str, Any]]:
     found = quality.suspects(X, labels[at], metric=view.metric)
     listed = []
     for i in range(min(limit, len(found))):
-        same, other = int(found.n_same[i]), int(found.n_suggested[i])
-        k, label, suggested = found.n_neighbors, found.labels[i], found.suggested[i]
-        why = (
-            "Far from its nearest neighbours, compared with the distances among them."
-            if found.reasons[i] == "outlier"
-            else f"Labelled {label}, but {other} of its {k} nearest neighbours in the data are "
-            f"{suggested} and {same} are {label}."
-        )
         listed.append(
             {
                 "row": int(at[found.objects[i]]),
                 "score": float(found.scores[i]),
                 "kind": str(found.reasons[i]),
-                "label": str(label),
-                "neighbours_label": str(suggested),
-                "why": why,
+                "label": str(found.labels[i]),
+                "neighbours_label": str(found.suggested[i]),
+                "why": found.why(i),
             }
         )
     return listed
