@@ -24,8 +24,10 @@ const common = {
   target: "es2022",
   charset: "utf8",
   legalComments: "none",
-  jsx: "automatic",
-  jsxImportSource: "preact",
+  jsx: "transform", // calls with children as arguments are shorter than those with a property for them
+  jsxFactory: "h",
+  jsxFragment: "Fragment",
+  tsconfigRaw: { compilerOptions: { strict: true, verbatimModuleSyntax: true } },
   define: { PALETTE: JSON.stringify(palette()) },
   write: false,
   logLevel: "warning",
@@ -80,7 +82,7 @@ const mangleProps = /^(projection|versions|uploaded|stride|nDim|spatial|touched|
 const plugins = [shared(await exportsOf(scatter))];
 const entries = [
   { entryPoints: [scatter], format: "iife", globalName: "LowdimScatter", mangleProps, plugins: [shaders], outfile: "scatter.js" },
-  { entryPoints: ["src/studio/main.tsx"], format: "esm", plugins, outfile: "studio.js" },
+  { entryPoints: ["src/studio/main.tsx"], format: "esm", inject: ["src/studio/jsx.ts"], plugins, outfile: "studio.js" },
   { entryPoints: ["src/studio/studio.css"], outfile: "studio.css" },
   { entryPoints: ["src/report/main.ts"], format: "iife", plugins, outfile: "report.js" },
   { entryPoints: ["src/report/report.css"], outfile: "report.css" },

@@ -74,7 +74,7 @@ export function repaint(): void {
   const any = selected.includes(1);
   const sifted = labels.filter((one) => one.kinds && one.hidden.size);
   const states = new Uint8Array(n).fill(SHOWN);
-  for (let i = 0; i < n; i++) {
+  for (let i = 0; (any || sifted.length) && i < n; i++) {
     if (any && !selected[i]) states[i] = DIM;
     if (sifted.some((one) => one.kinds && one.hidden.has(one.codes[i]))) states[i] = HIDDEN;
   }

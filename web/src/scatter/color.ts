@@ -58,7 +58,9 @@ export function valueColor(unit: number, theme: Theme): Rgb {
 export function byCategory(codes: ArrayLike<number>, shades: readonly string[], theme: Theme): Uint32Array {
   const grey = pack(rgb(palette.other[theme]));
   const packed = shades.map((shade) => pack(rgb(shade)));
-  return Uint32Array.from(codes, (code) => packed[code] ?? grey);
+  const colors = new Uint32Array(codes.length);
+  for (let i = 0; i < colors.length; i++) colors[i] = packed[codes[i]] ?? grey;
+  return colors;
 }
 
 const STEPS = 256;

@@ -178,7 +178,7 @@ export class Scatter {
 
   /** HIDDEN, DIM or SHOWN for each point; null shows all. */
   setStates(states: Uint8Array | null): void {
-    if (states && states.length !== this.n) return;
+    if (states ? states.length !== this.n : !this.#states) return;
     this.#states = states;
     this.#scene.grow = states?.includes(DIM) ? 1.35 : 1;
     this.#reorder();
@@ -190,19 +190,20 @@ export class Scatter {
     const states = this.#states;
     const shuffle = this.#shuffle;
     const { positions, stride } = this.#scene;
-    const placed = (i: number): boolean =>
-      Number.isFinite(positions[i * stride]) && Number.isFinite(positions[i * stride + 1]);
-    const order = new Uint32Array(this.n);
-    let end = 0;
-    const gather = (state: number): void => {
-      for (let k = 0; k < shuffle.length; k++) {
-        const i = shuffle[k];
-        if ((states ? states[i] : SHOWN) === state && placed(i)) order[end++] = i;
+    let [order, end, nDim] = [shuffle, this.n, 0];
+    if (states || positions.some(Number.isNaN)) {
+      order = new Uint32Array(this.n);
+      end = 0;
+      for (const state of [DIM, SHOWN]) {
+        if (state === SHOWN) nDim = end;
+        for (let k = 0; k < shuffle.length; k++) {
+          const i = shuffle[k];
+          const placed = positions[i * stride] + positions[i * stride + 1];
+          if ((states ? states[i] : SHOWN) === state && placed === placed) order[end++] = i; // not NaN
+        }
       }
-    };
-    if (states) gather(DIM);
-    this.#scene.nDim = end;
-    gather(SHOWN);
+    }
+    this.#scene.nDim = nDim;
     this.#scene.order = order.subarray(0, end);
     this.#scene.versions.order++;
     const said = `${(end - this.#scene.nDim).toLocaleString("en")} of ${this.n.toLocaleString("en")} points shown`;

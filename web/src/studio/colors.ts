@@ -95,7 +95,7 @@ function onOneScale(kind: ErrorKind, own: Shading | null): Shading | null {
 
 /** Errors of a finished map by point; null until they are computed. */
 function errorsOf(map: MapInfo, kind: ErrorKind): Shading | null {
-  if (!["done", "stopped", "paused"].includes(map.status)) return null;
+  if (!state.settled(map)) return null;
   return fetched(`${map.id}/${kind}/${map.iteration}`, async () => {
     const ask = (): Promise<Float32Array | null> => api.floats(`/api/maps/${map.id}/errors?kind=${kind}`);
     const values = await api.patiently(ask, () => choice.value === `error:${kind}`);

@@ -1,7 +1,7 @@
 // The data: open a file, drop one, or make a classic set; then the columns and their roles.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import * as api from "./api";
 import { Histogram } from "./charts";
@@ -43,6 +43,9 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
         {data.images && ` · images ${data.images.shape.slice(0, 2).join(" × ")}`}
       </p>
       {data.d !== null && <Switch label="Standardise features" value={data.standardize} onChange={(standardize) => void state.changeDataset(data.id, { standardize })} />}
+      {data.columns.some((column) => column.missing > 0 && column.role === "feature") && (
+        <Select label="Missing values" value={data.missing ?? "mean"} options={MISSING} onChange={(missing) => void state.changeDataset(data.id, { missing })} />
+      )}
       <details>
         <summary>Columns ({count(data.columns.length + (data.more ?? 0))})</summary>
         <ul class="columns">
@@ -50,6 +53,7 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
             <ColumnRow key={column.name} data={data} column={column} />
           ))}
         </ul>
+        {data.d !== null && <ImageShape data={data} />}
         {data.notes?.map((note) => (
           <p key={note} class="help">
             {note}
@@ -57,6 +61,27 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
         ))}
         {Boolean(data.more) && <p class="help">And {count(data.more ?? 0)} more, all used as features.</p>}
       </details>
+    </div>
+  );
+}
+
+const MISSING = [
+  ["mean", "Replace by the mean"],
+  ["drop", "Leave such objects out"],
+  ["error", "Refuse to run"],
+] as const;
+
+/** Height and width, if the features are the pixels of images. */
+function ImageShape({ data }: { data: Dataset }): JSX.Element {
+  const id = useId();
+  const change = (text: string): void => {
+    const sides = text.match(/\d+/g)?.map(Number) ?? [];
+    void state.changeDataset(data.id, { images: sides.length > 1 ? { shape: sides } : null });
+  };
+  return (
+    <div class="field">
+      <label for={id}>The features are pixels of images</label>
+      <input id={id} type="text" placeholder="height × width, or empty" value={data.images?.shape.join(" × ") ?? ""} onChange={(event) => change(event.currentTarget.value)} />
     </div>
   );
 }

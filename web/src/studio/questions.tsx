@@ -209,7 +209,7 @@ effect(() => {
   const chosen = state.selection.value;
   const map = state.active.value;
   const mine = ++asking;
-  if (!chosen || !map || map.dataset !== chosen.dataset || !["done", "stopped", "paused"].includes(map.status)) {
+  if (!chosen || !map || map.dataset !== chosen.dataset || !state.settled(map)) {
     facts.value = null;
     return;
   }

@@ -54,6 +54,9 @@ export const method: ReadonlySignal<Method | null> = computed(
   () => methods.value.find((one) => one.name === methodName.value) ?? methods.value[0] ?? null,
 );
 
+/** Whether a map has coordinates that stay as they are. */
+export const settled = (map: MapInfo): boolean => ["done", "stopped", "paused"].includes(map.status);
+
 /** What a map is called on the screen. */
 export function titleOf(map: MapInfo): string {
   return map.title || (methods.value.find((one) => one.name === map.method)?.title ?? map.method);
@@ -184,7 +187,7 @@ async function load(id: string): Promise<void> {
     const buffer = await api.values(`/api/maps/${id}/rows`);
     if (buffer instanceof ArrayBuffer) rowsOf(id).value = new Int32Array(buffer);
   }
-  if (!map.frames && !["done", "stopped", "paused"].includes(map.status)) return; // no coordinates yet
+  if (!map.frames && !settled(map)) return; // no coordinates yet
   const positions = await api.floats(`/api/maps/${id}/coordinates`);
   if (positions?.length) newestOf(id).value = { positions, dim: map.dim, frame: map.frames };
 }

@@ -51,7 +51,7 @@ function Offers({ map }: { map: MapInfo }): JSX.Element {
     const init = { method: "POST", headers, body: JSON.stringify({ points, format }) };
     api.download(await api.blobOf(`/api/maps/${map.id}/export/selection`, init), `selection.${format}`);
   };
-  const ended = ["done", "stopped", "paused"].includes(map.status);
+  const ended = state.settled(map);
   return (
     <div class="stack">
       {shown.length > 1 && (
