@@ -78,6 +78,12 @@ export function App(): JSX.Element {
 
 const THEMES = { auto: ["light", "half", "Theme: as the system"], light: ["dark", "sun", "Theme: light"], dark: ["auto", "moon", "Theme: dark"] } as const;
 
+const CONNECTION = {
+  connecting: "Connecting …",
+  lost: "No connection to the server; trying again …",
+  refused: "The server does not know this page: open the address that lowdim studio printed",
+};
+
 function Bar(): JSX.Element {
   const [next, icon, label] = THEMES[state.themeChoice.value];
   return (
@@ -91,7 +97,7 @@ function Bar(): JSX.Element {
       <span class="space" />
       {connection.value !== "open" && (
         <span class="connection" role="status">
-          {connection.value === "lost" ? "No connection to the server; trying again …" : "Connecting …"}
+          {CONNECTION[connection.value]}
         </span>
       )}
       <Button kind="quiet" icon="book" label="Lesson" pressed={state.lessonStep.value !== null} onClick={() => (state.lessonStep.value = state.lessonStep.value === null ? 0 : null)} />
@@ -104,7 +110,7 @@ function Bar(): JSX.Element {
 function Waiting(): JSX.Element {
   return (
     <div class="ready">
-      <p>{connection.value === "lost" ? "The server of the studio does not answer. Is it still running?" : "Loading …"}</p>
+      <p>{connection.value === "open" ? "Loading …" : CONNECTION[connection.value]}</p>
     </div>
   );
 }

@@ -36,7 +36,7 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
           <strong class="name">{data.name}</strong>
         )}
         <span class="space" />
-        <Button kind="quiet" icon="trash" label={`Remove ${data.name}`} hideLabel onClick={() => void state.removeDataset(data.id)} />
+        <Button kind="quiet" icon="trash" label={`Remove ${data.name}`} hideLabel onClick={() => confirm(`Remove ${data.name} and all its maps?`) && void state.removeDataset(data.id)} />
       </div>
       <p class="facts">
         {plural(data.n, "object")} · {data.d === null ? "distances" : plural(data.d, "feature")}

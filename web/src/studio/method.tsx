@@ -171,7 +171,7 @@ export function RunButton({ large = false }: { large?: boolean }): JSX.Element |
       {!large && state.shown.value.length > 0 && (
         <label class="check">
           <input type="checkbox" checked={state.compare.value} onChange={(event) => (state.compare.value = event.currentTarget.checked)} />
-          <span>beside the others</span>
+          <span>Compare: show it beside the others</span>
         </label>
       )}
     </div>
