@@ -101,10 +101,10 @@ def lasso(page: Page, place: int, corners: list[tuple[float, float]]) -> None:
 
 
 def shown(page: Page, place: int) -> int:
-    """How many points of a map are not dimmed."""
+    """How many points of a map are not dimmed; -1 before it has coordinates."""
     canvas = page.locator(".scatter").nth(place).locator("canvas").last
     text = canvas.get_attribute("aria-description") or ""
-    return int(re.sub(r" of.*|,", "", text))
+    return int(re.sub(r" of.*|,", "", text) or -1)
 
 
 def two_maps(own: Server, n: int = 300) -> tuple[Client, Any, list[Any]]:
@@ -363,3 +363,79 @@ def test_two_fingers_zoom_and_a_tap_picks(browser: Browser, own: Server):
     until(lambda: picture(page) != before, "the fingers zoom")
     context.close()
     assert tab.errors == []
+
+
+def pixels(page: Page, place: int) -> np.ndarray[Any, Any]:
+    listed = points(page, place).evaluate(
+        """canvas => {
+          const { width, height } = canvas;
+          const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+          return [...new Uint32Array(data.buffer)];
+        }"""
+    )
+    return np.array(listed, dtype=np.uint32)
+
+
+def same(page: Page) -> bool:
+    """Whether the first two maps show the same picture, but for some edges of points."""
+    first, second = pixels(page, 0), pixels(page, 1)
+    drawn = max(np.count_nonzero(first), 1)
+    return len(first) == len(second) and np.count_nonzero(first != second) < 0.1 * drawn
+
+
+def test_maps_are_aligned_by_procrustes(tab: Tab, own: Server):
+    client, _, maps = two_maps(own)
+    given = client.coordinates(maps[0])
+    turn = np.array([[np.cos(2), np.sin(2)], [np.sin(2), -np.cos(2)]])  # with a reflection
+    moved = (3 * given @ turn + [5, -7]).astype("<f4").tobytes()
+    answer = {"body": moved, "content_type": "application/octet-stream"}
+    url = f"**/api/maps/{maps[1]['id']}/coordinates*"
+    tab.page.route(url, lambda route: route.fulfill(**answer))
+    page = tab.open()
+    until(lambda: shown(page, 1) == 300, "all points are there")
+    until(lambda: same(page), "aligned, the maps are the same")
+    page.get_by_role("button", name="Align").click()
+    until(lambda: not same(page), "as they are, they differ")
+
+
+def test_a_map_turns_into_another(tab: Tab, own: Server):
+    two_maps(own)
+    page = tab.open()
+    until(lambda: shown(page, 1) == 300, "all points are there")
+    assert not same(page)
+    other = page.get_by_label("Morph PCA into").locator("option").last.get_attribute("value")
+    page.get_by_label("Morph PCA into").select_option(other)
+    until(lambda: same(page), "PCA has become Isomap")
+    page.get_by_label("Morph PCA into").select_option("")
+    until(lambda: not same(page), "and PCA again")
+
+
+def test_places_are_decoded_a_selection_is_embedded_alone_and_turned(tab: Tab, own: Server):
+    client = own.client()
+    data = client.toy("digits", n=300)
+    one = client.fit(data, "PCA")
+    page = tab.open()
+    until(lambda: shown(page, 0) == 300, "all points are there")
+    page.get_by_role("button", name="Decode").click()
+    page.locator(".scatter").hover(position={"x": 200, "y": 200})
+    expect(page.locator(".decoded img")).to_be_visible()
+
+    page.get_by_role("button", name="Move", exact=True).click()
+    lasso(page, 0, [(0, 0), (1, 0), (1, 0.5), (0, 0.5)])
+    up = client.coordinates(one)[:, 1]
+    expected = int(np.count_nonzero(up > (up.min() + up.max()) / 2))
+    page.get_by_label("Method", exact=True).select_option("PCA")
+    page.get_by_label("n_components, number").fill("3")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Embed these alone").click()
+    expect(page.locator(".settings")).to_contain_text(f"{expected} selected objects")
+    until(lambda: shown(page, 0) == expected, "the map of the selection is there")
+
+    before = picture(page)
+    box = page.locator(".scatter").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 200, box["y"] + 150)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 300, box["y"] + 170, steps=4)
+    page.mouse.up()
+    until(lambda: picture(page) != before, "the space turns")
