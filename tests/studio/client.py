@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +32,10 @@ class Server:
             command += ["--port", "0"]
         self.root = root
         self.clients: list[Client] = []
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by `stop`
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self.errors, text=True, start_new_session=True
+        )
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline()
         self.address = self.line.split()[-1]
@@ -38,14 +43,17 @@ class Server:
         self.port = int(self.base.rpartition(":")[2])
 
     def stop(self) -> int:
-        """Press Ctrl-C; returns the exit status."""
+        """Press Ctrl-C, which a terminal sends to all processes; returns the exit status."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            os.killpg(self.process.pid, signal.SIGINT)
         code = self.process.wait(DEADLINE)
         for client in self.clients:
             client.http.close()
         assert self.process.stdout is not None
         self.process.stdout.close()
+        self.errors.seek(0)
+        assert "Traceback" not in self.errors.read()
+        self.errors.close()
         return code
 
     def client(self) -> Client:

@@ -19,7 +19,7 @@ import lowdim
 from lowdim.studio import datasets
 from lowdim.studio.errors import Refused
 from lowdim.studio.export_routes import export_routes
-from lowdim.studio.files import inside, listing, store_upload
+from lowdim.studio.files import listing, openable, store_upload
 from lowdim.studio.forms import forms
 from lowdim.studio.question_routes import question_routes
 from lowdim.studio.requests import binary, body, number
@@ -131,7 +131,7 @@ def data_routes(studio: Studio, most_upload: int) -> list[Route]:
         if "toy" in asked:
             dataset = await studio.open_toy(asked["toy"], asked.get("values", {}))
         else:
-            path = inside(studio.root, asked.get("path"))
+            path = openable(studio.root, asked.get("path"))
             dataset = await studio.open_file(path, path.name)
         return JSONResponse(dataset.public(), 201)
 

@@ -41,6 +41,16 @@ def inside(root: Path, given: Any) -> Path:
     return found
 
 
+def openable(root: Path, given: Any) -> Path:
+    """A file, or a folder of images in which no link leads out of the root."""
+    path = inside(root, given)
+    if path.is_dir():
+        for one in path.iterdir():
+            if one.is_symlink():
+                inside(root, str(one))
+    return path
+
+
 def listing(root: Path, given: str) -> dict[str, Any]:
     """The folders and the files of known formats in a folder."""
     folder = inside(root, given)

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import os
-import signal
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from lowdim.studio.errors import Refused
+from lowdim.studio.processes import settle, shielded
 
 NICENESS = 3
-
-
-def _start() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
 
 
 class Helper:
@@ -35,10 +28,14 @@ class Helper:
         """The result of a function; its errors of values become refusals."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_start)
+            self._pool = ProcessPoolExecutor(
+                1, mp_context=context, initializer=settle, initargs=(NICENESS,)
+            )
         pool = self._pool
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
+            with shielded():  # the first question starts the process
+                asked = pool.submit(function, *arguments)
+            return await asyncio.wrap_future(asked)
         except BrokenProcessPool as error:
             if self._pool is pool:
                 self._pool = None

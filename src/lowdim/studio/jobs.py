@@ -17,6 +17,7 @@ import numpy as np
 
 from lowdim.studio import worker
 from lowdim.studio.errors import Refused
+from lowdim.studio.processes import shielded
 from lowdim.studio.records import Map
 from lowdim.studio.snapshots import Snapshots
 
@@ -32,7 +33,8 @@ class Worker:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=worker.main, args=(theirs,), daemon=True)
-        self.process.start()
+        with shielded():
+            self.process.start()
         theirs.close()
 
     def end(self) -> None:

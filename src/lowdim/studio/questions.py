@@ -165,7 +165,7 @@ def stability(view: View, method: str, parameters: dict[str, Any], output: str) 
         estimator.set_params(init="random")  # the seed would change little from a fixed start
     how = "seeds" if "random_state" in known and row.family != "spectral" else "bootstrap"
     found = quality.stability(
-        estimator, np.asarray(_objects(view)), n_runs=N_RUNS, how=how, null=False, random_state=0
+        estimator, _objects(view), n_runs=N_RUNS, how=how, null=False, random_state=0
     )
     with replacing(output, force=True) as temporary, open(temporary, "wb") as file:
         np.savez(file, spread=found.spread.astype(np.float32), maps=found.maps.astype(np.float32),

@@ -117,9 +117,9 @@ class Map:
         if iteration < self.iteration:  # a further start of the method
             self.losses = []
         self.iteration, self.total, self.seconds = iteration, total, seconds
-        self.loss = loss if math.isfinite(loss) else None
-        if self.loss is not None:
-            self.losses.append([iteration, self.loss])
+        if math.isfinite(loss):  # it is not computed for every frame
+            self.loss = loss
+            self.losses.append([iteration, loss])
         if len(self.losses) > MOST_LOSSES:
             self.losses = [*self.losses[:-1:2], self.losses[-1]]
 

@@ -249,6 +249,9 @@ class Studio:
     def remove_map(self, one: Map) -> None:
         """End the fit of a map and forget it."""
         self.jobs.remove(one)
+        repeating = self.repeating.pop(one.id, None)
+        if repeating is not None:
+            repeating.cancel()
         self.session.remove_map(one)
         self.hub.tell(one.id, {"type": "removed", "id": one.id})
 

@@ -10,25 +10,26 @@ from __future__ import annotations
 
 import os
 import queue
-import signal
 import threading
 import time
 import warnings
+from contextlib import suppress
 from inspect import signature
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from lowdim.studio.processes import settle
+
 FRAMES_PER_SECOND = 30
-LEAST_SHARE = 30  # frames are this many times their own processor time apart
+LEAST_SHARE = 60  # processor time of the fit between two frames, in units of that of a frame
+LOSS_EVERY = 25  # iterations at least between two losses that are computed for the page alone
 NICENESS = 5  # fits give way to the server and the browser
 
 
 def main(connection: Connection) -> None:
     """Run the fit that the server asks for; started by `multiprocessing`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
+    settle(NICENESS)
     import sklearn.utils.validation  # noqa: F401  takes most of the time of a start
 
     import lowdim.methods.tsne  # noqa: F401
@@ -44,16 +45,25 @@ def main(connection: Connection) -> None:
         channel.send("failed", str(error) or "The fit needs more memory than there is.")
     except (TypeError, ValueError, RuntimeError, ArithmeticError, OSError) as error:
         channel.send("failed", " ".join(str(error).split()) or type(error).__name__)
+    finally:
+        channel.flush()
 
 
 class Channel:
-    """The connection to the server; commands are received by a thread."""
+    """The connection to the server; threads receive commands and send messages.
+
+    A frame is larger than the buffer of a pipe: a fit that sent it would wait for the server.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.commands: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self.taken = threading.Event()  # whether the server has the last frame
         self.taken.set()
+        self.frame_cost = 0.0  # processor time of sending the last frame, in seconds
+        self._messages: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
+        self._sender = threading.Thread(target=self._send, daemon=True)
+        self._sender.start()
         threading.Thread(target=self._receive, daemon=True).start()
 
     def _receive(self) -> None:
@@ -68,8 +78,21 @@ class Channel:
                 self.commands.put(command)
 
     def send(self, *message: Any) -> None:
-        """Send a message to the server."""
-        self.connection.send(message)
+        """Send a message to the server, in the order of the calls."""
+        self._messages.put(message)
+
+    def flush(self) -> None:
+        """Wait until everything is sent; nothing can be sent afterwards."""
+        self._messages.put(None)
+        self._sender.join()
+
+    def _send(self) -> None:
+        while (message := self._messages.get()) is not None:
+            began = time.thread_time()
+            with suppress(OSError):  # the server is gone: `_receive` ends the process
+                self.connection.send(message)
+            if message[0] == "frame":
+                self.frame_cost = time.thread_time() - began
 
 
 class Control:
@@ -77,20 +100,32 @@ class Control:
 
     def __init__(self, channel: Channel, pace: float | None = None) -> None:
         self.channel = channel
-        self.next = 0.0  # when the next frame is due
+        self.next = self.next_cost = 0.0  # when the next frame is due, in wall and processor time
         self.stepping = self.stopping = False
+        self.since_loss = LOSS_EVERY  # iterations
         self.pace, self.at = pace, 0.0  # iterations per second, and when the next one may begin
         self.began, self.paused = time.perf_counter(), 0.0
 
     def due(self) -> bool:
         """Whether a frame is due, a command waits, or the fit is slowed down."""
+        self.since_loss += 1
         if self.pace or self.stepping or not self.channel.commands.empty():
             return True
-        return self.channel.taken.is_set() and time.perf_counter() >= self.next
+        return self._frame_due()
+
+    def _frame_due(self) -> bool:
+        late = time.perf_counter() >= self.next and time.process_time() >= self.next_cost
+        return late and self.channel.taken.is_set()
+
+    @property
+    def wants_loss(self) -> bool:
+        """Whether the loss is to be computed, which takes a part of an iteration."""
+        return self.stepping or self.since_loss > LOSS_EVERY
 
     def __call__(self, state: Any) -> bool:
-        shown = self.channel.taken.is_set() and time.perf_counter() >= self.next
-        if self.stepping or shown:
+        if state.loss == state.loss:  # not NaN
+            self.since_loss = 0
+        if self.stepping or self._frame_due():
             self._send(state)
         if self.stepping:
             self.stepping = False
@@ -116,8 +151,9 @@ class Control:
         seconds = time.perf_counter() - self.began - self.paused
         about = (state.iteration, state.max_iter, float(state.loss), seconds)
         self.channel.send("frame", *about, *Y.shape, Y.tobytes())
-        cost = time.thread_time() - began
-        self.next = time.perf_counter() + max(1 / FRAMES_PER_SECOND, LEAST_SHARE * cost)
+        cost = time.thread_time() - began + self.channel.frame_cost
+        self.next = time.perf_counter() + 1 / FRAMES_PER_SECOND
+        self.next_cost = time.process_time() + LEAST_SHARE * cost
 
     def _obey(self, command: tuple[Any, ...], state: Any) -> None:
         kind = command[0]
