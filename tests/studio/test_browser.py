@@ -439,3 +439,21 @@ def test_places_are_decoded_a_selection_is_embedded_alone_and_turned(tab: Tab, o
     page.mouse.move(box["x"] + 300, box["y"] + 170, steps=4)
     page.mouse.up()
     until(lambda: picture(page) != before, "the space turns")
+
+
+def test_other_seeds_show_what_is_stable(tab: Tab, own: Server):
+    client = own.client()
+    data = client.toy("clusters", n=60)
+    client.fit(data, "TSNE", parameters={"perplexity": 8, "max_iter": 100})
+    page = tab.open()
+    until(lambda: shown(page, 0) == 60, "all points are there")
+    page.get_by_role("tab", name="Quality").click()
+    page.get_by_role("button", name="Run again with other seeds").click()
+    expect(page.get_by_text("Stability over")).to_be_visible()
+    expect(page.get_by_label("Colour by")).to_have_value("error:spread")
+    before = pixels(page, 0)
+    page.get_by_role("button", name="seed 2").click()
+    expect(page.locator(".progress")).to_have_text("another seed")
+    until(lambda: bool(np.any(pixels(page, 0) != before)), "the points move to the other map")
+    page.get_by_role("button", name="this map").click()
+    expect(page.locator(".progress")).to_contain_text("100 iterations")

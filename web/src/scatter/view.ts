@@ -100,8 +100,21 @@ export class Scatter {
     this.label = options.label;
     const none = new Float32Array(0);
     this.#scene = {
-      positions: none, before: none, stride: 2, part: 1, colors: new Uint32Array(0), order: new Uint32Array(0), nDim: 0,
-      projection: this.camera.projection(), width: 0, height: 0, size: 4, opacity: 0.9, grow: 1, paper: 0, faint: 0,
+      positions: none,
+      before: none,
+      stride: 2,
+      part: 1,
+      colors: new Uint32Array(0),
+      order: new Uint32Array(0),
+      nDim: 0,
+      projection: this.camera.projection(),
+      width: 0,
+      height: 0,
+      size: 4,
+      opacity: 0.9,
+      grow: 1,
+      paper: 0,
+      faint: 0,
       versions: { positions: 0, colors: 0, order: 0 },
     };
     this.#stopListening = listen(this, this.#upper);
@@ -218,7 +231,8 @@ export class Scatter {
 
   /** Points with a ring around them. */
   setRinged(points: readonly number[]): void {
-    if (points.length === this.#ringed.length && points.every((point, k) => point === this.#ringed[k])) return;
+    if (points.length === this.#ringed.length && points.every((point, k) => point === this.#ringed[k]))
+      return;
     this.#ringed = points;
     this.redraw(false);
   }
@@ -282,7 +296,9 @@ export class Scatter {
     const scene = this.#scene;
     scene.projection = this.camera.projection();
     scene.size = 2 * this.#radius(this.#ratio);
-    scene.opacity = this.camera.spatial ? 1 : Math.min(Math.max(1.3 - 0.13 * Math.log10(Math.max(this.n, 1)), 0.45), 0.95);
+    scene.opacity = this.camera.spatial
+      ? 1
+      : Math.min(Math.max(1.3 - 0.13 * Math.log10(Math.max(this.n, 1)), 0.45), 0.95);
     const most = this.#moving || this.#animation ? this.#budget : Infinity;
     this.painter.paint(scene, this.#base.getContext("2d")!, most);
     this.drawn++;
@@ -331,7 +347,8 @@ export class Scatter {
     const m = this.camera.projection();
     const { positions, before, part, stride } = this.#scene;
     const spatial = this.camera.spatial;
-    const at = (k: number): number => (part < 1 ? before[k] + (positions[k] - before[k]) * part : positions[k]);
+    const at = (k: number): number =>
+      part < 1 ? before[k] + (positions[k] - before[k]) * part : positions[k];
     return (i) => {
       const j = i * stride;
       const [a, b, c] = [at(j), at(j + 1), spatial ? at(j + 2) : 0];
@@ -394,7 +411,11 @@ export class Scatter {
     for (let k = 0; k < order.length; k++) {
       const j = order[k] * stride;
       const [a, b, c] = [positions[j], positions[j + 1], spatial ? positions[j + 2] : 0];
-      visit(order[k], ((ax * a + bx * b + cx * c + dx + 1) * width) / 2, ((1 - ay * a - by * b - cy * c - dy) * height) / 2);
+      visit(
+        order[k],
+        ((ax * a + bx * b + cx * c + dx + 1) * width) / 2,
+        ((1 - ay * a - by * b - cy * c - dy) * height) / 2,
+      );
     }
   }
 
@@ -452,7 +473,13 @@ export class Scatter {
     const width = Math.round(this.#upper.clientWidth * enlarge);
     const height = Math.round(this.#upper.clientHeight * enlarge);
     const points = Object.assign(document.createElement("canvas"), { width, height });
-    const scene = { ...this.#scene, width, height, projection: this.camera.projection(), size: 2 * this.#radius(enlarge) };
+    const scene = {
+      ...this.#scene,
+      width,
+      height,
+      projection: this.camera.projection(),
+      size: 2 * this.#radius(enlarge),
+    };
     this.painter.paint(scene, points.getContext("2d")!, Infinity);
     this.painter.forget(scene);
     const whole = Object.assign(document.createElement("canvas"), { width, height });
@@ -462,7 +489,10 @@ export class Scatter {
     context.drawImage(points, 0, 0);
     drawOverlay(context, { ...this.#overlay(width, height, enlarge), ringed: [], lasso: [] });
     return new Promise((resolve, reject) =>
-      whole.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no picture."))), "image/png"),
+      whole.toBlob(
+        (blob) => (blob ? resolve(blob) : reject(new Error("The browser made no picture."))),
+        "image/png",
+      ),
     );
   }
 

@@ -61,7 +61,12 @@ export function App(): JSX.Element {
       {!empty && (
         <nav class="dock" aria-label="Parts of the page">
           {PANES.map(([name, label, icon]) => (
-            <button key={name} type="button" aria-pressed={pane.value === name} onClick={() => (pane.value = name)}>
+            <button
+              key={name}
+              type="button"
+              aria-pressed={pane.value === name}
+              onClick={() => (pane.value = name)}
+            >
               <Icon name={icon} />
               {label}
             </button>
@@ -76,7 +81,11 @@ export function App(): JSX.Element {
   );
 }
 
-const THEMES = { auto: ["light", "half", "Theme: as the system"], light: ["dark", "sun", "Theme: light"], dark: ["auto", "moon", "Theme: dark"] } as const;
+const THEMES = {
+  auto: ["light", "half", "Theme: as the system"],
+  light: ["dark", "sun", "Theme: light"],
+  dark: ["auto", "moon", "Theme: dark"],
+} as const;
 
 const CONNECTION = {
   connecting: "Connecting …",
@@ -100,9 +109,23 @@ function Bar(): JSX.Element {
           {CONNECTION[connection.value]}
         </span>
       )}
-      <Button kind="quiet" icon="book" label="Lesson" pressed={state.lessonStep.value !== null} onClick={() => (state.lessonStep.value = state.lessonStep.value === null ? 0 : null)} />
-      {state.active.value && <Button kind="quiet" icon="download" label="Take away" onClick={() => (takingAway.value = true)} />}
-      <Button kind="quiet" icon={icon} label={label} hideLabel onClick={() => (state.themeChoice.value = next)} />
+      <Button
+        kind="quiet"
+        icon="book"
+        label="Lesson"
+        pressed={state.lessonStep.value !== null}
+        onClick={() => (state.lessonStep.value = state.lessonStep.value === null ? 0 : null)}
+      />
+      {state.active.value && (
+        <Button kind="quiet" icon="download" label="Take away" onClick={() => (takingAway.value = true)} />
+      )}
+      <Button
+        kind="quiet"
+        icon={icon}
+        label={label}
+        hideLabel
+        onClick={() => (state.themeChoice.value = next)}
+      />
     </header>
   );
 }
@@ -121,7 +144,13 @@ function Notices(): JSX.Element {
       {state.notices.value.map((one) => (
         <div key={one.key} class={one.bad ? "notice bad" : "notice"}>
           <span>{one.text}</span>
-          <Button kind="quiet" icon="close" label="Dismiss" hideLabel onClick={() => state.dismiss(one.key)} />
+          <Button
+            kind="quiet"
+            icon="close"
+            label="Dismiss"
+            hideLabel
+            onClick={() => state.dismiss(one.key)}
+          />
         </div>
       ))}
     </div>

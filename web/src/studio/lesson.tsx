@@ -17,11 +17,14 @@ async function show(step: Step, value: number, keepData: boolean): Promise<void>
   const before = made;
   const { handle } = step;
   const values = handle.of === "data" ? { ...step.values, [handle.name]: value } : step.values;
-  const parameters: Record<string, Value> = handle.of === "method" ? { ...step.parameters, [handle.name]: value } : step.parameters;
-  const keeps = keepData && handle.of === "method" && before !== null && state.datasets.value.has(before.dataset);
+  const parameters: Record<string, Value> =
+    handle.of === "method" ? { ...step.parameters, [handle.name]: value } : step.parameters;
+  const keeps =
+    keepData && handle.of === "method" && before !== null && state.datasets.value.has(before.dataset);
   const dataset = keeps ? before.dataset : (await state.openDataset({ toy: step.toy, values }))?.id;
   if (!dataset || mine !== turn) return;
   state.methodName.value = step.method;
+  state.forms.value = new Map(state.forms.value).set(step.method, parameters);
   const map = await state.embed({ dataset, method: step.method, parameters });
   if (!map || mine !== turn) return;
   made = { dataset, map: map.id };
@@ -51,8 +54,13 @@ const startOf = (step: Step): number => {
 
 effect(() => {
   const place = state.lessonStep.value;
-  if (place === null || !state.ready.value) return;
+  if (!state.ready.value) return;
   untracked(() => {
+    if (place === null) {
+      if (made) state.forms.value = new Map(); // the values of the lesson are odd ones on purpose
+      made = null;
+      return;
+    }
     const step = LESSON[place];
     state.compare.value = false;
     setting.value = startOf(step);
@@ -72,7 +80,13 @@ export function Lesson(): JSX.Element | null {
         <small>
           How to misread a map · {place + 1} of {LESSON.length}
         </small>
-        <Button kind="quiet" icon="close" label="Leave the lesson" hideLabel onClick={() => (state.lessonStep.value = null)} />
+        <Button
+          kind="quiet"
+          icon="close"
+          label="Leave the lesson"
+          hideLabel
+          onClick={() => (state.lessonStep.value = null)}
+        />
       </header>
       <div class="pages">
         <div>
@@ -84,9 +98,22 @@ export function Lesson(): JSX.Element | null {
           <p>
             <strong>Try:</strong> {step.task}
           </p>
-          <Slider label={handle.label} min={handle.min} max={handle.max} step={handle.step} log={handle.log ?? false} value={setting.value ?? startOf(step)} onInput={(value) => turnTo(step, value)} />
+          <Slider
+            label={handle.label}
+            min={handle.min}
+            max={handle.max}
+            step={handle.step}
+            log={handle.log ?? false}
+            value={setting.value ?? startOf(step)}
+            onInput={(value) => turnTo(step, value)}
+          />
           <div class="row">
-            <Button kind="quiet" label="Back" disabled={place === 0} onClick={() => (state.lessonStep.value = place - 1)} />
+            <Button
+              kind="quiet"
+              label="Back"
+              disabled={place === 0}
+              onClick={() => (state.lessonStep.value = place - 1)}
+            />
             <Button kind="quiet" icon="reset" label="Run again" onClick={again} />
             <span class="space" />
             {place + 1 < LESSON.length ? (

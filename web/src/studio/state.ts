@@ -38,6 +38,10 @@ export const compare = signal(false);
 /** Iterations per second of the runs, so that small ones can be watched; null is full speed. */
 export const pace = signal<number | null>(150);
 
+/** The panel of questions that is open. */
+export type Tab = "colours" | "point" | "selection" | "quality" | "suspects";
+export const tab = signal<Tab>("colours");
+
 export interface Rows {
   dataset: string;
   rows: Uint32Array;
@@ -48,8 +52,12 @@ export interface RowOf {
   row: number;
 }
 
-export const dataset: ReadonlySignal<Dataset | null> = computed(() => datasets.value.get(datasetId.value ?? "") ?? null);
-export const active: ReadonlySignal<MapInfo | null> = computed(() => maps.value.get(activeId.value ?? "") ?? null);
+export const dataset: ReadonlySignal<Dataset | null> = computed(
+  () => datasets.value.get(datasetId.value ?? "") ?? null,
+);
+export const active: ReadonlySignal<MapInfo | null> = computed(
+  () => maps.value.get(activeId.value ?? "") ?? null,
+);
 export const method: ReadonlySignal<Method | null> = computed(
   () => methods.value.find((one) => one.name === methodName.value) ?? methods.value[0] ?? null,
 );
@@ -108,6 +116,9 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T | null> {
 
 // --- coordinates ---
 
+/** In place of a frame: the coordinates are of a run with another seed. */
+export const OTHER_SEED = -1;
+
 export interface Coordinates {
   positions: Float32Array;
   dim: number;
@@ -156,7 +167,9 @@ export function displayOf(id: string): ReadonlySignal<Coordinates | null> {
 
 function samePoints(a: string, b: string): boolean {
   const [one, two] = [maps.value.get(a), maps.value.get(b)];
-  return Boolean(one && two && one.dataset === two.dataset && one.rows === null && two.rows === null && one.n === two.n);
+  return Boolean(
+    one && two && one.dataset === two.dataset && one.rows === null && two.rows === null && one.n === two.n,
+  );
 }
 
 function aligns(id: string, own: Coordinates, first: string, target: Coordinates): Coordinates | null {
@@ -197,7 +210,8 @@ let rewinding = 0;
 /** Shows a snapshot of a map; null shows the newest coordinates again. */
 export async function rewind(map: MapInfo, frame: number | null): Promise<void> {
   const mine = ++rewinding;
-  const positions = frame === null ? null : await api.floats(`/api/maps/${map.id}/coordinates?frame=${frame}`);
+  const positions =
+    frame === null ? null : await api.floats(`/api/maps/${map.id}/coordinates?frame=${frame}`);
   if (mine !== rewinding) return; // the slider has moved on
   rewindOf(map.id).value = positions && frame !== null ? { positions, dim: map.dim, frame } : null;
 }
@@ -371,7 +385,9 @@ export interface Start {
 
 export async function embed(given: Start): Promise<MapInfo | null> {
   const live = methods.value.find((one) => one.name === given.method)?.live ?? false;
-  const made = await attempt(() => api.post<MapInfo>("/api/maps", live ? { ...given, pace: pace.value } : given));
+  const made = await attempt(() =>
+    api.post<MapInfo>("/api/maps", live ? { ...given, pace: pace.value } : given),
+  );
   if (!made) return null;
   if (!maps.value.has(made.id)) maps.value = new Map(maps.value).set(made.id, made);
   showMap(made.id);
@@ -386,7 +402,10 @@ export async function command(map: MapInfo, name: Command): Promise<void> {
 }
 
 /** Changes a run while it goes on: `{ parameters }` or `{ pace }`. */
-export async function tune(map: MapInfo, change: { parameters: Record<string, Value> } | { pace: number | null }): Promise<void> {
+export async function tune(
+  map: MapInfo,
+  change: { parameters: Record<string, Value> } | { pace: number | null },
+): Promise<void> {
   const made = await attempt(() => api.patch<MapInfo>(`/api/maps/${map.id}`, change));
   if (made?.id) take({ type: "map", map: made });
 }
