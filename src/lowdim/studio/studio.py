@@ -56,7 +56,7 @@ class Studio:
             await self.open_file(opened, opened.name)
 
     async def close(self) -> None:
-        """End all processes and connections."""
+        """End all processes and connections; may be called again."""
         await self.hub.close()
         self.jobs.close()
         self.helper.close()
