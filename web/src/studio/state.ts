@@ -396,9 +396,10 @@ export async function embed(given: Start): Promise<MapInfo | null> {
 
 export type Command = "pause" | "continue" | "step" | "stop";
 
+// The stream tells what commands change: the answer to a request may be older than its newest message.
+
 export async function command(map: MapInfo, name: Command): Promise<void> {
-  const made = await attempt(() => api.post<MapInfo | null>(`/api/maps/${map.id}/${name}`));
-  if (made?.id) take({ type: "map", map: made });
+  await attempt(() => api.post(`/api/maps/${map.id}/${name}`));
 }
 
 /** Changes a run while it goes on: `{ parameters }` or `{ pace }`. */
@@ -406,8 +407,7 @@ export async function tune(
   map: MapInfo,
   change: { parameters: Record<string, Value> } | { pace: number | null },
 ): Promise<void> {
-  const made = await attempt(() => api.patch<MapInfo>(`/api/maps/${map.id}`, change));
-  if (made?.id) take({ type: "map", map: made });
+  await attempt(() => api.patch(`/api/maps/${map.id}`, change));
 }
 
 export async function removeMap(id: string): Promise<void> {
