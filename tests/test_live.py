@@ -114,3 +114,21 @@ def test_a_callback_is_asked_whether_it_is_due_and_does_not_change_the_result(me
         np.testing.assert_array_equal(watched.embedding_, alone)
         assert callback.asked > len(callback.seen) - 2
         assert len(callback.seen) <= callback.asked // step + 2
+
+
+def test_the_loss_is_computed_only_if_the_callback_wants_it() -> None:
+    X = lowdim.data.clusters(100, random_state=0)[0]
+    losses = []
+
+    class Thrifty:
+        wants_loss = False
+
+        def __call__(self, state: State) -> None:
+            losses.append(state.loss)
+            self.wants_loss = state.iteration == 10
+
+    thrifty = lowdim.TSNE(perplexity=10, max_iter=49, callback=Thrifty()).fit_transform(X)
+    known = [at for at, loss in enumerate(losses, start=1) if np.isfinite(loss)]
+    assert known == [11]
+    alone = lowdim.TSNE(perplexity=10, max_iter=49).fit_transform(X)
+    np.testing.assert_array_equal(thrifty, alone)

@@ -24,8 +24,10 @@ const common = {
   target: "es2022",
   charset: "utf8",
   legalComments: "none",
-  jsx: "automatic",
-  jsxImportSource: "preact",
+  jsx: "transform", // calls with children as arguments are shorter than those with a property for them
+  jsxFactory: "h",
+  jsxFragment: "Fragment",
+  tsconfigRaw: { compilerOptions: { strict: true, verbatimModuleSyntax: true } },
   define: { PALETTE: JSON.stringify(palette()) },
   write: false,
   logLevel: "warning",
@@ -60,7 +62,11 @@ const shaders = {
   name: "small shaders",
   setup(bundle) {
     bundle.onLoad({ filter: /webgl\.ts$/ }, ({ path }) => {
-      const shrink = (shader) => shader.replace(/ *\/\/.*/g, "").replace(/\n +/g, "\n").replace(/ ?([=+*?:<>,(){}]) ?/g, "$1");
+      const shrink = (shader) =>
+        shader
+          .replace(/ *\/\/.*/g, "")
+          .replace(/\n +/g, "\n")
+          .replace(/ ?([=+*?:<>,(){}]) ?/g, "$1");
       const contents = readFileSync(path, "utf8").replace(/`#version[^`]*`/g, (shader) =>
         shader.replace(/(?<=es\n)[^`]*/, shrink),
       );
@@ -70,17 +76,37 @@ const shaders = {
 };
 
 async function exportsOf(entry) {
-  const { metafile } = await build({ ...common, entryPoints: [entry], format: "esm", outfile: "x.js", metafile: true });
+  const { metafile } = await build({
+    ...common,
+    entryPoints: [entry],
+    format: "esm",
+    outfile: "x.js",
+    metafile: true,
+  });
   return metafile.outputs["x.js"].exports;
 }
 
 const scatter = "src/scatter/index.ts";
 // Properties that only files of the scatter view use, and that no browser interface has.
-const mangleProps = /^(projection|versions|uploaded|stride|nDim|spatial|touched|anchors|ringed|offsets|reach|positions|before|opacity|faint|grow)$/;
+const mangleProps =
+  /^(projection|versions|uploaded|stride|nDim|spatial|touched|anchors|ringed|offsets|reach|positions|before|opacity|faint|grow)$/;
 const plugins = [shared(await exportsOf(scatter))];
 const entries = [
-  { entryPoints: [scatter], format: "iife", globalName: "LowdimScatter", mangleProps, plugins: [shaders], outfile: "scatter.js" },
-  { entryPoints: ["src/studio/main.tsx"], format: "esm", plugins, outfile: "studio.js" },
+  {
+    entryPoints: [scatter],
+    format: "iife",
+    globalName: "LowdimScatter",
+    mangleProps,
+    plugins: [shaders],
+    outfile: "scatter.js",
+  },
+  {
+    entryPoints: ["src/studio/main.tsx"],
+    format: "esm",
+    inject: ["src/studio/jsx.ts"],
+    plugins,
+    outfile: "studio.js",
+  },
   { entryPoints: ["src/studio/studio.css"], outfile: "studio.css" },
   { entryPoints: ["src/report/main.ts"], format: "iife", plugins, outfile: "report.js" },
   { entryPoints: ["src/report/report.css"], outfile: "report.css" },

@@ -28,7 +28,7 @@ class State:
     max_iter : int
         Largest number of iterations.
     loss : float
-        The value of the objective.
+        The value of the objective; NaN if the callback does not want it, see `Callback`.
     embedding : array of shape (n_samples, n_components)
         A read-only copy of the coordinates.
     """
@@ -81,7 +81,8 @@ Callback = Callable[[State], object]
 
 A callback with a method `due()` is called only after the last iteration and after those for which
 `due`, asked before the iteration, returned a true value. The others cost nothing: neither loss nor
-coordinates are computed for them.
+coordinates are computed for them. If the callback has an attribute `wants_loss` that is false
+before the iteration, its loss is not computed either, and is NaN unless the solver has it anyway.
 """
 
 CheckpointFile = str | PathLike[str] | None
@@ -203,7 +204,8 @@ class Monitor:
     @property
     def wants_loss(self) -> bool:
         """Whether the solver should compute the loss of the next iteration."""
-        return self._due or bool(self.verbose)
+        asked = self._due and bool(getattr(self.callback, "wants_loss", True))
+        return asked or bool(self.verbose)
 
     @property
     def wants_embedding(self) -> bool:

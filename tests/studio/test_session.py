@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +66,24 @@ def test_a_fit_that_was_killed_keeps_its_snapshots(tmp_path: Path) -> None:
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     server = Server(tmp_path)
     client = server.client()
-    data = client.toy("digits", n=200)
+    data = client.toy("digits", n=1797)
+    done = client.fit(data, "PCA")
     one = client.fit(data, "TSNE", wait=False, pace=100, parameters={"max_iter": 5000})
     client.until(one, lambda now: now["frames"] > 1)
+    answers: list[int] = []
+
+    def question() -> None:
+        url, cookies = f"{server.base}/api/maps/{done['id']}/quality", dict(client.http.cookies)
+        with suppress(httpx.HTTPError):  # the server may be gone before it gets the question
+            answers.append(httpx.get(url, cookies=cookies, timeout=DEADLINE).status_code)
+
+    asking = threading.Thread(target=question)
     with client.stream() as stream:
         stream.recv()
-        assert server.stop() == 0
+        asking.start()
+        assert server.stop() == 0  # and prints no traceback
+    asking.join()
+    assert answers in ([], [200], [503])
     listed = Path("/proc")
     if listed.exists():
         mine = str(tmp_path).encode()

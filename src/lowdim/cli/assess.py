@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.inputs import input_options, read_table, reading
 from lowdim.cli.types import Names
+
+if TYPE_CHECKING:
+    from lowdim.tables import Table
 
 
 @click.command()
@@ -53,6 +56,7 @@ def assess(
     from lowdim.cli.embed import label_to_assess
     from lowdim.cli.errors import Refused
     from lowdim.cli.names import aliases, plain
+    from lowdim.report.suspects import find_suspects
 
     console = Console(quiet, as_json)
     if picture is not None:
@@ -62,12 +66,13 @@ def assess(
     if method is None:  # the name that lowdim embed gives to coordinates
         made_by = aliases().get(plain(names[0]).rstrip("0123456789"))
         method = None if made_by is None else made_by.name
+    labels = label_to_assess(table, None)
     try:
         report = quality.assess(
             table.X,
             Y,
             method=method,
-            labels=label_to_assess(table, None),
+            labels=labels,
             n_neighbors=n_neighbors,
             metric=table.metric or metric,
             random_state=seed,
@@ -76,7 +81,25 @@ def assess(
         raise Refused(str(error)) from error
     console.show(str(report))
     console.record(**report.to_dict())
+    found = find_suspects(table.X, labels, table.metric or metric)
+    if found is not None:
+        console.show(f"\n{found}")
+        console.record(suspects=_listed(found, table))
     if picture is not None:
         plot.save(report.plot(), picture, force=force)
         console.say(f"picture  {picture}")
     console.finish()
+
+
+def _listed(found: Any, table: Table) -> list[dict[str, Any]]:
+    """The suspects, ready for JSON."""
+    return [
+        {
+            "object": int(row) if table.ids is None else str(table.ids[row]),
+            "score": float(found.scores[at]),
+            "reason": str(found.reasons[at]),
+            "label": str(found.labels[at]),
+            "suggested": str(found.suggested[at]),
+        }
+        for at, row in enumerate(found.objects)
+    ]

@@ -203,6 +203,14 @@ def _value(run: Run, name: str) -> float:
     return float("nan") if run.assessment is None else float(getattr(run.assessment, name))
 
 
+def _suspects(table: Table, by: str | None) -> Any:
+    """Objects that are probably mislabelled, for the report."""
+    from lowdim.cli.embed import label_to_assess
+    from lowdim.report.suspects import find_suspects
+
+    return find_suspects(table.X, label_to_assess(table, by), table.metric or "euclidean")
+
+
 def _write(
     runs: list[Run], table: Table, values: dict[str, Any], command: str, console: Console
 ) -> list[str]:
@@ -246,6 +254,7 @@ def _write(
                 if name not in table.labels and name != table.id_name
             },
             images=table.images,
+            suspects=_suspects(table, values["color_by"]),
             ids=None if table.ids is None else list(table.ids),
             commands=[command],
             notes=str(table).splitlines(),

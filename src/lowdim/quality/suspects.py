@@ -57,6 +57,16 @@ class Suspects:
     def __len__(self) -> int:
         return len(self.objects)
 
+    def why(self, at: int) -> str:
+        """Say in a sentence why a suspect is one; `at` is its place in the list."""
+        if self.reasons[at] == "outlier":
+            return "It is far from its nearest neighbours, compared with the distances among them."
+        label, suggested = self.labels[at], self.suggested[at]
+        return (
+            f"Of its {self.n_neighbors} nearest neighbours in the data, {self.n_suggested[at]} are "
+            f"labelled {suggested} and {self.n_same[at]} {label}."
+        )
+
     def __str__(self) -> str:
         if not len(self):
             return f"No suspects among {len(self.label_scores):,} objects."

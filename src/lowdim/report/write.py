@@ -13,11 +13,12 @@ from typing import Any
 
 from lowdim import checks
 from lowdim.atomic import check_writable, replacing
-from lowdim.quality import compare
+from lowdim.quality import Suspects, compare
 from lowdim.report.charts import dash, rnx_chart, shade, shepard_chart
 from lowdim.report.markup import tag, text, user
 from lowdim.report.payload import encode
 from lowdim.report.runs import Run, check_runs, runs_of
+from lowdim.report.suspects import find_suspects, suspects_table
 from lowdim.report.tables import best, measure_names, number, quality_table
 from lowdim.versions import versions
 
@@ -37,6 +38,7 @@ def write(
     color_by: str | None = None,
     ids: Sequence[Any] | None = None,
     images: Any = None,
+    suspects: Suspects | None = None,
     commands: Sequence[str] | None = None,
     notes: Sequence[str] = (),
     force: bool = True,
@@ -66,6 +68,9 @@ def write(
     images : array of shape (n, height, width) or (n, height, width, 3), default=None
         Pictures of the objects, shown under the pointer. They are made coarser until they have at
         most 8 million pixels in all, or left out if they would become too coarse.
+    suspects : Suspects, default=None
+        What `lowdim.quality.suspects` found. By default it is called with X and the first label,
+        if X is given, the label has classes and there are at most 20,000 objects.
     commands : sequence of str, default=None
         How to make the report again; by default the Python lines of the runs.
     notes : sequence of str, default=()
@@ -100,6 +105,8 @@ def write(
     n = check_runs(runs)
     if X is not None:
         runs = _assessed(runs, X, labels)
+        if suspects is None:
+            suspects = find_suspects(X, _first(labels))
     data = encode(runs, labels=labels, features=features, color_by=color_by, ids=ids, images=images)
     page = Template(_resource("report", "page.html")).substitute(
         title=text(title),
@@ -111,7 +118,8 @@ def write(
         + _quality(runs)
         + _readings(runs)
         + _curves(runs)
-        + _shepards(runs),
+        + _shepards(runs)
+        + _suspects(suspects, ids),
         again=_again(runs, commands),
         data=data,
         script="\n".join(_resource("web", name) for name in _SCRIPTS),
@@ -130,8 +138,7 @@ def _assessed(runs: Sequence[Run], X: Any, labels: Any) -> list[Run]:
     missing = {run.name: run.embedding for run in runs if run.assessment is None}
     if not missing:
         return list(runs)
-    first = next(iter(labels.values()), None) if isinstance(labels, Mapping) else labels
-    found = compare(X, missing, labels=first, random_state=0)
+    found = compare(X, missing, labels=_first(labels), random_state=0)
     for name, reason in found.failures.items():
         checks.warn(f"{name} could not be assessed: {reason}")
     return [
@@ -140,6 +147,11 @@ def _assessed(runs: Sequence[Run], X: Any, labels: Any) -> list[Run]:
         else run
         for run in runs
     ]
+
+
+def _first(labels: Any) -> Any:
+    """The first of several labels, or the only one."""
+    return next(iter(labels.values()), None) if isinstance(labels, Mapping) else labels
 
 
 def _columns(count: int) -> int:
@@ -284,6 +296,17 @@ def _shepards(runs: Sequence[Run]) -> str:
         note="Shepard diagrams: where many pairs of objects lie, by how far apart they are in "
         "the data and on the map; the line is the closest relation that never falls. A thin band "
         "along it means that distances can be read.",
+    )
+
+
+def _suspects(found: Suspects | None, ids: Sequence[Any] | None) -> str:
+    if found is None or not len(found):
+        return ""
+    return _section(
+        "Objects to look at",
+        suspects_table(found, ids),
+        note="Probably mislabelled, because their neighbours in the data (not on a map) carry "
+        "another label, or far from all others.",
     )
 
 

@@ -23,9 +23,12 @@ class Helper:
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
+        self._closed = False
 
     async def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """The result of a function; its errors of values become refusals."""
+        if self._closed:
+            raise Refused("The studio is being stopped.", 503)
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(
@@ -39,6 +42,8 @@ class Helper:
         except BrokenProcessPool as error:
             if self._pool is pool:
                 self._pool = None
+            if self._closed:
+                raise Refused("The studio is being stopped.", 503) from error
             raise Refused(
                 "The helper process ended unexpectedly, perhaps for lack of memory. Try again, or "
                 "with less data.",
@@ -48,11 +53,10 @@ class Helper:
             raise Refused(" ".join(str(error).split()) or type(error).__name__) from error
 
     def close(self) -> None:
-        """End the process, also in the middle of an answer."""
+        """End the process, also in the middle of an answer: open questions are refused."""
+        self._closed = True
         pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        processes = list((pool._processes or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
+        if pool is not None:
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+            pool.shutdown(wait=False)

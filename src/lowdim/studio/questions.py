@@ -19,6 +19,7 @@ from lowdim.runtime.scheduling import running
 from lowdim.studio.datasets import read_about, read_column, read_labels, read_objects
 
 MOST_ROWS = 5000  # of points whose errors are computed; the others are unknown
+MOST_COMPARED = 20_000  # objects among which suspects are sought
 MOST_PAIRS = 1500  # of a Shepard diagram
 MOST_CURVE = 120  # points of the R_NX curve
 MOST_EFFECTS = 40  # columns that are listed for a selection
@@ -187,11 +188,13 @@ def neighbors(view: View, point: int, k: int) -> dict[str, Any]:
 
 
 def suspects(view: View, limit: int) -> list[dict[str, Any]]:
-    """Objects that are probably mislabelled, and outliers."""
+    """Objects that are probably mislabelled, and outliers; of many objects, among a sample."""
     labels = _labels(view)
     assert labels is not None
     known = labels != "" if labels.dtype == object else np.isfinite(labels)
     at = np.flatnonzero(known)
+    if len(at) > MOST_COMPARED:  # the time grows with the square
+        at = np.sort(np.random.default_rng(0).choice(at, MOST_COMPARED, replace=False))
     X = _objects(view)
     if len(at) < len(labels):
         X = X[at][:, at] if view.metric == "precomputed" else X[at]

@@ -71,13 +71,17 @@ def serve(
     )
 
     class Server(uvicorn.Server):
-        """A server that says when it is ready."""
+        """A server that says when it is ready, and ends questions before connections."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
                 ready(f"http://{HOST}:{number}/?token={token}")
                 sys.stdout.flush()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await studio.close()
+            await super().shutdown(sockets)
 
     try:
         Server(config).run([listener])

@@ -42,6 +42,7 @@ class Studio:
         self.hub, self.helper = Hub(), Helper()
         self.repeater = Helper()  # runs with other seeds, which take long
         self.repeating: dict[str, asyncio.Task[None]] = {}
+        self.warming: asyncio.Task[None] | None = None
         self.jobs = Jobs(self._map_changed, self._framed)
 
     async def start(self, opened: Path | None = None) -> None:
@@ -56,11 +57,13 @@ class Studio:
             await self.open_file(opened, opened.name)
 
     async def close(self) -> None:
-        """End all processes and connections."""
+        """End all processes and connections; may be called again."""
         await self.hub.close()
         self.jobs.close()
         self.helper.close()
         self.repeater.close()
+        tasks = [*self.repeating.values(), *([self.warming] if self.warming else [])]
+        await asyncio.gather(*tasks, return_exceptions=True)  # they were refused
         self.session.close()
 
     def _map_changed(self, one: Map, urgent: bool) -> None:

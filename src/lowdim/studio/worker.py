@@ -22,7 +22,7 @@ from typing import Any
 from lowdim.studio.processes import settle
 
 FRAMES_PER_SECOND = 30
-LEAST_SHARE = 60  # processor time of the fit between two frames, in units of that of a frame
+LEAST_SHARE = 100  # processor time of the fit between two frames, in units of that of a frame
 LOSS_EVERY = 25  # iterations at least between two losses that are computed for the page alone
 NICENESS = 5  # fits give way to the server and the browser
 

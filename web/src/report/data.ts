@@ -73,10 +73,25 @@ export const { n, first, ids, images } = stored;
 
 export const labels: Label[] = stored.colors.map((label) => {
   const about = { name: label.name, feature: label.feature ?? false };
-  if (!label.kinds) return { ...about, kinds: null, low: label.low, high: label.high, values: new Uint16Array(bytes(label.values)) };
+  if (!label.kinds)
+    return {
+      ...about,
+      kinds: null,
+      low: label.low,
+      high: label.high,
+      values: new Uint16Array(bytes(label.values)),
+    };
   const Codes = label.kinds.length > 65536 ? Uint32Array : Uint16Array;
   const { kinds, shades, grey, listed } = label;
-  return { ...about, kinds, shades, grey, listed, codes: new Codes(bytes(label.codes)), hidden: new Set<number>() };
+  return {
+    ...about,
+    kinds,
+    shades,
+    grey,
+    listed,
+    codes: new Codes(bytes(label.codes)),
+    hidden: new Set<number>(),
+  };
 });
 
 export const maps = stored.maps.map((map) => {

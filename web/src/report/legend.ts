@@ -10,7 +10,12 @@ export function drawLegend(): void {
   legend.replaceChildren();
   if (errors) legend.append(...errorLegend(...errors));
   else if (label?.kinds) legend.append(...kindLegend(label));
-  else if (label) legend.append(number(label.low), strip((unit) => valueColor(unit, theme())), number(label.high));
+  else if (label)
+    legend.append(
+      number(label.low),
+      strip((unit) => valueColor(unit, theme())),
+      number(label.high),
+    );
 }
 
 /** A button for every category that has a colour, and how many have none. */
@@ -27,7 +32,8 @@ function kindLegend(label: Kinds): HTMLElement[] {
 function errorLegend(useTorn: number, useFalse: number): (HTMLElement | string)[] {
   const most = Number((mostErrors / (UNKNOWN - 1)).toPrecision(2));
   if (!useFalse) return ["0", strip((t) => errorShade(t, 0)), `${most}: neighbours torn far away`];
-  if (!useTorn) return ["0", strip((t) => errorShade(0, t)), `${most}: neighbours on the map are far in the data`];
+  if (!useTorn)
+    return ["0", strip((t) => errorShade(0, t)), `${most}: neighbours on the map are far in the data`];
   const key = element("canvas", { width: 16, height: 16, className: "square", ariaHidden: "true" });
   const context = key.getContext("2d")!;
   for (let torn = 0; torn < 16; torn++) {
@@ -48,7 +54,12 @@ function kindButton(label: Kinds, code: number): HTMLButtonElement {
   const dot = element("i");
   dot.style.background = label.shades[theme()][code];
   const name = element("bdi", { textContent: label.kinds[code] });
-  const button = element("button", { type: "button", ariaPressed: String(!label.hidden.has(code)) }, dot, name);
+  const button = element(
+    "button",
+    { type: "button", ariaPressed: String(!label.hidden.has(code)) },
+    dot,
+    name,
+  );
   button.addEventListener("click", (event) => {
     const others = label.kinds.map((_, other) => other).filter((other) => other !== code);
     if (event.shiftKey) label.hidden = new Set(label.hidden.size === others.length ? [] : others);

@@ -1,6 +1,20 @@
 // The maps of the page: what is drawn, and in which colours.
 
-import { byCategory, css, DIM, HIDDEN, mix, pack, plain, rgb, Scatter, SHOWN, valueColor, type Rgb, type Theme } from "../scatter";
+import {
+  byCategory,
+  css,
+  DIM,
+  HIDDEN,
+  mix,
+  pack,
+  plain,
+  rgb,
+  Scatter,
+  SHOWN,
+  valueColor,
+  type Rgb,
+  type Theme,
+} from "../scatter";
 import { $, hasErrors, labels, maps, mostErrors, n, NOWHERE, sampled, UNKNOWN, type Label } from "./data";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -35,11 +49,27 @@ export interface Choice {
   errors: [number, number] | null;
 }
 
-const errorChoice = (name: string, torn: number, wrong: number): Choice => ({ name, group: "Errors of the map", label: null, errors: [torn, wrong] });
+const errorChoice = (name: string, torn: number, wrong: number): Choice => ({
+  name,
+  group: "Errors of the map",
+  label: null,
+  errors: [torn, wrong],
+});
 
 export const choices: Choice[] = [
-  ...labels.map((label): Choice => ({ name: label.name, group: label.feature ? "Columns of the data" : "Labels", label, errors: null })),
-  ...(hasErrors ? [errorChoice("torn and false", 1, 1), errorChoice("torn neighbours", 1, 0), errorChoice("false neighbours", 0, 1)] : []),
+  ...labels.map((label): Choice => ({
+    name: label.name,
+    group: label.feature ? "Columns of the data" : "Labels",
+    label,
+    errors: null,
+  })),
+  ...(hasErrors
+    ? [
+        errorChoice("torn and false", 1, 1),
+        errorChoice("torn neighbours", 1, 0),
+        errorChoice("false neighbours", 0, 1),
+      ]
+    : []),
   { name: "nothing", group: "", label: null, errors: null },
 ];
 export const shown = { choice: choices[0] };
@@ -55,7 +85,9 @@ function byLabel(label: Label): Uint32Array {
   if (label.kinds) return byCategory(label.codes, label.shades[theme()], theme());
   const shades = Uint32Array.from({ length: 256 }, (_, k) => pack(valueColor(k / 255, theme())));
   const grey = pack(theme() === "dark" ? [90, 90, 90] : [190, 190, 190]);
-  return Uint32Array.from(label.values, (value) => (value === NOWHERE ? grey : shades[Math.round((255 * value) / (NOWHERE - 1))]));
+  return Uint32Array.from(label.values, (value) =>
+    value === NOWHERE ? grey : shades[Math.round((255 * value) / (NOWHERE - 1))],
+  );
 }
 
 function byErrors(useTorn: number, useFalse: number): (map: number) => Uint32Array {
@@ -74,15 +106,21 @@ export function repaint(): void {
   const any = selected.includes(1);
   const sifted = labels.filter((one) => one.kinds && one.hidden.size);
   const states = new Uint8Array(n).fill(SHOWN);
-  for (let i = 0; i < n; i++) {
+  for (let i = 0; (any || sifted.length) && i < n; i++) {
     if (any && !selected[i]) states[i] = DIM;
     if (sifted.some((one) => one.kinds && one.hidden.has(one.codes[i]))) states[i] = HIDDEN;
   }
-  const names = label?.kinds && $("names").ariaPressed === "true" ? { texts: label.kinds, codes: label.codes, listed: label.listed } : null;
+  const names =
+    label?.kinds && $("names").ariaPressed === "true"
+      ? { texts: label.kinds, codes: label.codes, listed: label.listed }
+      : null;
   views.forEach((view, map) => {
     view.setTheme(theme(), { paper: token("--panel"), ink: token("--ink"), accent: token("--accent") });
     view.setColors(colors(map));
-    if (errors && sampled) view.setStates(states.map((state, i) => (state === SHOWN && maps[map].torn[i] === UNKNOWN ? DIM : state)));
+    if (errors && sampled)
+      view.setStates(
+        states.map((state, i) => (state === SHOWN && maps[map].torn[i] === UNKNOWN ? DIM : state)),
+      );
     else view.setStates(any || sifted.length ? states : null);
     view.setNames(names);
   });

@@ -1,6 +1,19 @@
 // Single objects: those that are selected, and the one under the pointer.
 
-import { $, element, ids, images, labels, n, NOWHERE, number, valueOf, type Kinds, type Label, type Values } from "./data";
+import {
+  $,
+  element,
+  ids,
+  images,
+  labels,
+  n,
+  NOWHERE,
+  number,
+  valueOf,
+  type Kinds,
+  type Label,
+  type Values,
+} from "./data";
 import { repaint, selected, shown, views } from "./maps";
 
 const MOST_DIFFERENCES = 6; // columns listed for a selection
@@ -13,7 +26,8 @@ export function select(rows: ArrayLike<number>): void {
   selected.fill(0);
   list.forEach((i) => (selected[i] = 1));
   $("selection").hidden = list.length === 0;
-  $("count").textContent = `${list.length.toLocaleString("en")} of ${n.toLocaleString("en")} selected.${tally(list)}`;
+  $("count").textContent =
+    `${list.length.toLocaleString("en")} of ${n.toLocaleString("en")} selected.${tally(list)}`;
   $("difference").replaceChildren(...differences(list));
   $<HTMLTextAreaElement>("chosen").value = list.map(identify).join("\n");
   repaint();
@@ -47,9 +61,12 @@ function differences(rows: readonly number[]): HTMLElement[] {
     .sort((a, b) => Math.abs(b.size) - Math.abs(a.size))
     .slice(0, MOST_DIFFERENCES);
   if (!found.length) return [];
-  const cell = (name: "th" | "td", text: string): HTMLElement => element(name, {}, element("bdi", { textContent: text }));
+  const cell = (name: "th" | "td", text: string): HTMLElement =>
+    element(name, {}, element("bdi", { textContent: text }));
   const head = element("tr", {}, cell("th", "differs in"), cell("th", "here"), cell("th", "rest"));
-  const lines = found.map((one) => element("tr", {}, cell("th", one.name), cell("td", one.here), cell("td", one.rest)));
+  const lines = found.map((one) =>
+    element("tr", {}, cell("th", one.name), cell("td", one.here), cell("td", one.rest)),
+  );
   return [element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines))];
 }
 
@@ -91,7 +108,8 @@ export function download(): void {
   const quoted = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const lines = [["id", ...labels.map((label) => label.name)].map(quoted).join(",")];
   for (let i = 0; i < n; i++) {
-    if (selected[i]) lines.push([identify(i), ...labels.map((label) => exactly(label, i))].map(quoted).join(","));
+    if (selected[i])
+      lines.push([identify(i), ...labels.map((label) => exactly(label, i))].map(quoted).join(","));
   }
   const url = URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/csv" }));
   element("a", { href: url, download: "selection.csv" }).click();
@@ -146,7 +164,8 @@ function details(i: number): HTMLElement[] {
   for (const label of listed.slice(0, MOST_SHOWN)) {
     lines.push(element("div", {}, `${label.name}: `, element("bdi", { textContent: describe(label, i) })));
   }
-  if (listed.length > MOST_SHOWN) lines.push(element("div", {}, `and ${listed.length - MOST_SHOWN} more columns`));
+  if (listed.length > MOST_SHOWN)
+    lines.push(element("div", {}, `and ${listed.length - MOST_SHOWN} more columns`));
   if (images) lines.push(thumbnail(i, images));
   return lines;
 }

@@ -122,9 +122,6 @@ export class Camera {
   locate(x: number, y: number): [number, number] {
     const [sx, sy] = this.#scale();
     const { center } = this.box;
-    return [
-      center[0] + (2 * x - 1 - this.#shift[0]) / sx,
-      center[1] + (1 - 2 * y - this.#shift[1]) / sy,
-    ];
+    return [center[0] + (2 * x - 1 - this.#shift[0]) / sx, center[1] + (1 - 2 * y - this.#shift[1]) / sy];
   }
 }

@@ -13,8 +13,23 @@ declare const PALETTE: {
 export const palette = PALETTE;
 
 const VIRIDIS = [
-  "#440154", "#48186a", "#472d7b", "#424086", "#3b528b", "#33638d", "#2c728e", "#26828e", "#21918c",
-  "#1fa088", "#28ae80", "#3fbc73", "#5ec962", "#84d44b", "#addc30", "#d8e219", "#fde725",
+  "#440154",
+  "#48186a",
+  "#472d7b",
+  "#424086",
+  "#3b528b",
+  "#33638d",
+  "#2c728e",
+  "#26828e",
+  "#21918c",
+  "#1fa088",
+  "#28ae80",
+  "#3fbc73",
+  "#5ec962",
+  "#84d44b",
+  "#addc30",
+  "#d8e219",
+  "#fde725",
 ].map(rgb);
 
 export function rgb(hex: string): Rgb {
@@ -58,7 +73,9 @@ export function valueColor(unit: number, theme: Theme): Rgb {
 export function byCategory(codes: ArrayLike<number>, shades: readonly string[], theme: Theme): Uint32Array {
   const grey = pack(rgb(palette.other[theme]));
   const packed = shades.map((shade) => pack(rgb(shade)));
-  return Uint32Array.from(codes, (code) => packed[code] ?? grey);
+  const colors = new Uint32Array(codes.length);
+  for (let i = 0; i < colors.length; i++) colors[i] = packed[codes[i]] ?? grey;
+  return colors;
 }
 
 const STEPS = 256;

@@ -63,7 +63,10 @@ export function anchorsOf(
       if (gap < least) [best, least] = [i, gap];
     }
     const text = names.texts[code];
-    anchors.push({ text: text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text, point: best });
+    anchors.push({
+      text: text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text,
+      point: best,
+    });
   }
   return anchors;
 }

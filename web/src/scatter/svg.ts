@@ -8,7 +8,8 @@ const MOST = 200_000; // points; beyond that an evenly drawn sample, because edi
 
 export function svgOf(scene: Scene, overlay: Overlay): string {
   const { width, height, order, nDim, colors, size } = scene;
-  const inside = ([x, y]: readonly [number, number]): boolean => x >= 0 && y >= 0 && x <= width && y <= height;
+  const inside = ([x, y]: readonly [number, number]): boolean =>
+    x >= 0 && y >= 0 && x <= width && y <= height;
   const paths = (start: number, stop: number, color: (i: number) => number): [number, string[]][] => {
     const found = new Map<number, string[]>();
     const step = Math.max(1, (stop - start) / MOST);
@@ -27,16 +28,23 @@ export function svgOf(scene: Scene, overlay: Overlay): string {
     `<rect width="100%" height="100%" fill="${rgbHex(overlay.paper)}"/>`,
     `<g fill="none" stroke-linecap="round" stroke-width="${size.toFixed(2)}" stroke-opacity="${scene.opacity.toFixed(2)}">`,
   ];
-  for (const [color, dots] of paths(0, nDim, () => scene.faint)) lines.push(`<path stroke="${hex(color)}" stroke-opacity="0.6" d="${dots.join("")}"/>`);
-  for (const [color, dots] of paths(nDim, order.length, (i) => colors[i])) lines.push(`<path stroke="${hex(color)}" d="${dots.join("")}"/>`);
+  for (const [color, dots] of paths(0, nDim, () => scene.faint))
+    lines.push(`<path stroke="${hex(color)}" stroke-opacity="0.6" d="${dots.join("")}"/>`);
+  for (const [color, dots] of paths(nDim, order.length, (i) => colors[i]))
+    lines.push(`<path stroke="${hex(color)}" d="${dots.join("")}"/>`);
   lines.push("</g>");
   for (const [from, to] of overlay.lines) {
     const [a, b] = [overlay.place(from), overlay.place(to)];
-    if (a && b) lines.push(`<line x1="${a[0].toFixed(1)}" y1="${a[1].toFixed(1)}" x2="${b[0].toFixed(1)}" y2="${b[1].toFixed(1)}" stroke="${overlay.accent}" stroke-width="1.5"/>`);
+    if (a && b)
+      lines.push(
+        `<line x1="${a[0].toFixed(1)}" y1="${a[1].toFixed(1)}" x2="${b[0].toFixed(1)}" y2="${b[1].toFixed(1)}" stroke="${overlay.accent}" stroke-width="1.5"/>`,
+      );
   }
   const context = document.createElement("canvas").getContext("2d")!;
   context.font = fontOf(1);
-  lines.push(`<g font-family="system-ui, sans-serif" font-size="12" font-weight="600" text-anchor="middle" fill="${rgbHex(overlay.ink)}" stroke="${rgbHex(overlay.paper)}" stroke-width="4" stroke-linejoin="round" paint-order="stroke">`);
+  lines.push(
+    `<g font-family="system-ui, sans-serif" font-size="12" font-weight="600" text-anchor="middle" fill="${rgbHex(overlay.ink)}" stroke="${rgbHex(overlay.paper)}" stroke-width="4" stroke-linejoin="round" paint-order="stroke">`,
+  );
   for (const { text, x, y } of placeNames(overlay, (text) => context.measureText(text).width)) {
     lines.push(`<text x="${x.toFixed(1)}" y="${(y + 4).toFixed(1)}">${escapeXml(text)}</text>`);
   }

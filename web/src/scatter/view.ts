@@ -100,8 +100,21 @@ export class Scatter {
     this.label = options.label;
     const none = new Float32Array(0);
     this.#scene = {
-      positions: none, before: none, stride: 2, part: 1, colors: new Uint32Array(0), order: new Uint32Array(0), nDim: 0,
-      projection: this.camera.projection(), width: 0, height: 0, size: 4, opacity: 0.9, grow: 1, paper: 0, faint: 0,
+      positions: none,
+      before: none,
+      stride: 2,
+      part: 1,
+      colors: new Uint32Array(0),
+      order: new Uint32Array(0),
+      nDim: 0,
+      projection: this.camera.projection(),
+      width: 0,
+      height: 0,
+      size: 4,
+      opacity: 0.9,
+      grow: 1,
+      paper: 0,
+      faint: 0,
       versions: { positions: 0, colors: 0, order: 0 },
     };
     this.#stopListening = listen(this, this.#upper);
@@ -178,7 +191,7 @@ export class Scatter {
 
   /** HIDDEN, DIM or SHOWN for each point; null shows all. */
   setStates(states: Uint8Array | null): void {
-    if (states && states.length !== this.n) return;
+    if (states ? states.length !== this.n : !this.#states) return;
     this.#states = states;
     this.#scene.grow = states?.includes(DIM) ? 1.35 : 1;
     this.#reorder();
@@ -190,19 +203,20 @@ export class Scatter {
     const states = this.#states;
     const shuffle = this.#shuffle;
     const { positions, stride } = this.#scene;
-    const placed = (i: number): boolean =>
-      Number.isFinite(positions[i * stride]) && Number.isFinite(positions[i * stride + 1]);
-    const order = new Uint32Array(this.n);
-    let end = 0;
-    const gather = (state: number): void => {
-      for (let k = 0; k < shuffle.length; k++) {
-        const i = shuffle[k];
-        if ((states ? states[i] : SHOWN) === state && placed(i)) order[end++] = i;
+    let [order, end, nDim] = [shuffle, this.n, 0];
+    if (states || positions.some(Number.isNaN)) {
+      order = new Uint32Array(this.n);
+      end = 0;
+      for (const state of [DIM, SHOWN]) {
+        if (state === SHOWN) nDim = end;
+        for (let k = 0; k < shuffle.length; k++) {
+          const i = shuffle[k];
+          const placed = positions[i * stride] + positions[i * stride + 1];
+          if ((states ? states[i] : SHOWN) === state && placed === placed) order[end++] = i; // not NaN
+        }
       }
-    };
-    if (states) gather(DIM);
-    this.#scene.nDim = end;
-    gather(SHOWN);
+    }
+    this.#scene.nDim = nDim;
     this.#scene.order = order.subarray(0, end);
     this.#scene.versions.order++;
     const said = `${(end - this.#scene.nDim).toLocaleString("en")} of ${this.n.toLocaleString("en")} points shown`;
@@ -217,7 +231,8 @@ export class Scatter {
 
   /** Points with a ring around them. */
   setRinged(points: readonly number[]): void {
-    if (points.length === this.#ringed.length && points.every((point, k) => point === this.#ringed[k])) return;
+    if (points.length === this.#ringed.length && points.every((point, k) => point === this.#ringed[k]))
+      return;
     this.#ringed = points;
     this.redraw(false);
   }
@@ -281,7 +296,9 @@ export class Scatter {
     const scene = this.#scene;
     scene.projection = this.camera.projection();
     scene.size = 2 * this.#radius(this.#ratio);
-    scene.opacity = this.camera.spatial ? 1 : Math.min(Math.max(1.3 - 0.13 * Math.log10(Math.max(this.n, 1)), 0.45), 0.95);
+    scene.opacity = this.camera.spatial
+      ? 1
+      : Math.min(Math.max(1.3 - 0.13 * Math.log10(Math.max(this.n, 1)), 0.45), 0.95);
     const most = this.#moving || this.#animation ? this.#budget : Infinity;
     this.painter.paint(scene, this.#base.getContext("2d")!, most);
     this.drawn++;
@@ -330,7 +347,8 @@ export class Scatter {
     const m = this.camera.projection();
     const { positions, before, part, stride } = this.#scene;
     const spatial = this.camera.spatial;
-    const at = (k: number): number => (part < 1 ? before[k] + (positions[k] - before[k]) * part : positions[k]);
+    const at = (k: number): number =>
+      part < 1 ? before[k] + (positions[k] - before[k]) * part : positions[k];
     return (i) => {
       const j = i * stride;
       const [a, b, c] = [at(j), at(j + 1), spatial ? at(j + 2) : 0];
@@ -393,7 +411,11 @@ export class Scatter {
     for (let k = 0; k < order.length; k++) {
       const j = order[k] * stride;
       const [a, b, c] = [positions[j], positions[j + 1], spatial ? positions[j + 2] : 0];
-      visit(order[k], ((ax * a + bx * b + cx * c + dx + 1) * width) / 2, ((1 - ay * a - by * b - cy * c - dy) * height) / 2);
+      visit(
+        order[k],
+        ((ax * a + bx * b + cx * c + dx + 1) * width) / 2,
+        ((1 - ay * a - by * b - cy * c - dy) * height) / 2,
+      );
     }
   }
 
@@ -451,7 +473,13 @@ export class Scatter {
     const width = Math.round(this.#upper.clientWidth * enlarge);
     const height = Math.round(this.#upper.clientHeight * enlarge);
     const points = Object.assign(document.createElement("canvas"), { width, height });
-    const scene = { ...this.#scene, width, height, projection: this.camera.projection(), size: 2 * this.#radius(enlarge) };
+    const scene = {
+      ...this.#scene,
+      width,
+      height,
+      projection: this.camera.projection(),
+      size: 2 * this.#radius(enlarge),
+    };
     this.painter.paint(scene, points.getContext("2d")!, Infinity);
     this.painter.forget(scene);
     const whole = Object.assign(document.createElement("canvas"), { width, height });
@@ -461,7 +489,10 @@ export class Scatter {
     context.drawImage(points, 0, 0);
     drawOverlay(context, { ...this.#overlay(width, height, enlarge), ringed: [], lasso: [] });
     return new Promise((resolve, reject) =>
-      whole.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no picture."))), "image/png"),
+      whole.toBlob(
+        (blob) => (blob ? resolve(blob) : reject(new Error("The browser made no picture."))),
+        "image/png",
+      ),
     );
   }
 

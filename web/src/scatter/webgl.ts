@@ -126,7 +126,13 @@ export function webglPainter(): Painter | null {
     gl!.uniform1f(at.part, scene.part);
     const draw = (start: number, count: number, faint: boolean): void => {
       const packed = scene.faint;
-      gl!.uniform4f(at.tint, (packed & 255) / 255, ((packed >> 8) & 255) / 255, ((packed >> 16) & 255) / 255, Number(faint));
+      gl!.uniform4f(
+        at.tint,
+        (packed & 255) / 255,
+        ((packed >> 8) & 255) / 255,
+        ((packed >> 16) & 255) / 255,
+        Number(faint),
+      );
       gl!.uniform1f(at.size, scene.size * (faint ? 1 : scene.grow));
       gl!.uniform1f(at.opacity, faint ? 0.6 : scene.opacity);
       gl!.drawElements(gl!.POINTS, Math.min(count, most), gl!.UNSIGNED_INT, 4 * start);
@@ -169,7 +175,16 @@ function compile(gl: WebGL2RenderingContext): WebGLProgram | null {
 
 type Name = "rows" | "part" | "size" | "tint" | "opacity";
 
-function locations(gl: WebGL2RenderingContext, program: WebGLProgram): Record<Name, WebGLUniformLocation | null> {
+function locations(
+  gl: WebGL2RenderingContext,
+  program: WebGLProgram,
+): Record<Name, WebGLUniformLocation | null> {
   const find = (name: Name): WebGLUniformLocation | null => gl.getUniformLocation(program, name);
-  return { rows: find("rows"), part: find("part"), size: find("size"), tint: find("tint"), opacity: find("opacity") };
+  return {
+    rows: find("rows"),
+    part: find("part"),
+    size: find("size"),
+    tint: find("tint"),
+    opacity: find("opacity"),
+  };
 }

@@ -22,7 +22,8 @@ export function aligned(Y: Float32Array, target: Float32Array, dim: number): Flo
   for (let d = dim; d < 3; d++) cross[4 * d] = scale; // the axes that are not there stay as they are
   const turn = orthogonalFactor(cross.map((value) => value / scale));
   let gain = 0;
-  for (let a = 0; a < dim; a++) for (let b = 0; b < dim; b++) gain += (turn[3 * a + b] * cross[3 * a + b]) / norm;
+  for (let a = 0; a < dim; a++)
+    for (let b = 0; b < dim; b++) gain += (turn[3 * a + b] * cross[3 * a + b]) / norm;
   const out = new Float32Array(Y.length);
   for (let i = 0; i < Y.length / dim; i++) {
     for (let b = 0; b < dim; b++) {
@@ -57,9 +58,15 @@ function orthogonalFactor(given: Matrix): Matrix {
 
 function inverseTransposed([a, b, c, d, e, f, g, h, i]: Matrix): Matrix {
   const cofactors = [
-    e * i - f * h, f * g - d * i, d * h - e * g,
-    c * h - b * i, a * i - c * g, b * g - a * h,
-    b * f - c * e, c * d - a * f, a * e - b * d,
+    e * i - f * h,
+    f * g - d * i,
+    d * h - e * g,
+    c * h - b * i,
+    a * i - c * g,
+    b * g - a * h,
+    b * f - c * e,
+    c * d - a * f,
+    a * e - b * d,
   ];
   const determinant = a * cofactors[0] + b * cofactors[1] + c * cofactors[2];
   return cofactors.map((value) => value / (determinant || RIDGE ** 3));

@@ -59,7 +59,10 @@ export async function floats(path: string): Promise<Float32Array | null> {
 }
 
 /** Asks again until the server has computed the answer. */
-export async function patiently<T>(ask: () => Promise<T | null>, goOn: () => boolean = () => true): Promise<T | null> {
+export async function patiently<T>(
+  ask: () => Promise<T | null>,
+  goOn: () => boolean = () => true,
+): Promise<T | null> {
   for (let wait = 500; goOn(); wait = Math.min(wait * 1.5, 4000)) {
     const found = await ask();
     if (found !== null) return found;

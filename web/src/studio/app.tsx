@@ -61,7 +61,12 @@ export function App(): JSX.Element {
       {!empty && (
         <nav class="dock" aria-label="Parts of the page">
           {PANES.map(([name, label, icon]) => (
-            <button key={name} type="button" aria-pressed={pane.value === name} onClick={() => (pane.value = name)}>
+            <button
+              key={name}
+              type="button"
+              aria-pressed={pane.value === name}
+              onClick={() => (pane.value = name)}
+            >
               <Icon name={icon} />
               {label}
             </button>
@@ -76,7 +81,17 @@ export function App(): JSX.Element {
   );
 }
 
-const THEMES = { auto: ["light", "half", "Theme: as the system"], light: ["dark", "sun", "Theme: light"], dark: ["auto", "moon", "Theme: dark"] } as const;
+const THEMES = {
+  auto: ["light", "half", "Theme: as the system"],
+  light: ["dark", "sun", "Theme: light"],
+  dark: ["auto", "moon", "Theme: dark"],
+} as const;
+
+const CONNECTION = {
+  connecting: "Connecting …",
+  lost: "No connection to the server; trying again …",
+  refused: "The server does not know this page: open the address that lowdim studio printed",
+};
 
 function Bar(): JSX.Element {
   const [next, icon, label] = THEMES[state.themeChoice.value];
@@ -91,12 +106,26 @@ function Bar(): JSX.Element {
       <span class="space" />
       {connection.value !== "open" && (
         <span class="connection" role="status">
-          {connection.value === "lost" ? "No connection to the server; trying again …" : "Connecting …"}
+          {CONNECTION[connection.value]}
         </span>
       )}
-      <Button kind="quiet" icon="book" label="Lesson" pressed={state.lessonStep.value !== null} onClick={() => (state.lessonStep.value = state.lessonStep.value === null ? 0 : null)} />
-      {state.active.value && <Button kind="quiet" icon="download" label="Take away" onClick={() => (takingAway.value = true)} />}
-      <Button kind="quiet" icon={icon} label={label} hideLabel onClick={() => (state.themeChoice.value = next)} />
+      <Button
+        kind="quiet"
+        icon="book"
+        label="Lesson"
+        pressed={state.lessonStep.value !== null}
+        onClick={() => (state.lessonStep.value = state.lessonStep.value === null ? 0 : null)}
+      />
+      {state.active.value && (
+        <Button kind="quiet" icon="download" label="Take away" onClick={() => (takingAway.value = true)} />
+      )}
+      <Button
+        kind="quiet"
+        icon={icon}
+        label={label}
+        hideLabel
+        onClick={() => (state.themeChoice.value = next)}
+      />
     </header>
   );
 }
@@ -104,7 +133,7 @@ function Bar(): JSX.Element {
 function Waiting(): JSX.Element {
   return (
     <div class="ready">
-      <p>{connection.value === "lost" ? "The server of the studio does not answer. Is it still running?" : "Loading …"}</p>
+      <p>{connection.value === "open" ? "Loading …" : CONNECTION[connection.value]}</p>
     </div>
   );
 }
@@ -115,7 +144,13 @@ function Notices(): JSX.Element {
       {state.notices.value.map((one) => (
         <div key={one.key} class={one.bad ? "notice bad" : "notice"}>
           <span>{one.text}</span>
-          <Button kind="quiet" icon="close" label="Dismiss" hideLabel onClick={() => state.dismiss(one.key)} />
+          <Button
+            kind="quiet"
+            icon="close"
+            label="Dismiss"
+            hideLabel
+            onClick={() => state.dismiss(one.key)}
+          />
         </div>
       ))}
     </div>

@@ -9,13 +9,28 @@ import type { Dataset, MapInfo } from "./types";
 
 /** Values of a column by row, or errors by point. */
 export type Shading =
-  | { kind: "category"; names: string[]; codes: ArrayLike<number>; shades: Record<Theme, string[]>; counts: number[] }
+  | {
+      kind: "category";
+      names: string[];
+      codes: ArrayLike<number>;
+      shades: Record<Theme, string[]>;
+      counts: number[];
+    }
   | { kind: "number"; values: Float32Array; low: number; high: number };
 
 export const ERRORS = {
-  torn: { title: "Torn neighbours", note: "Share of an object's true neighbours that the map places far away." },
-  false: { title: "False neighbours", note: "Share of an object's neighbours on the map that are far away in the data." },
-  spread: { title: "Spread over seeds", note: "How far an object moves between runs with other seeds, relative to the map." },
+  torn: {
+    title: "Torn neighbours",
+    note: "Share of an object's true neighbours that the map places far away.",
+  },
+  false: {
+    title: "False neighbours",
+    note: "Share of an object's neighbours on the map that are far away in the data.",
+  },
+  spread: {
+    title: "Spread over seeds",
+    note: "How far an object moves between runs with other seeds, relative to the map.",
+  },
 } as const;
 export type ErrorKind = keyof typeof ERRORS;
 
@@ -71,7 +86,12 @@ export function numbers(values: Float32Array): Shading {
     if (value < low) low = value;
     if (value > high && value < Infinity) high = value;
   }
-  return { kind: "number", values, low: Number.isFinite(low) ? low : 0, high: Number.isFinite(high) ? high : 1 };
+  return {
+    kind: "number",
+    values,
+    low: Number.isFinite(low) ? low : 0,
+    high: Number.isFinite(high) ? high : 1,
+  };
 }
 
 /** Colours for the 30 most frequent categories; in order of the categories, so that 0, 1, 2 ... keep theirs. */
@@ -79,7 +99,12 @@ export function categories(names: string[], codes: ArrayLike<number>): Shading {
   const counts = new Array<number>(names.length).fill(0);
   for (let i = 0; i < codes.length; i++) if (codes[i] >= 0) counts[codes[i]]++;
   const most = palette.light.length;
-  const frequent = new Set(names.map((_, code) => code).sort((a, b) => counts[b] - counts[a]).slice(0, most));
+  const frequent = new Set(
+    names
+      .map((_, code) => code)
+      .sort((a, b) => counts[b] - counts[a])
+      .slice(0, most),
+  );
   let place = 0;
   const places = names.map((_, code) => (frequent.has(code) ? place++ : most));
   const shades = (theme: Theme): string[] => places.map((at) => categoryColor(at, theme));
@@ -95,7 +120,7 @@ function onOneScale(kind: ErrorKind, own: Shading | null): Shading | null {
 
 /** Errors of a finished map by point; null until they are computed. */
 function errorsOf(map: MapInfo, kind: ErrorKind): Shading | null {
-  if (!["done", "stopped", "paused"].includes(map.status)) return null;
+  if (!state.settled(map)) return null;
   return fetched(`${map.id}/${kind}/${map.iteration}`, async () => {
     const ask = (): Promise<Float32Array | null> => api.floats(`/api/maps/${map.id}/errors?kind=${kind}`);
     const values = await api.patiently(ask, () => choice.value === `error:${kind}`);
@@ -123,7 +148,8 @@ export function shadingOf(map: MapInfo): Shading | null {
   if (!found || map.rows === null) return found;
   const rows = state.rowsOf(map.id).value;
   if (!rows) return null;
-  if (found.kind === "number") return { ...found, values: Float32Array.from(rows, (row) => found.values[row]) };
+  if (found.kind === "number")
+    return { ...found, values: Float32Array.from(rows, (row) => found.values[row]) };
   return { ...found, codes: Int32Array.from(rows, (row) => found.codes[row]) };
 }
 

@@ -11,7 +11,8 @@ const PATHS = {
   stop: "M6 6h12v12H6z",
   close: "M6.4 5 5 6.4 10.6 12 5 17.6 6.4 19 12 13.4 17.6 19 19 17.6 13.4 12 19 6.4 17.6 5 12 10.6z",
   move: "M12 2 8.5 6H11v5H6V8.5L2 12l4 3.5V13h5v5H8.5l3.5 4 3.5-4H13v-5h5v2.5l4-3.5-4-3.5V11h-5V6h2.5z",
-  lasso: "M12 4C6 4 2 7 2 10.5S6 17 12 17s10-3 10-6.5S18 4 12 4zm0 2c5 0 8 2.3 8 4.5S17 15 12 15s-8-2.3-8-4.5S7 6 12 6zM6 16l-2 6h2.2l1.6-5z",
+  lasso:
+    "M12 4C6 4 2 7 2 10.5S6 17 12 17s10-3 10-6.5S18 4 12 4zm0 2c5 0 8 2.3 8 4.5S17 15 12 15s-8-2.3-8-4.5S7 6 12 6zM6 16l-2 6h2.2l1.6-5z",
   wand: "M3 18 14 7l3 3L6 21zM18 1l1 3 3 1-3 1-1 3-1-3-3-1 3-1z",
   reset: "M12 5V1L7 6l5 5V7a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7z",
   sun: "M12 7a5 5 0 1 0 0 10 5 5 0 0 0 0-10zM11 1h2v4h-2zm0 18h2v4h-2zM1 11h4v2H1zm18 0h4v2h-4z",
@@ -28,7 +29,8 @@ const PATHS = {
   folder: "M3 5h7l2 2h9v12H3zm2 4v8h14V9z",
   trash: "M9 3h6l1 2h4v2H4V5h4zM6 9h12l-1 12H7z",
   fit: "M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z",
-  search: "M10 3a7 7 0 1 0 4.2 12.6l5.1 5.1 1.4-1.4-5.1-5.1A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10z",
+  search:
+    "M10 3a7 7 0 1 0 4.2 12.6l5.1 5.1 1.4-1.4-5.1-5.1A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10z",
 } as const;
 export type IconName = keyof typeof PATHS;
 
@@ -50,7 +52,15 @@ interface ButtonProps {
   onClick: () => void;
 }
 
-export function Button({ icon, label, hideLabel = false, kind = "plain", pressed, disabled = false, onClick }: ButtonProps): JSX.Element {
+export function Button({
+  icon,
+  label,
+  hideLabel = false,
+  kind = "plain",
+  pressed,
+  disabled = false,
+  onClick,
+}: ButtonProps): JSX.Element {
   return (
     <button
       type="button"
@@ -82,10 +92,21 @@ interface SliderProps {
 const NOTCHES = 200; // of a slider on a logarithmic scale
 
 /** A slider with a field for the exact number. */
-export function Slider({ label, value, min, max, step, log = false, help, badge, onInput }: SliderProps): JSX.Element {
+export function Slider({
+  label,
+  value,
+  min,
+  max,
+  step,
+  log = false,
+  help,
+  badge,
+  onInput,
+}: SliderProps): JSX.Element {
   const id = useId();
   const low = log ? Math.max(min, max * 1e-6) : min;
-  const forward = (v: number): number => (log ? (NOTCHES * Math.log(Math.max(v, low) / low)) / Math.log(max / low) : v);
+  const forward = (v: number): number =>
+    log ? (NOTCHES * Math.log(Math.max(v, low) / low)) / Math.log(max / low) : v;
   const whole = typeof step === "number" && Number.isInteger(step);
   const back = (v: number): number => {
     if (!log) return v;
@@ -125,12 +146,27 @@ export function Slider({ label, value, min, max, step, log = false, help, badge,
   );
 }
 
-export function Switch({ label, value, help, onChange }: { label: string; value: boolean; help?: string; onChange: (value: boolean) => void }): JSX.Element {
+export function Switch({
+  label,
+  value,
+  help,
+  onChange,
+}: {
+  label: string;
+  value: boolean;
+  help?: string;
+  onChange: (value: boolean) => void;
+}): JSX.Element {
   return (
     <div class="field">
       <label class="switch">
         <span>{label}</span>
-        <input type="checkbox" role="switch" checked={value} onChange={(event) => onChange(event.currentTarget.checked)} />
+        <input
+          type="checkbox"
+          role="switch"
+          checked={value}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
       </label>
       {help && <p class="help">{help}</p>}
     </div>
@@ -140,13 +176,22 @@ export function Switch({ label, value, help, onChange }: { label: string; value:
 interface SelectProps {
   label: string;
   value: string;
-  options: readonly (readonly [string, string])[] | readonly { group: string; options: readonly (readonly [string, string])[] }[];
+  options:
+    | readonly (readonly [string, string])[]
+    | readonly { group: string; options: readonly (readonly [string, string])[] }[];
   hideLabel?: boolean;
   help?: string;
   onChange: (value: string) => void;
 }
 
-export function Select({ label, value, options, hideLabel = false, help, onChange }: SelectProps): JSX.Element {
+export function Select({
+  label,
+  value,
+  options,
+  hideLabel = false,
+  help,
+  onChange,
+}: SelectProps): JSX.Element {
   const id = useId();
   const item = ([key, title]: readonly [string, string]): JSX.Element => (
     <option key={key} value={key} selected={key === value}>
@@ -160,15 +205,13 @@ export function Select({ label, value, options, hideLabel = false, help, onChang
       </label>
       <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {options.map((one) =>
-          "group" in one ? (
-            one.options.length > 0 && (
-              <optgroup key={one.group} label={one.group}>
-                {one.options.map(item)}
-              </optgroup>
-            )
-          ) : (
-            item(one)
-          ),
+          "group" in one
+            ? one.options.length > 0 && (
+                <optgroup key={one.group} label={one.group}>
+                  {one.options.map(item)}
+                </optgroup>
+              )
+            : item(one),
         )}
       </select>
       {help && <p class="help">{help}</p>}
@@ -176,7 +219,15 @@ export function Select({ label, value, options, hideLabel = false, help, onChang
   );
 }
 
-export function Section({ title, children, aside }: { title: string; children: ComponentChildren; aside?: ComponentChildren }): JSX.Element {
+export function Section({
+  title,
+  children,
+  aside,
+}: {
+  title: string;
+  children: ComponentChildren;
+  aside?: ComponentChildren;
+}): JSX.Element {
   return (
     <section class="section">
       <header>
@@ -188,7 +239,15 @@ export function Section({ title, children, aside }: { title: string; children: C
   );
 }
 
-export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }): JSX.Element {
+export function Empty({
+  icon,
+  title,
+  children,
+}: {
+  icon: IconName;
+  title: string;
+  children?: ComponentChildren;
+}): JSX.Element {
   return (
     <div class="empty">
       <Icon name={icon} />

@@ -1,7 +1,7 @@
 // The data: open a file, drop one, or make a classic set; then the columns and their roles.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import * as api from "./api";
 import { Histogram } from "./charts";
@@ -17,7 +17,16 @@ export function DataPanel(): JSX.Element {
   return (
     <Section
       title="Data"
-      aside={data && <Button kind="quiet" icon={adding.value ? "close" : "upload"} label={adding.value ? "Close" : "Open"} onClick={() => (adding.value = !adding.value)} />}
+      aside={
+        data && (
+          <Button
+            kind="quiet"
+            icon={adding.value ? "close" : "upload"}
+            label={adding.value ? "Close" : "Open"}
+            onClick={() => (adding.value = !adding.value)}
+          />
+        )
+      }
     >
       {(!data || adding.value) && <Sources done={() => (adding.value = false)} />}
       {data && !adding.value && <DatasetCard data={data} />}
@@ -31,18 +40,46 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
     <div class="stack">
       <div class="row">
         {others.length > 1 ? (
-          <Select label="Data set" hideLabel value={data.id} options={others.map((one): [string, string] => [one.id, one.name])} onChange={state.showDataset} />
+          <Select
+            label="Data set"
+            hideLabel
+            value={data.id}
+            options={others.map((one): [string, string] => [one.id, one.name])}
+            onChange={state.showDataset}
+          />
         ) : (
           <strong class="name">{data.name}</strong>
         )}
         <span class="space" />
-        <Button kind="quiet" icon="trash" label={`Remove ${data.name}`} hideLabel onClick={() => void state.removeDataset(data.id)} />
+        <Button
+          kind="quiet"
+          icon="trash"
+          label={`Remove ${data.name}`}
+          hideLabel
+          onClick={() =>
+            confirm(`Remove ${data.name} and all its maps?`) && void state.removeDataset(data.id)
+          }
+        />
       </div>
       <p class="facts">
         {plural(data.n, "object")} · {data.d === null ? "distances" : plural(data.d, "feature")}
         {data.images && ` · images ${data.images.shape.slice(0, 2).join(" × ")}`}
       </p>
-      {data.d !== null && <Switch label="Standardise features" value={data.standardize} onChange={(standardize) => void state.changeDataset(data.id, { standardize })} />}
+      {data.d !== null && (
+        <Switch
+          label="Standardise features"
+          value={data.standardize}
+          onChange={(standardize) => void state.changeDataset(data.id, { standardize })}
+        />
+      )}
+      {data.columns.some((column) => column.missing > 0 && column.role === "feature") && (
+        <Select
+          label="Missing values"
+          value={data.missing ?? "mean"}
+          options={MISSING}
+          onChange={(missing) => void state.changeDataset(data.id, { missing })}
+        />
+      )}
       <details>
         <summary>Columns ({count(data.columns.length + (data.more ?? 0))})</summary>
         <ul class="columns">
@@ -50,6 +87,7 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
             <ColumnRow key={column.name} data={data} column={column} />
           ))}
         </ul>
+        {data.d !== null && <ImageShape data={data} />}
         {data.notes?.map((note) => (
           <p key={note} class="help">
             {note}
@@ -57,6 +95,33 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
         ))}
         {Boolean(data.more) && <p class="help">And {count(data.more ?? 0)} more, all used as features.</p>}
       </details>
+    </div>
+  );
+}
+
+const MISSING = [
+  ["mean", "Replace by the mean"],
+  ["drop", "Leave such objects out"],
+  ["error", "Refuse to run"],
+] as const;
+
+/** Height and width, if the features are the pixels of images. */
+function ImageShape({ data }: { data: Dataset }): JSX.Element {
+  const id = useId();
+  const change = (text: string): void => {
+    const sides = text.match(/\d+/g)?.map(Number) ?? [];
+    void state.changeDataset(data.id, { images: sides.length > 1 ? { shape: sides } : null });
+  };
+  return (
+    <div class="field">
+      <label for={id}>The features are pixels of images</label>
+      <input
+        id={id}
+        type="text"
+        placeholder="height × width, or empty"
+        value={data.images?.shape.join(" × ") ?? ""}
+        onChange={(event) => change(event.currentTarget.value)}
+      />
     </div>
   );
 }
@@ -69,7 +134,10 @@ const ROLES: readonly (readonly [Role, string])[] = [
 ];
 
 function ColumnRow({ data, column }: { data: Dataset; column: Column }): JSX.Element {
-  const range = column.low !== undefined && column.high !== undefined ? `${number(column.low)} to ${number(column.high)}` : plural(column.distinct, "value");
+  const range =
+    column.low !== undefined && column.high !== undefined
+      ? `${number(column.low)} to ${number(column.high)}`
+      : plural(column.distinct, "value");
   const missing = column.missing ? `, ${count(column.missing)} missing` : "";
   const bars = column.histogram ?? column.top?.map(([, times]) => times);
   const roles = column.role === "image" ? ([...ROLES, ["image", "Image"]] as const) : ROLES;
@@ -128,7 +196,12 @@ function ToyForm({ toy, back, done }: { toy: Toy; back: () => void; done: () => 
       <strong class="name">{toy.title}</strong>
       <p class="help">{toy.about}</p>
       {toy.sliders.map((slider) => (
-        <Slider key={slider.name} {...slider} value={values.value[slider.name] ?? slider.default} onInput={(value) => (values.value = { ...values.value, [slider.name]: value })} />
+        <Slider
+          key={slider.name}
+          {...slider}
+          value={values.value[slider.name] ?? slider.default}
+          onInput={(value) => (values.value = { ...values.value, [slider.name]: value })}
+        />
       ))}
       <div class="row">
         <Button kind="primary" label="Use this set" onClick={() => void open()} />
@@ -160,18 +233,24 @@ export function FilePicker({ done }: { done: () => void }): JSX.Element {
 function Files({ done }: { done: () => void }): JSX.Element {
   const listing = useSignal<{ path: string; entries: FileEntry[] } | null>(null);
   const look = async (path: string): Promise<void> => {
-    const found = await state.attempt(() => api.get<{ path: string; entries: FileEntry[] }>(`/api/files?path=${encodeURIComponent(path)}`));
+    const found = await state.attempt(() =>
+      api.get<{ path: string; entries: FileEntry[] }>(`/api/files?path=${encodeURIComponent(path)}`),
+    );
     if (found) listing.value = found;
   };
   const open = async (path: string): Promise<void> => {
     if (await state.openDataset({ path })) done();
   };
   const here = listing.value;
-  const within = (name: string): string => (here && here.path && here.path !== "." ? `${here.path}/${name}` : name);
+  const within = (name: string): string =>
+    here && here.path && here.path !== "." ? `${here.path}/${name}` : name;
   const parent = here?.path && here.path !== "." ? here.path.split("/").slice(0, -1).join("/") : null;
   return (
     <details onToggle={(event) => event.currentTarget.open && !here && void look("")}>
-      <summary>Browse {state.root.value ? <bdi class="path">{state.root.value.split("/").at(-1)}</bdi> : "the folder"}</summary>
+      <summary>
+        Browse{" "}
+        {state.root.value ? <bdi class="path">{state.root.value.split("/").at(-1)}</bdi> : "the folder"}
+      </summary>
       <ul class="files">
         {parent !== null && (
           <li>
@@ -183,7 +262,10 @@ function Files({ done }: { done: () => void }): JSX.Element {
         )}
         {here?.entries.map((entry) => (
           <li key={entry.name}>
-            <button type="button" onClick={() => void (entry.folder ? look(within(entry.name)) : open(within(entry.name)))}>
+            <button
+              type="button"
+              onClick={() => void (entry.folder ? look(within(entry.name)) : open(within(entry.name)))}
+            >
               <Icon name={entry.folder ? "folder" : "file"} />
               <bdi>{entry.name}</bdi>
               {!entry.folder && <small>{bytes(entry.size)}</small>}

@@ -1,4 +1,6 @@
-// Numbers as people write them.
+// Numbers and values as people write them.
+
+import type { Value } from "./types";
 
 export function number(value: number): string {
   if (!Number.isFinite(value)) return "–";
@@ -23,5 +25,6 @@ export function bytes(size: number): string {
   return `${number(Number((size / 1000 ** power).toPrecision(3)))} ${units[power]}`;
 }
 
-/** A name of a parameter or measure in words: "n_neighbors" is "n neighbors". */
-export const words = (name: string): string => name.replaceAll("_", " ");
+/** A value of a column. */
+export const shownValue = (value: Value): string =>
+  typeof value === "number" ? number(value) : value === null ? "missing" : String(value);

@@ -27,7 +27,15 @@ export interface Step {
   handle: Handle;
 }
 
-const perplexity: Handle = { of: "method", name: "perplexity", label: "perplexity", min: 2, max: 90, step: 1, log: true };
+const perplexity: Handle = {
+  of: "method",
+  name: "perplexity",
+  label: "perplexity",
+  min: 2,
+  max: 90,
+  step: 1,
+  log: true,
+};
 
 export const LESSON: readonly Step[] = [
   {
@@ -50,13 +58,22 @@ export const LESSON: readonly Step[] = [
     values: { n: 240, gap: 15, ratio: 5 },
     method: "TSNE",
     parameters: { perplexity: 30, random_state: 0 },
-    handle: { of: "data", name: "ratio", label: "true width of the far cluster", min: 0.2, max: 10, step: 0.1, log: true },
+    handle: {
+      of: "data",
+      name: "ratio",
+      label: "true width of the far cluster",
+      min: 0.2,
+      max: 10,
+      step: 0.1,
+      log: true,
+    },
   },
   {
     title: "Nor does the distance between clusters",
     text: "Two clusters are neighbours; the third is five times as far away.",
     task: "Find a perplexity at which the map shows that one cluster is far away. Then find one at which all three look equally far.",
-    moral: "t-SNE keeps neighbours, not distances between groups. To see those, look at PCA or MDS beside it.",
+    moral:
+      "t-SNE keeps neighbours, not distances between groups. To see those, look at PCA or MDS beside it.",
     toy: "clusters",
     values: { n: 300, gap: 6 },
     method: "TSNE",
@@ -89,7 +106,8 @@ export const LESSON: readonly Step[] = [
     title: "Another seed, another picture",
     text: "A random walk in ten dimensions has no clusters and no loops.",
     task: "Change the seed. What stays the same, and what does not?",
-    moral: "Read only what survives other seeds. In the quality panel, “Run again with other seeds” colours each object by how far it moves.",
+    moral:
+      "Read only what survives other seeds. In the quality panel, “Run again with other seeds” colours each object by how far it moves.",
     toy: "random_walk",
     values: { n: 300 },
     method: "TSNE",

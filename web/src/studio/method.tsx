@@ -16,23 +16,46 @@ export function MethodPanel(): JSX.Element | null {
   return (
     <Section title="Method">
       <div class="stack">
-        <Select label="Method" hideLabel value={method.name} options={groups(state.methods.value)} onChange={(name) => (state.methodName.value = name)} />
+        <Select
+          label="Method"
+          hideLabel
+          value={method.name}
+          options={groups(state.methods.value)}
+          onChange={(name) => (state.methodName.value = name)}
+        />
         <p class="help">{method.summary}</p>
         {basic.map((one) => (
-          <ParameterField key={`${method.name}.${one.name}`} method={method} parameter={one} value={form[one.name]} running={running} />
+          <ParameterField
+            key={`${method.name}.${one.name}`}
+            method={method}
+            parameter={one}
+            value={form[one.name]}
+            running={running}
+          />
         ))}
         {advanced.length > 0 && (
           <details>
             <summary>More parameters ({advanced.length})</summary>
             <div class="stack">
               {advanced.map((one) => (
-                <ParameterField key={`${method.name}.${one.name}`} method={method} parameter={one} value={form[one.name]} running={running} />
+                <ParameterField
+                  key={`${method.name}.${one.name}`}
+                  method={method}
+                  parameter={one}
+                  value={form[one.name]}
+                  running={running}
+                />
               ))}
             </div>
           </details>
         )}
         {Object.keys(form).length > 0 && (
-          <Button kind="quiet" icon="reset" label="Defaults" onClick={() => (state.forms.value = new Map(state.forms.value).set(method.name, {}))} />
+          <Button
+            kind="quiet"
+            icon="reset"
+            label="Defaults"
+            onClick={() => (state.forms.value = new Map(state.forms.value).set(method.name, {}))}
+          />
         )}
         <details>
           <summary>About {method.title}</summary>
@@ -61,7 +84,12 @@ const ABOUT = [
   ["paper", "Papers"],
 ] as const;
 
-const FAMILIES: Record<string, string> = { neighbour: "Neighbour embeddings", spectral: "Spectral methods", stress: "Distances and stress", learned: "Learned maps" };
+const FAMILIES: Record<string, string> = {
+  neighbour: "Neighbour embeddings",
+  spectral: "Spectral methods",
+  stress: "Distances and stress",
+  learned: "Learned maps",
+};
 
 function groups(methods: readonly Method[]): { group: string; options: [string, string][] }[] {
   const families = new Map<string, [string, string][]>();
@@ -72,13 +100,17 @@ function groups(methods: readonly Method[]): { group: string; options: [string, 
   }
   const order = Object.keys(FAMILIES);
   const place = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
-  return [...families].sort(([a], [b]) => place(a) - place(b)).map(([name, options]) => ({ group: FAMILIES[name] ?? name, options }));
+  return [...families]
+    .sort(([a], [b]) => place(a) - place(b))
+    .map(([name, options]) => ({ group: FAMILIES[name] ?? name, options }));
 }
 
 /** The map that the form's live parameters change while it is computed. */
 function tunable(method: Method): MapInfo | null {
   const map = state.active.value;
-  return map && map.method === method.name && (map.status === "running" || map.status === "paused") ? map : null;
+  return map && map.method === method.name && (map.status === "running" || map.status === "paused")
+    ? map
+    : null;
 }
 
 interface FieldProps {
@@ -105,12 +137,41 @@ function ParameterField({ method, parameter, value, running }: FieldProps): JSX.
   if (kind === "bool") return <Switch label={name} value={Boolean(shown)} help={help} onChange={set} />;
   if (kind === "choice" && choices) {
     const options = choices.map((one, k): [string, string] => [String(k), one ?? "none"]);
-    return <Select label={name} value={String(choices.indexOf(shown as string | null))} help={help} options={options} onChange={(k) => set(choices[Number(k)])} />;
+    return (
+      <Select
+        label={name}
+        value={String(choices.indexOf(shown as string | null))}
+        help={help}
+        options={options}
+        onChange={(k) => set(choices[Number(k)])}
+      />
+    );
   }
   if (kind === "text" || min === undefined || max === undefined)
-    return <TextField label={name} numeric={kind !== "text"} value={shown} fallback={parameter.default} help={help} onChange={set} />;
+    return (
+      <TextField
+        label={name}
+        numeric={kind !== "text"}
+        value={shown}
+        fallback={parameter.default}
+        help={help}
+        onChange={set}
+      />
+    );
   const step = kind === "int" ? 1 : Number(((max - min) / 200).toPrecision(1));
-  const slider = (value: number): JSX.Element => <Slider label={name} value={value} min={min} max={max} step={step} log={parameter.log ?? false} help={help} {...badge} onInput={set} />;
+  const slider = (value: number): JSX.Element => (
+    <Slider
+      label={name}
+      value={value}
+      min={min}
+      max={max}
+      step={step}
+      log={parameter.log ?? false}
+      help={help}
+      {...badge}
+      onInput={set}
+    />
+  );
   const special = parameter.special ?? [];
   const middle = parameter.log ? Math.sqrt(Math.max(min, 1e-6) * max) : (min + max) / 2;
   const named = (one: string | null): string => one ?? "automatic";
@@ -125,9 +186,25 @@ function ParameterField({ method, parameter, value, running }: FieldProps): JSX.
         ))}
       </div>
     );
-  const options = [...special.map((one, k): [string, string] => [String(k), named(one)]), ["number", "a number"] as [string, string]];
-  const choose = (key: string): void => set(key === "number" ? Number(kind === "int" ? Math.round(middle) : middle.toPrecision(2)) : special[Number(key)]);
-  return <Select label={name} value={String(special.indexOf(shown as string | null))} options={options} help={help} onChange={choose} />;
+  const options = [
+    ...special.map((one, k): [string, string] => [String(k), named(one)]),
+    ["number", "a number"] as [string, string],
+  ];
+  const choose = (key: string): void =>
+    set(
+      key === "number"
+        ? Number(kind === "int" ? Math.round(middle) : middle.toPrecision(2))
+        : special[Number(key)],
+    );
+  return (
+    <Select
+      label={name}
+      value={String(special.indexOf(shown as string | null))}
+      options={options}
+      help={help}
+      onChange={choose}
+    />
+  );
 }
 
 interface TextProps {
@@ -151,7 +228,14 @@ function TextField({ label, numeric, value, fallback, help, onChange }: TextProp
       <label for={id}>
         <span>{label}</span>
       </label>
-      <input id={id} type="text" inputMode={numeric ? "decimal" : "text"} value={value === null ? "" : String(value)} placeholder={fallback === null ? "automatic" : String(fallback)} onChange={(event) => onChange(read(event.currentTarget.value))} />
+      <input
+        id={id}
+        type="text"
+        inputMode={numeric ? "decimal" : "text"}
+        value={value === null ? "" : String(value)}
+        placeholder={fallback === null ? "automatic" : String(fallback)}
+        onChange={(event) => onChange(read(event.currentTarget.value))}
+      />
       {help && <p class="help">{help}</p>}
     </div>
   );
@@ -170,8 +254,12 @@ export function RunButton({ large = false }: { large?: boolean }): JSX.Element |
       <Button kind="primary" icon="play" label={`Run ${method.title}`} onClick={run} />
       {!large && state.shown.value.length > 0 && (
         <label class="check">
-          <input type="checkbox" checked={state.compare.value} onChange={(event) => (state.compare.value = event.currentTarget.checked)} />
-          <span>beside the others</span>
+          <input
+            type="checkbox"
+            checked={state.compare.value}
+            onChange={(event) => (state.compare.value = event.currentTarget.checked)}
+          />
+          <span>Compare: show it beside the others</span>
         </label>
       )}
     </div>

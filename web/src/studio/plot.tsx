@@ -23,7 +23,9 @@ interface Tip {
 const tip = signal<Tip | null>(null);
 
 /** Rows of the true neighbours of the picked object. */
-export const neighbors = signal<{ row: number; dataset: string; rows: number[]; distances: number[] } | null>(null);
+export const neighbors = signal<{ row: number; dataset: string; rows: number[]; distances: number[] } | null>(
+  null,
+);
 export const record = signal<RecordOf | null>(null);
 
 let asked = 0;
@@ -46,7 +48,9 @@ export function pick(map: MapInfo, row: number): void {
   });
   if (point < 0) return;
   void state.attempt(async () => {
-    const found = await api.get<{ neighbors: number[]; distances: number[] }>(`/api/maps/${map.id}/neighbors/${point}?k=10`);
+    const found = await api.get<{ neighbors: number[]; distances: number[] }>(
+      `/api/maps/${map.id}/neighbors/${point}?k=10`,
+    );
     const rows = found.neighbors.map((one) => state.rowOf(map, one));
     if (mine === asked) neighbors.value = { row, dataset: map.dataset, rows, distances: found.distances };
   });
@@ -118,7 +122,11 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
       effect(() => {
         const colors = getComputedStyle(document.documentElement);
         const token = (name: string): string => colors.getPropertyValue(name).trim();
-        view.setTheme(state.theme.value, { ink: token("--ink"), paper: token("--panel"), accent: token("--accent") });
+        view.setTheme(state.theme.value, {
+          ink: token("--ink"),
+          paper: token("--panel"),
+          accent: token("--accent"),
+        });
       }),
       effect(() => {
         const shown = state.displayOf(id).value;
@@ -126,7 +134,8 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
         if (!shown) return;
         const turned = into !== morphed;
         morphed = into;
-        const moves = turned ? MORPH : state.rewindOf(id).peek() ? 0 : FRAME_MOVE;
+        const frame = state.rewindOf(id).peek()?.frame;
+        const moves = turned || frame === state.OTHER_SEED ? MORPH : frame === undefined ? FRAME_MOVE : 0;
         view.setPositions(shown.positions, shown.dim, moves);
       }),
       effect(() => {
@@ -171,12 +180,20 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
       <div ref={host} data-map={id} />
       {shown && (
         <div class="decoded" role="status" aria-label="Decoded object">
-          {shown.image ? <img src={shown.image} alt="The object decoded from this place" /> : <FeatureBars values={shown.values} />}
+          {shown.image ? (
+            <img src={shown.image} alt="The object decoded from this place" />
+          ) : (
+            <FeatureBars values={shown.values} />
+          )}
           <small>decoded here</small>
         </div>
       )}
       {state.mode.value === "decode" && !map.decodes && (
-        <p class="hint">{map.status === "done" || map.status === "stopped" ? `${state.titleOf(map)} has no decoder for this map.` : "Decoding needs a finished map."}</p>
+        <p class="hint">
+          {map.status === "done" || map.status === "stopped"
+            ? `${state.titleOf(map)} has no decoder for this map.`
+            : "Decoding needs a finished map."}
+        </p>
       )}
     </div>
   );
@@ -186,7 +203,9 @@ const MOST_BARS = 12;
 
 /** Features of a decoded object as bars. */
 export function FeatureBars({ values }: { values: readonly (readonly [string, Value])[] }): JSX.Element {
-  const numbers = values.filter((one): one is [string, number] => typeof one[1] === "number").slice(0, MOST_BARS);
+  const numbers = values
+    .filter((one): one is [string, number] => typeof one[1] === "number")
+    .slice(0, MOST_BARS);
   const most = Math.max(...numbers.map(([, value]) => Math.abs(value)), 1e-12);
   return (
     <table class="bars">
@@ -225,7 +244,9 @@ export function Tooltip(): JSX.Element | null {
   if (!shown || !map || !data) return null;
   const shading = shadingOf(map);
   const point = state.pointOf(map, shown.row);
-  const value = shading && (shading.kind === "category" ? shading.names[shading.codes[point]] : number(shading.values[point]));
+  const value =
+    shading &&
+    (shading.kind === "category" ? shading.names[shading.codes[point]] : number(shading.values[point]));
   return (
     <div ref={box} class="tip" role="status">
       {data.images && <img src={`/api/datasets/${data.id}/images/${shown.row}`} alt="" />}

@@ -38,6 +38,10 @@ export const compare = signal(false);
 /** Iterations per second of the runs, so that small ones can be watched; null is full speed. */
 export const pace = signal<number | null>(150);
 
+/** The panel of questions that is open. */
+export type Tab = "colours" | "point" | "selection" | "quality" | "suspects";
+export const tab = signal<Tab>("colours");
+
 export interface Rows {
   dataset: string;
   rows: Uint32Array;
@@ -48,11 +52,18 @@ export interface RowOf {
   row: number;
 }
 
-export const dataset: ReadonlySignal<Dataset | null> = computed(() => datasets.value.get(datasetId.value ?? "") ?? null);
-export const active: ReadonlySignal<MapInfo | null> = computed(() => maps.value.get(activeId.value ?? "") ?? null);
+export const dataset: ReadonlySignal<Dataset | null> = computed(
+  () => datasets.value.get(datasetId.value ?? "") ?? null,
+);
+export const active: ReadonlySignal<MapInfo | null> = computed(
+  () => maps.value.get(activeId.value ?? "") ?? null,
+);
 export const method: ReadonlySignal<Method | null> = computed(
   () => methods.value.find((one) => one.name === methodName.value) ?? methods.value[0] ?? null,
 );
+
+/** Whether a map has coordinates that stay as they are. */
+export const settled = (map: MapInfo): boolean => ["done", "stopped", "paused"].includes(map.status);
 
 /** What a map is called on the screen. */
 export function titleOf(map: MapInfo): string {
@@ -105,6 +116,9 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T | null> {
 
 // --- coordinates ---
 
+/** In place of a frame: the coordinates are of a run with another seed. */
+export const OTHER_SEED = -1;
+
 export interface Coordinates {
   positions: Float32Array;
   dim: number;
@@ -153,7 +167,9 @@ export function displayOf(id: string): ReadonlySignal<Coordinates | null> {
 
 function samePoints(a: string, b: string): boolean {
   const [one, two] = [maps.value.get(a), maps.value.get(b)];
-  return Boolean(one && two && one.dataset === two.dataset && one.rows === null && two.rows === null && one.n === two.n);
+  return Boolean(
+    one && two && one.dataset === two.dataset && one.rows === null && two.rows === null && one.n === two.n,
+  );
 }
 
 function aligns(id: string, own: Coordinates, first: string, target: Coordinates): Coordinates | null {
@@ -184,7 +200,7 @@ async function load(id: string): Promise<void> {
     const buffer = await api.values(`/api/maps/${id}/rows`);
     if (buffer instanceof ArrayBuffer) rowsOf(id).value = new Int32Array(buffer);
   }
-  if (!map.dim || (!map.frames && ["queued", "running"].includes(map.status))) return; // no coordinates yet
+  if (!map.frames && !settled(map)) return; // no coordinates yet
   const positions = await api.floats(`/api/maps/${id}/coordinates`);
   if (positions?.length) newestOf(id).value = { positions, dim: map.dim, frame: map.frames };
 }
@@ -194,7 +210,8 @@ let rewinding = 0;
 /** Shows a snapshot of a map; null shows the newest coordinates again. */
 export async function rewind(map: MapInfo, frame: number | null): Promise<void> {
   const mine = ++rewinding;
-  const positions = frame === null ? null : await api.floats(`/api/maps/${map.id}/coordinates?frame=${frame}`);
+  const positions =
+    frame === null ? null : await api.floats(`/api/maps/${map.id}/coordinates?frame=${frame}`);
   if (mine !== rewinding) return; // the slider has moved on
   rewindOf(map.id).value = positions && frame !== null ? { positions, dim: map.dim, frame } : null;
 }
@@ -368,7 +385,9 @@ export interface Start {
 
 export async function embed(given: Start): Promise<MapInfo | null> {
   const live = methods.value.find((one) => one.name === given.method)?.live ?? false;
-  const made = await attempt(() => api.post<MapInfo>("/api/maps", live ? { ...given, pace: pace.value } : given));
+  const made = await attempt(() =>
+    api.post<MapInfo>("/api/maps", live ? { ...given, pace: pace.value } : given),
+  );
   if (!made) return null;
   if (!maps.value.has(made.id)) maps.value = new Map(maps.value).set(made.id, made);
   showMap(made.id);
@@ -377,15 +396,18 @@ export async function embed(given: Start): Promise<MapInfo | null> {
 
 export type Command = "pause" | "continue" | "step" | "stop";
 
+// The stream tells what commands change: the answer to a request may be older than its newest message.
+
 export async function command(map: MapInfo, name: Command): Promise<void> {
-  const made = await attempt(() => api.post<MapInfo | null>(`/api/maps/${map.id}/${name}`));
-  if (made?.id) take({ type: "map", map: made });
+  await attempt(() => api.post(`/api/maps/${map.id}/${name}`));
 }
 
 /** Changes a run while it goes on: `{ parameters }` or `{ pace }`. */
-export async function tune(map: MapInfo, change: { parameters: Record<string, Value> } | { pace: number | null }): Promise<void> {
-  const made = await attempt(() => api.patch<MapInfo>(`/api/maps/${map.id}`, change));
-  if (made?.id) take({ type: "map", map: made });
+export async function tune(
+  map: MapInfo,
+  change: { parameters: Record<string, Value> } | { pace: number | null },
+): Promise<void> {
+  await attempt(() => api.patch(`/api/maps/${map.id}`, change));
 }
 
 export async function removeMap(id: string): Promise<void> {

@@ -24,7 +24,7 @@ export interface Listener {
   frame(frame: Frame): void;
 }
 
-export const connection = signal<"connecting" | "open" | "lost">("connecting");
+export const connection = signal<"connecting" | "open" | "lost" | "refused">("connecting");
 
 const HEADER = 16; // bytes: four numbers of 32 bits
 const [FIRST_WAIT, LONGEST_WAIT] = [400, 4000]; // milliseconds
@@ -66,6 +66,13 @@ export function connect(listener: Listener, wait = FIRST_WAIT): void {
   made.onclose = () => {
     if (socket !== made) return;
     connection.value = "lost";
+    // A browser does not tell why a WebSocket failed; an ordinary request does.
+    void fetch("/api/toys").then(
+      ({ status }) => {
+        if ((status === 401 || status === 403) && connection.value === "lost") connection.value = "refused";
+      },
+      () => undefined,
+    );
     setTimeout(() => connect(listener, Math.min(next * 1.6, LONGEST_WAIT)), next);
   };
 }

@@ -20,19 +20,39 @@ export function TakeAway(): JSX.Element {
   }, [takingAway.value]);
   const map = state.active.value;
   return (
-    <dialog ref={dialog} class="takeaway" aria-labelledby="takeaway-title" onClose={() => (takingAway.value = false)} onClick={(event) => event.target === dialog.current && (takingAway.value = false)}>
+    <dialog
+      ref={dialog}
+      class="takeaway"
+      aria-labelledby="takeaway-title"
+      onClose={() => (takingAway.value = false)}
+      onClick={(event) => event.target === dialog.current && (takingAway.value = false)}
+    >
       <div class="sheet">
         <header>
           <h2 id="takeaway-title">Take away</h2>
-          <Button kind="quiet" icon="close" label="Close" hideLabel onClick={() => (takingAway.value = false)} />
+          <Button
+            kind="quiet"
+            icon="close"
+            label="Close"
+            hideLabel
+            onClick={() => (takingAway.value = false)}
+          />
         </header>
-        {!takingAway.value ? null : map ? <Offers map={map} /> : <p>Run a method first: there is no map yet.</p>}
+        {!takingAway.value ? null : map ? (
+          <Offers map={map} />
+        ) : (
+          <p>Run a method first: there is no map yet.</p>
+        )}
       </div>
     </dialog>
   );
 }
 
-const fileName = (map: MapInfo, ending: string): string => `${state.titleOf(map).toLowerCase().replace(/[^a-z0-9]+/g, "-")}.${ending}`;
+const fileName = (map: MapInfo, ending: string): string =>
+  `${state
+    .titleOf(map)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")}.${ending}`;
 
 function Offers({ map }: { map: MapInfo }): JSX.Element {
   const chosen = state.selection.value?.dataset === map.dataset ? state.selection.value : null;
@@ -46,29 +66,68 @@ function Offers({ map }: { map: MapInfo }): JSX.Element {
   const fetched = async (kind: string, ending: string): Promise<void> =>
     api.download(await api.blobOf(`/api/maps/${map.id}/export/${kind}`), fileName(map, ending));
   const selected = async (format: "csv" | "parquet"): Promise<void> => {
-    const points = [...(chosen?.rows ?? [])].map((row) => state.pointOf(map, row)).filter((point) => point >= 0);
+    const points = [...(chosen?.rows ?? [])]
+      .map((row) => state.pointOf(map, row))
+      .filter((point) => point >= 0);
     const headers = { "content-type": "application/json" };
     const init = { method: "POST", headers, body: JSON.stringify({ points, format }) };
     api.download(await api.blobOf(`/api/maps/${map.id}/export/selection`, init), `selection.${format}`);
   };
-  const ended = ["done", "stopped", "paused"].includes(map.status);
+  const ended = state.settled(map);
   return (
     <div class="stack">
       {shown.length > 1 && (
-        <Select label="Map" value={map.id} options={shown.map((one): [string, string] => [one.id, state.titleOf(one)])} onChange={(id) => (state.activeId.value = id)} />
+        <Select
+          label="Map"
+          value={map.id}
+          options={shown.map((one): [string, string] => [one.id, state.titleOf(one)])}
+          onChange={(id) => (state.activeId.value = id)}
+        />
       )}
       <ul class="offers">
-        <Offer icon="map" title="Picture" note="The view as it is on the screen" choices={[["PNG", () => picture("png")], ["SVG", () => picture("svg")]]} />
-        <Offer icon="data" title="Coordinates" note="One row per object" ready={ended} choices={[["CSV", () => fetched("csv", "csv")], ["Parquet", () => fetched("parquet", "parquet")]]} />
+        <Offer
+          icon="map"
+          title="Picture"
+          note="The view as it is on the screen"
+          choices={[
+            ["PNG", () => picture("png")],
+            ["SVG", () => picture("svg")],
+          ]}
+        />
+        <Offer
+          icon="data"
+          title="Coordinates"
+          note="One row per object"
+          ready={ended}
+          choices={[
+            ["CSV", () => fetched("csv", "csv")],
+            ["Parquet", () => fetched("parquet", "parquet")],
+          ]}
+        />
         <Offer
           icon="lasso"
           title="Selection"
           note={chosen ? plural(chosen.rows.length, "object") : "Select objects on a map first"}
           ready={ended && chosen !== null}
-          choices={[["CSV", () => selected("csv")], ["Parquet", () => selected("parquet")]]}
+          choices={[
+            ["CSV", () => selected("csv")],
+            ["Parquet", () => selected("parquet")],
+          ]}
         />
-        <Offer icon="book" title="Report" note="One HTML file that needs no network" ready={ended} choices={[["HTML", () => fetched(`report?maps=${shown.map((one) => one.id).join()}`, "html")]]} />
-        <Offer icon="sliders" title="Model" note="For lowdim.load; places new objects" ready={ended} choices={[["Model", () => fetched("model", "lowdim")]]} />
+        <Offer
+          icon="book"
+          title="Report"
+          note="One HTML file that needs no network"
+          ready={ended}
+          choices={[["HTML", () => fetched(`report?maps=${shown.map((one) => one.id).join()}`, "html")]]}
+        />
+        <Offer
+          icon="sliders"
+          title="Model"
+          note="For lowdim.load; places new objects"
+          ready={ended}
+          choices={[["Model", () => fetched("model", "lowdim")]]}
+        />
       </ul>
       <Code map={map} />
     </div>
@@ -92,7 +151,13 @@ function Offer({ icon, title, note, ready = true, choices }: OfferProps): JSX.El
         <small>{note}</small>
       </span>
       {choices.map(([label, act]) => (
-        <Button key={label} icon="download" label={label} disabled={!ready} onClick={() => void state.attempt(act)} />
+        <Button
+          key={label}
+          icon="download"
+          label={label}
+          disabled={!ready}
+          onClick={() => void state.attempt(act)}
+        />
       ))}
     </li>
   );

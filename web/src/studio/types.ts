@@ -28,6 +28,8 @@ export interface Dataset {
   labels_known: boolean;
   metric?: string | null;
   notes?: string[];
+  /** What happens to missing values. */
+  missing?: string;
 }
 
 export type Status = "queued" | "running" | "paused" | "done" | "stopped" | "failed";

@@ -1,6 +1,16 @@
 // The scatter view in a notebook, through anywidget: linked maps whose selection Python can read.
 
-import { byCategory, byValue, categoryColor, DIM, plain, Scatter, SHOWN, type Mode, type Theme } from "../scatter";
+import {
+  byCategory,
+  byValue,
+  categoryColor,
+  DIM,
+  plain,
+  Scatter,
+  SHOWN,
+  type Mode,
+  type Theme,
+} from "../scatter";
 import scatterStyle from "../scatter/scatter.css";
 import widgetStyle from "./widget.css";
 
@@ -47,8 +57,10 @@ function bytes({ buffer, byteOffset, byteLength }: DataView): ArrayBuffer {
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const make = <K extends keyof HTMLElementTagNameMap>(name: K, about: Partial<HTMLElementTagNameMap[K]> = {}): HTMLElementTagNameMap[K] =>
-    Object.assign(document.createElement(name), about);
+  const make = <K extends keyof HTMLElementTagNameMap>(
+    name: K,
+    about: Partial<HTMLElementTagNameMap[K]> = {},
+  ): HTMLElementTagNameMap[K] => Object.assign(document.createElement(name), about);
   const frame = make("div", { className: "lowdim" });
   const tools = make("div", { className: "tools" });
   const grid = make("div", { className: "maps" });
@@ -122,12 +134,21 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
       if (color?.codes && color.kinds) {
         const codes = new Uint16Array(bytes(color.codes));
         const listed = color.kinds.map((_, code) => code);
-        view.setColors(byCategory(codes, listed.map((code) => categoryColor(code, now)), now));
+        view.setColors(
+          byCategory(
+            codes,
+            listed.map((code) => categoryColor(code, now)),
+            now,
+          ),
+        );
         view.setNames({ texts: color.kinds, codes, listed });
       } else if (color?.values) {
         const values = new Float32Array(bytes(color.values));
         const known = values.filter(Number.isFinite);
-        const [low, high] = known.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+        const [low, high] = known.reduce(
+          ([a, b], value) => [Math.min(a, value), Math.max(b, value)],
+          [Infinity, -Infinity],
+        );
         view.setColors(byValue(values, low, high, now));
       } else view.setColors(plain(view.n, now));
     }
@@ -151,7 +172,11 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
         const [figure, host, caption] = [make("figure"), make("div"), make("figcaption")];
         figure.append(caption, host);
         grid.append(figure);
-        views.push({ view: new Scatter(host, { label: name, events: { hover, select, escape: () => select([]) } }), caption, host });
+        views.push({
+          view: new Scatter(host, { label: name, events: { hover, select, escape: () => select([]) } }),
+          caption,
+          host,
+        });
       }
       const { view, caption, host } = views[place];
       caption.textContent = name;
@@ -162,7 +187,9 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   }
 
   function recolor(): void {
-    choose.replaceChildren(...model.get("_colors").map(({ name }, k) => make("option", { value: String(k), textContent: name })));
+    choose.replaceChildren(
+      ...model.get("_colors").map(({ name }, k) => make("option", { value: String(k), textContent: name })),
+    );
     choose.hidden = model.get("_colors").length < 2;
     paint();
     highlight();

@@ -1,0 +1,178 @@
+// How true the maps are, what not to read from them, and what other seeds change.
+
+import { signal, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import * as api from "./api";
+import { RnxChart, Shepard } from "./charts";
+import { Button, Empty, Section } from "./controls";
+import { count } from "./format";
+import * as state from "./state";
+import type { MapInfo, Quality } from "./types";
+
+const qualities = signal<ReadonlyMap<string, Quality>>(new Map());
+const pending = new Set<string>();
+const ended = (map: MapInfo): boolean => map.status === "done" || map.status === "stopped";
+const keyOf = (map: MapInfo): string => `${map.id}/${map.iteration}`;
+
+function ask(map: MapInfo): void {
+  const key = keyOf(map);
+  if (!ended(map) || qualities.value.has(key) || pending.has(key)) return;
+  pending.add(key);
+  void state
+    .attempt(async () => {
+      const found = await api.patiently(
+        () => api.values(`/api/maps/${map.id}/quality`) as Promise<Quality | null>,
+      );
+      if (found) qualities.value = new Map(qualities.value).set(key, found);
+    })
+    .finally(() => pending.delete(key));
+}
+
+const FEW = 7; // measures that are listed at first
+
+export function QualityPanel(): JSX.Element {
+  const all = useSignal(false);
+  const maps = state.shownMaps.value;
+  useEffect(() => maps.forEach(ask), [maps.map(keyOf).join(), maps.map((map) => map.status).join()]);
+  const known = maps.map((map) => ({ map, found: qualities.value.get(keyOf(map)) }));
+  const measures = new Map(known.flatMap(({ found }) => found?.measures ?? []).map((one) => [one.name, one]));
+  const value = (found: Quality | undefined, name: string): string => {
+    const one = found?.measures.find((measure) => measure.name === name);
+    return one ? one.value.toFixed(3) : found ? "–" : "…";
+  };
+  const active = known.find(({ map }) => map.id === state.activeId.value) ?? known[0];
+  if (!maps.length)
+    return (
+      <Empty icon="ask" title="No map yet">
+        Run a method, then ask how true its map is.
+      </Empty>
+    );
+  const curves = known.flatMap(({ map, found }) =>
+    found?.r_nx ? [{ name: state.titleOf(map), points: found.r_nx }] : [],
+  );
+  return (
+    <>
+      <Section title="How true are the maps?">
+        {measures.size > 0 && (
+          <div class="scroll">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">measure</th>
+                  {known.map(({ map }) => (
+                    <th key={map.id} scope="col">
+                      <bdi>{state.titleOf(map)}</bdi>
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {[...measures.values()].slice(0, all.value ? measures.size : FEW).map((one) => (
+                  <tr key={one.name} title={one.meaning}>
+                    <th scope="row">{one.label}</th>
+                    {known.map(({ map, found }) => (
+                      <td key={map.id}>{value(found, one.name)}</td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {measures.size > FEW && (
+          <Button
+            kind="quiet"
+            label={all.value ? "Fewer measures" : `All ${measures.size} measures`}
+            onClick={() => (all.value = !all.value)}
+          />
+        )}
+        {active?.found?.verdict && <p>{active.found.verdict}</p>}
+        {known.some(({ found }) => !found) && (
+          <p class="help">
+            {known.every(({ map }) => ended(map)) ? "Measuring …" : "Measured when the run has ended."}
+          </p>
+        )}
+        {active?.found?.sample && <p class="help">Measured on {count(active.found.sample)} objects.</p>}
+      </Section>
+      {active && <Warnings map={active.map} found={active.found} />}
+      {curves.length > 0 && (
+        <Section title="Neighbourhoods of every size">
+          <p class="help">
+            R_NX(K): how much of the K nearest neighbours a map keeps; 1 is all, 0 is chance.
+          </p>
+          <RnxChart curves={curves} />
+        </Section>
+      )}
+      {active?.found?.shepard && (
+        <Section title={`Distances, ${state.titleOf(active.map)}`}>
+          <Shepard pairs={active.found.shepard} name={state.titleOf(active.map)} />
+        </Section>
+      )}
+      {active && ended(active.map) && <Stability map={active.map} />}
+    </>
+  );
+}
+
+function Warnings({ map, found }: { map: MapInfo; found: Quality | undefined }): JSX.Element | null {
+  const lines = [...new Set([...(found?.warnings ?? []), ...map.warnings])];
+  if (!lines.length) return null;
+  return (
+    <Section title="Do not read from this map">
+      <ul class="warnings">
+        {lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+/** Runs with other seeds: what stays in place can be believed more. */
+function Stability({ map }: { map: MapInfo }): JSX.Element {
+  const found = useSignal<{ text: string; runs: number } | null>(null);
+  const busy = useSignal(false);
+  const path = `/api/maps/${map.id}/stability`;
+  const run = async (): Promise<void> => {
+    busy.value = true;
+    found.value = await state.attempt(() =>
+      api.patiently(() => api.values(path) as unknown as Promise<{ text: string; runs: number } | null>),
+    );
+    busy.value = false;
+    if (found.value) state.colorBy.value = "error:spread";
+  };
+  const show = (place: number): void =>
+    void state.attempt(async () => {
+      const positions = await api.floats(`${path}/${place}`);
+      if (positions) state.rewindOf(map.id).value = { positions, dim: map.dim, frame: state.OTHER_SEED };
+    });
+  return (
+    <Section title="What is stable?">
+      <p class="help">
+        Runs {state.titleOf(map)} again with other seeds and colours each object by how far it moves between
+        the runs.
+      </p>
+      <Button
+        icon="reset"
+        label={busy.value ? "Running …" : "Run again with other seeds"}
+        disabled={busy.value}
+        onClick={() => void run()}
+      />
+      {found.value && (
+        <>
+          <p>{found.value.text}</p>
+          <div class="chips" role="group" aria-label="Show the map of another seed">
+            {Array.from({ length: found.value.runs }, (_, place) => (
+              <button key={place} type="button" onClick={() => show(place)}>
+                seed {place + 1}
+              </button>
+            ))}
+            <button type="button" onClick={() => (state.rewindOf(map.id).value = null)}>
+              this map
+            </button>
+          </div>
+        </>
+      )}
+    </Section>
+  );
+}
