@@ -32,5 +32,5 @@ def test_the_command_shows_phases_of_methods_without_verbose(capsys):
 def test_geodesics_do_not_depend_on_the_blocks(monkeypatch):
     graph = lowdim.neighbors(X, 8).adjacency()
     whole = lowdim.geodesics(graph)
-    monkeypatch.setattr("lowdim.relations.geodesics.SOURCES", 7)
+    monkeypatch.setattr("lowdim.backends.native.graphs.SOURCES", 7)
     np.testing.assert_array_equal(lowdim.geodesics(graph), whole)
