@@ -48,3 +48,18 @@ def test_what_the_advice_names_is_granted(cheap, dear):
         with pytest.raises(MemoryError):
             dear.fit(X)
         cheap.set_params(**({"max_iter": 10} if hasattr(cheap, "max_iter") else {})).fit(X)
+
+
+def test_weights_that_are_given_to_fit_count():
+    X = np.random.RandomState(0).standard_normal((500, 3))
+    weights = np.random.RandomState(1).uniform(1, 2, (500, 500))
+    with lowdim.compute(memory="9MB"):
+        lowdim.MDS(n_init=1, max_iter=3).fit(X)
+        with pytest.raises(MemoryError, match="MDS of 500 objects"):
+            lowdim.MDS(n_init=1, max_iter=3).fit(X, weights=weights + weights.T)
+
+
+def test_a_sparse_set_of_pairs_claims_no_square():
+    graph = lowdim.neighbors(np.random.RandomState(0).standard_normal((2000, 2)), 8).adjacency()
+    with lowdim.compute(memory="20MB"):  # a square of 2000 numbers takes 32 MB
+        lowdim.MDS(metric="precomputed", n_init=1, max_iter=3).fit(graph)
