@@ -37,6 +37,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     embedding_: Array
     X_fit_: Any
     gower_kinds_: list[Any]
+    decoder_: dict[str, Any]
     _cached_training: MeasuredObjects
     _fitted_in_unit: Self
     _fitted_exponent: int
@@ -160,7 +161,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         (2, 3)
         """
         check_is_fitted(self)
-        model = getattr(self, "_fitted_in_unit", self)
+        model: Embedder = getattr(self, "_fitted_in_unit", self)
         vectors = getattr(model, "X_fit_", None)
         if vectors is None or vectors.ndim != 2:
             raise ValueError(

@@ -48,6 +48,7 @@ def decode(
     from lowdim import tables
     from lowdim.atomic import check_writable, uninterrupted
     from lowdim.cli.errors import Refused
+    from lowdim.extend.decoders import NearestObjects
     from lowdim.tables.writing import writer_for
 
     console = Console(quiet, as_json)
@@ -63,7 +64,7 @@ def decode(
         found = estimator.inverse_transform(table.X)
     except (TypeError, ValueError, RuntimeError) as error:
         raise Refused(f"{name}: {error}") from error
-    if isinstance(found, tuple):
+    if isinstance(found, NearestObjects):
         k = found.objects.shape[1]
         rows = np.column_stack([found.objects, found.weights])
         columns = [f"{part}{i}" for part in ("object", "weight") for i in range(k)]

@@ -43,7 +43,8 @@ def copied(network: Any) -> nn.Module:
         raise TypeError(
             f"network must be a torch.nn.Module from rows to coordinates, got {network!r}."
         )
-    return copy.deepcopy(network)
+    found: nn.Module = copy.deepcopy(network)
+    return found
 
 
 class Regression:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -96,7 +97,7 @@ class Rows:
         return torch.from_numpy(np.ascontiguousarray(part)).to(torch_device())
 
 
-def apply(network: nn.Module, rows: Rows) -> Array:
+def apply(network: Callable[[torch.Tensor], torch.Tensor], rows: Rows) -> Array:
     """The outputs of a network for all rows, in blocks of fixed size."""
 
     def one(part: slice) -> Array:
