@@ -83,7 +83,8 @@ class Regression:
             index = self.trained[items[part]]
             x = noisy(self.rows.take(index), self.noise, seeded(self.seed, *key, number))
             gaps = (network.encode(x) - self.targets[index]) / network.unit
-            return gaps.square().sum() / (len(items) * gaps.shape[1])
+            loss: torch.Tensor = gaps.square().sum() / (len(items) * gaps.shape[1])
+            return loss
 
         parameters = list(network.encoder.parameters())
         loss, gradients = sharded(loss_of, len(items), parameters)
