@@ -161,7 +161,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         (2, 3)
         """
         check_is_fitted(self)
-        model: Embedder = getattr(self, "_fitted_in_unit", self)
+        model = self._fitted_in_unit if hasattr(self, "_fitted_in_unit") else self
         vectors = getattr(model, "X_fit_", None)
         if vectors is None or vectors.ndim != 2:
             raise ValueError(

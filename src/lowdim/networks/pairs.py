@@ -152,6 +152,7 @@ class Pairs:
         Y = torch.cat([y.detach() for _, y in found]).requires_grad_()
         loss = self._loss(Y, both)
         (slope,) = torch.autograd.grad(loss, Y)
+        slope = slope - slope.mean(dim=0)  # which is 0 but for rounding: distances have no origin
         parameters = [p for p in network.parameters() if p.requires_grad]
 
         def loss_of(part: slice, number: int) -> torch.Tensor:
