@@ -9,7 +9,13 @@ from lowdim.catalog import CATALOG
 
 # Parameters without which a method asks for more objects than the checks give it.
 DESCENTS = ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "NeRV")
-FEW = {name: {"perplexity": 2} for name in DESCENTS}
+SMALL = {"layers": (8,), "max_iter": 3}  # a network that is trained quickly
+FEW = {
+    **{name: {"perplexity": 2} for name in DESCENTS},
+    "Autoencoder": SMALL,
+    "ParametricTSNE": {**SMALL, "perplexity": 2, "init": "random"},
+    "ParametricUMAP": {**SMALL, "init": "random"},
+}
 
 # Where a method means something else on purpose.
 EXPECTED = {

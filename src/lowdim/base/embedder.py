@@ -43,6 +43,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     embedding_: Array
     X_fit_: Any
     gower_kinds_: list[Any]
+    decoder_: dict[str, Any]
     _cached_training: MeasuredObjects
     _fitted_in_unit: Self
     _fitted_exponent: int

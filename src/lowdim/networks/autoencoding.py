@@ -94,7 +94,7 @@ class Reconstruction:
         seen = noisy(x, p.noise, random)
 
         if p.masking:
-            kept = torch.rand(x.shape, generator=random, dtype=x.dtype).to(x.device) >= p.masking
+            kept = torch.rand(x.shape, generator=random).to(x.device) >= p.masking
             seen = seen * kept
         if p.contraction:
             seen = seen.detach().requires_grad_()

@@ -83,7 +83,8 @@ class Regression:
             index = self.trained[items[part]]
             x = noisy(self.rows.take(index), self.noise, seeded(self.seed, *key, number))
             gaps = (network.encode(x) - self.targets[index]) / network.unit
-            return gaps.square().sum() / (len(items) * gaps.shape[1])
+            loss: torch.Tensor = gaps.square().sum() / (len(items) * gaps.shape[1])
+            return loss
 
         parameters = list(network.encoder.parameters())
         loss, gradients = sharded(loss_of, len(items), parameters)
@@ -151,6 +152,7 @@ class Pairs:
         Y = torch.cat([y.detach() for _, y in found]).requires_grad_()
         loss = self._loss(Y, both)
         (slope,) = torch.autograd.grad(loss, Y)
+        slope = slope - slope.mean(dim=0)  # which is 0 but for rounding: distances have no origin
         parameters = [p for p in network.parameters() if p.requires_grad]
 
         def loss_of(part: slice, number: int) -> torch.Tensor:

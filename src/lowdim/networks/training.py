@@ -22,6 +22,7 @@ SCHEDULES = ("plateau", "cosine", "constant")
 SHARD = 128  # objects of a batch whose gradient one thread computes
 SMALLEST_RATE = 1e-3  # of the learning rate, as a share of the first one
 PROGRESS = 1e-4  # relative decrease of the loss that counts as progress
+EPSILON = 1e-7  # of Adam: gradients below it, such as rounding, hardly move a weight
 LARGEST_NORM = 10.0  # of the gradient of a step; longer ones are shortened to it
 
 
@@ -128,7 +129,7 @@ def train(
     """
     parameters = [p for p in network.parameters() if p.requires_grad]
     optimizer = torch.optim.Adam(
-        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
+        parameters, lr=settings.learning_rate, eps=EPSILON, weight_decay=settings.weight_decay
     )
     progress, best = Progress(), arrays_of(network)
     if checkpoint is not None:

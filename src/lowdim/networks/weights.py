@@ -29,7 +29,8 @@ def noisy(x: torch.Tensor, size: float, random: torch.Generator) -> torch.Tensor
     """Rows with Gaussian noise of this standard deviation."""
     if not size:
         return x
-    return x + size * torch.randn(x.shape, generator=random, dtype=x.dtype).to(x.device)
+    # drawn in float32 whatever the type of x, so that the same seed means the same noise
+    return x + size * torch.randn(x.shape, generator=random).to(x)
 
 
 def arrays_of(network: nn.Module) -> dict[str, Array]:

@@ -68,7 +68,7 @@ def path(
     decoded = estimator.inverse_transform(places)
     figure = new_figure(6.0, 5.6)
     above, below = figure.subplots(2, 1, height_ratios=(4, 1.2))
-    scatter(Y, labels, ax=above, title=title, **({} if labels is not None else {"color": "0.75"}))
+    scatter(Y, labels, color="0.75" if labels is None else None, ax=above, title=title)
     above.plot(*corners.T, color=OKABE_ITO[3], linewidth=1.4)
     above.plot(*places.T, "o", color=OKABE_ITO[3], markersize=4, markeredgecolor="white")
     for end, place in (("start", places[0]), ("end", places[-1])):
