@@ -230,6 +230,11 @@ class Monitor:
         """Whether the fit has a checkpoint."""
         return self._slot is not None
 
+    @property
+    def begun(self) -> bool:
+        """Whether the checkpoint has a state from which the solver goes on."""
+        return self._slot is not None and self._slot.begun
+
     def saved(self, fresh: Mapping[str, Array], *, scheduled: bool = False) -> SolverState | None:
         """The state from which the solver goes on; None if it starts.
 

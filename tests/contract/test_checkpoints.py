@@ -58,6 +58,9 @@ OPTIONS = {  # parameters that suit small data and lead to each of the solvers
     "NeighborhoodComponentsAnalysis": [{"max_iter": 30}],
     "LargeMarginNearestNeighbor": [{"max_iter": 30}],
     "InformationTheoreticMetricLearning": [{"max_iter": 30}],
+    "Autoencoder": [{"max_iter": 6, "noise": 0.1, "variational": 1.0, "layers": (8,)}],
+    "ParametricTSNE": [{"max_iter": 3, "perplexity": 5, "layers": (8,)}],
+    "ParametricUMAP": [{"max_iter": 3, "n_neighbors": 5, "layers": (8,)}],
 }
 SUBJECTS = np.sqrt(np.random.default_rng(0).uniform(1, 2, size=(3, 12, 12)))
 SUBJECTS = SUBJECTS + SUBJECTS.transpose(0, 2, 1)

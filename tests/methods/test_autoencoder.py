@@ -72,27 +72,6 @@ def test_a_row_does_not_depend_on_the_others(curve, fitted):
     np.testing.assert_array_equal(fitted.transform(curve[::-1]), fitted.embedding_[::-1])
 
 
-def test_a_checkpoint_goes_on_as_if_never_interrupted(curve, tmp_path):
-    path = str(tmp_path / "training.npz")
-    whole = small(max_iter=9, noise=0.2, variational=1.0).fit(curve)
-    small(max_iter=4, noise=0.2, variational=1.0, checkpoint=path).fit(curve)
-    resumed = small(max_iter=9, noise=0.2, variational=1.0, checkpoint=path).fit(curve)
-    np.testing.assert_array_equal(resumed.embedding_, whole.embedding_)
-    np.testing.assert_array_equal(resumed.history_, whole.history_)
-
-
-def test_a_checkpoint_of_another_fit_is_refused(curve, tmp_path):
-    path = str(tmp_path / "training.npz")
-    small(max_iter=2, checkpoint=path).fit(curve)
-    with pytest.raises(ValueError, match="another fit, with other noise"):
-        small(max_iter=2, noise=0.5, checkpoint=path).fit(curve)
-    with pytest.raises(ValueError, match="with other X"):
-        small(max_iter=2, checkpoint=path).fit(curve[1:])
-    (tmp_path / "training.npz").write_text("no arrays")
-    with pytest.raises(ValueError, match="is not a checkpoint"):
-        small(max_iter=2, checkpoint=path).fit(curve)
-
-
 def test_a_callback_sees_the_coordinates_and_stops(curve):
     seen = []
 

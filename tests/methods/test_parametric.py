@@ -106,16 +106,6 @@ def test_threads_change_no_bit_and_models_are_saved(cls, digits, tmp_path):
     np.testing.assert_array_equal(loaded.transform(X), one.embedding_)
 
 
-@pytest.mark.parametrize("cls", METHODS)
-def test_a_checkpoint_goes_on(cls, digits, tmp_path):
-    X, path = digits[0][:200], str(tmp_path / "training.npz")
-    params = {**QUICK, "schedule": "constant"}
-    whole = cls(**params | {"max_iter": 4}).fit(X)
-    cls(checkpoint=path, **params).fit(X)
-    resumed = cls(checkpoint=path, **params | {"max_iter": 4}).fit(X)
-    np.testing.assert_array_equal(resumed.embedding_, whole.embedding_)
-
-
 def test_graphs_and_affinities_are_shared_with_the_other_methods(digits):
     X = digits[0][:200]
     graph = lowdim.neighbors(X, 90)

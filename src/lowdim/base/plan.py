@@ -126,7 +126,7 @@ def plan(estimator: Any, X: Any) -> Plan:
     copy = clone(estimator)
     with running(copy._n_jobs):
         objects = copy._objects(X)
-        claim_memory(copy, objects)
+        claim_memory(copy, objects, {})
         return Plan(
             name=method.name,
             n=objects.n,

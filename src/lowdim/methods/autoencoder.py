@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lowdim import checks
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.methods.network_embedder import NetworkEmbedder
+from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.networks.device import require_torch
 from lowdim.relations.objects import Objects
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 CHANNELS = (32, 64)  # of the convolutions, if there is an image shape
 
 
+@fill(checkpoint=CHECKPOINT)
 class Autoencoder(NetworkEmbedder):
     """Autoencoder: a network that reconstructs its input through a few coordinates.
 
@@ -71,10 +73,7 @@ class Autoencoder(NetworkEmbedder):
         kept.
     weight_decay : float, default=0.0
         Weight of the squared weights.
-    checkpoint : str, default=None
-        File that is written after every epoch. If it is there when a fit with the same data and
-        parameters begins, the training goes on from it, with the same result as if it had never
-        been interrupted; `max_iter` may be larger than before.
+    $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights, batches and noise; None stands for 0.
     n_jobs : int, default=None
@@ -157,7 +156,7 @@ class Autoencoder(NetworkEmbedder):
         validation_fraction: float = 0.1,
         patience: int = 10,
         weight_decay: float = 0.0,
-        checkpoint: str | None = None,
+        checkpoint: CheckpointFile = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
@@ -206,7 +205,6 @@ class Autoencoder(NetworkEmbedder):
             settings,
             self._monitor(settings.max_iter),
             lambda: apply(network.encode, rows),
-            self._checkpoint(vectors, settings),
         )
         self._keep(network, rows, history)
         judged = held_out if len(held_out) else trained

@@ -9,12 +9,10 @@ import numpy as np
 from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.checks import Array, check_random_state
-from lowdim.relations.graph import fingerprint
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
 
 if TYPE_CHECKING:
-    from lowdim.networks.checkpoints import Checkpoint
     from lowdim.networks.training import Settings
     from lowdim.networks.weights import Rows
 
@@ -80,29 +78,6 @@ class NetworkEmbedder(Embedder):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return on_device(self._build(n_features), dtype)
-
-    def _checkpoint(self, rows: Any, settings: Settings, *further: Any) -> Checkpoint | None:
-        """The file of the parameter `checkpoint`, if it is set."""
-        from lowdim.atomic import check_writable
-        from lowdim.networks.checkpoints import Checkpoint
-
-        if self.checkpoint is None:
-            return None
-        check_writable(self.checkpoint, force=True)
-        parameters = {
-            name: repr(value)
-            for name, value in self.get_params(deep=False).items()
-            if name not in ("checkpoint", "n_jobs", "callback", "verbose", "random_state")
-            and (name != "max_iter" or settings.schedule == "cosine")
-        }
-        identity = {
-            **parameters,
-            "random_state": settings.seed,
-            "X": fingerprint(rows),
-            "method": type(self).__name__,
-            **{f"argument {i}": fingerprint(one) for i, one in enumerate(further)},
-        }
-        return Checkpoint(str(self.checkpoint), identity)
 
     def _keep(self, network: Any, rows: Rows, history: Array) -> None:
         """Set what `transform` needs, and `embedding_`."""

@@ -84,18 +84,16 @@ class ParametricEmbedder(NetworkEmbedder):
         self._check_outputs(network, rows)
         noise = checks.real(self.noise, "noise", 0)
         checks.choice(self.init, "init", ("map", "random"))
-        checkpoint = self._checkpoint(vectors, settings, weights)
-        begun = checkpoint is not None and checkpoint.exists
-        if self.init == "map" and not begun:
+        monitor = self._monitor(settings.max_iter)
+        if self.init == "map" and not monitor.begun:
             self._imitate(network, rows, self._free_map(vectors, weights, settings.seed), settings)
         problem = Pairs(rows, weights, loss, PAIRS_PER_OBJECT * objects.n, noise, settings.seed)
         history = train(
             network,
             problem,
             settings,
-            self._monitor(settings.max_iter),
+            monitor,
             lambda: apply(network.encode, rows),
-            checkpoint,
         )
         self._keep(network, rows, history[:, 0])
         self.loss_ = float(history[-1, 0])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lowdim import checks
-from lowdim.callbacks import Callback
+from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.matrices.affinities import conditional_matrix, joint
 from lowdim.methods.parametric import ParametricEmbedder
+from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.methods.tsne import TSNE
 from lowdim.networks.device import require_torch
 from lowdim.relations.graph import NeighborGraph
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from lowdim.networks.pairs import PairLoss
 
 
+@fill(checkpoint=CHECKPOINT)
 class ParametricTSNE(ParametricEmbedder):
     """Parametric t-SNE: a network whose outputs have the neighbours of the data.
 
@@ -68,9 +70,7 @@ class ParametricTSNE(ParametricEmbedder):
         does not fall.
     weight_decay : float, default=0.0
         Weight of the squared weights.
-    checkpoint : str, default=None
-        File that is written after every epoch, and from which a fit with the same data and
-        parameters goes on.
+    $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights and pairs; None stands for 0.
     n_jobs : int, default=None
@@ -145,7 +145,7 @@ class ParametricTSNE(ParametricEmbedder):
         learning_rate: float = 1e-3,
         schedule: str = "cosine",
         weight_decay: float = 0.0,
-        checkpoint: str | None = None,
+        checkpoint: CheckpointFile = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.callbacks import Callback, Monitor
+from lowdim.callbacks import Callback, CheckpointFile, Monitor
 from lowdim.checks import Array
 from lowdim.matrices.fuzzy import fuzzy_graph, with_data
 from lowdim.methods.parametric import ParametricEmbedder
+from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.methods.umap_parameters import EPOCHS, EPOCHS_IF_LARGE, LARGE
 from lowdim.networks.device import require_torch
 from lowdim.relations.graph import NeighborGraph
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from lowdim.networks.pairs import PairLoss
 
 
+@fill(checkpoint=CHECKPOINT)
 class ParametricUMAP(ParametricEmbedder):
     """Parametric UMAP: a network whose outputs have the fuzzy graph of the data.
 
@@ -78,9 +80,7 @@ class ParametricUMAP(ParametricEmbedder):
         does not fall.
     weight_decay : float, default=0.0
         Weight of the squared weights.
-    checkpoint : str, default=None
-        File that is written after every epoch, and from which a fit with the same data and
-        parameters goes on.
+    $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights and pairs; None stands for 0.
     n_jobs : int, default=None
@@ -159,7 +159,7 @@ class ParametricUMAP(ParametricEmbedder):
         learning_rate: float = 1e-3,
         schedule: str = "cosine",
         weight_decay: float = 0.0,
-        checkpoint: str | None = None,
+        checkpoint: CheckpointFile = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,

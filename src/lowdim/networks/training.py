@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,9 +13,8 @@ from torch import nn
 
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
-from lowdim.networks.checkpoints import Checkpoint
 from lowdim.networks.device import one_thread
-from lowdim.networks.weights import arrays_of, load_arrays
+from lowdim.networks.weights import arrays_of, load_arrays, moments_of, tensors_of
 from lowdim.runtime.scheduling import blocks, run
 
 SCHEDULES = ("plateau", "cosine", "constant")
@@ -106,7 +105,6 @@ def train(
     settings: Settings,
     monitor: Monitor,
     show: Callable[[], Array],
-    checkpoint: Checkpoint | None = None,
 ) -> Array:
     """Train a network, which ends with the weights of its best epoch.
 
@@ -119,8 +117,6 @@ def train(
     monitor : Monitor
     show : callable
         Returns the current coordinates of all objects, for the callback.
-    checkpoint : Checkpoint, default=None
-        A file to begin from, if it is there, and to write after every epoch.
 
     Returns
     -------
@@ -132,11 +128,25 @@ def train(
         parameters, lr=settings.learning_rate, eps=EPSILON, weight_decay=settings.weight_decay
     )
     progress, best = Progress(), arrays_of(network)
-    if checkpoint is not None:
-        progress, best = checkpoint.load(network, optimizer, progress, best)
-        for loss, _ in progress.history:
-            problem.end_epoch(loss)
+
+    def state() -> dict[str, Any]:
+        return {
+            "network": arrays_of(network),
+            "best": best,
+            "moments": [moments_of(optimizer.state[one]) for one in parameters],
+            "progress": asdict(progress),
+        }
+
     with one_thread(), _reproducible(), monitor:
+        saved = monitor.saved({}, scheduled=settings.schedule == "cosine")
+        if saved is not None:
+            load_arrays(network, saved["network"])
+            for one, moments in zip(parameters, saved["moments"], strict=True):
+                optimizer.state[one] = tensors_of(moments, one.device)
+            progress, best = Progress(**saved["progress"]), saved["best"]
+            progress.history = [(loss, held_out) for loss, held_out in progress.history]
+            for loss, _ in progress.history:
+                problem.end_epoch(loss)
         while progress.epoch < settings.max_iter and progress.waited < settings.patience:
             _set_rate(optimizer, settings, progress)
             network.train()
@@ -150,12 +160,11 @@ def train(
             held_out, changing = problem.validation(network), problem.end_epoch(loss)
             if progress.add(loss, held_out, settings.patience, changing=changing):
                 best = arrays_of(network)
-            if checkpoint is not None:
-                checkpoint.save(network, optimizer, progress, best)
             judged = loss if held_out is None else held_out
             places = show() if monitor.wants_embedding else np.empty((0, 0))
             if monitor(progress.epoch, judged, places):
                 break
+            monitor.keep(state)
     load_arrays(network.eval(), best)
     return np.array(progress.history).reshape(-1, 2)
 

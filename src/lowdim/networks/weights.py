@@ -51,6 +51,19 @@ def load_arrays(network: nn.Module, arrays: dict[str, Array]) -> None:
     network.load_state_dict({k: torch.as_tensor(v.copy()) for k, v in arrays.items()})
 
 
+def moments_of(state: dict[str, torch.Tensor]) -> dict[str, Array]:
+    """The state of Adam for one parameter, as arrays."""
+    return {name: moment.detach().cpu().numpy().copy() for name, moment in state.items()}
+
+
+def tensors_of(moments: dict[str, Array], device: torch.device) -> dict[str, torch.Tensor]:
+    """The inverse of `moments_of`; Adam counts its steps on the CPU."""
+    return {
+        name: torch.as_tensor(moment).to("cpu" if name == "step" else device)
+        for name, moment in moments.items()
+    }
+
+
 def on_device(network: Module, dtype: np.dtype[Any]) -> Module:
     """The network on the current device, with weights of a NumPy type."""
     return network.to(device=torch_device(), dtype=getattr(torch, dtype.name))

@@ -221,6 +221,11 @@ class Slot:
         """The name of the slot in the file."""
         return f"{self.number}.{self.entries}"
 
+    @property
+    def begun(self) -> bool:
+        """Whether an earlier fit has left a state."""
+        return self.checkpoint.state(self.name) is not None
+
     def saved(self, fresh: Mapping[str, Any], scheduled: bool) -> State | None:
         """The state to go on from; see `lowdim.callbacks.Monitor.saved`."""
         state = self.checkpoint.state(self.name)

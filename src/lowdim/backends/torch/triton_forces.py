@@ -6,7 +6,7 @@ whose sums do not depend on the order. So two runs give the same bits.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -207,7 +207,7 @@ def spread(
     return counts
 
 
-@lru_cache(maxsize=None)
+@cache
 def _table(device: torch.device) -> Tensor:
     """The coefficients of the splines: rows are powers of t, columns are nodes, eight of them."""
     table = torch.zeros(ORDER, 8, dtype=torch.float64)
