@@ -66,10 +66,10 @@ def test_frames_are_streamed_and_kept(client: Client, digits: Any) -> None:
                 frames.append(Y)
             elif json.loads(message).get("map", {}).get("id") == one["id"]:
                 status = json.loads(message)["map"]["status"]
-            if status == "done" and len(frames) > 10:
+            if status == "done" and len(frames) > 20:
                 break
     assert all(Y.shape == (300, 2) for Y in frames)
-    assert len({Y.tobytes() for Y in frames}) > 10
+    assert len({Y.tobytes() for Y in frames}) > 20  # a slowed fit is seen in many frames
     one = client.ask("GET", f"/api/maps/{one['id']}")
     assert one["frames"] == len(one["snapshots"]) > 5
     first, last = client.coordinates(one, "?frame=0"), client.coordinates(one)

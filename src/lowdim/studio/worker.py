@@ -114,13 +114,14 @@ class Control:
         return self._frame_due()
 
     def _frame_due(self) -> bool:
-        late = time.perf_counter() >= self.next and time.process_time() >= self.next_cost
-        return late and self.channel.taken.is_set()
+        if not self.channel.taken.is_set() or time.perf_counter() < self.next:
+            return False
+        return bool(self.pace) or time.process_time() >= self.next_cost
 
     @property
     def wants_loss(self) -> bool:
         """Whether the loss is to be computed, which takes a part of an iteration."""
-        return self.stepping or self.since_loss > LOSS_EVERY
+        return bool(self.pace) or self.stepping or self.since_loss > LOSS_EVERY
 
     def __call__(self, state: Any) -> bool:
         if state.loss == state.loss:  # not NaN
