@@ -2,6 +2,7 @@
 
 `python -m benchmarks suites PATH` runs another library's tests on our classes; see `suites`.
 `python -m benchmarks scaling` measures the steps of a fit by number of threads.
+`python -m benchmarks gpu` measures a GPU beside our own CPU engine.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 """
 
 
-TOOLS = ("memory", "scaling", "soak", "suites")  # modules with a main of their own
+TOOLS = ("gpu", "memory", "scaling", "soak", "suites")  # modules with a main of their own
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
 from lowdim.base.footprint import claim_memory
+from lowdim.base.placement import METHODS, where_x_is
 from lowdim.callbacks import Monitor, reporting
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
@@ -23,6 +24,7 @@ from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
 from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_relations
 from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, objects_of
 from lowdim.relations.units import scaled
+from lowdim.runtime.context import suited
 from lowdim.runtime.scheduling import running
 
 
@@ -45,8 +47,15 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     # dissimilarities, each with the power of the unit; see `_fit_in_unit`.
     _units: ClassVar[dict[str, float]] = {}
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in METHODS:
+            if name in vars(cls):
+                setattr(cls, name, where_x_is(vars(cls)[name]))
+
     # --- the public contract -------------------------------------------------------------
 
+    @where_x_is
     def fit(self, X: Any, y: Any = None) -> Self:
         """Compute `embedding_` from the objects X.
 
@@ -64,10 +73,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         return self._fit_to(X)
 
+    @where_x_is
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit to X and return `embedding_`; the parameters are those of `fit`."""
         return self.fit(X, y).embedding_
 
+    @where_x_is
     def transform(self, X: Any) -> Array:
         """Coordinates of new objects; those of a row do not depend on the other rows of X.
 
@@ -89,6 +100,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             Y = self._fitted_in_unit._transform(new)
             return np.asarray(self._converted("embedding_", Y, self._fitted_exponent))
 
+    @where_x_is
     def inverse_transform(self, Y: Any) -> Array:
         """Vectors of the input space for given coordinates.
 
@@ -175,7 +187,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
         claim_memory(self, objects)
-        self._fit(objects, **arguments)
+        with suited(objects.n):
+            self._fit(objects, **arguments)
 
     def _fit_in_unit(self, objects: Objects, arguments: dict[str, Any]) -> None:
         """Fit a copy to objects of extreme magnitude in their unit, and convert what it found."""

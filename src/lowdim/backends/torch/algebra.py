@@ -40,7 +40,7 @@ def spmm(device: torch.device, A: Any, V: Array) -> Array:
 
 def product(A: Csr, V: Tensor) -> Tensor:
     """A @ V, summed in the order of the entries."""
-    if kernels.run_on(V.device, V.dtype) and V.shape[1] <= NARROW_COLUMNS and A.shape[0]:
+    if _narrow(V) and A.shape[0]:
         return kernels.matrices().product(A, V)  # type: ignore[no-any-return]
     entry = len(A.values) // max(A.shape[0], 1) + 1
     rows = tile_rows(V.device, 3 * entry * V.shape[1] * V.element_size(), A.shape[0])
@@ -55,6 +55,11 @@ def product(A: Csr, V: Tensor) -> Tensor:
     return torch.cat(parts)
 
 
+def _narrow(V: Tensor) -> bool:
+    """Whether a product with V is for the kernel."""
+    return kernels.run_on(V.device, V.dtype) and V.shape[1] <= NARROW_COLUMNS
+
+
 def smooth_modes(device: torch.device, graph: Any, scale: Array, start: Array, k: int) -> Array:
     """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits."""
     A = resident_csr(device, graph)
@@ -63,9 +68,14 @@ def smooth_modes(device: torch.device, graph: Any, scale: Array, start: Array, k
     walk = Csr(A.offsets, A.columns, values.float(), A.shape)
     constant = (1 / size)[:, None]
     constant = (constant / torch.linalg.vector_norm(constant)).float()
-    found = subspace.smooth_modes(
-        lambda V: product(walk, V), _orthonormal, constant, put(device, start), k, torch
-    )
+
+    def step(V: Tensor, a: float, b: float, W: Tensor | None) -> Tensor:
+        if _narrow(V):
+            return kernels.matrices().product(walk, V, a, b, W)  # type: ignore[no-any-return]
+        found = a * product(walk, V) + b * V
+        return found if W is None else found - W
+
+    found = subspace.smooth_modes(step, _orthonormal, constant, put(device, start), k, torch)
     return get(found)
 
 

@@ -18,7 +18,7 @@ from lowdim.runtime.scheduling import blocks, run
 RESIDENT_FROM = 1 << 20  # bytes of an array from which a second copy to the device is worth saving
 SAMPLED = 4096  # entries by which an array that is on the device is recognised to be unchanged
 SHARE_OF_FREE = 0.25  # of the free memory of a device that the tiles of one operation may take
-STAGE_BYTES = 16 << 20  # of page-locked memory through which large arrays are copied, twice
+STAGE_BYTES = 8 << 20  # of page-locked memory through which large arrays are copied, twice
 COPY_BYTES = 1 << 20  # that a thread copies at once
 LARGEST_TILE = 2 << 30  # bytes; larger tiles are not faster
 SMALL_TILE = 64 << 20  # bytes that are taken without asking how much is free; all that a CPU needs
@@ -27,7 +27,7 @@ SMALL_TILE = 64 << 20  # bytes that are taken without asking how much is free; a
 def put(device: torch.device, array: Array) -> Tensor:
     """A copy of an array on the device (on the CPU, the array itself)."""
     given = np.ascontiguousarray(array)
-    if device.type == "cuda" and given.nbytes > 2 * STAGE_BYTES:
+    if device.type == "cuda" and given.nbytes > STAGE_BYTES:
         return _put_in_stages(device, given)
     if not given.flags.writeable:  # PyTorch has no read-only tensors
         given = given.copy()
@@ -36,7 +36,7 @@ def put(device: torch.device, array: Array) -> Tensor:
 
 def get(tensor: Tensor) -> Array:
     """A tensor as a NumPy array."""
-    if tensor.device.type == "cuda" and tensor.nbytes > 2 * STAGE_BYTES:
+    if tensor.device.type == "cuda" and tensor.nbytes > STAGE_BYTES:
         return _get_in_stages(tensor.contiguous())
     found: Array = tensor.detach().cpu().numpy()
     return found

@@ -21,7 +21,7 @@ from lowdim.backends.torch.sparse import put_csr
 from lowdim.checks import Array
 
 ALL_PAIRS_UP_TO = 4000  # points up to which all pairs are faster than a grid
-PLANNED_FOR = 25  # iterations after which the number of nodes of a grid is chosen again
+PLANNED_FOR = 10  # iterations after which the number of nodes of a grid is chosen again
 
 
 class Attraction:

@@ -22,13 +22,13 @@ from lowdim.backends.native.repulsion import (
     GRID_STEP,
     MARGIN_NODES,
     MAX_NODES,
-    MIN_NODES,
     spline_transform,
 )
 from lowdim.backends.similarity import Similarity
 from lowdim.backends.torch import kernels
 
-GROWTH = 1.1  # of the embedding that a planned grid has nodes for
+GROWTH = 1.3  # of the embedding that a planned grid has nodes for
+LEAST_NODES = 96  # on the longest side; small embeddings grow fast, and small grids cost nothing
 ORDER = 6  # of the splines, and the number of nodes that a point is spread to along an axis
 LARGEST_TOTAL = 60  # exponent of two of the largest sum of charges, as an integer
 # Row j: the coefficients of 1, t, ..., t^5 of the weight of node floor + j - 2, times 120, for a
@@ -69,7 +69,7 @@ def plan_for(Y: Tensor, similarity: Similarity, previous: Plan | None = None) ->
         raise FloatingPointError("the coordinates of the embedding overflowed")
     step = GRID_STEP * min(1.0, np.sqrt(similarity.dof))
     longest = max(float(span.max()), 1e-30)
-    step = min(step, longest / MIN_NODES)
+    step = min(step, longest / LEAST_NODES)
     step = max(step, longest / MAX_NODES)
     needed = np.ceil(GROWTH * span / step).astype(int) + 1 + 2 * MARGIN_NODES
     if previous is not None:

@@ -115,11 +115,14 @@ def smallest_columns(scores: Tensor, m: int) -> tuple[Tensor, Tensor]:
     if n <= 4 * m * GROUP:
         found = scores.topk(m, dim=1, largest=False, sorted=False)
         return found.indices, found.values
-    grouped = scores.view(rows, n // GROUP, GROUP)
-    best = grouped.amin(dim=2).topk(m, dim=1, largest=False, sorted=False).indices
-    inside = grouped.gather(1, best[:, :, None].expand(-1, -1, GROUP)).reshape(rows, m * GROUP)
+    # A group is every (n / GROUP)-th column, so that minima of neighbouring columns are taken side
+    # by side, which is several times faster than along a row.
+    count = n // GROUP
+    grouped = scores.view(rows, GROUP, count)
+    best = grouped.amin(dim=1).topk(m, dim=1, largest=False, sorted=False).indices
+    inside = grouped.gather(2, best[:, None, :].expand(-1, GROUP, -1)).reshape(rows, GROUP * m)
     found = inside.topk(m, dim=1, largest=False, sorted=False)
-    columns = best.gather(1, found.indices // GROUP) * GROUP + found.indices % GROUP
+    columns = found.indices // m * count + best.gather(1, found.indices % m)
     return columns, found.values
 
 

@@ -107,10 +107,15 @@ def _product_kernel(
     columns,
     values,
     V,
+    W,
     out,
+    a,
+    b,
     WIDTH: tl.constexpr,
     PADDED: tl.constexpr,
     BLOCK: tl.constexpr,
+    PLAIN: tl.constexpr,
+    LESS: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64)
     axes = tl.arange(0, PADDED)
@@ -127,11 +132,19 @@ def _product_kernel(
         total += value[:, None] * tl.load(
             V + j[:, None] * WIDTH + axes[None, :], mask=used, other=0.0
         )
-    tl.store(out + row * WIDTH + axes, tl.sum(total, axis=0), mask=inside)
+    found = tl.sum(total, axis=0)
+    place = row * WIDTH + axes
+    if not PLAIN:
+        found = a * found + b * tl.load(V + place, mask=inside, other=0.0)
+    if LESS:
+        found -= tl.load(W + place, mask=inside, other=0.0)
+    tl.store(out + place, found, mask=inside)
 
 
-def product(A: Csr, V: Tensor) -> Tensor:
-    """A @ V for a CSR matrix and a few columns."""
+def product(
+    A: Csr, V: Tensor, a: float = 1.0, b: float = 0.0, W: Tensor | None = None
+) -> Tensor:
+    """a A V + b V - W for a CSR matrix A and a few columns; A V by default."""
     V = V.contiguous()
     out = V.new_empty(A.shape[0], V.shape[1])
     kernel: Any = _product_kernel
@@ -140,10 +153,15 @@ def product(A: Csr, V: Tensor) -> Tensor:
         A.columns,
         A.values,
         V,
+        V if W is None else W.contiguous(),
         out,
+        float(a),
+        float(b),
         WIDTH=V.shape[1],
         PADDED=triton.next_power_of_2(V.shape[1]),
         BLOCK=32,
+        PLAIN=a == 1.0 and b == 0.0,
+        LESS=W is not None,
         num_warps=1,
     )
     return out

@@ -1,0 +1,37 @@
+"""Data of the user that are on a GPU already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lowdim.backends.torch.arrays import get, remember
+from lowdim.checks import Array
+from lowdim.runtime.context import uploads
+
+
+def tensor_of(X: Any) -> Tensor:
+    """A tensor that shares the memory of an array with the DLPack protocol."""
+    found: Tensor = X.detach() if isinstance(X, Tensor) else torch.from_dlpack(X)
+    return found
+
+
+def name_of(tensor: Tensor) -> str:
+    """The name of the tensor's device for `lowdim.compute`."""
+    return "torch:cpu" if tensor.device.type == "cpu" else str(tensor.device)
+
+
+def on_host(tensor: Tensor) -> Array:
+    """The tensor as an array, of which the tensor is the copy on the device."""
+    array = get(tensor)
+    kept = uploads()
+    if kept is not None and tensor.is_contiguous():
+        remember(array, tensor, kept)
+    return array
+
+
+def back(result: Array, tensor: Tensor) -> Tensor:
+    """A result on the device of the tensor."""
+    return torch.from_numpy(result).to(tensor.device)

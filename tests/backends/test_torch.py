@@ -1,0 +1,213 @@
+"""The PyTorch backend: whole fits through it, what it does on the CPU, and input on a device."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+
+import lowdim
+from lowdim.backends import backend, native
+from lowdim.backends.torch import arrays, engine, forces
+from lowdim.base import placement
+from lowdim.runtime import context
+
+torch = pytest.importorskip("torch")
+
+DEVICES = ["torch:cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+METHODS = [
+    lowdim.PCA(2),
+    lowdim.ClassicalMDS(2),
+    lowdim.KernelPCA(2, kernel="rbf", gamma=0.05),
+    lowdim.Isomap(n_components=2, n_neighbors=8),
+    lowdim.LaplacianEigenmaps(2, n_neighbors=8),
+    lowdim.DiffusionMap(2),
+    lowdim.MDS(2, max_iter=30, n_init=1, random_state=0),
+    lowdim.SymmetricSNE(2, perplexity=10, max_iter=250, random_state=0),
+    lowdim.TSNE(2, perplexity=10, max_iter=250, random_state=0),
+    lowdim.WeightedTSNE(2, perplexity=10, max_iter=250, random_state=0),
+    lowdim.UMAP(n_neighbors=10, n_epochs=60, random_state=0),
+    lowdim.UMAP(n_neighbors=10, n_epochs=60, densmap=True, random_state=0),
+]
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    return request.param
+
+
+def roll(n, seed=0):
+    """A connected surface in twelve dimensions, and which of six parts of it a point is in."""
+    random = np.random.default_rng(seed)
+    t, height = random.uniform(2, 8, n), random.uniform(0, 6, n)
+    X = np.zeros((n, 12))
+    X[:, :3] = np.stack([t * np.cos(t), height, t * np.sin(t)], axis=1)
+    X += 0.05 * random.normal(size=X.shape)
+    return X.astype(np.float32), np.minimum(t - 2, 5).astype(int)
+
+
+def accuracy(Y, labels):
+    return KNeighborsClassifier(5).fit(Y[::2], labels[::2]).score(Y[1::2], labels[1::2])
+
+
+@pytest.mark.parametrize("estimator", METHODS, ids=lambda e: type(e).__name__)
+def test_maps_are_as_good_as_those_of_the_cpu(estimator, device):
+    X, labels = roll(400)
+    new, new_labels = roll(60, seed=1)
+    on_cpu = clone(estimator).fit(X)
+    with lowdim.compute(device=device):
+        found = clone(estimator).fit(X)
+        again = clone(estimator).fit(X)
+        placed = found.transform(new)
+    assert isinstance(found.embedding_, np.ndarray)
+    assert found.embedding_.dtype == on_cpu.embedding_.dtype
+    np.testing.assert_array_equal(found.embedding_, again.embedding_)  # the same bits
+    one, other = (
+        lowdim.trustworthiness(X, Y, n_neighbors=10)
+        for Y in (on_cpu.embedding_, found.embedding_)
+    )
+    assert other > one - 0.01
+    assert accuracy(found.embedding_, labels) > accuracy(on_cpu.embedding_, labels) - 0.02
+    classifier = KNeighborsClassifier(5).fit(found.embedding_, labels)
+    before = KNeighborsClassifier(5).fit(on_cpu.embedding_, labels)
+    assert classifier.score(placed, new_labels) > (
+        before.score(on_cpu.transform(new), new_labels) - 0.05
+    )
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_repulsion_on_a_grid_is_that_of_all_pairs(device, dim):
+    random = np.random.default_rng(0)
+    Y = (random.normal(size=(3000, dim)) * 10).astype(np.float32)
+    mass = random.uniform(0.5, 2, 3000).astype(np.float32)
+    for similarity in (forces.Similarity(), forces.Similarity("student", 0.5)):
+        for weights in (None, mass):
+            exact = native.repulsion("exact", similarity, 3000, dim, 0.5)(Y, weights)
+            with lowdim.compute(device=device):
+                found = backend().repulsion("fft", similarity, 3000, dim, 0.5)(Y, weights)
+            for a, b in zip(found, exact, strict=True):
+                assert np.linalg.norm(a - b) < 2e-3 * np.linalg.norm(b)
+
+
+def test_a_small_embedding_on_a_grid_keeps_its_forces(device):
+    """Similarities are nearly equal there, and their differences must not be lost to rounding."""
+    Y = (1e-4 * np.random.default_rng(0).normal(size=(3000, 2))).astype(np.float32)
+    exact, _ = native.repulsion("exact", forces.Similarity(), 3000, 2, 0.5)(
+        Y.astype(np.float64), None
+    )
+    with lowdim.compute(device=device):
+        found, z = backend().repulsion("fft", forces.Similarity(), 3000, 2, 0.5)(Y, None)
+    assert np.linalg.norm(found - exact) < 1e-2 * np.linalg.norm(exact)
+    np.testing.assert_allclose(z, 2999, rtol=1e-5)
+
+
+def test_a_large_tsne_by_the_grid_has_the_same_divergence(device, monkeypatch):
+    monkeypatch.setattr(forces, "ALL_PAIRS_UP_TO", 500)
+    X, _ = roll(800)
+    estimator = lowdim.TSNE(2, perplexity=15, max_iter=300, method="fft", random_state=0)
+    expected = clone(estimator).fit(X).kl_divergence_
+    with lowdim.compute(device=device):
+        found = clone(estimator).fit(X).kl_divergence_
+    assert found < expected + 0.03
+
+
+def test_what_is_missing_runs_on_the_cpu_and_is_announced_once(caplog):
+    fresh = engine.TorchBackend(torch.device("cpu"))
+    values = np.array([3.0, 1.0, 2.0])
+    with caplog.at_level(logging.INFO, logger="lowdim"):
+        for _ in range(2):
+            np.testing.assert_array_equal(
+                fresh.isotonic(values, None, None, False), native.isotonic(values, None, None, False)
+            )
+    assert [record.message for record in caplog.records] == ["isotonic runs on the CPU"]
+    with pytest.raises(AttributeError):
+        fresh.no_such_operation  # noqa: B018
+
+
+def test_too_little_memory_moves_an_operation_to_the_cpu(caplog, monkeypatch):
+    def full(device, A, V, *, squared=False):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setitem(engine.OPERATIONS, "matmul", full)
+    fresh = engine.TorchBackend(torch.device("cpu"))
+    with caplog.at_level(logging.INFO, logger="lowdim"):
+        found = fresh.matmul(np.eye(3), np.ones((3, 1)))
+    np.testing.assert_array_equal(found, np.ones((3, 1)))
+    assert "matmul runs on the CPU: cpu has only" in caplog.text
+
+
+def test_arrays_that_cannot_go_to_the_cpu_raise_a_clear_error(monkeypatch):
+    def full(*args, **kwargs):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setitem(engine.OPERATIONS, "layout_radii", full)
+    fresh = engine.TorchBackend(torch.device("cpu"))
+    with pytest.raises(MemoryError, match=r"^layout_radii needs more than the .* free on cpu"):
+        fresh.layout_radii(None, np.ones((3, 2)), (1.0, 1.0))
+
+
+def test_an_array_is_copied_once_in_a_call_unless_it_changes():
+    place = torch.device("meta")  # a device whose copies take no memory
+    X = np.zeros((600, 600))
+    with context.keeping_uploads():
+        first = arrays.resident(place, X)
+        assert arrays.resident(place, X) is first
+        X += 1
+        assert arrays.resident(place, X) is not first
+    assert arrays.resident(place, X) is not arrays.resident(place, X)
+
+
+def test_input_on_a_device_is_worked_on_there(device, monkeypatch):
+    if device == "torch:cpu":  # stands for a device that NumPy cannot read
+        monkeypatch.setattr(placement, "on_gpu", lambda X: isinstance(X, torch.Tensor))
+    X, _ = roll(300)
+    given = torch.from_numpy(X).to(device.removeprefix("torch:"))
+    seen = []
+    note_places(monkeypatch, given, "nearest", seen)
+    estimator = lowdim.UMAP(n_neighbors=8, n_epochs=5, random_state=0)
+    Y = clone(estimator).fit_transform(given)
+    assert isinstance(Y, torch.Tensor)
+    assert Y.device == given.device
+    assert seen == [given.data_ptr()], "X was copied"
+    fitted = clone(estimator).fit(given)
+    assert isinstance(fitted.embedding_, np.ndarray)
+    np.testing.assert_array_equal(fitted.embedding_, Y.cpu().numpy())
+    assert isinstance(fitted.transform(given[:5]), torch.Tensor)
+    with lowdim.compute(device=device):
+        np.testing.assert_array_equal(clone(estimator).fit_transform(X), Y.cpu().numpy())
+
+
+def note_places(monkeypatch, tensor, name, seen):
+    """Note where on the device the first argument of an operation lies."""
+    from lowdim.backends.torch import inputs
+
+    found = engine.backend_of(inputs.name_of(tensor))
+    operation = getattr(found, name)
+
+    def call(X, *args):
+        seen.append(arrays.resident(tensor.device, X).data_ptr())
+        return operation(X, *args)
+
+    monkeypatch.setattr(found, name, call)
+
+
+def test_arrays_on_the_host_are_not_taken_for_tensors():
+    X = np.ones((2, 2))
+    assert not placement.on_gpu(X)
+    assert not placement.on_gpu([[1.0]])
+    assert not placement.on_gpu(torch.ones(2, 2))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_large_arrays_travel_unchanged():
+    X = np.random.default_rng(0).normal(size=(3000, 1001)).astype(np.float32)
+    assert X.nbytes > arrays.STAGE_BYTES
+    there = arrays.put(torch.device("cuda"), X)
+    np.testing.assert_array_equal(there.cpu().numpy(), X)
+    np.testing.assert_array_equal(arrays.get(there.T), X.T)
