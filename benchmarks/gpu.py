@@ -57,7 +57,9 @@ def sheets(n: int) -> Callable[[Path], tuple[Any, Any]]:
             u = 4 * random.random((len(own), 3), dtype=np.float32) - 2
             u[:, 0] = np.sin(2 * u[:, 0])
             noise = 0.2 * random.standard_normal((len(own), 50), dtype=np.float32)
-            X[begin : begin + 100_000] = centers[own] + np.einsum("nk,nkd->nd", u, axes[own]) + noise
+            X[begin : begin + 100_000] = (
+                centers[own] + np.einsum("nk,nkd->nd", u, axes[own]) + noise
+            )
         return X, labels
 
     return make
@@ -87,8 +89,9 @@ DATA_SETS: dict[str, Callable[[Path], tuple[Any, Any]]] = {
 
 def of_map(X: Any, labels: Any, fitted: Any) -> dict[str, float]:
     """Accuracy of a classifier, neighbours kept, trustworthiness and divergence of a map."""
-    import lowdim
     from sklearn.neighbors import KNeighborsClassifier
+
+    import lowdim
 
     Y = fitted.embedding_
     random = np.random.default_rng(0)
@@ -98,9 +101,7 @@ def of_map(X: Any, labels: Any, fitted: Any) -> dict[str, float]:
     found = {"accuracy": float(classifier.score(Y[test], labels[test]))}
     if X.shape[0] != X.shape[1]:
         some = np.sort(random.choice(len(Y), min(SAMPLE * 5, len(Y)), replace=False))
-        found["trustworthiness"] = float(
-            lowdim.trustworthiness(X[some], Y[some], n_neighbors=15)
-        )
+        found["trustworthiness"] = float(lowdim.trustworthiness(X[some], Y[some], n_neighbors=15))
         found["kept"] = _kept(X, Y)
     for name in ("kl_divergence_", "stress_"):
         if hasattr(fitted, name):
@@ -118,7 +119,9 @@ def _kept(X: Any, Y: Any) -> float:
 def _nearest(rows: Any, some: Any) -> Any:
     from lowdim.backends import native
 
-    found = native.nearest_to(np.ascontiguousarray(rows), np.ascontiguousarray(rows[some]), 16, False)
+    found = native.nearest_to(
+        np.ascontiguousarray(rows), np.ascontiguousarray(rows[some]), 16, False
+    )
     return found[0][:, 1:]
 
 

@@ -8,7 +8,6 @@ import pytest
 
 import lowdim
 from lowdim.backends import backend, native
-from lowdim.backends import native
 from lowdim.runtime import context
 from lowdim.runtime.context import Compute, current, n_threads
 from lowdim.runtime.scheduling import run, running

@@ -67,9 +67,7 @@ def smooth_modes(
     return V[:, :k]
 
 
-def _filtered(
-    step: Callable[[Any, float, float, Any], Any], V: Any, cut: float, xp: Any
-) -> Any:
+def _filtered(step: Callable[[Any, float, float, Any], Any], V: Any, cut: float, xp: Any) -> Any:
     """A Chebyshev polynomial of the matrix, applied to V.
 
     It is at most 1 in absolute value on [-1, 1 - cut] and grows fast above. Columns are scaled to

@@ -155,9 +155,7 @@ def free_bytes(device: torch.device) -> int:
         )
         return int(torch.cuda.mem_get_info(device)[0] + held - used)
     if device.type == "mps":
-        return int(
-            torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory()
-        )
+        return int(torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory())
     return memory.available_bytes() or 1 << 32
 
 

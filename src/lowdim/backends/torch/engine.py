@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -122,7 +122,7 @@ def _has_doubles(args: tuple[Any, ...]) -> bool:
     return any(getattr(arg, "dtype", None) == np.float64 for arg in args)
 
 
-@lru_cache(maxsize=None)
+@cache
 def backend_of(name: str) -> Backend:
     """The backend of a device, by the name that `lowdim.compute` takes."""
     device = torch.device(name.removeprefix("torch:"))

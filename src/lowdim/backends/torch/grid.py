@@ -168,9 +168,7 @@ def _spread(Y: Tensor, mass: Tensor | None, plan: Plan, place: Place) -> Tensor:
     return counts.reshape(plan.nodes).to(Y.dtype) / scale.to(Y.dtype)
 
 
-def _splines(
-    Y: Tensor, nodes: tuple[int, ...], place: Place
-) -> tuple[Tensor, Tensor, Tensor]:
+def _splines(Y: Tensor, nodes: tuple[int, ...], place: Place) -> tuple[Tensor, Tensor, Tensor]:
     """For each point and axis: the first node, and the weights and their slopes from there on."""
     at = (Y - place.origin) / place.step
     most = torch.tensor(nodes, device=Y.device, dtype=Y.dtype) - ORDER
