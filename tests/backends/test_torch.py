@@ -165,7 +165,8 @@ def test_an_array_is_copied_once_in_a_call_unless_it_changes():
 def test_input_on_a_device_is_worked_on_there(device, monkeypatch):
     if device == "torch:cpu":  # stands for a device that NumPy cannot read
         monkeypatch.setattr(placement, "on_gpu", lambda X: isinstance(X, torch.Tensor))
-    X, _ = roll(300)
+    X = np.tile(roll(300)[0], (1, 100))
+    assert X.nbytes > arrays.RESIDENT_FROM
     given = torch.from_numpy(X).to(device.removeprefix("torch:"))
     seen = []
     note_places(monkeypatch, given, "nearest", seen)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from lowdim.runtime.context import compute, keeping_uploads
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 METHODS = ("fit", "fit_transform", "transform", "inverse_transform")
 CPU = 1  # the number of the CPU, kDLCPU, in the DLPack protocol
@@ -20,7 +22,7 @@ def on_gpu(X: Any) -> bool:
     return place is not None and not isinstance(X, np.ndarray) and int(place()[0]) != CPU
 
 
-def where_x_is(method: Callable[..., Any]) -> Callable[..., Any]:
+def where_x_is(method: Method) -> Method:
     """A method of an estimator that computes on the device of its first argument.
 
     If that is on a GPU, arrays are returned as tensors of the same device. Fitted attributes are
@@ -38,4 +40,4 @@ def where_x_is(method: Callable[..., Any]) -> Callable[..., Any]:
             found = method(self, inputs.on_host(tensor), *args, **kwargs)
         return inputs.back(found, tensor) if isinstance(found, np.ndarray) else found
 
-    return call
+    return cast(Method, call)

@@ -91,7 +91,8 @@ def _orthonormal(V: Tensor) -> Tensor:
             factor = np.linalg.cholesky(get(wider.T @ wider))
         except np.linalg.LinAlgError:
             return torch.linalg.qr(V)[0]
-        V = (wider @ like(np.linalg.inv(factor).T, wider)).to(V.dtype)
+        inverse: Tensor = like(np.linalg.inv(factor).T, wider)
+        V = (wider @ inverse).to(V.dtype)
     return V
 
 

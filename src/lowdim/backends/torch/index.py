@@ -209,9 +209,9 @@ def build_index(
 def exact_search_seconds(device: torch.device, rows: Any) -> float:
     """Estimated seconds of the exact search for the neighbours of all rows."""
     if device.type == "cpu" or is_sparse(rows):
-        return native.exact_search_seconds(rows)
+        return float(native.exact_search_seconds(rows))
     n, d = rows.shape
-    return float(n) ** 2 * (d * 1.5e-14 + 4e-12)  # products, and selection from the tiles
+    return float(n**2 * (d * 1.5e-14 + 4e-12))  # products, and selection from the tiles
 
 
 def nearest_centers(points: Tensor, centers: Tensor) -> Tensor:
