@@ -107,7 +107,7 @@ class Descent:
                     f"{self.iteration} iterations. Lower them, or rescale X if its distances are "
                     "near the limits of its type."
                 )
-            stop = shown and monitor(
+            stop = monitor is not None and monitor(
                 self.iteration, loss, self.embedding if monitor.wants_embedding else self.Y
             )
             if stop or (check and self._ends(loss, norm)):

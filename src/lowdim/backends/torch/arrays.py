@@ -83,7 +83,8 @@ class _Stage:
     def __init__(self) -> None:
         self.tensor = torch.empty(STAGE_BYTES, dtype=torch.uint8, pin_memory=True)
         self.array: Array = self.tensor.numpy()
-        self.event = torch.cuda.Event()
+        event: Any = torch.cuda.Event
+        self.event = event()
 
 
 @lru_cache(maxsize=2)

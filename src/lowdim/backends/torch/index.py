@@ -94,7 +94,7 @@ class CellIndex:
         ids = torch.empty(len(queries), k, dtype=torch.int32, device=device)
         distances = queries.new_empty(len(queries), k)
         asked = np.diff(starts)
-        lists = {c: self._places(c, k + own) for c in np.flatnonzero(asked)}
+        lists = {int(c): self._places(int(c), k + own) for c in np.flatnonzero(asked)}
         for batch in _batches(asked, lists):
             places = _padded([lists[c] for c in batch], GROUP)
             members = _padded([np.arange(starts[c], starts[c + 1]) for c in batch], 1)
