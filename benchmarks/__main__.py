@@ -3,6 +3,7 @@
 `python -m benchmarks suites PATH` runs another library's tests on our classes; see `suites`.
 `python -m benchmarks resume` kills fits that have a checkpoint and compares the resumed maps.
 `python -m benchmarks scaling` measures the steps of a fit by number of threads.
+`python -m benchmarks gpu` measures a GPU beside our own CPU engine.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 """
 
 
-TOOLS = ("memory", "resume", "scaling", "soak", "suites")  # modules with a main of their own
+TOOLS = ("gpu", "memory", "resume", "scaling", "soak", "suites")  # modules with a main of their own
 
 
 def main() -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 
-from lowdim.backends import backend
+from lowdim.backends import native
 from lowdim.runtime.context import current
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "matplotlib", "pyarrow", "h5py")
@@ -27,13 +28,25 @@ def versions() -> dict[str, str]:
         "lowdim": installed("lowdim"),
         "python": f"{sys.version.split()[0]} on {platform.platform()}",
         **{name: installed(name) for name in _PACKAGES},
-        "instructions": f"{backend().description()} (LOWDIM_ISA overrides)",
+        "instructions": f"{native.description()} (LOWDIM_ISA overrides)",
+        "torch": installed("torch"),
+        "device": f"{current().device} (LOWDIM_DEVICE overrides); {_gpus()}",
         "threads": f"{current().threads} (LOWDIM_NUM_THREADS overrides)",
     }
     for library in threadpool_info():
         name = " ".join(filter(None, (library["internal_api"], library["version"])))
         found[library["user_api"]] = f"{name}, {library['num_threads']} threads"
     return found
+
+
+def _gpus() -> str:
+    """The GPUs that PyTorch finds."""
+    if find_spec("torch") is None:
+        return "no GPU without PyTorch"
+    from lowdim.backends.torch import backend_of, gpu
+
+    name = gpu()
+    return "PyTorch finds no GPU" if name is None else f"{name}: {backend_of(name).description()}"
 
 
 def show_versions() -> None:

@@ -68,8 +68,7 @@ def test_maps_are_as_good_as_those_of_the_cpu(estimator, device):
     assert found.embedding_.dtype == on_cpu.embedding_.dtype
     np.testing.assert_array_equal(found.embedding_, again.embedding_)  # the same bits
     one, other = (
-        lowdim.trustworthiness(X, Y, n_neighbors=10)
-        for Y in (on_cpu.embedding_, found.embedding_)
+        lowdim.trustworthiness(X, Y, n_neighbors=10) for Y in (on_cpu.embedding_, found.embedding_)
     )
     assert other > one - 0.01
     assert accuracy(found.embedding_, labels) > accuracy(on_cpu.embedding_, labels) - 0.02
@@ -122,7 +121,8 @@ def test_what_is_missing_runs_on_the_cpu_and_is_announced_once(caplog):
     with caplog.at_level(logging.INFO, logger="lowdim"):
         for _ in range(2):
             np.testing.assert_array_equal(
-                fresh.isotonic(values, None, None, False), native.isotonic(values, None, None, False)
+                fresh.isotonic(values, None, None, False),
+                native.isotonic(values, None, None, False),
             )
     assert [record.message for record in caplog.records] == ["isotonic runs on the CPU"]
     with pytest.raises(AttributeError):
@@ -165,7 +165,8 @@ def test_an_array_is_copied_once_in_a_call_unless_it_changes():
 def test_input_on_a_device_is_worked_on_there(device, monkeypatch):
     if device == "torch:cpu":  # stands for a device that NumPy cannot read
         monkeypatch.setattr(placement, "on_gpu", lambda X: isinstance(X, torch.Tensor))
-    X, _ = roll(300)
+    X = np.tile(roll(300)[0], (1, 100))
+    assert X.nbytes > arrays.RESIDENT_FROM
     given = torch.from_numpy(X).to(device.removeprefix("torch:"))
     seen = []
     note_places(monkeypatch, given, "nearest", seen)

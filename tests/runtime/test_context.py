@@ -149,7 +149,12 @@ def test_an_empty_variable_says_nothing(monkeypatch, name):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("LOWDIM_DEVICE", "abacus", "LOWDIM_DEVICE must be one of 'cpu'; got 'abacus'."),
+        (
+            "LOWDIM_DEVICE",
+            "abacus",
+            "LOWDIM_DEVICE must be 'cpu', 'cuda', 'cuda:1', 'mps', 'torch:cpu' or 'auto'; got "
+            "'abacus'.",
+        ),
         ("LOWDIM_NUM_THREADS", "two", "LOWDIM_NUM_THREADS must be a whole number, got 'two'."),
         ("LOWDIM_NUM_THREADS", "-1", "LOWDIM_NUM_THREADS must be a whole number, got '-1'."),
         (
@@ -172,11 +177,63 @@ def test_the_environment_is_checked(monkeypatch, name, value, message):
 
 
 @pytest.mark.parametrize("device", ["abacus", "", 3, ["cpu"]])
-def test_unknown_devices_are_refused_by_name(monkeypatch, device):
-    monkeypatch.setattr(context, "ENGINES", {"cpu": "here", "gpu": "there"})
-    message = f"device must be one of 'cpu', 'gpu'; got {device!r}."
+def test_unknown_devices_are_refused_by_name(device):
+    message = (
+        f"device must be 'cpu', 'cuda', 'cuda:1', 'mps', 'torch:cpu' or 'auto'; got {device!r}."
+    )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"), lowdim.compute(device=device):
         pass
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:3", "mps", "torch:cpu"])
+def test_devices_of_pytorch_need_it(monkeypatch, device):
+    monkeypatch.setattr(context, "find_spec", lambda name: None)
+    message = (
+        f"device={device!r} needs PyTorch, which is not installed: pip install 'lowdim[torch]', or "
+        "use device 'cpu'."
+    )
+    with pytest.raises(ImportError, match=f"^{re.escape(message)}$"), lowdim.compute(device=device):
+        pass
+
+
+def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with (
+        pytest.raises(ValueError, match=r"^device='cuda': PyTorch finds no CUDA device\. Use"),
+        lowdim.compute(device="cuda"),
+    ):
+        pass
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with (
+        pytest.raises(ValueError, match=r"^device='cuda:2': there are 2 CUDA devices, numbered"),
+        lowdim.compute(device="cuda:2"),
+    ):
+        pass
+
+
+def test_auto_takes_a_gpu_for_many_objects_only(monkeypatch):
+    engine = pytest.importorskip("lowdim.backends.torch")
+    monkeypatch.setattr(engine, "gpu", lambda: "torch:cpu")
+    with lowdim.compute(device="auto"):
+        assert current().backend is native
+        with context.suited(context.AUTO_FROM - 1):
+            assert current().device == "cpu"
+        with context.suited(context.AUTO_FROM):
+            assert current().device == "torch:cpu"
+    monkeypatch.setattr(engine, "gpu", lambda: None)
+    with lowdim.compute(device="auto"), context.suited(10**9):
+        assert current().device == "cpu"
+
+
+def test_uploads_live_as_long_as_the_outermost_call():
+    assert context.uploads() is None
+    with context.keeping_uploads():
+        kept = context.uploads()
+        with context.keeping_uploads():
+            assert context.uploads() is kept
+    assert context.uploads() is None
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ CHANGE = 0.2  # relative change of the eigenvalues below which iterations end
 
 
 def smooth_modes(
-    product: Callable[[Any], Any],
+    step: Callable[[Any, float, float, Any], Any],
     orthonormal: Callable[[Any], Any],
     constant: Any,
     start: Any,
@@ -33,8 +33,9 @@ def smooth_modes(
 
     Parameters
     ----------
-    product : callable
-        From V of shape (n, width) to the product of the matrix with V.
+    step : callable
+        From V of shape (n, width), a, b, and W of the same shape or None to a A V + b V - W, where
+        A is the matrix.
     orthonormal : callable
         From columns to an orthonormal basis of their span.
     constant : array of shape (n, 1)
@@ -55,8 +56,8 @@ def smooth_modes(
 
     V, cut, before = start, 0.05, np.full(k, np.inf)
     for _ in range(ROUNDS):
-        V = basis(_filtered(product, basis(V), cut, xp))
-        AV = product(V)
+        V = basis(_filtered(step, basis(V), cut, xp))
+        AV = step(V, 1.0, 0.0, None)
         values, S = np.linalg.eigh(host((V.T @ AV + AV.T @ V) / 2))  # small: for the CPU
         V = V @ like(np.ascontiguousarray(S[:, ::-1]), V)
         found = np.maximum(1 - values[::-1].astype(np.float64), 1e-7)
@@ -66,18 +67,14 @@ def smooth_modes(
     return V[:, :k]
 
 
-def _filtered(product: Callable[[Any], Any], V: Any, cut: float, xp: Any) -> Any:
+def _filtered(step: Callable[[Any, float, float, Any], Any], V: Any, cut: float, xp: Any) -> Any:
     """A Chebyshev polynomial of the matrix, applied to V.
 
     It is at most 1 in absolute value on [-1, 1 - cut] and grows fast above. Columns are scaled to
     largest entry 1.
     """
     half, middle = 1 - cut / 2, -cut / 2
-    before, now = V, (product(V) - middle * V) / half
+    before, now = V, step(V, 1 / half, -middle / half, None)
     for _ in range(DEGREE - 1):
-        step = product(now)
-        step -= middle * now
-        step *= 2 / half
-        step -= before
-        before, now = now, step
+        before, now = now, step(now, 2 / half, -2 * middle / half, before)
     return now / xp.clip(xp.amax(abs(now), axis=0), 1e-30, None)

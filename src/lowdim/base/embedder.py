@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lowdim import checks, persist
 from lowdim.base.checkpoints import checkpoint_of
 from lowdim.base.footprint import claim_memory
+from lowdim.base.placement import METHODS, where_x_is
 from lowdim.callbacks import Callback, Change, Monitor, State, reporting, verbosity
 from lowdim.catalog import find
 from lowdim.checks import Array
@@ -29,6 +30,7 @@ from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, o
 from lowdim.relations.preparation import in_unit, vectors
 from lowdim.relations.units import exponent_of, scaled
 from lowdim.runtime.checkpoint import new_slot, resuming
+from lowdim.runtime.context import suited
 from lowdim.runtime.scheduling import running
 
 
@@ -52,8 +54,15 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     # dissimilarities, each with the power of the unit; see `_fit_in_unit`.
     _units: ClassVar[dict[str, float]] = {}
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in METHODS:
+            if name in vars(cls):
+                setattr(cls, name, where_x_is(vars(cls)[name]))
+
     # --- the public contract -------------------------------------------------------------
 
+    @where_x_is
     def fit(self, X: Any, y: Any = None) -> Self:
         """Compute `embedding_` from the objects X.
 
@@ -71,10 +80,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         return self._fit_to(X)
 
+    @where_x_is
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit to X and return `embedding_`; the parameters are those of `fit`."""
         return self.fit(X, y).embedding_
 
+    @where_x_is
     def transform(self, X: Any) -> Array:
         """Coordinates of new objects; those of a row do not depend on the other rows of X.
 
@@ -95,6 +106,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             Y = self._converted("embedding_", Y, getattr(self, "_fitted_exponent", 0))
             return self._finite_result(Y, "transform")
 
+    @where_x_is
     def inverse_transform(self, Y: Any) -> Any:
         """Vectors of the input space for given coordinates.
 
@@ -243,7 +255,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
         claim_memory(self, objects, arguments)
-        self._fit(objects, **arguments)
+        with suited(objects.n):
+            self._fit(objects, **arguments)
 
     def _fit_in_unit(self, objects: Objects, arguments: dict[str, Any]) -> None:
         """Fit a copy to objects of extreme magnitude in their unit, and convert what it found."""

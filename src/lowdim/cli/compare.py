@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.console import Console, output_options
+from lowdim.cli.device import device_option
 from lowdim.cli.errors import PARTLY, Refused, Stop
 from lowdim.cli.inputs import input_options, read_table, reading
 from lowdim.cli.messages import in_options, options_of
@@ -49,6 +50,7 @@ _SHOWN = (
 @click.option("--color-by", metavar="COLUMN", help="Column to colour by, used for the maps or not.")
 @click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
 @input_options
+@device_option
 @output_options
 @click.pass_context
 def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -> None:

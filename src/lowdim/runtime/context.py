@@ -133,7 +133,7 @@ def compute(
     """
     outer = current()
     inner = Compute(
-        outer.device if device is None else _device(device, "device"),
+        outer.device if device is None else check_device(device, "device"),
         n_threads(n_jobs),
         outer.memory if memory is None else _bytes(memory, "memory"),
     )
@@ -190,7 +190,7 @@ def _from_environment() -> Compute:
     device = os.environ.get("LOWDIM_DEVICE") or "cpu"
     memory = os.environ.get("LOWDIM_MEMORY")
     return Compute(
-        _device(device, "LOWDIM_DEVICE"),
+        check_device(device, "LOWDIM_DEVICE"),
         _environment_threads(),
         _bytes(memory, "LOWDIM_MEMORY") if memory else None,
     )
@@ -207,8 +207,8 @@ def _environment_threads() -> int:
     return os.cpu_count() or 1
 
 
-def _device(name: object, argument: str) -> str:
-    """A name of a device; raises unless it can be used here."""
+def check_device(name: object, argument: str) -> str:
+    """A name of a device; raises unless it can be used here. `argument` is named in the message."""
     if isinstance(name, str) and (name in ENGINES or name == "auto"):
         return name
     if not isinstance(name, str) or not TORCH_DEVICE.fullmatch(name):

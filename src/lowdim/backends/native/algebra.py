@@ -65,7 +65,14 @@ def smooth_modes(graph: Any, scale: Array, start: Array, k: int) -> Array:
     walk = csr_matrix((graph.indptr, graph.indices, data), graph.shape)
     constant = (1 / scale)[:, None]
     constant = (constant / np.linalg.norm(constant)).astype(np.float32)
-    found = subspace.smooth_modes(
-        lambda V: spmm(walk, V), lambda V: np.linalg.qr(V)[0], constant, start, k, np
-    )
+
+    def step(V: Array, a: float, b: float, W: Array | None) -> Array:
+        out = spmm(walk, V)
+        out *= a
+        out += b * V
+        if W is not None:
+            out -= W
+        return out
+
+    found = subspace.smooth_modes(step, lambda V: np.linalg.qr(V)[0], constant, start, k, np)
     return np.ascontiguousarray(found)

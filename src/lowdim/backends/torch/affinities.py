@@ -72,7 +72,9 @@ def memberships(
     device: torch.device, indptr: Array, distances: Array, target: float, connectivity: float
 ) -> tuple[Array, Array, Array]:
     """Fuzzy memberships of each row's neighbours, and the rho and sigma of each row."""
-    rows = Rows(device, indptr, distances.astype(np.float64) if wide(device) == torch.float64 else distances)
+    rows = Rows(
+        device, indptr, distances.astype(np.float64) if wide(device) == torch.float64 else distances
+    )
     d = rows.matrix
     n = len(rows.sizes)
     if not d.numel():

@@ -90,8 +90,10 @@ def _orthonormal(V: Tensor) -> Tensor:
         try:
             factor = np.linalg.cholesky(get(wider.T @ wider))
         except np.linalg.LinAlgError:
-            return torch.linalg.qr(V)[0]
-        V = (wider @ like(np.linalg.inv(factor).T, wider)).to(V.dtype)
+            basis: Tensor = torch.linalg.qr(V)[0]
+            return basis
+        inverse: Tensor = like(np.linalg.inv(factor).T, wider)
+        V = (wider @ inverse).to(V.dtype)
     return V
 
 

@@ -83,7 +83,8 @@ class _Stage:
     def __init__(self) -> None:
         self.tensor = torch.empty(STAGE_BYTES, dtype=torch.uint8, pin_memory=True)
         self.array: Array = self.tensor.numpy()
-        self.event = torch.cuda.Event()
+        event: Any = torch.cuda.Event
+        self.event = event()
 
 
 @lru_cache(maxsize=2)
@@ -155,9 +156,7 @@ def free_bytes(device: torch.device) -> int:
         )
         return int(torch.cuda.mem_get_info(device)[0] + held - used)
     if device.type == "mps":
-        return int(
-            torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory()
-        )
+        return int(torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory())
     return memory.available_bytes() or 1 << 32
 
 

@@ -29,9 +29,7 @@ def distance_matrix(device: torch.device, X: Array) -> Array:
     for begin in range(0, n, DISTANCE_ROWS):
         part = slice(begin, begin + DISTANCE_ROWS)
         if X.dtype == "float64":
-            D[part] = torch.cdist(
-                rows[part], rows, compute_mode="donot_use_mm_for_euclid_dist"
-            )
+            D[part] = torch.cdist(rows[part], rows, compute_mode="donot_use_mm_for_euclid_dist")
             continue
         squares = torch.addmm(norms, exact[part], exact.T, alpha=-2).add_(norms[part, None])
         sizes = SMALLEST * (norms + norms[part, None])

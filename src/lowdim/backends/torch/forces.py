@@ -253,8 +253,9 @@ class DescentState:
         self._graph.replay()
 
     def _record(self, iteration: Callable[[], None]) -> None:
-        """Record an iteration; `torch.cuda.graph` would collect garbage each time, which is slow."""
-        here, aside = torch.cuda.current_stream(self.device), torch.cuda.Stream(self.device)
+        """Record an iteration without the garbage collection of `torch.cuda.graph`."""
+        stream: Any = torch.cuda.Stream
+        here, aside = torch.cuda.current_stream(self.device), stream(self.device)
         aside.wait_stream(here)
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.stream(aside):

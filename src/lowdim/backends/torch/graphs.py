@@ -143,5 +143,3 @@ def _relaxed(arcs: Csr, lengths: Tensor) -> Tensor:
             lengths = torch.minimum(lengths, reached)
         if torch.equal(before, lengths):
             return lengths
-
-

@@ -124,7 +124,8 @@ def field_of(
 def values_at(Y: Tensor, field: Tensor, place: Place) -> tuple[Tensor, Tensor]:
     """The values of a spline field at the points Y, and its gradients there."""
     if kernels.run_on(Y.device, Y.dtype) and Y.shape[1] == 2:
-        return kernels.forces().gather(Y, field, place.origin, place.step)
+        found: tuple[Tensor, Tensor] = kernels.forces().gather(Y, field, place.origin, place.step)
+        return found
     first, weights, slopes = _splines(Y, field.shape, place)
     steps = torch.arange(ORDER, device=Y.device)
     if Y.shape[1] == 1:
@@ -150,8 +151,8 @@ def _spread(Y: Tensor, mass: Tensor | None, plan: Plan, place: Place) -> Tensor:
     total = torch.full((), float(len(Y)), device=Y.device) if mass is None else mass.abs().sum()
     scale = torch.exp2(LARGEST_TOTAL - total.clamp(min=1e-30).log2().ceil())
     if kernels.run_on(Y.device, Y.dtype) and Y.shape[1] == 2:
-        counts = kernels.forces().spread(Y, mass, plan.nodes, place.origin, place.step, scale)
-        return counts.to(Y.dtype) / scale
+        sums: Tensor = kernels.forces().spread(Y, mass, plan.nodes, place.origin, place.step, scale)
+        return sums.to(Y.dtype) / scale
     first, weights, _ = _splines(Y, plan.nodes, place)
     steps = torch.arange(ORDER, device=Y.device)
     counts = torch.zeros(int(np.prod(plan.nodes)), dtype=torch.int64, device=Y.device)
@@ -168,9 +169,7 @@ def _spread(Y: Tensor, mass: Tensor | None, plan: Plan, place: Place) -> Tensor:
     return counts.reshape(plan.nodes).to(Y.dtype) / scale.to(Y.dtype)
 
 
-def _splines(
-    Y: Tensor, nodes: tuple[int, ...], place: Place
-) -> tuple[Tensor, Tensor, Tensor]:
+def _splines(Y: Tensor, nodes: tuple[int, ...], place: Place) -> tuple[Tensor, Tensor, Tensor]:
     """For each point and axis: the first node, and the weights and their slopes from there on."""
     at = (Y - place.origin) / place.step
     most = torch.tensor(nodes, device=Y.device, dtype=Y.dtype) - ORDER

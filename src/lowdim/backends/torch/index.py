@@ -94,7 +94,7 @@ class CellIndex:
         ids = torch.empty(len(queries), k, dtype=torch.int32, device=device)
         distances = queries.new_empty(len(queries), k)
         asked = np.diff(starts)
-        lists = {c: self._places(c, k + own) for c in np.flatnonzero(asked)}
+        lists = {int(c): self._places(int(c), k + own) for c in np.flatnonzero(asked)}
         for batch in _batches(asked, lists):
             places = _padded([lists[c] for c in batch], GROUP)
             members = _padded([np.arange(starts[c], starts[c + 1]) for c in batch], 1)
@@ -209,9 +209,9 @@ def build_index(
 def exact_search_seconds(device: torch.device, rows: Any) -> float:
     """Estimated seconds of the exact search for the neighbours of all rows."""
     if device.type == "cpu" or is_sparse(rows):
-        return native.exact_search_seconds(rows)
+        return float(native.exact_search_seconds(rows))
     n, d = rows.shape
-    return float(n) ** 2 * (d * 1.5e-14 + 4e-12)  # products, and selection from the tiles
+    return float(n**2 * (d * 1.5e-14 + 4e-12))  # products, and selection from the tiles
 
 
 def nearest_centers(points: Tensor, centers: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.dlpack import from_dlpack
 
 from lowdim.backends.torch.arrays import get, remember
 from lowdim.checks import Array
@@ -14,7 +15,7 @@ from lowdim.runtime.context import uploads
 
 def tensor_of(X: Any) -> Tensor:
     """A tensor that shares the memory of an array with the DLPack protocol."""
-    found: Tensor = X.detach() if isinstance(X, Tensor) else torch.from_dlpack(X)
+    found: Tensor = X.detach() if isinstance(X, Tensor) else from_dlpack(X)
     return found
 
 

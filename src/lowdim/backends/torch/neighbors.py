@@ -33,7 +33,7 @@ class Scores(NamedTuple):
 
     vectors: Tensor
     offsets: Tensor
-    count: int  # of points, without padding
+    n_points: int  # without padding
     halves: Tensor | None  # the right factor of the scores in half precision
     scale: float  # of `halves`; scores are in units of 1 / scale^2
 
@@ -101,7 +101,7 @@ def tile_of_scores(queries: Tensor, known: Scores) -> Tensor:
     else:
         left = _left_factor(queries, known.scale)
         tile = torch.mm(left, known.halves.T, out_dtype=torch.float32)
-    tile[:, known.count :] = torch.inf
+    tile[:, known.n_points :] = torch.inf
     return tile
 
 
@@ -180,7 +180,9 @@ def _search(
     if cosine:
         units = unit_rows(points, queries)
         points, queries = units[0], units[0] if own else units[1]
-    center = points.mean(dim=0, dtype=wide(points.device)).to(points.dtype) if not cosine else 0
+    center = points.mean(dim=0, dtype=wide(points.device)).to(points.dtype)
+    if cosine:
+        center = torch.zeros_like(center)
     shifted = points - center
     norms = torch.zeros_like(shifted[:, 0]) if cosine else shifted.square().sum(dim=1)
     asked = shifted if own else queries - center

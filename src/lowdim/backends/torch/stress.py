@@ -9,9 +9,7 @@ from lowdim.backends.torch.arrays import get, put, resident, tile_rows, wide
 from lowdim.checks import Array
 
 
-def stress_gradient(
-    device: torch.device, dissimilarities: Array, X: Array
-) -> tuple[float, Array]:
+def stress_gradient(device: torch.device, dissimilarities: Array, X: Array) -> tuple[float, Array]:
     """The raw stress at X and V X - B(X) X, half of its gradient."""
     D, at = resident(device, dissimilarities), put(device, X)
     n, dim = at.shape

@@ -69,9 +69,7 @@ def _attraction_kernel(
         tl.store(logs + i, tl.sum(log_sum, axis=0))
 
 
-def attraction(
-    edges: Csr, at: Tensor, similarity: Similarity, loss: bool
-) -> tuple[Tensor, Tensor]:
+def attraction(edges: Csr, at: Tensor, similarity: Similarity, loss: bool) -> tuple[Tensor, Tensor]:
     """For each vertex, sum_j p log w (undefined unless `loss`) and sum_j p u (y_i - y_j)."""
     n, dim = at.shape
     force, logs = torch.empty_like(at), torch.empty_like(at[:, 0])
@@ -159,9 +157,7 @@ def _spread_kernel(
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     known = i < n
     size = tl.load(step)
-    first, down = _located(
-        tl.load(at + 2 * i, mask=known, other=0.0), tl.load(origin), size, rows
-    )
+    first, down = _located(tl.load(at + 2 * i, mask=known, other=0.0), tl.load(origin), size, rows)
     second, across = _located(
         tl.load(at + 2 * i + 1, mask=known, other=0.0), tl.load(origin + 1), size, columns
     )
@@ -222,9 +218,7 @@ def _gather_kernel(
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     known = i < n
     size = tl.load(step)
-    first, down = _located(
-        tl.load(at + 2 * i, mask=known, other=0.0), tl.load(origin), size, rows
-    )
+    first, down = _located(tl.load(at + 2 * i, mask=known, other=0.0), tl.load(origin), size, rows)
     second, across = _located(
         tl.load(at + 2 * i + 1, mask=known, other=0.0), tl.load(origin + 1), size, columns
     )

@@ -141,9 +141,7 @@ def _product_kernel(
     tl.store(out + place, found, mask=inside)
 
 
-def product(
-    A: Csr, V: Tensor, a: float = 1.0, b: float = 0.0, W: Tensor | None = None
-) -> Tensor:
+def product(A: Csr, V: Tensor, a: float = 1.0, b: float = 0.0, W: Tensor | None = None) -> Tensor:
     """a A V + b V - W for a CSR matrix A and a few columns; A V by default."""
     V = V.contiguous()
     out = V.new_empty(A.shape[0], V.shape[1])
