@@ -49,7 +49,9 @@ def fill(**passages: str) -> Callable[[C], C]:
 _METRIC = """
 metric : str or callable, default="euclidean"
     Dissimilarity between two objects: the name of a SciPy metric, "gower", "nan_euclidean",
-    "haversine", a function of two objects, or "precomputed" if X holds dissimilarities.
+    "haversine", "geodesic" (shortest paths in the graph of metric_params["n_neighbors"]
+    neighbours), a fitted estimator such as `NeighborhoodComponentsAnalysis`, a function of two
+    objects, or "precomputed" if X holds dissimilarities.
 metric_params : dict, default=None
     Further arguments of the metric.
 """
