@@ -11,7 +11,7 @@ SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
 BENCH_EXTRA := $(shell grep -Eo '^bench *=' pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv compiler demo studio test lint format sanitize sanitize-threads sanitize-python fuzz bench docs web clean
+.PHONY: help venv compiler demo studio test lint format sanitize sanitize-threads sanitize-python fuzz wheel bench docs web clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -78,6 +78,18 @@ CXX="$(CXX)" $(CMAKE) -G "Unix Makefiles" -S . -B $(SANITIZE)-$(1) -DLOWDIM_SANI
 $(CMAKE) --build $(SANITIZE)-$(1) --parallel 2 >/dev/null
 for isa in portable avx2 avx512; do LOWDIM_ISA=$$isa $(SANITIZE)-$(1)/lowdim_kernel_tests || exit 1; done
 endef
+
+# Nothing but the environment is on the path: no compiler, and only wheels are installed.
+WHEEL := $(abspath build/wheel)
+wheel: venv  ## build a wheel, and run the README's sample with it in a clean environment without a compiler
+	@rm -rf $(WHEEL) && mkdir -p $(WHEEL)
+	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w $(WHEEL) .
+	@$(PYTHON) -m venv $(WHEEL)/venv
+	@PATH=$(WHEEL)/venv/bin $(WHEEL)/venv/bin/python -m pip install -q --disable-pip-version-check \
+	  --only-binary :all: "$$(ls $(WHEEL)/lowdim-*.whl)[plot]"
+	@awk '/^```python/ {inside = 1; next} /^```/ && inside {exit} inside' README.md >$(WHEEL)/sample.py
+	@cd $(WHEEL) && PATH=$(WHEEL)/venv/bin python sample.py && ls digits.png digits.lowdim >/dev/null
+	@echo "The README's sample ran with $$(basename $(WHEEL)/lowdim-*.whl)"
 
 bench: $(if $(BENCH_EXTRA),$(VENV)/.bench,venv)  ## compare with other libraries, as ratios in one run
 	@$(BIN)/python -m benchmarks

@@ -1,6 +1,8 @@
 // Nearest neighbours from tiles of scores, and their exact distances.
 #include "lowdim/neighbors.hpp"
 
+#include <string_view>
+
 #include "checks.hpp"
 
 namespace lowdim {
@@ -23,6 +25,16 @@ Heap<T> heaps_of(const Out2<T>& values, const Out2<int32_t>& ids, size_t n) {
     expect(values.shape(0) == n && same_shape(values, ids) && values.shape(1) >= 1,
            "values and ids must be (rows or columns of the tile, k)");
     return {values.data(), ids.data(), int(values.shape(1))};
+}
+
+PairMetric pair_metric(std::string_view name) {
+    if (name == "euclidean") return PairMetric::euclidean;
+    if (name == "cosine") return PairMetric::cosine;
+    if (name == "cityblock") return PairMetric::cityblock;
+    if (name == "chebyshev") return PairMetric::chebyshev;
+    if (name == "canberra") return PairMetric::canberra;
+    expect(name == "braycurtis", "candidates cannot be ranked by this metric");
+    return PairMetric::braycurtis;
 }
 
 // Every query has candidates and results, and there are as many candidates as results at least.
@@ -70,17 +82,18 @@ void bind(nb::module_& m) {
         "ids"_array, "n_threads"_a);
     m.def(
         "rerank",
-        [](In2<T> queries, In2<T> points, In2<int32_t> candidates, bool cosine, Out2<int32_t> ids,
-           Out2<T> distances, int n_threads) {
+        [](In2<T> queries, In2<T> points, In2<int32_t> candidates, const char* metric,
+           Out2<int32_t> ids, Out2<T> distances, int n_threads) {
             expect(queries.shape(1) == points.shape(1), "queries and points must have equal width");
+            const PairMetric kind = pair_metric(metric);
             const auto n_queries = int64_t(queries.shape(0));
             check_candidates(candidates, ids, distances, n_queries, int64_t(points.shape(0)));
             nb::gil_scoped_release released;
             rerank<T>(queries.data(), points.data(), n_queries, int64_t(queries.shape(1)),
-                      candidates.data(), int(candidates.shape(1)), int(ids.shape(1)), cosine,
+                      candidates.data(), int(candidates.shape(1)), int(ids.shape(1)), kind,
                       n_threads, ids.data(), distances.data());
         },
-        "queries"_array, "points"_array, "candidates"_array, "cosine"_a, "ids"_array,
+        "queries"_array, "points"_array, "candidates"_array, "metric"_a, "ids"_array,
         "distances"_array, "n_threads"_a);
     m.def(
         "rerank_sparse",

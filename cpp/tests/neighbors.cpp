@@ -135,8 +135,9 @@ TEST_FLOATS(offers_find_the_k_best) {
 }
 
 template <class T>
-void check_rerank(bool cosine) {
-    const Case here("cosine", cosine);
+void check_rerank(PairMetric metric) {
+    const Case here("metric", int(metric));
+    const bool cosine = metric == PairMetric::cosine;
     Random random(cosine ? 2 : 3);
     const int64_t n_points = 60, n_queries = 600, dim = 5;
     std::vector<T> points = random.wholes<T>(n_points * dim, -2, 2);
@@ -163,21 +164,29 @@ void check_rerank(bool cosine) {
             std::vector<int32_t> ids(size_t(n_queries * k)), again(ids.size());
             std::vector<T> distances(ids.size()), distances_again(ids.size());
             rerank<T>(queries.data(), points.data(), n_queries, dim, candidates.data(), m, k,
-                      cosine, 1, ids.data(), distances.data());
+                      metric, 1, ids.data(), distances.data());
             rerank<T>(queries.data(), points.data(), n_queries, dim, candidates.data(), m, k,
-                      cosine, 3, again.data(), distances_again.data());
+                      metric, 3, again.data(), distances_again.data());
             CHECK_EQUAL(ids, again);
             CHECK_SAME_BITS(distances, distances_again);
             for (int64_t q = 0; q < n_queries; ++q) {
                 Ranked<T> all;
                 for (int c = 0; c < m; ++c) {
                     const int32_t id = candidates[size_t(q * m + c)];
-                    T value = 0;
+                    T dot = 0, squares = 0, gaps = 0, largest = 0, shares = 0, sizes = 0;
                     for (int64_t d = 0; d < dim && id >= 0; ++d) {
                         const T a = queries[size_t(q * dim + d)], b = points[size_t(id * dim + d)];
-                        value += cosine ? a * b : (a - b) * (a - b);
+                        const T gap = std::abs(a - b), size = std::abs(a) + std::abs(b);
+                        dot += a * b;
+                        squares += gap * gap;
+                        gaps += gap;
+                        largest = std::max(largest, gap);
+                        shares += size > 0 ? gap / size : 0;
+                        sizes += std::abs(a + b);
                     }
-                    all.emplace_back(id < 0 ? kInf<T> : cosine ? 1 - value : std::sqrt(value), id);
+                    const T values[] = {std::sqrt(squares),         1 - dot, gaps, largest, shares,
+                                        gaps > 0 ? gaps / sizes : 0};
+                    all.emplace_back(id < 0 ? kInf<T> : values[int(metric)], id);
                 }
                 std::sort(all.begin(), all.end());
                 for (int c = 0; c < k; ++c) {
@@ -225,7 +234,8 @@ void check_rerank_sparse(bool cosine) {
     rerank_sparse<T>(q, p, n_queries, dim, candidates.data(), m, k, cosine, 3, again.data(),
                      distances_again.data());
     rerank<T>(dense_queries.data(), dense_points.data(), n_queries, dim, candidates.data(), m, k,
-              cosine, 1, expected.data(), right.data());
+              cosine ? PairMetric::cosine : PairMetric::euclidean, 1, expected.data(),
+              right.data());
     CHECK_EQUAL(ids, again);
     CHECK_SAME_BITS(distances, distances_again);
     CHECK_EQUAL(ids, expected);
@@ -233,7 +243,9 @@ void check_rerank_sparse(bool cosine) {
 }
 
 TEST_FLOATS(rerank_orders_by_distance_and_id) {
-    for (bool cosine : {false, true}) check_rerank<T>(cosine);
+    for (PairMetric metric : {PairMetric::euclidean, PairMetric::cosine, PairMetric::cityblock,
+                              PairMetric::chebyshev, PairMetric::canberra, PairMetric::braycurtis})
+        check_rerank<T>(metric);
 }
 
 TEST_FLOATS(rerank_of_sparse_rows_agrees_with_dense_ones) {

@@ -106,6 +106,18 @@ def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> Neighbors:
     return smallest(_distances(queries, points, cosine, points.dtype), k)
 
 
+def rank_candidates(
+    points: Array, queries: Array, candidates: Array, k: int, metric: str
+) -> Neighbors:
+    from scipy.spatial.distance import cdist
+
+    found = cdist(queries, points, metric).astype(queries.dtype)
+    listed = np.take_along_axis(found, np.maximum(candidates, 0), axis=1)
+    listed[candidates < 0] = np.inf
+    order = np.lexsort((candidates, listed), axis=1)[:, :k]
+    return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(listed, order, axis=1)
+
+
 def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Array, Array]:
     found = _distances(queries, points, False, points.dtype)
     rows, columns = np.nonzero(found <= reach)

@@ -286,6 +286,22 @@ def test_nearest_to(reference, dtype, n, m, k, cosine):
     neighbors_agree(reference, "nearest_to", P, Q, (P, Q, k, cosine), cosine)
 
 
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "cityblock", "chebyshev", "canberra", "braycurtis"]
+)
+def test_candidates_are_ranked_by_a_metric(reference, dtype, metric):
+    P, Q = np.abs(lattice(60, 5, dtype)) + 1, np.abs(lattice(300, 5, dtype, 1)) + 1
+    random = np.random.default_rng(0)
+    candidates = np.argsort(random.uniform(size=(300, 60)), axis=1)[:, :20].astype(np.int32)
+    candidates[::7, 3] = -1
+    for k in (1, 9):
+        found = native.rank_candidates(P, Q, candidates, k, metric)
+        expected = reference.rank_candidates(P, Q, candidates, k, metric)
+        np.testing.assert_allclose(found[1], expected[1], rtol=16 * np.finfo(dtype).eps)
+        if metric in ("euclidean", "cityblock", "chebyshev"):  # whole numbers: ties are exact
+            np.testing.assert_array_equal(found[0], expected[0])
+
+
 def test_nearest_to_among_ties_counts_equal_points(reference, dtype):
     P, Q = lattice(300, 3, dtype), lattice(40, 3, dtype, 1)
     _, distances = neighbors_agree(reference, "nearest_to", P, Q, (P, Q, 11, False), False)

@@ -504,3 +504,30 @@ def test_without_matplotlib_the_error_says_what_to_install(call):
     result = run_python(code)
     last = result.stderr.strip().splitlines()[-1]
     assert last == 'ImportError: Pictures need matplotlib: pip install "lowdim[plot]"'
+
+
+def test_a_notebook_shows_a_figure_once():
+    """pyplot shows its open figures at the end of a cell; IPython shows the value of the cell."""
+    code = (
+        "import matplotlib; matplotlib.use('agg')\n"
+        "from matplotlib import pyplot\n"
+        "import lowdim\n"
+        "figure = lowdim.plot.compare({'a': [[0, 0], [1, 2], [2, 1]]})\n"
+        "assert figure.number in pyplot.get_fignums()\n"
+        "assert figure._ipython_display_() is None\n"  # left to pyplot
+        "pyplot.close(figure)\n"
+        "try:\n"
+        "    figure._ipython_display_()\n"
+        "except NotImplementedError:\n"  # IPython goes on to its other ways of showing a figure
+        "    print('shown again')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "shown again", done.stderr
+
+
+def test_the_numbers_of_many_clusters_are_kinds():
+    clusters = np.concatenate([np.full(50, -1), np.repeat(np.arange(40), np.arange(5, 45))])
+    kinds = kinds_of(clusters)
+    assert len(kinds.names) == 41
+    assert kinds.n_grey == 11
+    assert kinds_of(np.arange(18, 90).repeat(3)) is None  # such as years of age

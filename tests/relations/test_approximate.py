@@ -12,7 +12,7 @@ import lowdim
 from lowdim.backends.native import cells, index
 from lowdim.backends.native.index import CellIndex
 from lowdim.backends.native.products import nearest_of_sample
-from lowdim.relations import approximate, choice, neighbors, pivots
+from lowdim.relations import approximate, candidates, choice, neighbors, pivots
 from lowdim.relations.approximate import build_index
 from lowdim.relations.choice import neighbor_query
 from lowdim.relations.graph import NeighborGraph
@@ -37,6 +37,8 @@ def eager(monkeypatch):
     monkeypatch.setattr(index, "ROWS_PER_CELL", 40)
     monkeypatch.setattr(index, "BATCH_ROWS", 1000)
     monkeypatch.setattr(pivots, "LARGEST_SHARE", 0.9)
+    monkeypatch.setattr(candidates, "LARGEST_SHARE", 0.5)
+    monkeypatch.setattr(candidates, "PER_DIMENSION", np.inf)
 
 
 def index_of(X, k=10, metric="euclidean", recall=0.95, seed=0):
@@ -143,9 +145,11 @@ def test_auto_is_exact_where_that_is_fast(eager, monkeypatch):
     assert neighbors.neighbors(X, radius=1.0).recall is None
     assert neighbors.neighbors(X[:, :3], 5).recall is None  # the k-d tree
     assert neighbors.neighbors(X, 5, method="exact").recall is None
-    assert neighbors.neighbors(X[:, :20], 5, metric="cityblock").recall is None
-    monkeypatch.setattr(choice, "BLOCKS_UP_TO", N - 1)
     assert neighbors.neighbors(X[:, :20], 5, metric="cityblock").recall is not None
+    shares = np.abs(X[:, :20])
+    assert neighbors.neighbors(shares, 5, metric="jensenshannon").recall is None
+    monkeypatch.setattr(choice, "BLOCKS_UP_TO", N - 1)
+    assert neighbors.neighbors(shares, 5, metric="jensenshannon").recall is not None
     monkeypatch.setattr(choice, "EXACT_UP_TO", N)
     assert neighbors.neighbors(X, 5).recall is None
 
@@ -299,7 +303,7 @@ def test_cells_that_hold_too_few_lead_to_more_cells(eager):
     indices, distances = narrow.neighbors()
     assert (indices >= 0).all()
     assert np.isfinite(distances).all()
-    by_pivots = replace(index_of(sheet(d=9), k=150, metric="cityblock"), probes=1)
+    by_pivots = replace(index_of(np.abs(sheet(d=9)), k=150, metric="jensenshannon"), probes=1)
     assert np.isfinite(by_pivots.neighbors()[1]).all()
 
 

@@ -44,12 +44,57 @@ void write_nearest(std::pair<T, int32_t>* found, int m, int k, int32_t* ids, T* 
     }
 }
 
+// The metrics by which candidates can be ranked.
+enum class PairMetric { euclidean, cosine, cityblock, chebyshev, canberra, braycurtis };
+
+// The sum of term(0) ... term(n - 1) in four partial sums, which do not wait for each other.
+template <class T, class Term>
+T sum_of(size_t n, const Term& term) {
+    T sums[4] = {};
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (size_t l = 0; l < 4; ++l) sums[l] += term(i + l);
+    for (; i < n; ++i) sums[0] += term(i);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// The distance of two vectors. The last four are not in the table of kernels: candidates lie
+// anywhere in memory, whose speed limits these loops. Vectors without any entry have distance zero.
+template <class T>
+T pair_distance(PairMetric metric, const Kernels<T>& kernel, const T* x, const T* y, size_t dim) {
+    const auto gap = [=](size_t i) { return std::abs(x[i] - y[i]); };
+    switch (metric) {
+        case PairMetric::euclidean:
+            return std::sqrt(kernel.squared_distance(x, y, dim));
+        case PairMetric::cosine:
+            return std::max(T(0), 1 - kernel.dot(x, y, dim));
+        case PairMetric::cityblock:
+            return sum_of<T>(dim, gap);
+        case PairMetric::chebyshev: {
+            T largest = 0;
+            for (size_t i = 0; i < dim; ++i) largest = std::max(largest, gap(i));
+            return largest;
+        }
+        case PairMetric::canberra:
+            return sum_of<T>(dim, [=](size_t i) {
+                const T size = std::abs(x[i]) + std::abs(y[i]);
+                return size > 0 ? gap(i) / size : T(0);
+            });
+        case PairMetric::braycurtis: {
+            const T gaps = sum_of<T>(dim, gap);
+            const T size = sum_of<T>(dim, [=](size_t i) { return std::abs(x[i] + y[i]); });
+            return gaps > 0 ? gaps / size : T(0);
+        }
+    }
+    return 0;
+}
+
 // Distances of each query to its m candidates, computed anew from the vectors (the tiles lose
 // digits to cancellation), and the k nearest in the order (distance, id). A candidate of -1 is
 // none. cosine: the vectors have unit length (or are zero), the distance is 1 - <x, y>.
 template <class T>
 void rerank(const T* queries, const T* points, int64_t n_queries, int64_t dim,
-            const int32_t* candidates, int m, int k, bool cosine, int n_threads, int32_t* ids,
+            const int32_t* candidates, int m, int k, PairMetric metric, int n_threads, int32_t* ids,
             T* distances) {
     constexpr int64_t kChunk = 256;
     const Kernels<T>& kernel = kernels<T>();
@@ -71,11 +116,8 @@ void rerank(const T* queries, const T* points, int64_t n_queries, int64_t dim,
             const int32_t id = candidates[begin * m + e];
             const T* x = queries + (begin + e / uint32_t(m)) * dim;
             T value = std::numeric_limits<T>::infinity();
-            if (id >= 0 && cosine)
-                value = std::max(T(0), 1 - kernel.dot(x, points + int64_t(id) * dim, size_t(dim)));
-            else if (id >= 0)
-                value =
-                    std::sqrt(kernel.squared_distance(x, points + int64_t(id) * dim, size_t(dim)));
+            if (id >= 0)
+                value = pair_distance(metric, kernel, x, points + int64_t(id) * dim, size_t(dim));
             found[e] = {value, id};
         }
         for (int64_t q = begin; q < end; ++q)

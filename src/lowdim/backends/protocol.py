@@ -148,6 +148,22 @@ class Backend(Protocol):
     def nearest_to(self, points: Any, queries: Any, k: int, cosine: bool) -> Neighbors:
         """The k points nearest to each query, for dense vectors."""
 
+    def rank_candidates(
+        self, points: Array, queries: Array, candidates: Array, k: int, metric: str
+    ) -> Neighbors:
+        """The k nearest of the points that are listed as each query's candidates.
+
+        Parameters
+        ----------
+        points, queries : arrays of shape (n, d) and (m, d)
+        candidates : array of shape (m, c), int32
+            Numbers of points, different ones in a row; -1: none.
+        k : int
+            At most c.
+        metric : {"euclidean", "cosine", "cityblock", "chebyshev", "canberra", "braycurtis"}
+            "cosine" is for rows of length 1 or 0.
+        """
+
     def pairs_within(
         self, points: Array, queries: Array, reach: Array
     ) -> tuple[Array, Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,13 +55,30 @@ def new_figure(width: float, height: float, *, shown: bool = True) -> Figure:
     if shown and _in_pyplot_session():
         from matplotlib import pyplot
 
-        return pyplot.figure(figsize=(width, height), layout="constrained")
+        return pyplot.figure(
+            FigureClass=_figure_shown_once(), figsize=(width, height), layout="constrained"
+        )
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+@cache
+def _figure_shown_once() -> type[Figure]:
+    """A class of figures of pyplot that notebooks show once, also as the value of a cell."""
+    from matplotlib import pyplot
+    from matplotlib.figure import Figure
+
+    class PyplotFigure(Figure):
+        def _ipython_display_(self) -> None:
+            """Leave the figure to pyplot, which shows its open figures at the end of a cell."""
+            if not pyplot.fignum_exists(getattr(self, "number", -1)):
+                raise NotImplementedError  # already shown and closed: IPython shows it again
+
+    return PyplotFigure
 
 
 def _in_pyplot_session() -> bool:

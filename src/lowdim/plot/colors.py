@@ -124,13 +124,18 @@ def natural(name: str) -> tuple[Any, ...]:
 
 
 def kinds_of(values: Array) -> Kinds | None:
-    """Strings, truth values and integers of few values as kinds; None for other numbers."""
+    """Strings, truth values and integers of few values as kinds; None for other numbers.
+
+    Integers of many values are kinds if they look like the clusters of a clustering: all numbers
+    from -1, which stands for noise, to the largest one.
+    """
     values = in_words(values)
     if values.dtype.kind not in "biuU":
         return None
     found, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     if values.dtype.kind in "iu":
-        if len(found) > MAX_KINDS:
+        clusters = found[0] == -1 and found[-1] == len(found) - 2
+        if len(found) > MAX_KINDS and not clusters:
             return None
         order = np.arange(len(found))  # by value
     else:

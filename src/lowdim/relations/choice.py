@@ -7,8 +7,10 @@ from typing import Any
 
 from lowdim import checks
 from lowdim.callbacks import phase
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
 from lowdim.relations.approximate import build_index, report_exact_search
+from lowdim.relations.candidates import has_candidates
+from lowdim.relations.euclidean_forms import FORMS
 from lowdim.relations.graph import NeighborGraph, fingerprint
 from lowdim.relations.metrics import Metric, straightened
 from lowdim.relations.precomputed import check_k
@@ -90,6 +92,7 @@ def _wants_index(rows: Any, metric: Metric, method: str) -> bool:
 
 def exact_is_fast(rows: Any, metric: Metric) -> bool:
     """Whether method="auto" is the exact search."""
-    in_blocks = not metric.by_products and metric.name != "callable"
-    up_to = BLOCKS_UP_TO if in_blocks else EXACT_UP_TO
+    by_euclid = not is_sparse(rows) and (metric.name in FORMS or has_candidates(rows, metric))
+    fast_index = metric.by_products or metric.name == "callable" or by_euclid
+    up_to = EXACT_UP_TO if fast_index else BLOCKS_UP_TO
     return rows.shape[0] <= up_to or tree_fits(rows, metric)

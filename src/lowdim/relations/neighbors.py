@@ -47,9 +47,12 @@ def neighbors(
     method : {"auto", "exact", "approximate"}, default="auto"
         "exact" compares all pairs, or uses a k-d tree in up to 8 dimensions. "approximate" searches
         each object's neighbours in a few cells, as many as a sample of the objects needs to reach
-        the `recall`; it is exact where that is no slower. "auto" is exact for up to 10,000 objects
-        (30,000 under named metrics other than "euclidean" and "cosine") and wherever a k-d tree
-        can be used. A graph with a radius is always exact.
+        the `recall`; it is exact where that is no slower. Neighbours of vectors under "cityblock",
+        "chebyshev", "canberra" and "braycurtis" are sought among more neighbours under the
+        Euclidean distance. "auto" is exact wherever a k-d tree can be used and for up to 10,000
+        objects, or 30,000 under a named metric other than these, "euclidean", "sqeuclidean",
+        "cosine", "true_angular", "correlation", "spearmanr" and "hellinger". A graph with a radius
+        is always exact.
     recall : float, default=0.95
         Share of the true neighbours that an approximate graph must hold.
     random_state : int, RandomState or None, default=None

@@ -18,7 +18,7 @@ from lowdim.backends.protocol import Heaps
 from lowdim.checks import Array
 from lowdim.relations.distances import check_defined
 from lowdim.relations.metrics import Metric
-from lowdim.relations.search import query
+from lowdim.relations.search import reach_of
 from lowdim.runtime.scheduling import blocks, run
 
 SAMPLE_OBJECTS = 128  # sample on which recall is measured
@@ -136,12 +136,7 @@ def build_pivots(
     index = PivotIndex(rows, metric, k, pivots, order, starts)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
-    indices, distances = query(rows, rows[sample], k + 1, metric)
-    distances = np.where(indices == sample[:, None], np.inf, distances)
-    rounding = 32 * np.finfo(distances.dtype).eps
-    reach = np.sort(distances, axis=1)[:, k - 1 : k] * (
-        1 + rounding
-    )  # a neighbour at the same distance counts as found
+    reach = reach_of(rows, sample, k, metric)
     p = 2
     while p * n / len(pivots) < LARGEST_SHARE * n:
         index = replace(index, probes=p)

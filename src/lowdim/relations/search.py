@@ -1,8 +1,8 @@
 """Exact searches under any metric: nearest, within a radius, nearest in another component.
 
 Vectors of few dimensions are searched by a k-d tree, other vectors under the Euclidean and the
-cosine distance by the backend, and everything else by computing the distances of all pairs in
-blocks.
+cosine distance and functions of them by the backend, and everything else by computing the distances
+of all pairs in blocks.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, distances_in_range, is_sparse
 from lowdim.relations.distances import TILE_OBJECTS, check_defined, distance_block
+from lowdim.relations.euclidean_forms import mapped, measured
 from lowdim.relations.graph import NearestOutside
 from lowdim.relations.lists import ascending
 from lowdim.relations.metrics import Metric
@@ -35,6 +36,9 @@ def nearest(rows: Any, k: int, metric: Metric) -> tuple[Array, Array]:
         return _tree_neighbors(rows, None, k, metric)
     if metric.by_products:
         return backend().nearest(rows, k, metric.name == "cosine")
+    form = mapped(rows, metric)
+    if form is not None:
+        return measured(backend().nearest(form, k, False), metric)
     return _block_neighbors(rows, k, metric)
 
 
@@ -45,6 +49,9 @@ def query(points: Any, queries: Any, k: int, metric: Metric) -> tuple[Array, Arr
         return _tree_neighbors(points, queries, k, metric)
     if metric.by_products and not is_sparse(points):
         return backend().nearest_to(points, queries, k, metric.name == "cosine")
+    forms = mapped(points, metric), mapped(queries, metric)
+    if forms[0] is not None and forms[1] is not None:
+        return measured(backend().nearest_to(*forms, k, False), metric)
     out_i = np.empty((queries.shape[0], k), dtype=np.int32)
     out_d = np.empty((queries.shape[0], k), dtype=checks.float_kind(points))
 
@@ -59,6 +66,17 @@ def query(points: Any, queries: Any, k: int, metric: Metric) -> tuple[Array, Arr
 
     run(compare, blocks(queries.shape[0], TILE_OBJECTS))
     return out_i, out_d
+
+
+def reach_of(rows: Any, sample: Array, k: int, metric: Metric) -> Array:
+    """The distances of some objects to their k-th neighbours, as a column.
+
+    They are slightly enlarged, so that a neighbour at the same distance counts as found.
+    """
+    indices, distances = query(rows, rows[sample], k + 1, metric)
+    distances = np.where(indices == sample[:, None], np.inf, distances)
+    rounding = 32 * np.finfo(distances.dtype).eps
+    return np.asarray(np.sort(distances, axis=1)[:, k - 1 : k] * (1 + rounding))
 
 
 def within_reach(

@@ -27,6 +27,7 @@ from lowdim.backends.native.graphs import level_structure as level_structure
 from lowdim.backends.native.graphs import shortest_paths as shortest_paths
 from lowdim.backends.native.graphs import symmetrize as symmetrize
 from lowdim.backends.native.heaps import Heaps
+from lowdim.backends.native.heaps import rank_candidates as rank_candidates
 from lowdim.backends.native.heaps import smallest as smallest
 from lowdim.backends.native.index import build_index as build_index
 from lowdim.backends.native.index import exact_search_seconds as exact_search_seconds

@@ -95,12 +95,25 @@ def rerank(
 
     `queries` and `points` are both arrays or both CSR matrices. Candidates of -1 are skipped.
     """
+    if not is_sparse(points):
+        metric = "cosine" if cosine else "euclidean"
+        return rank_candidates(points, queries, candidates, k, metric)
     ids = np.empty((queries.shape[0], k), dtype=np.int32)
     distances = np.empty((queries.shape[0], k), dtype=queries.dtype)
+    parts = (*csr_indices(queries), queries.data, *csr_indices(points), points.data)
     out = (candidates, cosine, ids, distances, current().threads)
-    if is_sparse(points):
-        parts = (*csr_indices(queries), queries.data, *csr_indices(points), points.data)
-        _native.rerank_sparse(*parts, points.shape[1], *out)
-    else:
-        _native.rerank(queries, points, *out)
+    _native.rerank_sparse(*parts, points.shape[1], *out)
+    return ids, distances
+
+
+def rank_candidates(
+    points: Array, queries: Array, candidates: Array, k: int, metric: str
+) -> tuple[Array, Array]:
+    """The k nearest of each query's candidates, ordered by (distance, index).
+
+    The cosine distance is that of rows of length 1 or 0. Candidates of -1 are skipped.
+    """
+    ids = np.empty((queries.shape[0], k), dtype=np.int32)
+    distances = np.empty((queries.shape[0], k), dtype=queries.dtype)
+    _native.rerank(queries, points, candidates, metric, ids, distances, current().threads)
     return ids, distances
