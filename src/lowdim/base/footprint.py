@@ -241,6 +241,8 @@ def _advice(estimator: Any, objects: Objects) -> str:
         cheaper.append(f"Set {options}")
     if getattr(estimator, "method", None) == "exact" and hasattr(estimator, "perplexity"):
         cheaper.append("Set method='auto'")
+    if getattr(estimator, "n_constraints", None) is not None:
+        cheaper.append("Set a smaller n_constraints")
     if getattr(estimator, "eigen_solver", None) == "dense":
         cheaper.append("Set eigen_solver='auto'")
     cheaper.append("take a sample of the objects and place the others with transform")
