@@ -213,3 +213,8 @@ def test_classification_in_a_pipeline(cls, wines):
     X, y = wines
     pipeline = make_pipeline(cls(), KNeighborsClassifier(3)).fit(X[::2], y[::2])
     assert pipeline.score(X[1::2], y[1::2]) > 0.93
+
+
+def test_more_constraints_than_memory(wines):
+    with pytest.raises(MemoryError, match="n_constraints"):
+        lowdim.InformationTheoreticMetricLearning(n_constraints=10**30).fit(*wines)

@@ -246,6 +246,8 @@ def alternatives(estimator: Any, objects: Objects) -> list[str]:
         cheaper.append(f"set {options}")
     if getattr(estimator, "method", None) == "exact" and hasattr(estimator, "perplexity"):
         cheaper.append("set method='auto'")
+    if getattr(estimator, "n_constraints", None) is not None:
+        cheaper.append("set a smaller n_constraints")
     if getattr(estimator, "eigen_solver", None) == "dense":
         cheaper.append("set eigen_solver='auto'")
     cheaper.append("take a sample of the objects and place the others with transform")
