@@ -295,7 +295,7 @@ def test_candidates_are_ranked_by_a_metric(reference, dtype, metric):
     candidates = np.argsort(random.uniform(size=(300, 60)), axis=1)[:, :20].astype(np.int32)
     candidates[::7, 3] = -1
     for k in (1, 9):
-        found = native.rank_candidates(P, Q, candidates, k, metric)
+        found = backend().rank_candidates(P, Q, candidates, k, metric)
         expected = reference.rank_candidates(P, Q, candidates, k, metric)
         np.testing.assert_allclose(found[1], expected[1], rtol=16 * np.finfo(dtype).eps)
         if metric in ("euclidean", "cityblock", "chebyshev"):  # whole numbers: ties are exact
