@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 
@@ -12,10 +13,12 @@ import pytest
 import lowdim
 from lowdim import data, plot, report, tables
 
+HAS_TRITON = importlib.util.find_spec("triton") is not None
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(lowdim.__path__, "lowdim.")
     if module.name not in ("lowdim.__main__", "lowdim._native")
+    and (HAS_TRITON or "triton_" not in module.name)  # which comes with PyTorch for GPUs
 )
 EXAMPLES = {
     name: [

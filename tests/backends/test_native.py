@@ -33,15 +33,15 @@ BROKEN = {
         lambda: Heaps(3, 2, "f8").offer(np.ones((3, 4)), (0, 0), offset=np.ones(3)),
     ),
     "offer: heaps": (
-        "values and ids must be (rows, k)",
+        "values and ids must be (rows or columns of the tile, k)",
         lambda: Heaps(2, 2, "f8").offer(np.ones((3, 4)), (0, 0)),
     ),
     "offer: empty heaps": (
-        "values and ids must be (rows, k)",
+        "values and ids must be (rows or columns of the tile, k)",
         lambda: Heaps(3, 0, "f8").offer(np.ones((3, 4)), (0, 0)),
     ),
     "offer: columns": (
-        "values and ids must be (columns, k)",
+        "values and ids must be (rows or columns of the tile, k)",
         lambda: Heaps(3, 2, "f8").offer(np.ones((3, 4)), (0, 0), columns=True),
     ),
     "rerank: width": (

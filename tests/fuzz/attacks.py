@@ -67,8 +67,9 @@ def answered(call: Callable[[], Any], named: str = "") -> Any:
 
 
 def finite(result: Any, what: str) -> None:
-    if not np.isfinite(np.asarray(result)).all():
-        raise Failure("silent NaN", what)
+    for part in result if isinstance(result, tuple) else (result,):
+        if not np.isfinite(np.asarray(part)).all():
+            raise Failure("silent NaN", what)
 
 
 # --- inputs -----------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def contrast(one, other):
     ("shades", "paper", "theme"), [(LIGHT, "#ffffff", "light"), (DARK, "#1b1e22", "dark")]
 )
 def test_colours_of_kinds_differ_and_stand_out_from_the_paper(shades, paper, theme):
-    style = files("lowdim.report").joinpath("page", "report.css").read_text()
+    style = files("lowdim").joinpath("web", "report.css").read_text()
     assert f"--panel: {paper.replace('ffffff', 'fff')};" in style
     assert len(set(shades)) == MAX_KINDS == 30
     assert min(contrast(shade, paper) for shade in [*shades, OTHER[theme]]) >= 3

@@ -11,6 +11,7 @@ from lowdim.base.footprint import footprint
 from lowdim.catalog import CATALOG
 from lowdim.methods import mds
 from lowdim.relations.objects import objects_of
+from lowdim.runtime import memory
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_times_that_contradict_each_other_are_not_given(monkeypatch):
     monkeypatch.setattr(probes, "_probe", lambda estimator, objects: next(times))
     found = lowdim.plan(lowdim.UMAP(), np.random.RandomState(0).uniform(size=(4000, 2)))
     assert found.seconds is None
-    assert found.summary == "15.9 MB of memory beyond the data"
+    assert found.summary == f"{memory.readable(found.n_bytes)} of memory beyond the data"
     assert "no estimate of the time" in str(found)
 
 

@@ -72,9 +72,10 @@ def fit_decoder(kind: str, embedding: Array, X: Any) -> Decoder:
     if kind == "kernel":
         found = fit_kernel_decoder(embedding, X)
         return {"kind": kind, **vars(found)}
-    from lowdim.networks.device import require_torch
+    from lowdim.networks.device import load_torch, require_torch
 
     require_torch('decoder="network"')
+    load_torch()
     from lowdim.networks.decoding import fit_network_decoder
 
     return {"kind": kind, **fit_network_decoder(embedding, dense(X))}
@@ -87,9 +88,10 @@ def apply_decoder(decoder: Decoder, embedding: Array, X: Any, Y: Array) -> Array
     if decoder["kind"] == "kernel":
         names = ("centers", "coefficients", "mean", "gamma")
         return KernelDecoder(**{name: decoder[name] for name in names})(Y)
-    from lowdim.networks.device import require_torch
+    from lowdim.networks.device import load_torch, require_torch
 
     require_torch('decoder="network"')
+    load_torch()
     from lowdim.networks.decoding import decoded
 
     return decoded(decoder, Y)

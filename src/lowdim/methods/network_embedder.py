@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.checks import Array, check_random_state
+from lowdim.networks.device import load_torch
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
 
@@ -32,6 +33,10 @@ class NetworkEmbedder(Embedder):
     scale_: float
     history_: Array
     _cached_network: Any
+
+    def _fit_objects(self, objects: Objects, **arguments: Any) -> None:
+        load_torch()
+        super()._fit_objects(objects, **arguments)
 
     def _build(self, n_features: int) -> Any:
         """The network with its first weights."""
@@ -95,6 +100,7 @@ class NetworkEmbedder(Embedder):
 
     def _network(self) -> Any:
         """The trained network on the current device; built again after loading or unpickling."""
+        load_torch()
         from lowdim.networks.weights import load_arrays, on_device
 
         if not hasattr(self, "_cached_network"):

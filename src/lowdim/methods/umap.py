@@ -280,7 +280,7 @@ class UMAP(UMAPParameters):
         return super().transform(rows_of(X, ensure_all_finite, self.metric))
 
     def _transform(self, new: NewObjects) -> Any:
-        embedding = self.embedding_ if self.transform_mode == "embedding" else None
+        embedding = None if self.transform_mode == "graph" else self.embedding_
         if hasattr(self, "unique_rows_"):
             new = new.among(self.unique_rows_)
             embedding = None if embedding is None else embedding[self.unique_rows_]

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
+from lowdim.atomic import uninterrupted
 from lowdim.runtime.context import current
 
 
@@ -22,6 +23,12 @@ def require_torch(purpose: str) -> None:
         raise ImportError(
             f"{purpose} needs PyTorch, which is not installed: pip install 'lowdim[torch]'"
         )
+
+
+def load_torch() -> None:
+    """Import PyTorch; Ctrl-C waits for it, because half of PyTorch crashes when it is used."""
+    with uninterrupted():
+        import torch  # noqa: F401
 
 
 def torch_device() -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from lowdim.backends.protocol import Index
 from lowdim.checks import Array, is_sparse
+from lowdim.relations.distances import check_defined
 from lowdim.relations.metrics import Metric
 
 
@@ -96,4 +97,8 @@ class MappedIndex:
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
         rows = FORMS[self.metric.name].rows(np.asarray(queries))
+        undefined = np.where(np.isfinite(rows).all(axis=1), 0, np.nan)  # for every other object
+        check_defined(
+            undefined[:, None], self.metric, np.arange(len(rows)), np.zeros(1, int), new=True
+        )
         return measured(self.index.query(rows, k), self.metric)

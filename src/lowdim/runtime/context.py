@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from lowdim.atomic import uninterrupted
 from lowdim.checks import integer
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class Compute:
         device = "cpu" if self.device == "auto" else self.device
         if device in ENGINES:
             return import_module(ENGINES[device])
-        found: Backend = import_module("lowdim.backends.torch").backend_of(device)
+        found: Backend = _torch_engine().backend_of(device)
         return found
 
 
@@ -165,7 +167,7 @@ def suited(n: int) -> Iterator[None]:
         return
     device = "cpu"
     if n >= AUTO_FROM and find_spec("torch") is not None:
-        device = import_module("lowdim.backends.torch").gpu() or "cpu"
+        device = _torch_engine().gpu() or "cpu"
     with using(replace(resources, device=device)):
         yield
 
@@ -207,6 +209,16 @@ def _environment_threads() -> int:
     return os.cpu_count() or 1
 
 
+@cache
+def _torch_engine() -> Any:
+    """The package of the PyTorch engine; Ctrl-C waits until it is imported.
+
+    PyTorch that was imported in part crashes when it is used.
+    """
+    with uninterrupted():
+        return import_module("lowdim.backends.torch")
+
+
 def check_device(name: object, argument: str) -> str:
     """A name of a device; raises unless it can be used here. `argument` is named in the message."""
     if isinstance(name, str) and (name in ENGINES or name == "auto"):
@@ -218,7 +230,7 @@ def check_device(name: object, argument: str) -> str:
             f"{argument}={name!r} needs PyTorch, which is not installed: "
             "pip install 'lowdim[torch]', or use device 'cpu'."
         )
-    problem = import_module("lowdim.backends.torch").problem_with(name)
+    problem = _torch_engine().problem_with(name)
     if problem:
         raise ValueError(f"{argument}={name!r}: {problem}")
     return name

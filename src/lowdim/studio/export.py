@@ -177,7 +177,7 @@ def _reading_option(name: str, value: Any, dataset: Dataset) -> list[str]:
         return []
     if name == "missing":
         used = any(one.get("missing") for one in dataset.about["columns"])
-        return ["--missing", value] if used else []
+        return [f"--{name}", value] if used else []
     if value is True:
         return [f"--{name}"]
     flag = {"labels": "label"}.get(name, name)
