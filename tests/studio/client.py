@@ -52,8 +52,9 @@ class Server:
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.errors.seek(0)
-        assert "Traceback" not in self.errors.read()
+        said = self.errors.read()
         self.errors.close()
+        assert "Traceback" not in said, said
         return code
 
     def client(self) -> Client:

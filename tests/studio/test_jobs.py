@@ -18,7 +18,7 @@ from lowdim.studio.jobs import Jobs
 from lowdim.studio.records import Map
 from lowdim.studio.snapshots import read_snapshot
 from lowdim.studio.toys import TOYS
-from studio.client import DEADLINE, Client, acknowledge, read_frame
+from studio.client import DEADLINE, Client, Server, acknowledge, read_frame
 
 SLOW = {"method": "TSNE", "parameters": {"max_iter": 5000}, "pace": 100}
 """A fit that lasts as long as a test needs."""
@@ -283,3 +283,12 @@ def test_methods_that_learn_from_labels_get_them(client: Client, digits: Any) ->
     client.ask("PATCH", f"/api/datasets/{walk['id']}", json={"roles": {"time": "ignore"}})
     asked = {"dataset": walk["id"], "method": "NeighborhoodComponentsAnalysis"}
     assert "labels" in client.ask("POST", "/api/maps", 400, json=asked)["error"]
+
+
+def test_a_map_that_is_removed_while_its_frames_arrive_leaves_no_error(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    client = server.client()
+    data = client.toy("digits", n=300)
+    for _ in range(4):
+        remove(client, started(client, data, pace=None))
+    assert server.stop() == 0  # and nothing of it is a traceback

@@ -196,10 +196,17 @@ class Jobs:
             except (EOFError, OSError):
                 break
             if kind == "frame":
-                connection.send(("taken",))
+                with suppress(OSError):  # the process has ended: the next `recv` tells
+                    connection.send(("taken",))
                 iteration, _, _, _, n, dim, coordinates = values
-                kept = snapshots.take(iteration, n, dim, coordinates)
-                values.append(kept)
+                try:
+                    snapshots.take(iteration, n, dim, coordinates)
+                except OSError as error:
+                    if job.removed:  # and its folder with it
+                        continue
+                    said = f"The frames of this fit cannot be kept: {error}"
+                    self._post(self._heard, job, "refused", [said])
+                values.append(list(snapshots.kept))
             self._post(self._heard, job, kind, values)
         of.process.join()
         self._post(self._ended, job, of.process.exitcode)
