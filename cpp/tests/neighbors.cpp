@@ -140,8 +140,9 @@ void check_rerank(PairMetric metric) {
     const bool cosine = metric == PairMetric::cosine;
     Random random(cosine ? 2 : 3);
     const int64_t n_points = 60, n_queries = 600, dim = 5;
-    std::vector<T> points = random.wholes<T>(n_points * dim, -2, 2);
-    std::vector<T> queries = random.wholes<T>(n_queries * dim, -2, 2);
+    const int most = metric == PairMetric::canberra ? 1 : 2;  // whose shares are then whole numbers
+    std::vector<T> points = random.wholes<T>(n_points * dim, -most, most);
+    std::vector<T> queries = random.wholes<T>(n_queries * dim, -most, most);
     if (cosine)  // unit vectors along the axes, and zero vectors: exact, and full of ties
         for (auto* vectors : {&points, &queries}) {
             std::fill(vectors->begin(), vectors->end(), T(0));
