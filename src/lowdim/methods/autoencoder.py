@@ -8,7 +8,7 @@ from lowdim import checks
 from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.methods.network_embedder import NetworkEmbedder
-from lowdim.methods.shared_docs import CHECKPOINT, fill
+from lowdim.methods.shared_docs import NETWORK_PASSAGES, fill
 from lowdim.networks.device import require_torch
 from lowdim.relations.objects import Objects
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CHANNELS = (32, 64)  # of the convolutions, if there is an image shape
 
 
-@fill(checkpoint=CHECKPOINT)
+@fill(**NETWORK_PASSAGES)
 class Autoencoder(NetworkEmbedder):
     """Autoencoder: a network that reconstructs its input through a few coordinates.
 
@@ -76,23 +76,11 @@ class Autoencoder(NetworkEmbedder):
     $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights, batches and noise; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
-    callback : callable, default=None
-        Called after every epoch with the loss and the coordinates; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $run
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
-    network_ : dict of str to array
-        Weights of the network.
-    mean_ : array of shape (n_features,)
-        Mean of X, which is subtracted.
-    scale_ : float
-        Root mean square deviation of all entries of X from the mean, by which they are divided.
+    $weights
     reconstruction_error_ : float
         Mean squared error of an entry of X, of the objects held out if there are any.
     history_ : array of shape (n_iter, 2)

@@ -11,7 +11,7 @@ from lowdim.callbacks import Callback, CheckpointFile, Monitor
 from lowdim.checks import Array
 from lowdim.matrices.fuzzy import fuzzy_graph, with_data
 from lowdim.methods.parametric import ParametricEmbedder
-from lowdim.methods.shared_docs import CHECKPOINT, fill
+from lowdim.methods.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
 from lowdim.methods.umap_parameters import EPOCHS, EPOCHS_IF_LARGE, LARGE
 from lowdim.networks.device import require_torch
 from lowdim.relations.graph import NeighborGraph
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lowdim.networks.pairs import PairLoss
 
 
-@fill(checkpoint=CHECKPOINT)
+@fill(**NETWORK_PASSAGES, **PARAMETRIC_PASSAGES)
 class ParametricUMAP(ParametricEmbedder):
     """Parametric UMAP: a network whose outputs have the fuzzy graph of the data.
 
@@ -53,59 +53,21 @@ class ParametricUMAP(ParametricEmbedder):
     image_shape : tuple of int, default=None
         Height and width, or height, width and channels, of images that are rows of X: the network
         is then convolutional.
-    activation : {"relu", "elu", "silu", "tanh", "gelu"}, default="relu"
-        Function between the layers.
-    network : torch.nn.Module, default=None
-        A network from rows (n, n_features), centred and divided by `scale_`, to coordinates
-        (n, n_components), in place of the layers above. A copy of it is trained. A model with a
-        network of one's own can be pickled but not saved by `save`, which keeps no code.
-    decoder : bool, default=False
-        Whether to train a decoder along with the map, which it does not change, for
-        `inverse_transform`.
+    $layers
     init : {"map", "random"}, default="map"
         "map" first trains the network to imitate the map of the same weights in which each object
         has a place of its own (that of `UMAP`), and then trains it on the objective; "random"
         leaves out the first part.
-    noise : float, default=0.3
-        Standard deviation of noise that is added to the rows in training, in units of that of X.
-        It makes the map of new data better.
-    max_iter : int, default=30
-        Number of epochs. In each, two pairs per object are drawn.
-    batch_size : int, default=512
-        Number of pairs of a step.
-    learning_rate : float, default=0.001
-        First step size (of Adam).
-    schedule : {"cosine", "plateau", "constant"}, default="cosine"
-        "cosine" lowers the learning rate over `max_iter` epochs; "plateau" halves it when the loss
-        does not fall.
-    weight_decay : float, default=0.0
-        Weight of the squared weights.
+    $training
     $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights and pairs; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
-    callback : callable, default=None
-        Called after every epoch with the loss and the coordinates; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $run
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
-    network_ : dict of str to array
-        Weights of the network.
-    mean_ : array of shape (n_features,)
-        Mean of X, which is subtracted.
-    scale_ : float
-        Root mean square deviation of all entries of X from the mean, by which they are divided.
-    history_ : array of shape (n_iter,)
-        Loss of each epoch, on the pairs drawn.
-    loss_ : float
-        That of the last epoch.
-    n_iter_ : int
-        Number of epochs.
+    $weights
+    $losses
 
     See Also
     --------
