@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import warnings
 import zipfile
 
@@ -78,16 +79,19 @@ def killing(monkeypatch):
     It returns a list with the number of states that were offered since.
     """
     moment, count = [-1], [0]
+    lock, own = threading.Lock(), threading.local()  # starts may run in threads
     keep = Checkpoint.keep
 
     def counted(self, slot, make, *, final=False):
-        count[0] += not final
+        with lock:
+            count[0] += not final
+            own.number = count[0]
         keep(self, slot, make, final=final)
-        if count[0] == moment[0] and not final:
+        if own.number == moment[0] and not final:
             raise Killed
 
     monkeypatch.setattr(Checkpoint, "keep", counted)
-    monkeypatch.setattr(Checkpoint, "_due", lambda self, states=True: count[0] == moment[0])
+    monkeypatch.setattr(Checkpoint, "_due", lambda self, states=True: own.number == moment[0])
 
     def at(iteration):
         moment[0], count[0] = iteration, 0

@@ -295,16 +295,14 @@ def attack_signal(random: Any) -> str:
     delay = float(random.uniform(0.0005, 0.15))
     timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    try:
-        fit(estimator, X)
-    except KeyboardInterrupt:
-        pass
-    finally:
+    try:  # the signal may also come after the fit, while the timer is joined
         try:
+            fit(estimator, X)
+        finally:
             timer.cancel()
             timer.join()
-        except KeyboardInterrupt:
-            pass
+    except KeyboardInterrupt:
+        pass
     if hasattr(estimator, "embedding_"):
         finite(estimator.embedding_, f"{name} after Ctrl-C")
         finite(estimator.transform(X[:3]), f"transform of {name} after Ctrl-C")

@@ -92,6 +92,11 @@ def test_a_callable_kernel_takes_its_parameters():
     np.testing.assert_allclose(kernel.diagonal(X), (X**2).sum(axis=1) ** 2)
 
 
+def test_a_callable_kernel_must_be_finite():
+    with pytest.raises(ValueError, match=r"function given as kernel or affinity .* not finite"):
+        kernel_matrix(X, resolve_kernel(lambda a, b: np.nan))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -216,3 +216,9 @@ assert "torch" not in sys.modules
 def test_bad_parameters_are_named(curve, params, message):
     with pytest.raises((TypeError, ValueError), match=message):
         small(**params).fit(curve)
+
+
+@pytest.mark.parametrize("name", ["noise", "sparsity", "contraction", "variational"])
+def test_infinite_penalties_are_refused(curve, name):
+    with pytest.raises(ValueError, match=rf"{name} must lie in \[0, 1e\+06\]"):
+        small(**{name: np.inf}).fit(curve)

@@ -149,8 +149,10 @@ def test_fixed_point_pre_images_denoise():
 
 def test_pre_images_of_other_kernels_need_to_be_learned():
     estimator = KernelPCA(2, kernel="poly").fit(points())
-    with pytest.raises(ValueError, match="fit_inverse_transform=True"):
-        estimator.inverse_transform(estimator.embedding_)
+    for later in (False, True):  # setting the parameter after the fit does not help
+        estimator.set_params(fit_inverse_transform=later)
+        with pytest.raises(ValueError, match="fit_inverse_transform=True"):
+            estimator.inverse_transform(estimator.embedding_)
     with pytest.raises(ValueError, match="precomputed"):
         KernelPCA(2, kernel="precomputed", fit_inverse_transform=True).fit(np.eye(9))
 

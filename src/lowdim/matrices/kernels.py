@@ -125,6 +125,11 @@ def _values(kernel: Kernel, A: Any, B: Any) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         block = np.asarray(kernel.block(A, B))
     if not np.isfinite(block.sum(dtype=np.float64)) and not np.isfinite(block).all():
+        if kernel.name == "callable":
+            raise ValueError(
+                "The function given as kernel or affinity returns values that are not finite for "
+                "some pairs of objects. It must return a finite number for every pair."
+            )
         raise ValueError(
             f"X: the kernel {kernel.name!r} overflows {block.dtype} or is not a number for some "
             f"objects; the largest entry is {max(abs(A).max(), abs(B).max()):g}. Rescale X."

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lowdim.networks.autoencoding import Penalties
 
 CHANNELS = (32, 64)  # of the convolutions, if there is an image shape
+LARGEST_WEIGHT = 1e6  # of a penalty, relative to the error: the loss stays finite in float32
 
 
 @fill(**NETWORK_PASSAGES)
@@ -202,11 +203,11 @@ class Autoencoder(NetworkEmbedder):
         from lowdim.networks.autoencoding import Penalties
 
         return Penalties(
-            noise=checks.real(self.noise, "noise", 0),
+            noise=checks.real(self.noise, "noise", 0, LARGEST_WEIGHT),
             masking=checks.real(self.masking, "masking", 0, 1),
-            sparsity=checks.real(self.sparsity, "sparsity", 0),
-            contraction=checks.real(self.contraction, "contraction", 0),
-            variational=checks.real(self.variational, "variational", 0),
+            sparsity=checks.real(self.sparsity, "sparsity", 0, LARGEST_WEIGHT),
+            contraction=checks.real(self.contraction, "contraction", 0, LARGEST_WEIGHT),
+            variational=checks.real(self.variational, "variational", 0, LARGEST_WEIGHT),
         )
 
     def _build(self, n_features: int) -> Any:

@@ -269,7 +269,7 @@ class KernelPCA(Embedder):
         Y = Y.astype(self.embedding_.dtype, copy=False)
         if self._from_graph:
             return super()._inverse(Y)
-        if self.fit_inverse_transform:
+        if hasattr(self, "dual_coef_"):
             return learned_preimages(Y, self.embedding_, self.dual_coef_, self._kernel)
         if self._kernel.name != "rbf" or is_sparse(self.X_fit_):
             raise NotFittedError(

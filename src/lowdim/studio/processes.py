@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Processes that are started inside ignore Ctrl-C from their first instruction on.
+    """Processes that are started inside do not receive Ctrl-C until they call `settle`.
 
-    The terminal sends it to all processes. Only the main thread can set signals, and only there is
-    the server; elsewhere nothing is done.
+    The terminal sends Ctrl-C to all processes. A new process inherits the blocked signals of the
+    thread that starts it. For the server itself a signal that comes meanwhile is only delayed.
+    Windows has no blocked signals; there a new process ignores Ctrl-C once it has settled.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # its start would end the blocking
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def settle(niceness: int) -> None:
