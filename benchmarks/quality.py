@@ -108,14 +108,16 @@ def neighborhoods(fitted: Any, data: Data) -> Quality:
 def divergence(fitted: Any, data: Data) -> Quality:
     """t-SNE's divergence at perplexity 30 from exact neighbours, and what `neighborhoods` tells."""
     import lowdim
+    from lowdim.backends.similarity import Similarity
     from lowdim.matrices.affinities import conditional_matrix, joint
     from lowdim.solvers.divergence import PairDivergence
-    from lowdim.solvers.repulsion import AllPairs, Similarity
+    from lowdim.solvers.repulsion import choose_repulsion
 
     graph = lowdim.neighbors(data["X"], 90, method="exact")
     P = joint(conditional_matrix(graph, 30.0))
     Y = np.ascontiguousarray(fitted.embedding_, dtype=P.dtype)
-    value = PairDivergence(P, Similarity(), AllPairs(Similarity()))(Y, 1.0, True)[1]
+    repulsion = choose_repulsion("exact", Similarity(), len(Y), Y.shape[1], 0.5)
+    value = PairDivergence(P, Similarity(), repulsion)(Y)[0]
     return {"divergence": float(value), **neighborhoods(fitted, data)}
 
 
