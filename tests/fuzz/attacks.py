@@ -30,6 +30,7 @@ from lowdim.catalog import CATALOG
 # graph is not connected.
 CLEAR = (ValueError, TypeError, MemoryError, RuntimeError)
 QUICK = {"max_iter": 15, "n_epochs": 10, "perplexity": 3.0, "n_neighbors": 5, "n_clusters": 2}
+QUICK_NETWORK = {"max_iter": 2, "layers": (8,)}
 METHODS = [method.name for method in CATALOG if method.objects != "subjects"]
 LABELLED = {method.name for method in CATALOG if method.objects == "labelled"}
 
@@ -41,7 +42,8 @@ class Failure(Exception):
 def make(name: str, **params: Any) -> Any:
     method = getattr(lowdim, name)
     known = inspect.signature(method).parameters
-    usual = {key: value for key, value in QUICK.items() if key in known}
+    quick = {**QUICK, **QUICK_NETWORK} if "layers" in known else QUICK
+    usual = {key: value for key, value in quick.items() if key in known}
     return method(**{**usual, "n_components": 2, **params})
 
 
@@ -291,7 +293,9 @@ def attack_signal(random: Any) -> str:
     """Ctrl-C in the middle of a fit: a fitted estimator, or one that is not fitted."""
     name = random.choice(METHODS)
     X, _ = data.s_curve(200, random_state=0)
-    estimator = make(name, **({"max_iter": 500} if hasattr(make(name), "max_iter") else {}))
+    estimator = make(name)
+    if hasattr(estimator, "max_iter"):
+        estimator.set_params(max_iter=5 if hasattr(estimator, "layers") else 500)
     delay = float(random.uniform(0.0005, 0.15))
     timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
