@@ -32,21 +32,22 @@ template <class T>
 void bind_project_rows(nb::module_& m) {
     m.def(
         "project_rows",
-        [](In2<T> x, In1<T> center, T scale, In3<float> axes, Out2<float> out, Out1<float> squares,
-           int n_threads) {
+        [](In2<T> x, In1<T> center, T scale, In3<float> axes, float share, Out2<float> out,
+           Out1<float> squares, int n_threads) {
             expect(has_shape(center, x.shape(1)) && axes.shape(1) == x.shape(1),
                    "x, center and axes must have equal width");
-            expect(axes.shape(2) == kPoints && axes.shape(0) * kPoints >= out.shape(1),
-                   "axes must come as panels that hold the columns of out");
+            expect(axes.shape(2) == kPoints && out.shape(1) > 0 &&
+                       axes.shape(0) * kPoints >= out.shape(1) - 1,
+                   "axes must come as panels that hold all columns of out but the last");
             expect(out.shape(0) == x.shape(0) && has_shape(squares, x.shape(0)),
                    "out and squares must have one row per row of x");
             nb::gil_scoped_release released;
             project_rows<T>(x.data(), int64_t(x.shape(0)), int64_t(x.shape(1)), center.data(),
-                            scale, axes.data(), int64_t(out.shape(1)), n_threads, out.data(),
-                            squares.data());
+                            scale, axes.data(), int64_t(out.shape(1)) - 1, share, n_threads,
+                            out.data(), squares.data());
         },
-        "x"_array, "center"_array, "scale"_a, "axes"_array, "out"_array, "squares"_array,
-        "n_threads"_a);
+        "x"_array, "center"_array, "scale"_a, "axes"_array, "share"_a, "out"_array,
+        "squares"_array, "n_threads"_a);
 }
 
 }  // namespace

@@ -81,10 +81,12 @@ inline void expect_range(const In1<int32_t>& ids, int64_t begin, int64_t end, co
 }
 
 template <class T>
-void expect_finite(const In2<T>& y) {
-    bool finite = true;
-    for (size_t k = 0; k < y.size(); ++k) finite &= std::isfinite(y.data()[k]);
-    expect(finite, "coordinates must be finite");
+void expect_finite(const In2<T>& y, int n_threads) {
+    parallel_ranges(int64_t(y.size()), 16384, n_threads, [&](int64_t begin, int64_t end, int) {
+        T sum = 0;  // v - v is 0, or NaN if v is not finite
+        for (int64_t k = begin; k < end; ++k) sum += y.data()[k] - y.data()[k];
+        expect(sum == 0, "coordinates must be finite");
+    });
 }
 
 // The entries lie in [0, n), none of them twice.
@@ -130,8 +132,8 @@ int64_t check_csr(const In1<int64_t>& indptr, const In1<int32_t>& indices, const
 // A graph is a square sparse matrix.
 template <class T>
 Graph<T> checked_graph(const In1<int64_t>& indptr, const In1<int32_t>& indices,
-                       const In1<T>& data) {
-    const int64_t n = check_csr(indptr, indices, data, int64_t(indptr.shape(0)) - 1);
+                       const In1<T>& data, int n_threads = 1) {
+    const int64_t n = check_csr(indptr, indices, data, int64_t(indptr.shape(0)) - 1, n_threads);
     return {n, indptr.data(), indices.data(), data.data()};
 }
 

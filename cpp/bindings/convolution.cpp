@@ -11,12 +11,14 @@ void bind(nb::module_& m, const char* name) {
     nb::class_<Convolution<T>>(m, name)
         .def(
             "__init__",
-            [](Convolution<T>* self, In2<T> transform, int64_t columns) {
-                expect(int64_t(transform.shape(1)) == columns / 2 + 1 && columns % 2 == 0,
-                       "transform must be (rows, columns / 2 + 1), columns even");
-                new (self) Convolution<T>(int64_t(transform.shape(0)), columns, transform.data());
+            [](Convolution<T>* self, In2<T> transform, int64_t rows, int64_t columns,
+               int n_threads) {
+                expect(has_shape(transform, rows / 2 + 1, columns / 2 + 1) && rows % 2 == 0 &&
+                           columns % 2 == 0,
+                       "transform must be (rows / 2 + 1, columns / 2 + 1), rows and columns even");
+                new (self) Convolution<T>(rows, columns, transform.data(), n_threads);
             },
-            "transform"_array, "columns"_a)
+            "transform"_array, "rows"_a, "columns"_a, "n_threads"_a)
         .def(
             "apply",
             [](Convolution<T>& self, Out2<T> field, int n_threads) {

@@ -1,4 +1,4 @@
-// Steps of gradient descent.
+// Steps of gradient descent, and the arithmetic of gradients.
 #include "lowdim/descent.hpp"
 
 #include "checks.hpp"
@@ -22,6 +22,22 @@ void bind(nb::module_& m) {
         },
         "gradient"_array, "y"_array, "velocity"_array, "gains"_array, "rate"_a, "momentum"_a,
         "min_gain"_a, "max_step"_a, "n_threads"_a);
+    m.def(
+        "subtract_scaled",
+        [](Out2<T> first, double a, In2<T> second, double b, int n_threads) {
+            expect(same_shape(first, second), "first and second must have the same shape");
+            nb::gil_scoped_release released;
+            subtract_scaled<T>(first.data(), a, second.data(), b, int64_t(first.size()),
+                               n_threads);
+        },
+        "first"_array, "a"_a, "second"_array, "b"_a, "n_threads"_a);
+    m.def(
+        "sum",
+        [](In1<T> values, int n_threads) {
+            nb::gil_scoped_release released;
+            return sum_of<T>(values.data(), int64_t(values.shape(0)), n_threads);
+        },
+        "values"_array, "n_threads"_a);
 }
 
 }  // namespace

@@ -18,16 +18,23 @@ Similarity similarity_of(const std::string& name, double dof) {
     return {dof == 1 ? SimilarityKind::kCauchy : SimilarityKind::kStudent, dof};
 }
 
+template <class T>
+Buffer<T> copied(const In1<T>& values, int n_threads) {
+    Buffer<T> out(values.shape(0));
+    parallel_ranges(int64_t(out.size()), 65536, n_threads, [&](int64_t begin, int64_t end, int) {
+        std::copy(values.data() + begin, values.data() + end, out.begin() + begin);
+    });
+    return out;
+}
+
 // The edges of a graph, checked and copied once, since a descent uses them in every iteration.
 template <class T>
 struct Edges {
     Csr<T> csr;
 
-    Edges(In1<int64_t> indptr, In1<int32_t> indices, In1<T> p) {
-        checked_graph(indptr, indices, p);
-        csr.indptr.assign(indptr.data(), indptr.data() + indptr.shape(0));
-        csr.indices.assign(indices.data(), indices.data() + indices.shape(0));
-        csr.data.assign(p.data(), p.data() + p.shape(0));
+    Edges(In1<int64_t> indptr, In1<int32_t> indices, In1<T> p, int n_threads) {
+        checked_graph(indptr, indices, p, n_threads);
+        csr = {copied(indptr, n_threads), copied(indices, n_threads), copied(p, n_threads)};
     }
     int64_t n() const { return int64_t(csr.indptr.size()) - 1; }
 };
@@ -35,8 +42,8 @@ struct Edges {
 template <class T>
 void bind_edges(nb::module_& m, const char* name) {
     nb::class_<Edges<T>>(m, name)
-        .def(nb::init<In1<int64_t>, In1<int32_t>, In1<T>>(), "indptr"_array, "indices"_array,
-             "p"_array)
+        .def(nb::init<In1<int64_t>, In1<int32_t>, In1<T>, int>(), "indptr"_array,
+             "indices"_array, "p"_array, "n_threads"_a)
         .def(
             "attraction",
             [](const Edges<T>& edges, In2<T> y, const std::string& similarity, double dof,
@@ -88,7 +95,7 @@ void bind_repulsion(nb::module_& m) {
             expect(same_shape(y, force) && has_shape(z, n) &&
                        (has_shape(mass, 0) || has_shape(mass, n)),
                    "y and force must be (n, dim), z and mass of n");
-            expect_finite(y);
+            expect_finite(y, n_threads);
             const Similarity kernel = similarity_of(similarity, dof);
             nb::gil_scoped_release released;
             Tree<T>(y.data(), data_or_null(mass), int64_t(n), int(dim), n_threads)
@@ -100,7 +107,7 @@ void bind_repulsion(nb::module_& m) {
         "curve_order",
         [](In2<T> y, int n_threads) {
             expect(y.shape(1) >= 1 && y.shape(1) <= 3, "the curve fills up to three dimensions");
-            expect_finite(y);
+            expect_finite(y, n_threads);
             return to_numpy(unlocked([&] {
                 return curve_order<T>(y.data(), int64_t(y.shape(0)), int(y.shape(1)), n_threads)
                     .order;

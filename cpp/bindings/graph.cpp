@@ -1,4 +1,4 @@
-// Undirected graphs from directed ones, and the breadth of a graph.
+// Undirected graphs from directed ones, connected components, and the breadth of a graph.
 #include "lowdim/graph.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -25,7 +25,7 @@ void bind_symmetrize(nb::module_& m) {
         "symmetrize",
         [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, const std::string& how,
            int n_threads) {
-            const Graph<T> g = checked_graph<T>(indptr, indices, data);
+            const Graph<T> g = checked_graph<T>(indptr, indices, data, n_threads);
             const Symmetry symmetry = symmetry_of(how);
             return to_numpy(unlocked([&] {
                 return symmetrize<T>(g.n, g.indptr, g.indices, g.weights, symmetry, n_threads);
@@ -41,12 +41,23 @@ void bind_graph(nb::module_& m) {
     bind_symmetrize<double>(m);
     m.def(
         "level_structure",
-        [](In1<int64_t> indptr, In1<int32_t> indices) {
-            const int64_t n = check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1);
+        [](In1<int64_t> indptr, In1<int32_t> indices, int64_t limit, int n_threads) {
+            const int64_t n =
+                check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1, n_threads);
             nb::gil_scoped_release released;
-            return level_structure(n, indptr.data(), indices.data());
+            return level_structure(n, indptr.data(), indices.data(), limit);
         },
-        "indptr"_array, "indices"_array);
+        "indptr"_array, "indices"_array, "limit"_a, "n_threads"_a);
+    m.def(
+        "components",
+        [](In1<int64_t> indptr, In1<int32_t> indices, Out1<int32_t> labels, int n_threads) {
+            const int64_t n =
+                check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1, n_threads);
+            expect(has_shape(labels, n), "labels must have one entry per node");
+            nb::gil_scoped_release released;
+            return components(n, indptr.data(), indices.data(), n_threads, labels.data());
+        },
+        "indptr"_array, "indices"_array, "labels"_array, "n_threads"_a);
 }
 
 }  // namespace lowdim

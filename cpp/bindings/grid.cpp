@@ -29,7 +29,7 @@ void bind(nb::module_& m) {
             const Grid grid = grid_of<T>(field, int(y.shape(1)), columns, origin, step);
             expect(has_shape(charge, 0) || has_shape(charge, y.shape(0)),
                    "charge must have one entry per point");
-            expect_finite(y);
+            expect_finite(y, n_threads);
             nb::gil_scoped_release released;
             spread<T>(y.data(), data_or_null(charge), int64_t(y.shape(0)), grid, n_threads,
                       field.data());
@@ -38,18 +38,18 @@ void bind(nb::module_& m) {
         "n_threads"_a);
     m.def(
         "gather",
-        [](Out2<T> field, In1<double> origin, double step, int64_t columns, In2<T> y, Out1<T> value,
-           Out2<T> gradient, int n_threads) {
+        [](Out2<T> field, In1<double> origin, double step, int64_t columns, In2<T> y,
+           double offset, double scale, Out1<T> value, Out2<T> gradient, int n_threads) {
             const Grid grid = grid_of<T>(field, int(y.shape(1)), columns, origin, step);
             expect(has_shape(value, y.shape(0)) && same_shape(y, gradient),
                    "y and gradient must be (n, dim), value of n");
-            expect_finite(y);
+            expect_finite(y, n_threads);
             nb::gil_scoped_release released;
-            gather<T>(field.data(), grid, y.data(), int64_t(y.shape(0)), n_threads, value.data(),
-                      gradient.data());
+            gather<T>(field.data(), grid, y.data(), int64_t(y.shape(0)), T(offset), T(scale),
+                      n_threads, value.data(), gradient.data());
         },
-        "field"_array, "origin"_array, "step"_a, "columns"_a, "y"_array, "value"_array,
-        "gradient"_array, "n_threads"_a);
+        "field"_array, "origin"_array, "step"_a, "columns"_a, "y"_array, "offset"_a, "scale"_a,
+        "value"_array, "gradient"_array, "n_threads"_a);
     m.def(
         "bounds",
         [](In2<T> y, Out1<double> low, Out1<double> high, int n_threads) {

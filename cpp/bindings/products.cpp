@@ -10,17 +10,22 @@ template <class T>
 void bind(nb::module_& m) {
     m.def(
         "spmm",
-        [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In2<T> x, Out2<T> y,
-           int n_threads) {
+        [](In1<int64_t> indptr, In1<int32_t> indices, In1<T> data, In2<T> x, double scale,
+           double shift, In2<T> before, Out2<T> y, int n_threads) {
             const int64_t n = check_csr(indptr, indices, data, int64_t(x.shape(0)), n_threads);
             expect(has_shape(y, n, x.shape(1)), "x and y must match");
+            const AffineStep<T> step{T(scale), T(shift), data_or_null(before),
+                                     scale == 1 && shift == 0 && before.shape(0) == 0};
+            expect(step.plain || int64_t(x.shape(0)) == n, "with a scale or shift A must be square");
+            expect(step.before == nullptr || same_shape(before, y), "before and y must match");
             nb::gil_scoped_release released;
             parallel_ranges(n, 512, n_threads, [&](int64_t begin, int64_t end, int) {
-                kernels<T>().spmm(indptr.data(), indices.data(), data.data(), x.data(), y.data(),
-                                  begin, end, int(x.shape(1)));
+                kernels<T>().spmm(indptr.data(), indices.data(), data.data(), x.data(), step,
+                                  y.data(), begin, end, int(x.shape(1)));
             });
         },
-        "indptr"_array, "indices"_array, "data"_array, "x"_array, "y"_array, "n_threads"_a);
+        "indptr"_array, "indices"_array, "data"_array, "x"_array, "scale"_a, "shift"_a,
+        "before"_array, "y"_array, "n_threads"_a);
     m.def(
         "narrow_matmul",
         [](In2<T> a, In2<T> x, Out2<T> y, bool squared, int n_threads) {

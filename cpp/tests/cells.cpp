@@ -90,15 +90,16 @@ void check_project(int64_t width) {
     const int64_t n = 500, dim = 37, n_panels = (width + P - 1) / P;
     const std::vector<T> x = random.wholes<T>(n * dim, -9, 9),
                          center = random.wholes<T>(dim, -9, 9);
-    std::vector<float> axes(size_t(n_panels * dim * P), 0.0F), out(size_t(n * width)), again(out);
+    std::vector<float> axes(size_t(n_panels * dim * P), 0.0F), out(size_t(n * (width + 1))),
+        again(out);
     std::vector<float> squares(static_cast<size_t>(n)), squares_again(squares);
     for (int64_t c = 0; c < width; ++c)
         for (int64_t t = 0; t < dim; ++t)
             axes[size_t((c / P * dim + t) * P + c % P)] = float(random.whole(-3, 3));
-    project_rows<T>(x.data(), n, dim, center.data(), T(0.5), axes.data(), width, 1, out.data(),
-                    squares.data());
-    project_rows<T>(x.data(), n, dim, center.data(), T(0.5), axes.data(), width, 3, again.data(),
-                    squares_again.data());
+    project_rows<T>(x.data(), n, dim, center.data(), T(0.5), axes.data(), width, 0.25F, 1,
+                    out.data(), squares.data());
+    project_rows<T>(x.data(), n, dim, center.data(), T(0.5), axes.data(), width, 0.25F, 3,
+                    again.data(), squares_again.data());
     CHECK_SAME_BITS(out, again);
     CHECK_SAME_BITS(squares, squares_again);
     for (int64_t i = 0; i < n; ++i) {
@@ -108,13 +109,17 @@ void check_project(int64_t width) {
             square += v * v;
         }
         CHECK_EQUAL(square, squares[size_t(i)]);
+        float kept = 0;
         for (int64_t c = 0; c < width; ++c) {
             float sum = 0;
             for (int64_t t = 0; t < dim; ++t)
                 sum += float(T(0.5) * (x[size_t(i * dim + t)] - center[size_t(t)])) *
                        axes[size_t((c / P * dim + t) * P + c % P)];
-            CHECK_EQUAL(sum, out[size_t(i * width + c)]);
+            CHECK_EQUAL(sum, out[size_t(i * (width + 1) + c)]);
+            kept += sum * sum;
         }
+        const float rest = out[size_t(i * (width + 1) + width)];
+        CHECK_EQUAL(rest, 0.5F * std::sqrt(std::max(square - kept, 0.0F)));
     }
 }
 

@@ -54,4 +54,22 @@ TEST_FLOATS(a_momentum_step_follows_the_formulas) {
         }
 }
 
+TEST_FLOATS(sums_and_differences) {
+    for (int64_t n : {0, 1, 9, 5000, 20000}) {
+        const Case here("n", n);
+        Random random(uint32_t(n) + 3);
+        const std::vector<T> first = random.wholes<T>(n, -50, 50),
+                             second = random.wholes<T>(n, -50, 50);
+        double expected = 0;
+        for (T v : first) expected += double(v);
+        for (int threads : {1, 3}) {
+            CHECK_EQUAL(sum_of<T>(first.data(), n, threads), expected);
+            std::vector<T> found = first;
+            subtract_scaled<T>(found.data(), 2, second.data(), 3, n, threads);
+            for (size_t k = 0; k < found.size(); ++k)
+                CHECK_EQUAL(found[k], 2 * first[k] - 3 * second[k]);
+        }
+    }
+}
+
 }  // namespace

@@ -117,14 +117,15 @@ TEST_FLOATS(transpose_and_symmetrize) {
 
 using Levels = std::pair<int64_t, int64_t>;
 
-Levels levels(int64_t n, const std::vector<std::pair<int32_t, int32_t>>& edges) {
+Levels levels(int64_t n, const std::vector<std::pair<int32_t, int32_t>>& edges,
+              int64_t limit = 1000) {
     std::vector<Arc<float>> arcs;
     for (auto [a, b] : edges) {
         arcs.push_back({a, b, 1});
         arcs.push_back({b, a, 1});
     }
     const Csr<float> csr = from_arcs(n, arcs);
-    return level_structure(n, csr.indptr.data(), csr.indices.data());
+    return level_structure(n, csr.indptr.data(), csr.indices.data(), limit);
 }
 
 TEST(level_structures) {
@@ -145,6 +146,46 @@ TEST(level_structures) {
     CHECK_EQUAL(levels(10, star), Levels(3, 8));
     CHECK_EQUAL(levels(28, grid), Levels(10, 4));
     CHECK_EQUAL(levels(6, complete), Levels(2, 5));
+    CHECK_EQUAL(levels(28, grid, 4), Levels(10, 4));
+    CHECK_EQUAL(levels(28, grid, 3), Levels(4, 4));      // from a corner
+    CHECK_EQUAL(levels(28, grid, 0), Levels(1, 1));      // the first sweep ends already
+    CHECK_EQUAL(levels(10, star, 1), Levels(2, 9));      // from the middle, more than eight
+    CHECK_EQUAL(levels(10, star, 2), Levels(3, 8));      // from a leaf
+}
+
+TEST(components_are_numbered_by_their_first_nodes) {
+    const int n = 3000;
+    Random random(7);
+    for (int n_arcs : {0, 10, 1000, 1600, 9000}) {
+        const Case here("arcs", n_arcs);
+        std::vector<Arc<float>> arcs;  // each in one direction only
+        for (int k = 0; k < n_arcs; ++k)
+            arcs.push_back({int32_t(random.real() * n), int32_t(random.real() * n), 1});
+        const Csr<float> csr = from_arcs(n, arcs);
+        std::vector<int32_t> expected(n, -1);  // by repeated passes over the arcs
+        int64_t count = 0;
+        for (int i = 0; i < n; ++i) {
+            if (expected[size_t(i)] >= 0) continue;
+            expected[size_t(i)] = int32_t(count);
+            for (bool changed = true; changed;) {
+                changed = false;
+                for (const auto& arc : arcs) {
+                    int32_t &a = expected[size_t(arc.from)], &b = expected[size_t(arc.to)];
+                    if ((a == count) == (b == count)) continue;
+                    a = b = int32_t(count);
+                    changed = true;
+                }
+            }
+            ++count;
+        }
+        for (int threads : {1, 4}) {
+            std::vector<int32_t> labels(n);
+            CHECK_EQUAL(components(n, csr.indptr.data(), csr.indices.data(), threads,
+                                   labels.data()),
+                        count);
+            CHECK_EQUAL(labels, expected);
+        }
+    }
 }
 
 }  // namespace

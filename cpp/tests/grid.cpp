@@ -31,15 +31,19 @@ void check_grid(int dim) {
         for (int64_t k = 0; k < grid.columns; ++k)
             field[size_t(i * grid.stride + k)] = T(2 * double(i) - (dim == 2 ? double(k) : 0.0));
     std::vector<T> value(static_cast<size_t>(n)), gradient(y.size());
-    gather<T>(field.data(), grid, y.data(), n, 3, value.data(), gradient.data());
+    gather<T>(field.data(), grid, y.data(), n, T(0), T(1), 3, value.data(), gradient.data());
     for (int i = 0; i < n; ++i) {
         const double row = (double(y[size_t(i * dim)]) + 1.6) / 0.08;
         const double column = dim == 2 ? (double(y[size_t(2 * i + 1)]) + 1.7) / 0.08 : 0.0;
         CHECK_CLOSE(double(value[size_t(i)]), (2 * row - column), 1e-2);
         CHECK_CLOSE(double(gradient[size_t(i * dim)]), 25, 1e-1);
     }
+    std::vector<T> moved(value.size()), scaled(gradient.size());
+    gather<T>(field.data(), grid, y.data(), n, T(3), T(-2), 1, moved.data(), scaled.data());
+    for (size_t i = 0; i < value.size(); ++i) CHECK_EQUAL(moved[i], value[i] + T(3));
+    for (size_t k = 0; k < gradient.size(); ++k) CHECK_EQUAL(scaled[k], -2 * gradient[k]);
     const std::vector<T> far(static_cast<size_t>(dim), T(1e30));  // held at the rim
-    gather<T>(field.data(), grid, far.data(), 1, 1, value.data(), gradient.data());
+    gather<T>(field.data(), grid, far.data(), 1, T(0), T(1), 1, value.data(), gradient.data());
     spread<T>(far.data(), nullptr, 1, grid, 1, field.data());
     CHECK(std::isfinite(double(value[0])));
 }

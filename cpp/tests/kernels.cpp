@@ -46,13 +46,23 @@ void check_spmm(int width) {
                 naive[size_t(i * width + c)] +=
                     a.data[size_t(e)] * x[size_t(a.indices[size_t(e)] * width + c)];
     auto rows = [&](int begin, int end) {
-        kernels<T>().spmm(a.indptr.data(), a.indices.data(), a.data.data(), x.data(), y.data(),
+        kernels<T>().spmm(a.indptr.data(), a.indices.data(), a.data.data(), x.data(), {}, y.data(),
                           begin, end, width);
     };
     rows(0, 7);
     CHECK(std::all_of(y.begin() + 7 * width, y.end(), [](T v) { return v == -1; }));
     rows(7, n);
     CHECK_EQUAL(y, naive);
+
+    const std::vector<T> before = random.wholes<T>(n * width, -5, 5);
+    for (const T* less : {before.data(), static_cast<const T*>(nullptr)}) {
+        std::vector<T> expected(naive.size());
+        for (size_t k = 0; k < naive.size(); ++k)
+            expected[k] = T(2) * naive[k] - T(3) * x[k] - (less != nullptr ? less[k] : T(0));
+        kernels<T>().spmm(a.indptr.data(), a.indices.data(), a.data.data(), x.data(),
+                          {T(2), T(-3), less, false}, y.data(), 0, n, width);
+        CHECK_EQUAL(y, expected);
+    }
 }
 
 template <class T>

@@ -53,9 +53,14 @@ def matmul(A: Array, V: Array, *, squared: bool = False) -> Array:
     return np.asarray(((left**2 if squared else left) @ right).astype(A.dtype))
 
 
-def spmm(A: Any, V: Array) -> Array:
+def spmm(
+    A: Any, V: Array, *, scale: float = 1.0, shift: float = 0.0, before: Array | None = None
+) -> Array:
     left, right = _double(A, V)
-    return np.asarray((left @ right).astype(A.dtype))
+    found = left @ right
+    if scale != 1 or shift != 0:
+        found = scale * found + shift * right
+    return np.asarray((found if before is None else found - before).astype(A.dtype))
 
 
 def scatter(X: Array, center: Array) -> tuple[Array, Array]:
@@ -353,7 +358,7 @@ def floyd_warshall(lengths: Array) -> None:
         np.minimum(lengths, lengths[:, k : k + 1] + lengths[k], out=lengths)
 
 
-def level_structure(graph: Any) -> tuple[int, int]:
+def level_structure(graph: Any, limit: int | None = None) -> tuple[int, int]:
     levels: list[list[int]] = []
     root = 0
     for _ in range(2 if graph.shape[0] else 0):  # the second time from the far end of the first

@@ -13,6 +13,7 @@ from lowdim.backends.native import _native
 from lowdim.backends.native.heaps import Heaps, rerank
 
 CHAIN = (np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.ones(2))  # 0 -> 1 -> 2
+NONE = np.empty((0, 0))
 
 
 def ids(*shape):
@@ -146,15 +147,23 @@ BROKEN = {
     ),
     "spmm: rows of x": (
         "indices must lie in [0, n)",
-        lambda: _native.spmm(*CHAIN, np.ones((2, 2)), np.ones((3, 2)), 1),
+        lambda: _native.spmm(*CHAIN, np.ones((2, 2)), 1, 0, NONE, np.ones((3, 2)), 1),
     ),
     "spmm: rows of y": (
         "x and y must match",
-        lambda: _native.spmm(*CHAIN, np.ones((3, 2)), np.ones((2, 2)), 1),
+        lambda: _native.spmm(*CHAIN, np.ones((3, 2)), 1, 0, NONE, np.ones((2, 2)), 1),
     ),
     "spmm: columns": (
         "x and y must match",
-        lambda: _native.spmm(*CHAIN, np.ones((3, 1)), np.ones((3, 2)), 1),
+        lambda: _native.spmm(*CHAIN, np.ones((3, 1)), 1, 0, NONE, np.ones((3, 2)), 1),
+    ),
+    "spmm: before": (
+        "before and y must match",
+        lambda: native.spmm(chain(), np.ones((3, 2)), before=np.ones((3, 1))),
+    ),
+    "spmm: not square": (
+        "with a scale or shift A must be square",
+        lambda: native.spmm(chain()[:2], np.ones((3, 2)), shift=1.0),
     ),
     "spmm: data": (
         "indices and data must have indptr[-1] entries",

@@ -171,6 +171,12 @@ def test_spmm(reference, dtype, n, columns):
     agree(reference, "spmm", A, points(n, columns, dtype))
 
 
+def test_spmm_scaled_and_shifted(reference, dtype):
+    A, V, W = random_graph(300, dtype), points(300, 11, dtype), points(300, 11, dtype, 1)
+    agree(reference, "spmm", A, V, scale=-2.0, shift=0.5)
+    agree(reference, "spmm", A, V, scale=-2.0, shift=0.5, before=W)
+
+
 def test_spmm_of_empty_rows_is_zero(reference, dtype):
     A = csr_array(([2.0], ([3], [1])), shape=(6, 4)).astype(dtype)
     (found,) = agree(reference, "spmm", A, points(4, 3, dtype))
@@ -481,6 +487,11 @@ def test_level_structure(reference):
     for seed, size in enumerate((1, 2, 3, 80, 200)):
         graph = reference.symmetrize(random_graph(size, "float64", seed, 0.03), "union")
         agree(reference, "level_structure", graph, tolerance=0)
+    for limit in (0, 1, 2, 5, 40, 200):
+        assert backend().level_structure(path, limit)[1] == 1
+        # A wide graph is recognised at the limit, even if its levels were not all visited.
+        widest = reference.level_structure(graph)[1]
+        assert (backend().level_structure(graph, limit)[1] > limit) == (widest > limit)
 
 
 # --- rows of neighbours ---------------------------------------------------------------------------

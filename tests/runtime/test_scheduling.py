@@ -11,6 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import lowdim
+from lowdim import checks
 from lowdim.runtime import scheduling
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run, running
@@ -354,3 +355,20 @@ class TestFork:
         with Others(fit, count=1):
             same = [forked(lambda: np.array_equal(fit(), expected)) for _ in range(8)]
         assert same == [0] * 8
+
+
+# --- checks on several threads --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_large_table_is_checked_on_several_threads(n_jobs, monkeypatch):
+    monkeypatch.setattr(scheduling, "SCAN_ENTRIES", 64)
+    X = np.full((1000, 7), 1e38, np.float32)  # the sum overflows, the entries are finite
+    with lowdim.compute(n_jobs=n_jobs):
+        assert checks.vectors(X) is X
+        X[903, 4] = np.nan
+        with pytest.raises(ValueError, match=r"contains NaN at \[903, 4\] \(1 non-finite"):
+            checks.vectors(X)
+        checks.distances_in_range(X[:900])
+        with pytest.raises(ValueError, match="distances overflow float32"):
+            checks.distances_in_range(X)

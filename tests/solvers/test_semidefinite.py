@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from lowdim import data, neighbors
 from lowdim.callbacks import Monitor
 from lowdim.matrices.laplacian import laplacian, weighted
-from lowdim.solvers.edge_lengths import compliance, lengths_of, trace_bound
+from lowdim.solvers.edge_lengths import compliance, lengths_of
 from lowdim.solvers.factorized import factorized, low_rank
 from lowdim.solvers.semidefinite import interior_point
 from lowdim.solvers.spectral import bottom_eigenpairs
@@ -41,7 +41,7 @@ def test_a_chain_becomes_straight(inequality):
     line = np.sqrt(values[-1]) * vectors[:, -1] * lengths.unit
     np.testing.assert_allclose(np.abs(np.diff(line)), steps, rtol=1e-5)
     assert np.ptp(line) == pytest.approx(steps.sum(), rel=1e-6)
-    assert np.trace(found.gram) == pytest.approx(trace_bound(lengths), rel=1e-6)
+    assert np.trace(found.gram) == pytest.approx(lengths.trace_bound, rel=1e-6)
 
 
 def test_a_cycle_becomes_a_regular_polygon():

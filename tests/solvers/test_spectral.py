@@ -14,7 +14,7 @@ from helpers import with_threads
 from lowdim.matrices.laplacian import laplacian, weighted
 from lowdim.matrices.operators import Operator, as_operator
 from lowdim.relations.neighbors import neighbors
-from lowdim.solvers import spectral
+from lowdim.solvers import eigensolvers, spectral
 from lowdim.solvers.spectral import (
     Eigenpairs,
     bottom_eigenpairs,
@@ -240,6 +240,53 @@ def test_grids_factor_cheaply_and_random_graphs_do_not():
     assert not spectral._factors_cheaply(random_regular(40000, 8, 0))
     assert not spectral._factors_cheaply(np.eye(3))
     assert not spectral._factors_cheaply(as_operator(np.eye(3)))
+
+
+@pytest.fixture
+def no_factors(monkeypatch):
+    """Matrices without a cheap factorisation also among small ones."""
+    monkeypatch.setattr(spectral, "_factors_cheaply", lambda A: False)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [1, 3, 12])
+def test_filtered_subspaces_find_the_smallest_eigenvalues(no_factors, monkeypatch, dtype, k):
+    monkeypatch.setattr(spectral, "lanczos", None)  # not called
+    L = random_regular(700, 8, 1).astype(dtype)
+    values = np.linalg.eigvalsh(L.toarray().astype(np.float64))
+    rtol = 1e-5 if dtype == np.float32 else 1e-9
+    check(bottom_eigenpairs(L, k), L, values[:k], rtol)
+    check(bottom_eigenpairs(L, k, null=np.ones(700)), L, values[1 : k + 1], rtol)
+    one, three = (with_threads(n, bottom_eigenpairs, L, k) for n in (1, 3))
+    assert np.array_equal(one.vectors, three.vectors)
+
+
+def test_filtered_subspaces_find_repeated_eigenvalues(no_factors, no_dense, monkeypatch):
+    monkeypatch.setattr(spectral, "lanczos", None)
+    side = 12
+    found = bottom_eigenpairs(grid_laplacian(side, side), 5, null=np.ones(side * side))
+    check(found, grid_laplacian(side, side), grid_eigenvalues(side, side)[1:6])
+
+
+def test_lanczos_iterations_take_over_where_eigenvalues_are_too_close(
+    no_factors, monkeypatch, caplog
+):
+    monkeypatch.setattr(eigensolvers, "MOST_PRODUCTS", 60)
+    L = random_regular(700, 8, 1)
+    with caplog.at_level(logging.INFO, logger="lowdim"):
+        found = bottom_eigenpairs(L, 3)
+    check(found, L, np.linalg.eigvalsh(L.toarray())[:3])
+    assert "going on with Lanczos iterations" in caplog.text
+
+
+def test_the_bound_of_the_norm_is_one():
+    for seed in range(5):
+        L = random_regular(400, 4, seed)
+        W = csr_array((np.exp(np.random.default_rng(seed).normal(size=L.nnz)), L.indices, L.indptr))
+        for A in (L, csr_array(W + W.T), csr_array((400, 400))):
+            true = float(np.abs(np.linalg.eigvalsh(A.toarray())).max())
+            bound = eigensolvers._norm_bound(A)
+            assert true <= bound <= max(4 * true, 1)
 
 
 def test_a_failed_factorisation_falls_back_to_lobpcg_and_logs_it(no_dense, monkeypatch, caplog):

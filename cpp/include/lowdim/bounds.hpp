@@ -12,18 +12,36 @@ namespace lowdim {
 // The least and the greatest coordinate of n > 0 points along every axis.
 template <class T>
 void bounds(const T* y, int64_t n, int dim, int n_threads, double* low, double* high) {
-    constexpr int64_t kChunk = 8192;
+    constexpr int64_t kChunk = 4096, kPoints = 8;  // points whose extremes are found side by side
     std::vector<T> parts(static_cast<size_t>((n + kChunk - 1) / kChunk * 2 * dim));
     parallel_ranges(n, kChunk, n_threads, [&](int64_t begin, int64_t end, int) {
+        const auto lanes = static_cast<size_t>(kPoints * dim);
+        std::vector<T> low_lanes(lanes), high_lanes(lanes);
+        for (size_t l = 0; l < lanes; ++l)
+            low_lanes[l] = high_lanes[l] = y[begin * dim + int64_t(l) % dim];
+        int64_t i = begin;
+        for (; i + kPoints <= end; i += kPoints) {
+            const T* some = y + i * dim;
+            for (size_t l = 0; l < lanes; ++l) {
+                low_lanes[l] = some[l] < low_lanes[l] ? some[l] : low_lanes[l];
+                high_lanes[l] = some[l] > high_lanes[l] ? some[l] : high_lanes[l];
+            }
+        }
+        for (; i < end; ++i)
+            for (size_t c = 0; c < size_t(dim); ++c) {
+                low_lanes[c] = std::min(low_lanes[c], y[i * dim + int64_t(c)]);
+                high_lanes[c] = std::max(high_lanes[c], y[i * dim + int64_t(c)]);
+            }
         T* least = parts.data() + begin / kChunk * 2 * dim;
         T* greatest = least + dim;
-        for (int c = 0; c < dim; ++c) least[c] = greatest[c] = y[begin * dim + c];
-        for (int64_t i = begin; i < end; ++i)
-            for (int c = 0; c < dim; ++c) {
-                const T v = y[i * dim + c];
-                least[c] = v < least[c] ? v : least[c];
-                greatest[c] = v > greatest[c] ? v : greatest[c];
+        for (size_t c = 0; c < size_t(dim); ++c) {
+            least[c] = low_lanes[c];
+            greatest[c] = high_lanes[c];
+            for (size_t l = c; l < lanes; l += size_t(dim)) {
+                least[c] = std::min(least[c], low_lanes[l]);
+                greatest[c] = std::max(greatest[c], high_lanes[l]);
             }
+        }
     });
     for (int c = 0; c < dim; ++c) {
         low[c] = high[c] = double(y[c]);

@@ -62,31 +62,4 @@ std::vector<int64_t> sort_into_buckets(int64_t n_blocks, int64_t n_buckets, int 
     return starts;
 }
 
-// Sorts distinct values, by chunks that are then merged in pairs.
-template <class T>
-void parallel_sort(std::vector<T>& values, int n_threads) {
-    constexpr size_t kChunk = 2048;
-    const size_t n = values.size();
-    if (n_threads <= 1 || n <= kChunk) {  // the same result, since no two values are equal
-        std::sort(values.begin(), values.end());
-        return;
-    }
-    const auto at = [n](std::vector<T>& all, size_t place) {
-        return all.begin() + std::ptrdiff_t(std::min(n, place));
-    };
-    parallel_ranges(int64_t(n), kChunk, n_threads, [&](int64_t begin, int64_t end, int) {
-        std::sort(at(values, size_t(begin)), at(values, size_t(end)));
-    });
-    std::vector<T> merged(n);
-    for (size_t width = kChunk; width < n; width *= 2) {
-        parallel_ranges(int64_t(n), int64_t(2 * width), n_threads,
-                        [&](int64_t begin, int64_t end, int) {
-                            const auto middle = at(values, size_t(begin) + width);
-                            std::merge(at(values, size_t(begin)), middle, middle,
-                                       at(values, size_t(end)), at(merged, size_t(begin)));
-                        });
-        values.swap(merged);
-    }
-}
-
 }  // namespace lowdim

@@ -2,6 +2,7 @@
 // compared with the points of its cells. The result of a query does not depend on the others.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -207,11 +208,12 @@ void search_cells(const Cells<T>& cells, const T* queries, int64_t n_queries,
     });
 }
 
-// out[i, :] = scale (x_i - center) in the rotated axes, and squares[i] = |scale (x_i - center)|^2.
-// The axes come as panels, as many as hold `width` of them; each row is computed on its own.
+// For v = scale (x_i - center): squares[i] = |v|^2, and out[i, :] = (z, sqrt(share r^2)) with z the
+// products of v with `width` axes and r^2 = |v|^2 - |z|^2 what they leave out. The axes come as
+// panels; each row is computed on its own.
 template <class T>
 void project_rows(const T* x, int64_t n, int64_t dim, const T* center, T scale, const float* axes,
-                  int64_t width, int n_threads, float* out, float* squares) {
+                  int64_t width, float share, int n_threads, float* out, float* squares) {
     constexpr int P = kPanelPoints<float>;
     const Kernels<float>& kernel = kernels<float>();
     parallel_ranges(n, 16 * kPanelQueries, n_threads, [&](int64_t begin, int64_t end, int) {
@@ -230,14 +232,22 @@ void project_rows(const T* x, int64_t n, int64_t dim, const T* center, T scale, 
                     const float v = packed[size_t(t * kPanelQueries + r)];
                     square[r] += v * v;
                 }
-            for (int r = 0; r < here; ++r) squares[i + r] = square[r];
+            float left[kPanelQueries];
+            for (int r = 0; r < here; ++r) squares[i + r] = left[r] = square[r];
             for (int64_t first = 0; first < width; first += P) {
                 kernel.panel_products(packed.data(), axes + first * dim, zero.data(), dim,
                                       sums.data());
-                for (int r = 0; r < here; ++r)
-                    std::copy_n(&sums[size_t(r * P)], std::min<int64_t>(P, width - first),
-                                out + (i + r) * width + first);
+                const int64_t count = std::min<int64_t>(P, width - first);
+                for (int r = 0; r < here; ++r) {
+                    const float* found = &sums[size_t(r * P)];
+                    std::copy_n(found, count, out + (i + r) * (width + 1) + first);
+                    float kept = 0;
+                    for (int64_t c = 0; c < count; ++c) kept += found[c] * found[c];
+                    left[r] -= kept;
+                }
             }
+            for (int r = 0; r < here; ++r)
+                out[(i + r) * (width + 1) + width] = std::sqrt(share * std::max(left[r], 0.0F));
         }
     });
 }

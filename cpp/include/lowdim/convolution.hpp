@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lowdim/buckets.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -48,15 +49,18 @@ template <class T>
 class Lines {
   public:
     explicit Lines(int64_t n)
-        : re_(static_cast<size_t>(n * kLines<T>)), im_(re_), other_re_(re_), other_im_(re_) {}
+        : re_(static_cast<size_t>(n * kLines<T>)),
+          im_(re_.size()),
+          other_re_(re_.size()),
+          other_im_(re_.size()) {}
     T* re() { return re_.data(); }
     T* im() { return im_.data(); }
     void forward(const FourierPlan<T>& plan) { run(plan, re_, im_, other_re_, other_im_); }
     void backward(const FourierPlan<T>& plan) { run(plan, im_, re_, other_im_, other_re_); }
 
   private:
-    using Buffer = std::vector<T>;
-    static void run(const FourierPlan<T>& plan, Buffer& a, Buffer& b, Buffer& c, Buffer& d) {
+    static void run(const FourierPlan<T>& plan, Buffer<T>& a, Buffer<T>& b, Buffer<T>& c,
+                    Buffer<T>& d) {
         if (kernels<T>().fourier(a.data(), b.data(), c.data(), d.data(), plan.n,
                                  plan.radices.data(), int(plan.radices.size()),
                                  plan.twiddles.data())) {
@@ -64,7 +68,7 @@ class Lines {
             std::swap(b, d);
         }
     }
-    Buffer re_, im_, other_re_, other_im_;
+    Buffer<T> re_, im_, other_re_, other_im_;
 };
 
 template <class T>
@@ -74,16 +78,22 @@ class Convolution {
         64;  // columns transposed at a time, so that they stay in cache
 
   public:
-    // The kernel's transform, which is real, for the padded lengths; its columns [0, n / 2].
-    Convolution(int64_t rows, int64_t columns, const T* transform)
+    // The kernel's transform for the padded lengths, which is real and even: its rows
+    // [0, rows / 2] and columns [0, columns / 2].
+    Convolution(int64_t rows, int64_t columns, const T* transform, int n_threads)
         : row_plan_(columns), column_plan_(rows), panels_((columns / 2 + 1 + V - 1) / V) {
         const T scale = static_cast<T>(1 / (double(rows) * double(columns)));
         const int64_t kept = columns / 2 + 1;
-        transform_.assign(static_cast<size_t>(panels_ * rows * V), T(0));
-        for (int64_t i = 0; i < rows; ++i)
-            for (int64_t k = 0; k < kept; ++k)
-                transform_[size_t(((k / V) * rows + i) * V + k % V)] =
-                    scale * transform[i * kept + k];
+        transform_.resize(static_cast<size_t>(panels_ * rows * V));
+        parallel_ranges(panels_, 4, n_threads, [&](int64_t begin, int64_t end, int) {
+            for (int64_t panel = begin; panel < end; ++panel)
+                for (int64_t i = 0; i < rows; ++i) {
+                    const T* from = transform + std::min(i, rows - i) * kept + panel * V;
+                    T* to = transform_.data() + (panel * rows + i) * V;
+                    const int64_t count = std::min(V, kept - panel * V);
+                    for (int64_t k = 0; k < V; ++k) to[k] = k < count ? scale * from[k] : T(0);
+                }
+        });
     }
 
     int64_t rows() const { return column_plan_.n; }
@@ -198,8 +208,8 @@ class Convolution {
 
     FourierPlan<T> row_plan_, column_plan_;
     int64_t panels_;
-    std::vector<T> transform_;  // in panels, as the spectra
-    std::vector<T> re_, im_;
+    Buffer<T> transform_;  // in panels, as the spectra
+    Buffer<T> re_, im_;
     std::vector<Lines<T>> lines_;  // one per thread
 };
 

@@ -1,4 +1,5 @@
-// One step of gradient descent with momentum and a gain for every coordinate (Jacobs 1988).
+// One step of gradient descent with momentum and a gain for every coordinate (Jacobs 1988), and the
+// arithmetic of gradients.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -20,7 +21,7 @@ struct Step {
 template <class T>
 double momentum_step(const T* gradient, int64_t n, int dim, const Step& step, int n_threads, T* y,
                      T* velocity, T* gains) {
-    constexpr int64_t kRows = 4096;
+    constexpr int64_t kRows = 1024;
     std::vector<double> parts(static_cast<size_t>((n + kRows - 1) / kRows), 0.0);
     const T rate = static_cast<T>(step.rate), momentum = static_cast<T>(step.momentum);
     const T least = static_cast<T>(step.min_gain), max_step = static_cast<T>(step.max_step);
@@ -44,6 +45,36 @@ double momentum_step(const T* gradient, int64_t n, int dim, const Step& step, in
             }
         }
         parts[static_cast<size_t>(begin / kRows)] = sum;
+    });
+    double total = 0;
+    for (double part : parts) total += part;
+    return total;
+}
+
+// first = a first - b second.
+template <class T>
+void subtract_scaled(T* first, double a, const T* second, double b, int64_t n, int n_threads) {
+    const T of_first = static_cast<T>(a), of_second = static_cast<T>(b);
+    parallel_ranges(n, 4096, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (int64_t k = begin; k < end; ++k)
+            first[k] = of_first * first[k] - of_second * second[k];
+    });
+}
+
+// The sum, in double precision.
+template <class T>
+double sum_of(const T* values, int64_t n, int n_threads) {
+    constexpr int64_t kValues = 4096, kLanes = 8;
+    std::vector<double> parts(static_cast<size_t>((n + kValues - 1) / kValues), 0.0);
+    parallel_ranges(n, kValues, n_threads, [&](int64_t begin, int64_t end, int) {
+        double lanes[kLanes] = {};  // independent sums, which the compiler can vectorize
+        int64_t k = begin;
+        for (; k + kLanes <= end; k += kLanes)
+            for (int64_t l = 0; l < kLanes; ++l) lanes[l] += double(values[k + l]);
+        for (; k < end; ++k) lanes[0] += double(values[k]);
+        double total = 0;
+        for (double lane : lanes) total += lane;
+        parts[static_cast<size_t>(begin / kValues)] = total;
     });
     double total = 0;
     for (double part : parts) total += part;

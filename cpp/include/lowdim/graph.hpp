@@ -1,6 +1,7 @@
 // Sparse graphs in CSR form: making a directed neighbour graph undirected.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -155,10 +156,58 @@ Csr<T> renumbered(const Csr<T>& graph, const int32_t* order, int n_threads) {
     return out;
 }
 
+// Connected components of an undirected graph whose edges may be stored in one direction only.
+// Writes the component of every node, numbered in the order of their first nodes; returns their
+// number. Sets of nodes are trees whose root is their smallest node, so that the result does not
+// depend on the order in which threads unite them.
+inline int64_t components(int64_t n, const int64_t* indptr, const int32_t* indices, int n_threads,
+                          int32_t* labels) {
+    constexpr int64_t kNodes = 1024;
+    std::vector<std::atomic<int32_t>> parents(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) parents[size_t(i)].store(int32_t(i), std::memory_order_relaxed);
+    const auto root = [&](int32_t node) {
+        for (;;) {
+            int32_t above = parents[size_t(node)].load(std::memory_order_relaxed);
+            if (above == node) return node;
+            const int32_t higher = parents[size_t(above)].load(std::memory_order_relaxed);
+            // Shortens the path; if another thread was faster, that is as good.
+            parents[size_t(node)].compare_exchange_weak(above, higher, std::memory_order_relaxed);
+            node = higher;
+        }
+    };
+    parallel_ranges(n, kNodes, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i)
+            for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
+                int32_t a = root(int32_t(i)), b = root(indices[e]);
+                while (a != b) {
+                    if (a < b) std::swap(a, b);
+                    int32_t expected = a;
+                    if (parents[size_t(a)].compare_exchange_strong(expected, b,
+                                                                   std::memory_order_relaxed))
+                        break;
+                    a = root(a);
+                    b = root(b);
+                }
+            }
+    });
+    int64_t count = 0;
+    std::vector<int32_t> numbers(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i)
+        if (parents[size_t(i)].load(std::memory_order_relaxed) == i)
+            numbers[size_t(i)] = int32_t(count++);
+    parallel_ranges(n, kNodes, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i) labels[i] = numbers[size_t(root(int32_t(i)))];
+    });
+    return count;
+}
+
 // Breadth-first levels from a peripheral node of the first component: their number, and the number
-// of nodes of the widest. Wide levels mean wide separators, hence costly factorisations.
+// of nodes of the widest. Wide levels mean wide separators, hence costly factorisations. The search
+// ends early at a level of more than `limit` nodes; in the first sweep, which starts from any node
+// and therefore meets wider levels, at one of many more.
 inline std::pair<int64_t, int64_t> level_structure(int64_t n, const int64_t* indptr,
-                                                   const int32_t* indices) {
+                                                   const int32_t* indices, int64_t limit) {
+    constexpr int64_t kFirstSweep = 8;  // its levels are at most a few times as wide
     std::vector<int32_t> queue;
     std::vector<char> seen;
     int64_t depth = 0, widest = 0;
@@ -168,10 +217,12 @@ inline std::pair<int64_t, int64_t> level_structure(int64_t n, const int64_t* ind
         queue.assign(1, root);
         seen[size_t(root)] = 1;
         depth = widest = 0;
+        const int64_t most = sweep > 0 || limit > n ? limit : kFirstSweep * limit;
         for (size_t begin = 0; begin < queue.size();) {
             const size_t end = queue.size();
             widest = std::max(widest, int64_t(end - begin));
             ++depth;
+            if (widest > most) return {depth, widest};
             for (; begin < end; ++begin)
                 for (int64_t e = indptr[queue[begin]]; e < indptr[queue[begin] + 1]; ++e)
                     if (!seen[size_t(indices[e])]) {

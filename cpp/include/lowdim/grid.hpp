@@ -14,23 +14,23 @@
 namespace lowdim {
 
 // The indices of points in the order of bands of the first axis; band b begins at starts[b]. Points
-// two bands apart share no node: a band is one row wider than a spline with its padding, because
-// rounding in the kernel may move a point by one row.
+// two bands apart share no node: a band is one row wider than a spline (with its padding on the only
+// axis of a line), because rounding in the kernel may move a point by one row.
 struct Bands {
-    static constexpr int64_t kRows = kSplineWidth + 1;
     Buffer<int32_t> order;
     std::vector<int64_t> starts;
 
     template <class T>
     Bands(const T* y, int64_t n, const Grid& grid, int n_threads) : order(size_t(n)) {
-        constexpr int64_t kPoints = 4096;
+        constexpr int64_t kPoints = 1024;
+        const int64_t height = (grid.dim == 1 ? kSplineWidth : kSplineOrder) + 1;
         starts = sort_into_buckets(
-            (n + kPoints - 1) / kPoints, (grid.rows + kRows - 1) / kRows, n_threads,
+            (n + kPoints - 1) / kPoints, (grid.rows + height - 1) / height, n_threads,
             [&](int64_t block, auto&& emit) {
                 for (int64_t i = block * kPoints; i < std::min(n, (block + 1) * kPoints); ++i) {
                     const double place = (double(y[i * grid.dim]) - grid.origin[0]) / grid.step;
                     const double row = std::clamp(place, 0.0, double(grid.rows - kSplineWidth));
-                    emit(int64_t(row) / kRows, int32_t(i));
+                    emit(int64_t(row) / height, int32_t(i));
                 }
             },
             [&](int64_t place, int32_t i) { order[size_t(place)] = i; });
@@ -68,12 +68,21 @@ void spread_by_bands(const T* y, const T* charge, int64_t n, const Grid& grid, i
     parallel_ranges(grid.rows, 16, n_threads, [&](int64_t begin, int64_t end, int) {
         std::fill(field + begin * grid.stride, field + end * grid.stride, T(0));
     });
-    for (int64_t parity = 0; parity < 2; ++parity)
-        parallel_chunks((count + 1 - parity) / 2, n_threads, [&](int64_t half, int) {
-            const auto band = size_t(2 * half + parity);
+    for (int64_t parity = 0; parity < 2; ++parity) {
+        std::vector<int64_t> some;
+        for (int64_t band = parity; band < count; band += 2) some.push_back(band);
+        // The fullest first, so that no thread is left with a long one at the end.
+        const auto size = [&](int64_t band) {
+            return bands.starts[size_t(band) + 1] - bands.starts[size_t(band)];
+        };
+        std::stable_sort(some.begin(), some.end(),
+                         [&](int64_t a, int64_t b) { return size(a) > size(b); });
+        parallel_chunks(int64_t(some.size()), n_threads, [&](int64_t c, int) {
+            const auto band = size_t(some[size_t(c)]);
             kernels<T>().spread(y, charge, bands.order.data(), bands.starts[band],
                                 bands.starts[band + 1], grid, field);
         });
+    }
 }
 
 }  // namespace detail
@@ -88,12 +97,14 @@ void spread(const T* y, const T* charge, int64_t n, const Grid& grid, int n_thre
     algorithm(y, charge, n, grid, n_threads, field);
 }
 
-// value_i = sum_g field[g] B_g(y_i) and its gradient by y_i.
+// value_i = offset + sum_g field[g] B_g(y_i), and `scale` times the gradient of the sum by y_i.
 template <class T>
-void gather(const T* field, const Grid& grid, const T* y, int64_t n, int n_threads, T* value,
-            T* gradient) {
-    parallel_ranges(n, 1024, n_threads, [&](int64_t begin, int64_t end, int) {
+void gather(const T* field, const Grid& grid, const T* y, int64_t n, T offset, T scale,
+            int n_threads, T* value, T* gradient) {
+    parallel_ranges(n, 512, n_threads, [&](int64_t begin, int64_t end, int) {
         kernels<T>().gather(field, grid, y, begin, end, value, gradient);
+        for (int64_t i = begin; i < end; ++i) value[i] += offset;
+        for (int64_t k = begin * grid.dim; k < end * grid.dim; ++k) gradient[k] *= scale;
     });
 }
 

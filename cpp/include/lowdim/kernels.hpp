@@ -134,6 +134,17 @@ struct LayoutStep {
     const T* gradient_over_mass;
 };
 
+// --- products ------------------------------------------------------------------------------
+
+// What becomes of a product A x: scale A x + shift x - before. A step of a three-term recurrence
+// of polynomials of A, in one pass over the memory.
+template <class T>
+struct AffineStep {
+    T scale = 1, shift = 0;
+    const T* before = nullptr;  // null: nothing is subtracted
+    bool plain = true;          // A x itself, also where x is not finite
+};
+
 // --- divergence ----------------------------------------------------------------------------
 
 // Scales that are averaged at most: one for each doubling of the number of objects.
@@ -172,10 +183,10 @@ struct Kernels {
     int (*relax)(T* lanes, int32_t u, const int32_t* targets, const T* weights, int n_arcs,
                  int32_t* shortened, T* farthest);
 
-    // products: y[i, :] = sum_j a[i, j] x[j, :] for rows [begin, end) of a CSR matrix, x and y
-    // row-major.
-    void (*spmm)(const int64_t* indptr, const int32_t* indices, const T* data, const T* x, T* y,
-                 int64_t begin, int64_t end, int width);
+    // products: y = scale A x + shift x - before for rows [begin, end) of a CSR matrix A, and x, y
+    // and `before` row-major.
+    void (*spmm)(const int64_t* indptr, const int32_t* indices, const T* data, const T* x,
+                 const AffineStep<T>&, T* y, int64_t begin, int64_t end, int width);
     // y[i, c] = sum_j a[i, j] x[c, j] for a few columns, limited by reading a once; and the same
     // with a[i, j]^2, so that squared distances need not be stored.
     void (*matmul)(const T* a, int64_t n_cols, const T* x, T* y, int64_t begin, int64_t end,

@@ -49,24 +49,35 @@ CurveOrder curve_order(const T* y, int64_t n, int dim, int n_threads) {
     double side = 0;
     for (int c = 0; c < dim; ++c) side = std::max(side, high[size_t(c)] - low[size_t(c)]);
     const double scale = side > 0 ? double((1 << kCurveBits) - 1) / side : 0;
-    std::vector<std::pair<uint64_t, int32_t>> keyed(static_cast<size_t>(n));
-    constexpr int64_t kChunk = 4096;
-    parallel_ranges(n, kChunk, n_threads, [&](int64_t begin, int64_t end, int) {
-        for (int64_t i = begin; i < end; ++i) {
-            uint64_t key = 0;
-            for (int c = 0; c < dim; ++c) {
-                const double place = (double(y[i * dim + c]) - low[size_t(c)]) * scale;
-                key |= spaced(uint64_t(place), dim) << (dim - 1 - c);
+    // By the first digits of the keys into buckets, then by the others inside of each bucket.
+    constexpr int kBucketBits = 10;
+    constexpr int64_t kBuckets = int64_t(1) << kBucketBits;
+    using Keyed = std::pair<uint64_t, int32_t>;
+    const int64_t block = std::max<int64_t>(kBuckets, n / 64);
+    Buffer<Keyed> keyed(static_cast<size_t>(n));
+    const std::vector<int64_t> starts = sort_into_buckets(
+        (n + block - 1) / block, kBuckets, n_threads,
+        [&](int64_t b, auto&& emit) {
+            for (int64_t i = b * block; i < std::min(n, (b + 1) * block); ++i) {
+                uint64_t key = 0;
+                for (int c = 0; c < dim; ++c) {
+                    const double place = (double(y[i * dim + c]) - low[size_t(c)]) * scale;
+                    key |= spaced(uint64_t(place), dim) << (dim - 1 - c);
+                }
+                emit(int64_t(key >> (kCurveBits * dim - kBucketBits)), Keyed{key, int32_t(i)});
             }
-            keyed[size_t(i)] = {key, int32_t(i)};
-        }
-    });
-    parallel_sort(keyed, n_threads);
+        },
+        [&](int64_t place, const Keyed& item) { keyed[size_t(place)] = item; });
     CurveOrder found{Buffer<uint64_t>(size_t(n)), Buffer<int32_t>(size_t(n))};
-    parallel_ranges(n, kChunk, n_threads, [&](int64_t begin, int64_t end, int) {
-        for (auto i = size_t(begin); i < size_t(end); ++i) {
-            found.keys[i] = keyed[i].first;
-            found.order[i] = keyed[i].second;
+    parallel_ranges(kBuckets, 16, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (int64_t bucket = begin; bucket < end; ++bucket) {
+            const auto first = size_t(starts[size_t(bucket)]);
+            const auto last = size_t(starts[size_t(bucket) + 1]);
+            std::sort(keyed.data() + first, keyed.data() + last);
+            for (size_t i = first; i < last; ++i) {
+                found.keys[i] = keyed[i].first;
+                found.order[i] = keyed[i].second;
+            }
         }
     });
     return found;
@@ -76,7 +87,8 @@ template <class T>
 class Tree {
   public:
     // The points y (n, dim), with masses or null for ones.
-    Tree(const T* y, const T* mass, int64_t n, int dim, int n_threads) : dim_(dim), n_(n) {
+    Tree(const T* y, const T* mass, int64_t n, int dim, int n_threads)
+        : dim_(dim), n_(n), unit_masses_(mass == nullptr) {
         CurveOrder curve = curve_order(y, n, dim, n_threads);
         keys_ = std::move(curve.keys);
         order_ = std::move(curve.order);
@@ -114,17 +126,22 @@ class Tree {
                 for (int c = 0; c < dim_; ++c) points[size_t(c * near + k)] = points_[at(c, p)];
                 masses[size_t(k)] = mass_[size_t(p)];
             }
-            for (int64_t i = begin; i < end; ++i) {
-                std::array<T, 3> here{}, push{};
-                for (int c = 0; c < dim_; ++c) here[size_t(c)] = points_[at(c, i)];
-                T close = 0;
-                kernels<T>().repel(here.data(), 0, 1, points.data(), masses.data(), near, dim_,
-                                   kernel, push.data(), &close);
-                double sum = double(close) - double(mass_[size_t(i)]);  // w = 1 on itself
-                kernels<T>().repel_multipoles(here.data(), cells.data(), far, far, dim_, kernel,
-                                              push.data(), &sum);
-                const int64_t own = order_[size_t(i)];
-                for (int c = 0; c < dim_; ++c) force[own * dim_ + c] = push[size_t(c)];
+            std::array<T, 3 * kGroup> here{}, push{};
+            std::array<T, kGroup> close{};
+            const auto count = size_t(end - begin), width = size_t(dim_);
+            for (size_t i = 0; i < count; ++i)
+                for (int c = 0; c < dim_; ++c)
+                    here[i * width + size_t(c)] = points_[at(c, begin + int64_t(i))];
+            kernels<T>().repel(here.data(), 0, int64_t(count), points.data(),
+                               unit_masses_ ? nullptr : masses.data(), near, dim_, kernel,
+                               push.data(), close.data());
+            for (size_t i = 0; i < count; ++i) {
+                const auto from = size_t(begin) + i;
+                double sum = double(close[i]) - double(mass_[from]);  // w = 1 on itself
+                kernels<T>().repel_multipoles(&here[i * width], cells.data(), far, far, dim_,
+                                              kernel, &push[i * width], &sum);
+                const int64_t own = order_[from];
+                for (size_t c = 0; c < width; ++c) force[own * dim_ + int64_t(c)] = push[i * width + c];
                 z[own] = static_cast<T>(sum);
             }
         });
@@ -292,6 +309,7 @@ class Tree {
 
     int dim_;
     int64_t n_;
+    bool unit_masses_;
     Buffer<uint64_t> keys_;
     Buffer<int32_t> order_;
     Buffer<T> points_, mass_;  // in the order of the curve; points dimension by dimension

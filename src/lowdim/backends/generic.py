@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.backends.native import forces as native_forces
 from lowdim.checks import Array
 
 
@@ -19,10 +20,21 @@ def like(values: Array, Y: Any) -> Any:
 
 
 def total(values: Any) -> Any:
-    """The sum in double precision (on a device, a tensor that need not be computed yet)."""
+    """The sum of a vector in double precision (a tensor that need not be computed yet, if the
+    vector is one)."""
     if isinstance(values, np.ndarray):
-        return float(values.sum(dtype=np.float64))
+        return native_forces.total(values)
     return values.sum() if values.device.type == "mps" else values.double().sum()
+
+
+def subtract_scaled(first: Any, a: Any, second: Any, b: Any) -> None:
+    """Set `first` to a first - b second; may change `second`."""
+    if isinstance(first, np.ndarray):
+        native_forces.subtract_scaled(first, float(a), second, float(b))
+    else:
+        first *= a
+        second *= b
+        first -= second
 
 
 def host(values: Any) -> Array:

@@ -106,8 +106,19 @@ class Backend(Protocol):
     def matmul(self, A: Array, V: Array, *, squared: bool = False) -> Array:
         """A @ V, or (A * A) @ V without storing A * A."""
 
-    def spmm(self, A: Any, V: Array) -> Array:
-        """A @ V for a CSR matrix and a few dense columns."""
+    def spmm(
+        self,
+        A: Any,
+        V: Array,
+        *,
+        scale: float = 1.0,
+        shift: float = 0.0,
+        before: Array | None = None,
+    ) -> Array:
+        """scale A V + shift V - before for a CSR matrix and a few dense columns.
+
+        By default A V. With other values A must be square, and `before` has the shape of V.
+        """
 
     def scatter(self, X: Array, center: Array) -> tuple[Array, Array]:
         """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
@@ -251,8 +262,12 @@ class Backend(Protocol):
     def floyd_warshall(self, lengths: Array) -> None:
         """Replace a dense matrix of arc lengths by the lengths of the shortest paths."""
 
-    def level_structure(self, graph: Any) -> tuple[int, int]:
-        """Number of breadth-first levels from a peripheral node, and size of the largest level."""
+    def level_structure(self, graph: Any, limit: int | None = None) -> tuple[int, int]:
+        """Number of breadth-first levels from a peripheral node, and size of the largest level.
+
+        With a `limit` the search may end at a level of more nodes; its size is then that of this
+        level, and the number of levels that of those found.
+        """
 
     def digest(self, values: Array) -> Array:
         """The xxHash64 of each MiB of an array in C order, as uint64, to recognise data."""

@@ -1,80 +1,152 @@
-"""Leading eigenvectors of the random walk on a graph, by Chebyshev-filtered subspace iteration.
+"""The smallest eigenvalues of a large matrix, by Chebyshev-filtered subspace iteration.
 
-The algorithm is written once, for NumPy arrays and for tensors: `xp` is the module of the arrays.
+A polynomial of the matrix that is large at the smallest eigenvalues and small on the rest of the
+spectrum is applied to a few columns, then the matrix is diagonalised on their span. The boundary
+between the two parts of the spectrum follows the eigenvalues found (Zhou, Saad, Tiago and
+Chelikowsky 2006). All of the work is products with several columns at once, which use all cores.
+
+The algorithm is written once, for NumPy arrays and for tensors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lowdim.backends.generic import host, like
+from lowdim.checks import Array
 
-DEGREE, ROUNDS = 20, 8  # of the Chebyshev filter: degree, and largest number of applications
-CHANGE = 0.2  # relative change of the eigenvalues below which iterations end
+FIRST_CUT = 0.025  # share of the spectrum that the first polynomial amplifies
+DEGREE, ROUNDS = 20, 8  # of the polynomials of `smooth_modes`, and their largest number
+CHANGE = 0.2  # relative change of the eigenvalues below which `smooth_modes` ends
+MAX_AMPLIFICATION = 16.0  # natural logarithm; more would make the columns parallel to rounding
+MAX_DEGREE = 200  # of the polynomials of `smallest_eigenpairs`
+FORECAST_FROM = 4  # rounds after which the rate of convergence is known well enough
+SLACK = 4.0  # natural logarithm: the residual is to be this much below the tolerance
+
+Step = Callable[[Any, float, float, Any], Any]
+"""From V of shape (n, width), a, b, and W of the same shape or None to a A V + b V - W."""
 
 
-def smooth_modes(
-    step: Callable[[Any, float, float, Any], Any],
-    orthonormal: Callable[[Any], Any],
-    constant: Any,
-    start: Any,
-    k: int,
-    xp: Any,
-) -> Any:
-    """The k leading eigenvectors of a symmetric matrix with spectrum in [-1, 1], to a few digits.
-
-    A polynomial of the matrix that is small below the top of the spectrum is applied to a few
-    columns. The lower end of the top follows the eigenvalues found (Zhou, Saad, Tiago and
-    Chelikowsky 2006). Iterations end when the eigenvalues change little, after eight rounds at the
-    latest.
+@dataclass(frozen=True)
+class Problem:
+    """A symmetric matrix A with spectrum in [0, upper], defined by its products.
 
     Parameters
     ----------
-    step : callable
-        From V of shape (n, width), a, b, and W of the same shape or None to a A V + b V - W, where
-        A is the matrix.
-    orthonormal : callable
-        From columns to an orthonormal basis of their span.
-    constant : array of shape (n, 1)
-        An eigenvector of norm 1 that is left out.
-    start : array of shape (n, width)
-        Random columns, more than k.
-    k : int
-    xp : module
-        `numpy` or `torch`.
-
-    Returns
-    -------
-    array of shape (n, k)
+    step : Step
+    upper : float
+    null : array of shape (n, r) or None
+        Orthonormal eigenvectors that are left out.
+    gram : callable
+        From V and W to V' W, as a NumPy array in double precision.
+    times : callable
+        From V and a small NumPy array S to V S.
+    qr : callable
+        From V to an orthonormal basis of the same span, for columns that are nearly parallel.
     """
 
-    def basis(V: Any) -> Any:
-        return orthonormal(V - constant @ (constant.T @ V))
+    step: Step
+    upper: float
+    null: Any
+    gram: Callable[[Any, Any], Array]
+    times: Callable[[Any, Array], Any]
+    qr: Callable[[Any], Any]
 
-    V, cut, before = start, 0.05, np.full(k, np.inf)
+    def basis(self, V: Any) -> Any:
+        """An orthonormal basis of the columns, orthogonal to `null`.
+
+        By two Cholesky factorisations of the Gram matrix, of which the second corrects the rounding
+        of the first (Yamamoto et al. 2015).
+        """
+        for _ in range(2):
+            if self.null is not None:
+                V = V - self.times(self.null, self.gram(self.null, V))
+            try:
+                factor = np.linalg.cholesky(self.gram(V, V))
+            except np.linalg.LinAlgError:
+                V = self.qr(V)
+            else:
+                V = self.times(V, np.linalg.inv(factor).T)
+        return V
+
+    def filtered(self, V: Any, degree: int, cut: float) -> Any:
+        """A Chebyshev polynomial of A times V: at most 1 in absolute value on [cut, upper]."""
+        half, middle = (self.upper - cut) / 2, (self.upper + cut) / 2
+        before, now = V, self.step(V, 1 / half, -middle / half, None)
+        for _ in range(degree - 1):
+            before, now = now, self.step(now, 2 / half, -2 * middle / half, before)
+        return now
+
+    def growth(self, value: float, cut: float) -> float:
+        """The logarithm of the factor by which a degree more amplifies an eigenvector."""
+        half, middle = (self.upper - cut) / 2, (self.upper + cut) / 2
+        return float(np.arccosh(max((middle - value) / half, 1.0)))
+
+    def ritz(self, V: Any) -> tuple[Array, Any, Any]:
+        """Approximate eigenvalues from an orthonormal basis V, eigenvectors, and A times these."""
+        AV = self.step(V, 1.0, 0.0, None)
+        inner = self.gram(V, AV)
+        values, S = np.linalg.eigh((inner + inner.T) / 2)
+        return values, self.times(V, S), self.times(AV, S)
+
+
+def smooth_modes(problem: Problem, start: Any, k: int) -> Any:
+    """Eigenvectors of the k smallest eigenvalues to a few digits, from random columns.
+
+    Iterations end when the eigenvalues change little, after eight rounds at the latest.
+    """
+    upper = problem.upper
+    V, cut, before = problem.basis(start), FIRST_CUT * upper, np.full(k, np.inf)
     for _ in range(ROUNDS):
-        V = basis(_filtered(step, basis(V), cut, xp))
-        AV = step(V, 1.0, 0.0, None)
-        values, S = np.linalg.eigh(host((V.T @ AV + AV.T @ V) / 2))  # small: for the CPU
-        V = V @ like(np.ascontiguousarray(S[:, ::-1]), V)
-        found = np.maximum(1 - values[::-1].astype(np.float64), 1e-7)
+        V = problem.basis(problem.filtered(V, DEGREE, cut))
+        values, V, _ = problem.ritz(V)
+        found = np.maximum(values, 5e-8 * upper)  # rounding in float32
         if (np.abs(found[:k] - before) <= CHANGE * found[:k]).all():
             break
-        cut, before = float(np.clip(found[-1], 1e-4, 0.5)), found[:k]
+        cut, before = float(np.clip(found[-1], 5e-5 * upper, upper / 4)), found[:k]
     return V[:, :k]
 
 
-def _filtered(step: Callable[[Any, float, float, Any], Any], V: Any, cut: float, xp: Any) -> Any:
-    """A Chebyshev polynomial of the matrix, applied to V.
+def smallest_eigenpairs(
+    problem: Problem, start: Any, k: int, tol: float, most: int
+) -> tuple[Array, Any] | None:
+    """The k smallest eigenvalues, ascending, and their eigenvectors, to a given accuracy.
 
-    It is at most 1 in absolute value on [-1, 1 - cut] and grows fast above. Columns are scaled to
-    largest entry 1.
+    Parameters
+    ----------
+    problem : Problem
+    start : array of shape (n, width)
+        Random columns, a few more than k.
+    k : int
+    tol : float
+        Norm of the residuals to reach, as a share of `problem.upper`.
+    most : int
+        Largest number of products with all columns.
+
+    Returns
+    -------
+    values, vectors : arrays of shapes (k,) and (n, k)
+        None if more products would be needed, which is found out early.
     """
-    half, middle = 1 - cut / 2, -cut / 2
-    before, now = V, step(V, 1 / half, -middle / half, None)
-    for _ in range(DEGREE - 1):
-        before, now = now, step(now, 2 / half, -2 * middle / half, before)
-    return now / xp.clip(xp.amax(abs(now), axis=0), 1e-30, None)
+    upper, used, degree = problem.upper, 0, DEGREE
+    V, cut = problem.basis(start), FIRST_CUT * upper
+    for rounds in range(1, most):
+        V = problem.basis(problem.filtered(V, degree, cut))
+        values, V, AV = problem.ritz(V)
+        used += degree + 1
+        errors = AV[:, :k] - V[:, :k] * values[:k].astype(V.dtype)
+        worst = float(np.sqrt(problem.gram(errors, errors).diagonal().max()))
+        if worst <= tol * upper:
+            return values[:k], V[:, :k]
+        cut = float(np.clip(values[-1], 1e-6 * upper, 0.9 * upper))
+        slow, fast = (problem.growth(float(values[i]), cut) for i in (k - 1, 0))
+        needed = (np.log(worst / (tol * upper)) + SLACK) / max(slow, 1e-9)
+        doubt = 2.0 ** max(FORECAST_FROM - rounds, 0)  # the first forecasts are rough
+        if used >= most or used + needed > doubt * most:
+            return None
+        degree = int(min(needed, MAX_AMPLIFICATION / max(fast, 1e-9), MAX_DEGREE))
+        degree = max(DEGREE // 2, min(degree, most - used))
+    return None

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends import backend
+from lowdim.backends.generic import total
+from lowdim.backends.numpy_blocks import elementwise
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import row_of_entries
@@ -51,7 +53,7 @@ def conditional(
     counts = np.diff(indptr)
     if perplexity is None and sigma is None:
         return np.repeat(1 / np.maximum(counts, 1), counts).astype(distances.dtype)
-    squared = np.square(distances)
+    squared = elementwise(np.square, np.empty_like(distances), distances)
     if sigma is not None:
         return _fixed(indptr, squared, 1 / (2 * sigma**2))
     wanted = [float(value) for value in np.atleast_1d(np.asarray(perplexity, dtype=float))]
@@ -137,7 +139,7 @@ def mix_logs(costs: Array, count: int, more: Array) -> None:
 def joint(P: Any) -> Any:
     """Joint probabilities p_ij = (p_{j|i} + p_{i|j}) / 2 n: symmetric, with sum 1."""
     both = backend().symmetrize(P, "half-sum")
-    both.data /= both.dtype.type(both.data.sum(dtype=np.float64))
+    elementwise(np.divide, both.data, both.data, both.dtype.type(total(both.data)))
     return both
 
 

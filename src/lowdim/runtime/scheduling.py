@@ -20,7 +20,7 @@ from contextvars import copy_context
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from lowdim import _native
+from lowdim import _native, checks
 from lowdim.runtime.context import (
     choose,
     current,
@@ -35,6 +35,7 @@ Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 BLOCK_ROWS = 256  # default number of matrix rows in a block
+SCAN_ENTRIES = 1 << 20  # that are checked at once; 4 or 8 MB
 
 
 class _BlasHold:
@@ -178,3 +179,14 @@ def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
 def blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:
     """Consecutive slices of the given size that cover range(n)."""
     return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
+
+
+def _all_finite(entries: Any) -> bool:
+    """Whether all entries of an array are finite; on the threads of the computation if it pays."""
+    if entries.ndim == 0 or entries.size <= SCAN_ENTRIES:
+        return checks.all_finite(entries)
+    rows = max(1, SCAN_ENTRIES * len(entries) // entries.size)
+    return all(run(lambda part: checks.all_finite(entries[part]), blocks(len(entries), rows)))
+
+
+checks.scan_by(_all_finite)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends import backend
-from lowdim.backends.generic import host, like, total
+from lowdim.backends.generic import host, like, subtract_scaled, total
 from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
@@ -56,9 +56,7 @@ class PairDivergence:
             z = z * mass
         normalizer = total(z)
         scale = 4 / self.similarity.width
-        gradient *= scale * self.exaggeration
-        push *= scale / normalizer
-        gradient -= push
+        subtract_scaled(gradient, scale * self.exaggeration, push, scale / normalizer)
         return self.constant - logs + np.log(float(normalizer)) if value else np.nan, gradient
 
     def renumber(self, order: Array) -> None:
@@ -89,9 +87,7 @@ class RowDivergence:
         push *= inverse[:, None]
         push += self.repulsion(Y, inverse)[0]
         scale = 2 / (self.similarity.width * self.n)
-        gradient *= 2 * scale * self.exaggeration
-        push *= scale
-        gradient -= push
+        subtract_scaled(gradient, 2 * scale * self.exaggeration, push, scale)
         if not value:
             return np.nan, gradient
         return (self.constant - logs + total(np.log(host(z)))) / self.n, gradient

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +61,18 @@ class Lengths:
         ends = (np.concatenate([self.heads, self.tails]), np.concatenate([self.tails, self.heads]))
         return coo_array((np.concatenate([d, d]), ends), shape=(self.n, self.n)).tocsr()
 
+    @cached_property
+    def trace_bound(self) -> float:
+        """An upper bound of the trace: points are at most their geodesic distance apart.
+
+        Geodesics start from at most about `MAX_SOURCES` points, evenly spaced.
+        """
+        step = -(-self.n // MAX_SOURCES)
+        asked = np.arange(0, self.n, step)
+        D = geodesics(self.adjacency(), asked if step > 1 else None)
+        means = (D**2) @ self.mass / self.mass.sum()
+        return float(np.average(means, weights=self.mass[asked]) * self.mass.sum() / 2)
+
 
 class Unfolded(NamedTuple):
     """A solution of the semidefinite programme.
@@ -111,22 +124,9 @@ def lengths_of(graph: Any) -> tuple[Lengths, Array]:
     return Lengths(n, heads[kept], tails[kept], d[kept] ** 2 / mean, mass, unit), labels
 
 
-def trace_bound(lengths: Lengths) -> float:
-    """An upper bound of the trace: two points cannot be farther apart than their geodesic distance.
-
-    Geodesics start from at most about `MAX_SOURCES` points, evenly spaced.
-    """
-    step = -(-lengths.n // MAX_SOURCES)
-    asked = np.arange(0, lengths.n, step)
-    D = geodesics(lengths.adjacency(), asked if step > 1 else None)
-    mass = lengths.mass
-    means = (D**2) @ mass / mass.sum()
-    return float(np.average(means, weights=mass[asked]) * mass.sum() / 2)
-
-
 def compliance(lengths: Lengths, slack: float) -> float:
     """The constant e of the programme (see `semidefinite`) for which the mean relative error of the
     squared lengths is `slack`."""
     if slack == 0:
         return 0.0
-    return slack * len(lengths.squares) / trace_bound(lengths)
+    return slack * len(lengths.squares) / lengths.trace_bound

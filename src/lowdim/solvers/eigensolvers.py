@@ -8,8 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim.backends import backend
+from lowdim.backends.numpy_blocks import gram, times
+from lowdim.backends.subspace import Problem, smallest_eigenpairs
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator, symmetric_lu
+
+GUARD = 4  # columns beyond those asked for, at least, of `chebyshev`
+MOST_PRODUCTS = 4000  # with these columns, of `chebyshev`
 
 
 class Eigenpairs(NamedTuple):
@@ -93,6 +99,43 @@ def lanczos(
     basis = min(operator.n - 1, max(2 * k + 1, 20))
     values, vectors = eigsh(A, k, which="LA", tol=tol, maxiter=max_iter, v0=start, ncv=basis)
     return Eigenpairs(sign * values, vectors)
+
+
+def chebyshev(
+    A: Any, operator: Operator, k: int, basis: Array | None, tol: float, seed: Any
+) -> Eigenpairs | None:
+    """The smallest eigenvalues of a sparse positive semidefinite matrix by filtered subspaces.
+
+    Returns None if the eigenvalues are too close to each other for this to be fast; see
+    `lowdim.backends.subspace`.
+    """
+
+    def step(V: Array, a: float, b: float, W: Array | None) -> Array:
+        return backend().spmm(A, V, scale=a, shift=b, before=W)
+
+    floor = 1e-6 if operator.dtype == np.float32 else 1e-13
+    width = -(-(k + max(GUARD, k // 4)) // 8) * 8  # products take eight columns at once
+    width = min(width, operator.n - (0 if basis is None else basis.shape[1]))
+    problem = Problem(step, _norm_bound(A), basis, gram, times, lambda V: np.linalg.qr(V)[0])
+    start = random_start(operator, width, seed)
+    found = smallest_eigenpairs(problem, start, k, max(tol, floor), MOST_PRODUCTS)
+    return None if found is None else Eigenpairs(*found)
+
+
+def _norm_bound(A: Any) -> float:
+    """An upper bound of the spectral norm of a symmetric CSR matrix.
+
+    For positive v, no eigenvalue exceeds the largest entry of |A| v / v (Collatz 1942). Row sums
+    are the case v = 1; v = |A| 1 is often much closer.
+    """
+    from scipy.sparse import csr_array
+
+    sizes = csr_array((np.abs(A.data), A.indices, A.indptr), shape=A.shape)
+    once = backend().spmm(sizes, np.ones((A.shape[0], 1), dtype=A.dtype))
+    twice = backend().spmm(sizes, once)
+    ratio = np.divide(twice, once, out=np.zeros_like(once), where=once > 0)
+    rounding = 1 + 1e3 * np.finfo(A.dtype).eps
+    return rounding * min(float(once.max()), float(ratio.max())) or 1.0
 
 
 def shift_invert(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import bsr_array, csr_array
 
 from lowdim import checks
 from lowdim.backends import backend
@@ -17,9 +18,11 @@ from lowdim.checks import Array
 from lowdim.matrices.operators import symmetric_lu
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
-from lowdim.solvers.edge_lengths import Lengths, trace_bound
+from lowdim.solvers.edge_lengths import Lengths
 from lowdim.solvers.semidefinite import symmetric
 
+FACTOR_FLOPS = 4e9  # of one coordinate, up to which a step is computed by a factorisation
+CG_STEPS, CG_TOLERANCE = 300, 1e-3  # of a step by conjugate gradients
 WORST_ERROR = 0.2  # relative error of a length above which a fit that did not converge warns
 
 
@@ -170,7 +173,7 @@ def low_rank(
     u = root / np.linalg.norm(root)
     Y = start * root
     Y = Y - u @ (u.T @ Y)
-    scale = trace_bound(lengths)
+    scale = lengths.trace_bound
     history: list[float] = []
 
     def descend(monitor: Monitor) -> None:
@@ -236,6 +239,8 @@ class _Coordinates:
         self.C = self.B.T.tocsr()
         self.inequality = inequality
         self.heads, self.tails, self.n = lengths.heads, lengths.tails, lengths.n
+        limit = int(np.sqrt(FACTOR_FLOPS / self.n))
+        self.factorizes = backend().level_structure(lengths.adjacency(), limit)[1] <= limit
 
     def errors(self, Y: Array) -> tuple[Array, Array]:
         """The scaled edge vectors B Y, and the errors r_k."""
@@ -252,28 +257,65 @@ class _Coordinates:
         """The gradient, and a function that solves with a positive definite model of the Hessian.
 
         Terms that may be negative definite are left out: those of the trace, and those of edges
-        that are too short, across their direction.
+        that are too short, across their direction. The function factorises the model, or iterates
+        if its factors would be large.
         """
-        from scipy.sparse import bsr_array, csr_array
-
-        n, p = Y.shape
         P, error = self.errors(Y)
         gradient = 2 / e * backend().spmm(self.C, P * error[:, None]) - 2 * Y
         stretched = error > 0 if self.inequality else np.ones(len(error), dtype=bool)
-        blocks = 2 * P[:, :, None] * P[:, None, :] * stretched[:, None, None]
-        blocks += np.maximum(error, 0)[:, None, None] * np.eye(p)
-        blocks *= 2 / e
+        # Each edge adds (e_i - e_j) (e_i - e_j)' times this p x p block.
+        edge_blocks = 2 * P[:, :, None] * P[:, None, :] * stretched[:, None, None]
+        edge_blocks += np.maximum(error, 0)[:, None, None] * np.eye(Y.shape[1])
+        edge_blocks *= 2 / e
+        solver = self._factors if self.factorizes else self._iterations
+        return gradient, solver(edge_blocks, damping)
+
+    def _iterations(self, edge_blocks: Array, damping: float) -> Callable[[Array], Array]:
+        """Conjugate gradients, preconditioned by the blocks on the diagonal, to a few digits."""
+        m, p = edge_blocks.shape[:2]
+        squares = self.B.data**2
+        own = np.repeat(edge_blocks.reshape(m, p * p), 2, axis=0) * squares[:, None]
+        ends = csr_array((np.ones(2 * m), self.B.indices, np.arange(2 * m + 1)), (2 * m, self.n))
+        diagonal = backend().spmm(ends.T.tocsr(), own).reshape(self.n, p, p)
+        inverse = np.linalg.inv(diagonal + damping * np.eye(p))
+
+        def product(V: Array) -> Array:
+            pulled = np.matmul(edge_blocks, backend().spmm(self.B, V)[:, :, None])[:, :, 0]
+            return np.asarray(backend().spmm(self.C, pulled) + damping * V)
+
+        def solve(g: Array) -> Array:
+            x, residual = np.zeros_like(g), g.copy()
+            target = CG_TOLERANCE * float(np.linalg.norm(g))
+            z = np.matmul(inverse, residual[:, :, None])[:, :, 0]
+            direction, before = z, float((residual * z).sum())
+            for _ in range(CG_STEPS):
+                image = product(direction)
+                length = before / float((direction * image).sum())
+                x += length * direction
+                residual -= length * image
+                if float(np.linalg.norm(residual)) <= target:
+                    break
+                z = np.matmul(inverse, residual[:, :, None])[:, :, 0]
+                now = float((residual * z).sum())
+                direction, before = z + now / before * direction, now
+            return x
+
+        return solve
+
+    def _factors(self, edge_blocks: Array, damping: float) -> Callable[[Array], Array]:
+        """A sparse factorisation."""
+        n, p = self.n, edge_blocks.shape[1]
         a, b = self.B.data[0::2, None, None], self.B.data[1::2, None, None]
         own = np.arange(n)
         rows = np.concatenate([self.heads, self.tails, self.heads, self.tails, own])
         columns = np.concatenate([self.heads, self.tails, self.tails, self.heads, own])
-        cross = a * b * blocks
+        cross = a * b * edge_blocks
         damped = np.broadcast_to(damping * np.eye(p), (n, p, p))
-        data = np.concatenate([a * a * blocks, b * b * blocks, cross, cross, damped])
+        data = np.concatenate([a * a * edge_blocks, b * b * edge_blocks, cross, cross, damped])
         order = np.argsort(rows, kind="stable")
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
         H = bsr_array((data[order], columns[order], indptr), shape=(n * p, n * p))
         full = csr_array(H).tocsc()
         full.sum_duplicates()
         lu = symmetric_lu(full)
-        return gradient, lambda g: np.asarray(lu.solve(g.ravel()).reshape(n, p))
+        return lambda g: np.asarray(lu.solve(g.ravel()).reshape(n, p))

@@ -4,10 +4,10 @@ The solver is chosen by its estimated cost. Small problems are solved by LAPACK.
 eigenvalues of a large dense matrix are computed by block Krylov iterations, which read it only a
 few times, and those of a sparse one by Lanczos iterations (ARPACK; Lehoucq, Sorensen, Yang 1998).
 The smallest eigenvalues of a sparse matrix are computed by Lanczos iterations on its inverse if its
-factorisation is cheap, as for neighbour graphs of low-dimensional data, else by Lanczos iterations
-on the matrix itself, which converge for graphs of high-dimensional data because of their large
-spectral gaps. If they do not converge, LOBPCG (Knyazev 2001) is used and this is logged. Residuals
-are checked at the end.
+factorisation is cheap, as for neighbour graphs of low-dimensional data, else by subspace iterations
+with polynomials of the matrix, which converge for graphs of high-dimensional data because of their
+large spectral gaps, and use all cores. If they do not converge, Lanczos iterations and then LOBPCG
+(Knyazev 2001) are used and this is logged. Residuals are checked at the end.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.numpy_blocks import scaled_entries
 from lowdim.callbacks import phase
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator, as_operator
-from lowdim.relations.lists import row_of_entries
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.solvers.eigensolvers import (
     Eigenpairs,
+    chebyshev,
     dense,
     krylov,
     lanczos,
@@ -239,6 +240,11 @@ def _bottom(
         return dense(A, operator, k, top=False, basis=basis)
     if solver == "bottom":
         solver = "shift-invert" if _factors_cheaply(A) else "arpack"
+        if solver == "arpack" and is_sparse(A):
+            found = chebyshev(A.tocsr(), operator, k, basis, tol, seed)
+            if found is not None:
+                return found
+            logger.info("The eigenvalues are close to each other; going on with Lanczos iterations")
     if solver == "shift-invert":
         try:
             return shift_invert(A, operator, k, basis, tol, max_iter, seed)
@@ -260,9 +266,10 @@ def _factors_cheaply(A: Any) -> bool:
     """
     if not is_sparse(A):
         return False
-    _, width = backend().level_structure(A.tocsr())
     n = A.shape[0]
-    if float(n) * width**2 > FACTOR_FLOPS:
+    limit = int(np.sqrt(FACTOR_FLOPS / n))
+    _, width = backend().level_structure(A.tocsr(), limit)
+    if width > limit:
         return False
     memory.claim(
         int(FACTOR_BYTES * n * min(width, 0.45 * n)),  # a dense triangle has n^2 / 2 entries
@@ -286,7 +293,7 @@ def scaled_both_sides(A: Any, scale: Array) -> Any:
         from scipy.sparse import csr_array
 
         csr = A.tocsr()
-        data = csr.data * scale[row_of_entries(csr.indptr)] * scale[csr.indices]
+        data = scaled_entries(csr, scale, np.result_type(csr.dtype, scale.dtype))
         return csr_array((data, csr.indices, csr.indptr), shape=csr.shape)
     if isinstance(A, Operator):
         column = scale[:, None]

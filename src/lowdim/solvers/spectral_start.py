@@ -77,9 +77,9 @@ def _modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
     if n < k + 2:
         return np.asarray(random.uniform(-1, 1, (n, k)))
     seed = random.randint(2**31 - 1)
-    _, width = backend().level_structure(graph)
+    limit = int(np.sqrt(FACTOR_FLOPS / n))
     try:
-        if n > EXACT_UP_TO and n * float(width) ** 2 > FACTOR_FLOPS:
+        if n > EXACT_UP_TO and backend().level_structure(graph, limit)[1] > limit:
             return smooth_modes(graph, k, seed)
         weights = graph.astype(np.float64)
         with warnings.catch_warnings():  # low accuracy is enough for a start

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.numpy_blocks import Shifted
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
@@ -103,10 +104,10 @@ def scores(X: Any, mean: Array, components: Array) -> Array:
     if is_sparse(X):
         return np.asarray(X @ components.T - mean.astype(X.dtype) @ components.T)
     out = np.empty((X.shape[0], len(components)), dtype=components.dtype)
-    center = mean.astype(components.dtype)
+    shifted = Shifted(X, mean.astype(components.dtype))
 
     def project(rows: slice) -> None:
-        np.matmul(X[rows] - center, components.T, out=out[rows])
+        np.matmul(shifted(rows), components.T, out=out[rows])
 
     run(project, blocks(X.shape[0], SCORE_ROWS))
     return out

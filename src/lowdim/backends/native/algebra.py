@@ -8,13 +8,15 @@ import numpy as np
 
 from lowdim import _native
 from lowdim.backends import subspace
+from lowdim.backends.native.optional import or_empty
 from lowdim.backends.native.sparse import csr_indices, csr_matrix
+from lowdim.backends.numpy_blocks import Shifted, gram, scaled_entries, times
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
 
 NARROW_COLUMNS = 16  # up to this width a product takes the time of reading the matrix
-BLAS_ROWS = 512  # rows of A in a product by BLAS
+LEAST_BLAS_ROWS, BLAS_ROWS = 64, 512  # rows of A in a product by BLAS
 
 
 def matmul(A: Array, V: Array, *, squared: bool = False) -> Array:
@@ -28,25 +30,30 @@ def matmul(A: Array, V: Array, *, squared: bool = False) -> Array:
         _native.narrow_matmul(A, columns, out, squared, current().threads)
         return out
     out = np.empty((A.shape[0], V.shape[1]), dtype=np.result_type(A, V))
-    run(lambda rows: np.matmul(A[rows], V, out=out[rows]), blocks(A.shape[0], BLAS_ROWS))
+    block = min(max(A.shape[0] // 32, LEAST_BLAS_ROWS), BLAS_ROWS)
+    run(lambda rows: np.matmul(A[rows], V, out=out[rows]), blocks(A.shape[0], block))
     return out
 
 
-def spmm(A: Any, V: Array) -> Array:
-    """A @ V for a CSR matrix and a few dense columns."""
+def spmm(
+    A: Any, V: Array, *, scale: float = 1.0, shift: float = 0.0, before: Array | None = None
+) -> Array:
+    """scale A V + shift V - before for a CSR matrix and a few dense columns."""
     V = np.ascontiguousarray(V, dtype=A.dtype)
     out = np.empty((A.shape[0], V.shape[1]), dtype=A.dtype)
-    _native.spmm(*csr_indices(A), A.data, V, out, current().threads)
+    less = or_empty(before, A.dtype, 2)
+    _native.spmm(*csr_indices(A), A.data, V, scale, shift, less, out, current().threads)
     return out
 
 
 def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
     n, d = X.shape
+    shifted = Shifted(X, center)
 
     def share(rows: slice) -> tuple[Array, Array]:
         with np.errstate(over="ignore", invalid="ignore"):  # the caller reports it
-            block = X[rows] - center
+            block = shifted(rows)
             return block.T @ block, block.sum(axis=0)
 
     total, sums = np.zeros((d, d)), np.zeros(d)
@@ -59,20 +66,17 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
 
 
 def smooth_modes(graph: Any, scale: Array, start: Array, k: int) -> Array:
-    """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits."""
-    rows = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
-    data = (graph.data * scale[rows] * scale[graph.indices]).astype(np.float32)
+    """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits.
+
+    They belong to the smallest eigenvalues of the normalised Laplacian, which are in [0, 2].
+    """
+    data = scaled_entries(graph, scale, np.float32)
     walk = csr_matrix((graph.indptr, graph.indices, data), graph.shape)
     constant = (1 / scale)[:, None]
     constant = (constant / np.linalg.norm(constant)).astype(np.float32)
 
     def step(V: Array, a: float, b: float, W: Array | None) -> Array:
-        out = spmm(walk, V)
-        out *= a
-        out += b * V
-        if W is not None:
-            out -= W
-        return out
+        return spmm(walk, V, scale=-a, shift=a + b, before=W)
 
-    found = subspace.smooth_modes(step, lambda V: np.linalg.qr(V)[0], constant, start, k, np)
-    return np.ascontiguousarray(found)
+    problem = subspace.Problem(step, 2.0, constant, gram, times, lambda V: np.linalg.qr(V)[0])
+    return np.ascontiguousarray(subspace.smooth_modes(problem, start, k))

@@ -31,11 +31,12 @@ from lowdim.backends.native.panels import (
 )
 from lowdim.backends.native.products import squared_norms
 from lowdim.checks import Array, is_sparse
-from lowdim.runtime.scheduling import blas_on_one_thread
+from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 
 WIDTHS = (32, 64, 96, 128)  # numbers of dimensions of the coarse space to choose from
 VARIANCE_SHARE = 0.9  # the smallest width that keeps this share of the variance is tried first
 AXES_SAMPLE_ROWS = 8192  # rows from which the principal axes are computed
+SAMPLE_BLOCK_ROWS = 256  # of them that a thread takes at once
 OVERSAMPLING = 8  # additional columns of the randomized singular value decomposition
 SAMPLE_ROWS_PER_CELL = 40  # of the k-means sample
 KMEANS_ROUNDS = 5
@@ -62,13 +63,15 @@ class CoarseSpace:
             Z = np.asarray((rows - self.center) * self.scale, dtype=np.float32)
             squares = np.einsum("ij,ij->i", Z, Z)
         else:
-            if is_sparse(rows):
+            if not is_sparse(rows):
+                where = (self.center, self.scale, self.axes, self.width)
+                Z, squares = project(rows, *where, RESIDUAL_COSINE)
+            else:
                 Z = (spmm(rows, self.axes) * self.scale).astype(np.float32)
                 squares = (squared_norms(rows) * self.scale**2).astype(np.float32)
-            else:
-                Z, squares = project(rows, self.center, self.scale, self.axes, self.width)
-            rest = np.sqrt(RESIDUAL_COSINE * np.maximum(squares - np.einsum("ij,ij->i", Z, Z), 0))
-            Z = np.concatenate([Z, rest[:, None]], axis=1, dtype=np.float32)
+                rest = np.maximum(squares - np.einsum("ij,ij->i", Z, Z), 0)
+                rest = np.sqrt(RESIDUAL_COSINE * rest)
+                Z = np.concatenate([Z, rest[:, None]], axis=1, dtype=np.float32)
         if self.cosine:  # the distance 1 - x.y also holds if y is zero
             squares = np.ones_like(squares)
         return Z, squares
@@ -78,13 +81,14 @@ def coarse_spaces(points: Any, cosine: bool, random: np.random.Generator) -> Ite
     """Coarse spaces to try, in ascending order of their width."""
     n, d = points.shape
     sparse = is_sparse(points)
-    some = points[np.sort(random.choice(n, min(n, AXES_SAMPLE_ROWS), replace=False))]
+    chosen = np.sort(random.choice(n, min(n, AXES_SAMPLE_ROWS), replace=False))
     center = np.zeros(d, dtype=points.dtype)
-    if not cosine and not sparse:
-        center = some.mean(axis=0, dtype=np.float64).astype(points.dtype)
-        some = some - center
-    largest = float(abs(some).max()) or 1.0
-    some = (some / largest).astype(np.float32)
+    if sparse:
+        some = points[chosen]
+        largest = float(abs(some).max()) or 1.0
+        some = (some / largest).astype(np.float32)
+    else:
+        some, center, largest = _scaled_sample(points, chosen, cosine)
     total = float(squared_norms(some).sum(dtype=np.float64))
     scale = 1 / (largest * (np.sqrt(total / some.shape[0]) or 1.0))
     if d <= WIDTHS[-1] and not sparse:
@@ -104,6 +108,37 @@ def coarse_spaces(points: Any, cosine: bool, random: np.random.Generator) -> Ite
                 stored = np.ascontiguousarray(chosen.T) if sparse else axis_panels(chosen)
                 yield CoarseSpace(center, scale, stored, width, cosine)
                 tried = width
+
+
+def _scaled_sample(points: Array, chosen: Array, cosine: bool) -> tuple[Array, Array, float]:
+    """Chosen rows, minus their mean unless `cosine`, divided by their largest absolute entry.
+
+    Returns the rows in float32, their mean (zero if `cosine`) and the largest entry.
+    """
+    parts = blocks(len(chosen), SAMPLE_BLOCK_ROWS)
+    rows = np.empty((len(chosen), points.shape[1]), dtype=points.dtype)
+
+    def take(part: slice) -> Array:
+        np.take(points, chosen[part], axis=0, out=rows[part], mode="clip")
+        return np.asarray(rows[part].sum(axis=0, dtype=np.float64))
+
+    sums = run(take, parts)
+    center = np.zeros(points.shape[1], dtype=points.dtype)
+    if not cosine:
+        center = (np.sum(sums, axis=0) / len(chosen)).astype(points.dtype)
+
+    def shift(part: slice) -> float:
+        rows[part] -= center
+        return float(np.abs(rows[part]).max())
+
+    largest = max(run(shift, parts)) or 1.0
+    some = np.empty(rows.shape, dtype=np.float32)
+
+    def divide(part: slice) -> None:
+        some[part] = rows[part] / largest
+
+    run(divide, parts)
+    return some, center, largest
 
 
 def leading_axes(A: Any, count: int, random: np.random.Generator) -> tuple[Array, Array]:

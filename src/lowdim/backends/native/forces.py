@@ -22,7 +22,8 @@ class Attraction:
     def __init__(self, P: Any, similarity: Similarity) -> None:
         kind = _native.Edges32 if P.dtype == np.float32 else _native.Edges64
         self.n_edges, self.similarity = len(P.data), similarity
-        self.edges = kind(*csr_indices(P), np.ascontiguousarray(P.data))
+        data = np.ascontiguousarray(P.data)
+        self.edges = kind(*csr_indices(P), data, current().threads)
 
     def __call__(self, Y: Array, *, loss: bool) -> tuple[float, Array]:
         """sum_ij p_ij log w_ij (0 unless `loss`) and the forces sum_j p_ij u_ij (y_i - y_j)."""
@@ -92,23 +93,47 @@ def spread(
     _native.spread(Y, or_empty(charge, Y.dtype), origin, step, columns, field, current().threads)
 
 
-def gather(field: Array, origin: Array, step: float, columns: int, Y: Array) -> tuple[Array, Array]:
-    """The values of a spline field at the points Y, and its gradients there."""
+def gather(
+    field: Array,
+    origin: Array,
+    step: float,
+    columns: int,
+    Y: Array,
+    *,
+    offset: float = 0.0,
+    scale: float = 1.0,
+) -> tuple[Array, Array]:
+    """`offset` plus the values of a spline field at the points Y, and scaled gradients."""
     value, gradient = np.empty(len(Y), Y.dtype), np.empty_like(Y)
-    _native.gather(field, origin, step, columns, Y, value, gradient, current().threads)
+    _native.gather(
+        field, origin, step, columns, Y, offset, scale, value, gradient, current().threads
+    )
     return value, gradient
 
 
 class Convolution:
-    """Convolution of fields with an even kernel, given by its real Fourier transform (`rfft2`)."""
+    """Convolution of fields of a padded shape with an even kernel.
 
-    def __init__(self, transform: Array, columns: int) -> None:
-        kind = _native.Convolution32 if transform.dtype == np.float32 else _native.Convolution64
-        self.convolution = kind(np.ascontiguousarray(transform), columns)
+    The Fourier transform of the kernel is real and even on both axes: its first quarter is given.
+    """
+
+    def __init__(self, quarter: Array, shape: list[int]) -> None:
+        kind = _native.Convolution32 if quarter.dtype == np.float32 else _native.Convolution64
+        self.convolution = kind(quarter, *shape, current().threads)
 
     def apply(self, field: Array) -> None:
         """Convolve a field, in place; its sides are at most half of the padded lengths."""
         self.convolution.apply(field, current().threads)
+
+
+def subtract_scaled(first: Array, a: float, second: Array, b: float) -> None:
+    """Set `first` to a first - b second."""
+    _native.subtract_scaled(first, a, second, b, current().threads)
+
+
+def total(values: Array) -> float:
+    """The sum of a vector in double precision."""
+    return float(_native.sum(values, current().threads))
 
 
 def momentum_step(

@@ -47,13 +47,8 @@ def shortest_paths(
 
 def components(graph: Any) -> tuple[int, Array]:
     """Number of connected components of an undirected CSR graph and each node's component."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    # SciPy ignores stored zeros, which are edges here.
-    links = np.ones(len(graph.data), dtype=np.int8)
-    pattern = csr_array((links, graph.indices, graph.indptr), shape=graph.shape)
-    count, labels = connected_components(pattern, directed=False)
+    labels = np.empty(graph.shape[0], dtype=np.int32)
+    count = _native.components(*csr_indices(graph), labels, current().threads)
     return int(count), labels
 
 
@@ -62,7 +57,8 @@ def floyd_warshall(lengths: Array) -> None:
     _native.floyd_warshall(lengths, current().threads)
 
 
-def level_structure(graph: Any) -> tuple[int, int]:
+def level_structure(graph: Any, limit: int | None = None) -> tuple[int, int]:
     """Number of breadth-first levels from a peripheral node, and size of the largest level."""
-    depth, widest = _native.level_structure(*csr_indices(graph))
+    most = graph.shape[0] + 1 if limit is None else limit
+    depth, widest = _native.level_structure(*csr_indices(graph), most, current().threads)
     return int(depth), int(widest)

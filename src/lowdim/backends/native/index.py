@@ -38,7 +38,7 @@ logger = logging.getLogger("lowdim")
 SAMPLE_ROWS = 256  # sample on which recall is measured
 ROWS_PER_CELL = 256  # on average
 LARGEST_COST = 0.7  # of a search by the index, as a share of the cost of the exact search
-BATCH_ROWS = 1152  # rows whose neighbours a thread searches at once
+BATCH_ROWS = 768  # rows whose neighbours a thread searches at once; a multiple of the kernel's 384
 
 
 @dataclass(frozen=True)
@@ -187,13 +187,14 @@ def _plan(
         places = cells.search(Z[part], place[own], probes, most, ordered=True)
         candidates = cells.order[places]
         ranked, distances = index._ranked(index.rows[own], candidates, most)
-        row = np.arange(len(own))[:, None]
-        # A neighbour at the same distance counts as found.
-        near = (row * n + ranked)[distances <= farthest[part, None]]
         rank = np.empty_like(probes)
         np.put_along_axis(rank, probes, np.arange(cells.count, dtype=rank.dtype)[None, :], axis=1)
         cell = np.searchsorted(cells.starts, places, side="right") - 1
-        good = np.isin(row * n + candidates, near)
+        # A neighbour at the same distance counts as found. `ranked` holds the candidates in another
+        # order: both are matched through their order by number.
+        near = np.take_along_axis(distances <= farthest[part, None], ranked.argsort(axis=1), axis=1)
+        good = np.empty_like(near)
+        np.put_along_axis(good, candidates.argsort(axis=1), near, axis=1)
         return good, np.take_along_axis(rank, cell, axis=1), np.cumsum(sizes[probes], axis=1)
 
     parts = run(measure, blocks(len(sample), SAMPLE_BLOCK_ROWS))
@@ -204,8 +205,8 @@ def _plan(
         """The plan with p cells that needs the fewest candidates."""
         inside = rank < p
         hit = good & inside
-        hit &= np.cumsum(hit, axis=1) <= k
-        order = np.cumsum(inside, axis=1)[hit]
+        hit &= np.cumsum(hit, axis=1, dtype=np.int32) <= k
+        order = np.cumsum(inside, axis=1, dtype=np.int32)[hit]
         found = np.cumsum(np.bincount(order, minlength=most + 1)) / (len(sample) * k)
         enough = np.flatnonzero(found >= wanted)
         if not len(enough):

@@ -81,14 +81,18 @@ def search_cells(
     return places, values
 
 
-def project(X: Array, center: Array, scale: float, axes: Array, width: int) -> tuple[Array, Array]:
-    """scale (X - center) axes' in float32, and the squared norms of scale (X - center).
+def project(
+    X: Array, center: Array, scale: float, axes: Array, width: int, share: float
+) -> tuple[Array, Array]:
+    """scale (X - center) axes' in float32 with one more column, and squared norms.
 
-    `axes` are panels (see `axis_panels`). Each row is computed independently.
+    The last column is sqrt(share) times the length of what the axes leave out. The norms are those
+    of scale (X - center). `axes` are panels (see `axis_panels`). Each row is computed
+    independently.
     """
-    out = np.empty((len(X), width), dtype=np.float32)
+    out = np.empty((len(X), width + 1), dtype=np.float32)
     squares = np.empty(len(X), dtype=np.float32)
-    _native.project_rows(X, center, scale, axes, out, squares, current().threads)
+    _native.project_rows(X, center, scale, axes, share, out, squares, current().threads)
     return out, squares
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends.native.heaps import Heaps, rerank
+from lowdim.backends.numpy_blocks import Shifted
 from lowdim.checks import Array, distances_in_range, is_sparse
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
@@ -22,6 +23,7 @@ TILE_ROWS = 2048  # rows and columns of a tile of inner products: 16 MB in float
 EXTRA_CANDIDATES = 8  # beyond k, so that rounding in the tiles does not lose neighbours
 QUERY_ROWS = 512  # queries compared with all points at once
 SAMPLE_BLOCK_ROWS = 16  # rows of a small sample that a thread takes at once
+SAMPLE_TILE_ROWS = 512  # points that a small sample is compared with at once; they stay in cache
 DISTANCE_ROWS = 512  # rows and columns of a block of distances: 2 MB in float64
 PASS_ROWS = 1024  # rows of a block in simple passes over a matrix
 
@@ -97,8 +99,9 @@ def nearest_of_sample(X: Any, sample: Array, k: int, cosine: bool) -> tuple[Arra
 
     For the cosine distance the rows of X must have unit length.
     """
-    center = 0 if cosine or is_sparse(X) else _center(X[sample])
-    asked = X[sample] - center if np.ndim(center) else X[sample]
+    center = None if cosine or is_sparse(X) else _center(X[sample])
+    asked = X[sample] if center is None else X[sample] - center
+    shifted = None if center is None else Shifted(X, center)
     m = min(X.shape[0], k + 1 + EXTRA_CANDIDATES)
     sixteenths = blocks(X.shape[0], -(-X.shape[0] // 16))
     candidates = np.empty((len(sixteenths), len(sample), m), dtype=np.int32)
@@ -107,9 +110,9 @@ def nearest_of_sample(X: Any, sample: Array, k: int, cosine: bool) -> tuple[Arra
         heaps = Heaps(len(sample), m, X.dtype)
         local = threading.local()
         begin, end = sixteenths[number].start, sixteenths[number].stop
-        for part in blocks(end - begin, TILE_ROWS):
-            some = X[begin + part.start : begin + part.stop]
-            some = some - center if np.ndim(center) else some
+        for part in blocks(end - begin, SAMPLE_TILE_ROWS):
+            rows = slice(begin + part.start, begin + part.stop)
+            some = X[rows] if shifted is None else shifted(rows)
             norms = np.zeros(some.shape[0], X.dtype) if cosine else squared_norms(some)
             tile = _product(asked, some, local)
             heaps.offer(tile, (None, begin + part.start), scale=-2.0, offset=norms)

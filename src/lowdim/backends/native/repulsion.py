@@ -5,7 +5,7 @@ van der Maaten (2014) for the tree, Linderman et al. (2019) for the grid.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,14 @@ from lowdim.backends.native import forces
 from lowdim.backends.protocol import FrozenField, Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
+from lowdim.runtime.scheduling import blocks, run
 
 GRID_STEP = 0.3  # between the nodes, in units of the width of the similarity
 MIN_NODES = 32  # on the longest side of the embedding
 MAX_NODES = 2048  # on any side; a wider embedding gets a coarser grid
 MARGIN_NODES = 8  # around the embedding: the support of a spline, and two more
 ALL_PAIRS_UP_TO = 4000  # points up to which all pairs are fastest, as measured
+LINES = 32  # of a grid that are transformed at once
 TREE_UP_TO = 12_000  # points up to which a tree is faster than a grid
 
 
@@ -65,8 +67,11 @@ class GridField:
 
     def __call__(self, Y: Array, mass: Array | None = None) -> tuple[Array, Array]:
         field = self.frozen(Y, mass)
+        if mass is None:
+            return replace(field, offset=field.offset - 1)(Y)
         force, z = field(Y)
-        return force, z - (1 if mass is None else mass)
+        z -= mass
+        return force, z
 
     def frozen(self, Y: Array, mass: Array | None = None, margin: float = 0.0) -> GridValues:
         """The field of the points Y, to be evaluated anywhere up to `margin` outside of them."""
@@ -105,26 +110,44 @@ class GridField:
         """
         if self._cache_key == (step, *lengths, dtype):
             return self._convolution
-        from scipy.fft import dctn
-
         shape = lengths if len(lengths) > 1 else [2, *lengths]  # one dimension: a single row
         rows, columns = (np.arange(m // 2 + 1) * step for m in shape)
         if len(lengths) == 1:
             rows, splines = np.zeros(2), np.ones(2)
         else:
             splines = spline_transform(shape[0])
-        s = rows[:, None] ** 2 + columns[None, :] ** 2
-        self._offset = float(self.similarity(s.max()))
-        divisor = splines[:, None] * spline_transform(shape[1])[None, :]
-        # w is even on both axes: the Fourier transform of the whole is real, even, and the cosine
-        # transform of a quarter.
-        quarter = dctn(self.similarity(s) - self._offset, type=1) / divisor**2
-        transform = np.concatenate([quarter, quarter[-2:0:-1]])
+        self._offset = float(self.similarity(rows[-1] ** 2 + columns[-1] ** 2))
+        quarter = self._transform(rows, columns, splines, spline_transform(shape[1]), dtype)
         if len(lengths) == 1:
-            transform[1] = transform[0] = transform[0] / 2
-        self._convolution = forces.Convolution(transform.astype(dtype), shape[1])
+            quarter[1] = quarter[0] = quarter[0] / 2
+        self._convolution = forces.Convolution(quarter, shape)
         self._cache_key = (step, *lengths, dtype)
         return self._convolution
+
+    def _transform(
+        self, rows: Array, columns: Array, down: Array, across: Array, dtype: Any
+    ) -> Array:
+        """The Fourier transform of w on a grid, divided by the squares of the splines' transforms.
+
+        w is even on both axes: the transform of the whole is real, even, and the cosine transform
+        of a quarter.
+        """
+        from scipy.fft import dct
+
+        half = np.empty((len(rows), len(columns)))
+        out = np.empty(half.shape, dtype)
+
+        def transform_rows(part: slice) -> None:
+            w = self.similarity(rows[part, None] ** 2 + columns**2)
+            half[part] = dct(w - self._offset, type=1, axis=1)
+
+        def transform_columns(part: slice) -> None:
+            whole = dct(half[:, part], type=1, axis=0)
+            out[:, part] = whole / (down[:, None] * across[part]) ** 2
+
+        run(transform_rows, blocks(len(rows), LINES))
+        run(transform_columns, blocks(len(columns), LINES))
+        return out
 
 
 @dataclass(frozen=True)
@@ -139,9 +162,15 @@ class GridValues:
 
     def __call__(self, Y: Array) -> tuple[Array, Array]:
         """sum_j m_j w u (y - x_j) and sum_j m_j w over all fixed points x_j."""
-        z, gradient = forces.gather(self.values, self.origin, self.step, self.values.shape[1], Y)
-        gradient *= Y.dtype.type(-self.width / 2)
-        z += Y.dtype.type(self.offset)
+        z, gradient = forces.gather(
+            self.values,
+            self.origin,
+            self.step,
+            self.values.shape[1],
+            Y,
+            offset=self.offset,
+            scale=-self.width / 2,
+        )
         return gradient, z
 
 

@@ -32,16 +32,35 @@ def matmul(device: torch.device, A: Array, V: Array, *, squared: bool = False) -
     return get(torch.cat(parts))
 
 
-def spmm(device: torch.device, A: Any, V: Array) -> Array:
-    """A @ V for a CSR matrix and a few dense columns."""
+def spmm(
+    device: torch.device,
+    A: Any,
+    V: Array,
+    *,
+    scale: float = 1.0,
+    shift: float = 0.0,
+    before: Array | None = None,
+) -> Array:
+    """scale A V + shift V - before for a CSR matrix and a few dense columns."""
     matrix = resident_csr(device, A)
-    return get(product(matrix, put(device, V).to(matrix.values.dtype)))
+    less = None if before is None else put(device, before).to(matrix.values.dtype)
+    return get(product(matrix, put(device, V).to(matrix.values.dtype), scale, shift, less))
 
 
-def product(A: Csr, V: Tensor) -> Tensor:
-    """A @ V, summed in the order of the entries."""
+def product(
+    A: Csr, V: Tensor, scale: float = 1.0, shift: float = 0.0, before: Tensor | None = None
+) -> Tensor:
+    """scale A V + shift V - before."""
     if _narrow(V) and A.shape[0]:
-        return kernels.matrices().product(A, V)  # type: ignore[no-any-return]
+        return kernels.matrices().product(A, V, scale, shift, before)  # type: ignore[no-any-return]
+    found = _plain_product(A, V)
+    if scale != 1.0 or shift != 0.0:
+        found = scale * found + shift * V
+    return found if before is None else found - before
+
+
+def _plain_product(A: Csr, V: Tensor) -> Tensor:
+    """A V, summed in the order of the entries."""
     entry = len(A.values) // max(A.shape[0], 1) + 1
     rows = tile_rows(V.device, 3 * entry * V.shape[1] * V.element_size(), A.shape[0])
     if rows >= A.shape[0]:
@@ -61,7 +80,10 @@ def _narrow(V: Tensor) -> bool:
 
 
 def smooth_modes(device: torch.device, graph: Any, scale: Array, start: Array, k: int) -> Array:
-    """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits."""
+    """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits.
+
+    They belong to the smallest eigenvalues of the normalised Laplacian, which are in [0, 2].
+    """
     A = resident_csr(device, graph)
     size = put(device, scale.astype(np.float64 if device.type != "mps" else np.float32))
     values = A.values * size[A.rows()] * size[A.columns.long()]
@@ -70,31 +92,22 @@ def smooth_modes(device: torch.device, graph: Any, scale: Array, start: Array, k
     constant = (constant / torch.linalg.vector_norm(constant)).float()
 
     def step(V: Tensor, a: float, b: float, W: Tensor | None) -> Tensor:
-        if _narrow(V):
-            return kernels.matrices().product(walk, V, a, b, W)  # type: ignore[no-any-return]
-        found = a * product(walk, V) + b * V
-        return found if W is None else found - W
+        return product(walk, V, -a, a + b, W)
 
-    found = subspace.smooth_modes(step, _orthonormal, constant, put(device, start), k, torch)
-    return get(found)
+    problem = subspace.Problem(step, 2.0, constant, _gram, _times, lambda V: torch.linalg.qr(V)[0])
+    return get(subspace.smooth_modes(problem, put(device, start), k))
 
 
-def _orthonormal(V: Tensor) -> Tensor:
-    """An orthonormal basis, by two Cholesky factorisations, or Householder's if these fail.
+def _gram(V: Tensor, W: Tensor) -> Array:
+    """V' W in double precision."""
+    precise = wide(V.device)
+    return get(V.to(precise).T @ W.to(precise)).astype(np.float64)
 
-    The second corrects the rounding of the first (Yamamoto et al. 2015). Householder's algorithm
-    takes many small steps, which are slow on a GPU.
-    """
-    for _ in range(2):
-        wider = V.to(wide(V.device))
-        try:
-            factor = np.linalg.cholesky(get(wider.T @ wider))
-        except np.linalg.LinAlgError:
-            basis: Tensor = torch.linalg.qr(V)[0]
-            return basis
-        inverse: Tensor = like(np.linalg.inv(factor).T, wider)
-        V = (wider @ inverse).to(V.dtype)
-    return V
+
+def _times(V: Tensor, S: Array) -> Tensor:
+    """V S in double precision, rounded to the dtype of V."""
+    wider = V.to(wide(V.device))
+    return (wider @ like(S, wider)).to(V.dtype)
 
 
 def scatter(device: torch.device, X: Array, center: Array) -> tuple[Array, Array]:

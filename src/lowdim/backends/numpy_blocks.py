@@ -1,0 +1,77 @@
+"""NumPy operations on blocks of rows, on the threads of the computation.
+
+Sums over rows are sums of fixed blocks, added in order, so the number of threads does not matter.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.runtime.scheduling import blocks, run
+
+ROWS = 4096  # of a block of a matrix of a few columns
+ENTRIES = 1 << 16  # of a block of a vector
+
+
+class Shifted:
+    """Rows minus a center, block by block, in a buffer that each thread uses again.
+
+    New memory for every block would cost about as much time as the subtraction.
+    """
+
+    def __init__(self, X: Array, center: Array) -> None:
+        self.X, self.center, self.local = X, center, threading.local()
+
+    def __call__(self, rows: slice) -> Array:
+        """The rows of a block minus the center, until the thread asks for the next block."""
+        some = self.X[rows]
+        if len(getattr(self.local, "buffer", ())) < len(some):
+            self.local.buffer = np.empty(some.shape, np.result_type(some, self.center))
+        return np.asarray(np.subtract(some, self.center, out=self.local.buffer[: len(some)]))
+
+
+def gram(V: Array, W: Array) -> Array:
+    """V' W of matrices of a few columns, in float64."""
+
+    def part(rows: slice) -> Array:
+        left, right = V[rows], W[rows]
+        return left.T.astype(np.float64, copy=False) @ right.astype(np.float64, copy=False)
+
+    return np.asarray(np.sum(run(part, blocks(len(V), ROWS)), axis=0))
+
+
+def times(V: Array, S: Array) -> Array:
+    """V S for a matrix V of a few columns, in its dtype."""
+    out = np.empty((len(V), S.shape[1]), dtype=V.dtype)
+    small = S.astype(V.dtype, copy=False)
+    run(lambda rows: np.matmul(V[rows], small, out=out[rows]), blocks(len(V), ROWS))
+    return out
+
+
+def elementwise(function: Any, out: Array, *vectors: Any) -> Array:
+    """Write a NumPy function of vectors (or numbers) to the vector `out`, and return it."""
+
+    def part(entries: slice) -> None:
+        function(*(v[entries] if isinstance(v, np.ndarray) else v for v in vectors), out[entries])
+
+    run(part, blocks(len(out), ENTRIES))
+    return out
+
+
+def scaled_entries(csr: Any, scale: Array, dtype: Any) -> Array:
+    """The entries of diag(scale) A diag(scale) for a CSR matrix A."""
+    out = np.empty(len(csr.data), dtype=dtype)
+
+    def part(rows: slice) -> None:
+        own = slice(csr.indptr[rows.start], csr.indptr[rows.stop])
+        sizes = np.diff(csr.indptr[rows.start : rows.stop + 1])
+        factors = np.repeat(scale[rows], sizes)
+        factors *= scale[csr.indices[own]]
+        np.multiply(csr.data[own], factors, out=out[own], casting="same_kind")
+
+    run(part, blocks(csr.shape[0], ROWS))
+    return out

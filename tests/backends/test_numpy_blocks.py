@@ -1,0 +1,58 @@
+"""NumPy operations in blocks agree with the plain ones, on any number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import diags_array, random_array
+
+from helpers import with_threads
+from lowdim.backends import numpy_blocks
+from lowdim.backends.numpy_blocks import Shifted, elementwise, gram, scaled_entries, times
+from lowdim.runtime.scheduling import blocks, run
+
+RANDOM = np.random.default_rng(0)
+N = 3 * numpy_blocks.ROWS + 5
+
+
+def on_threads(function, *arguments):
+    """The result on one thread, which must be that on three."""
+    one, three = (with_threads(n, function, *arguments) for n in (1, 3))
+    assert np.array_equal(one, three)
+    return one
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_tall_matrices(dtype):
+    V, W = RANDOM.normal(size=(2, N, 5)).astype(dtype)
+    S = RANDOM.normal(size=(5, 3))
+    wide = V.astype(np.float64)
+    np.testing.assert_allclose(on_threads(gram, V, W), wide.T @ W, rtol=1e-9, atol=1e-9)
+    found = on_threads(times, V, S)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, wide @ S, rtol=1e-3, atol=1e-5)
+
+
+def test_functions_of_vectors():
+    x = RANDOM.uniform(1, 2, numpy_blocks.ENTRIES + 3)
+    found = on_threads(lambda: elementwise(np.square, np.empty_like(x), x))
+    assert np.array_equal(found, x**2)
+    assert np.array_equal(elementwise(np.divide, x.copy(), x, 3.0), x / 3.0)
+
+
+def test_a_sparse_matrix_scaled_on_both_sides():
+    A = random_array((N, N), density=1e-4, rng=RANDOM, format="csr")
+    scale = RANDOM.uniform(1, 2, N)
+    expected = (diags_array(scale) @ A @ diags_array(scale)).tocsr()
+    A.data = on_threads(scaled_entries, A, scale, np.float64)
+    assert abs(A - expected).max() < 1e-12
+    assert scaled_entries(A, scale, np.float32).dtype == np.float32
+
+
+def test_shifted_rows_do_not_share_a_buffer_between_threads():
+    X, center = RANDOM.normal(size=(N, 4)), RANDOM.normal(size=4)
+    shifted = Shifted(X, center)
+    found = on_threads(
+        lambda: np.concatenate(run(lambda rows: shifted(rows).copy(), blocks(N, 100)))
+    )
+    assert np.array_equal(found, X - center)
