@@ -162,6 +162,9 @@ class UMAP(UMAPParameters):
 
     # --- fit: neighbours -> fuzzy graph -> start -> layout ------------------------------------
 
+    def _reads_blocks(self) -> bool:
+        return True
+
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
         self._check_parameters(objects.n)
         if self.unique:
@@ -188,7 +191,7 @@ class UMAP(UMAPParameters):
         density = self._density(known, graph)
         if self.transform_mode == "graph":
             return
-        rows = objects.vectors("init") if objects.has_table else None
+        rows = objects.rows_for("init") if objects.has_table else None
         start = spread_start(self.init, self._start_dim, self.graph_, random, rows)
         self._lay_out(start.astype(graph.distances.dtype), random, density)
 
