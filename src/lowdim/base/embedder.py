@@ -74,7 +74,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
             One object per row, or a matrix of dissimilarities or kernel values if the estimator's
-            `metric`, `kernel` or `affinity` is "precomputed".
+            `metric`, `kernel` or `affinity` is "precomputed". Rows may also be in a file: a memory
+            map, an HDF5 or Zarr array, or the path of a .npy or Parquet file.
         y : None
             Ignored.
 

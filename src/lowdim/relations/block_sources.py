@@ -120,12 +120,11 @@ def reopened(reference: dict[str, Any]) -> RowBlocks:
 
 
 def _opened(kind: str, path: Path, reference: dict[str, Any]) -> RowBlocks:
-    if kind in ("npy", "parquet"):
-        if kind == "npy" and "offset" in reference:
-            shape = tuple(reference["shape"])
-            dtype = np.dtype(reference["dtype"])
-            return MappedRows(np.memmap(path, dtype, "r", reference["offset"], shape))
-        return file_rows(path)
+    if kind == "npy":
+        shape, dtype = tuple(reference["shape"]), np.dtype(reference["dtype"])
+        return MappedRows(np.memmap(path, dtype, "r", reference["offset"], shape))
+    if kind == "parquet":
+        return ParquetRows(parquet_files(path), path, reference.get("columns"))
     if kind == "hdf5":
         import h5py
 

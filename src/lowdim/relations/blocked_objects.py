@@ -20,7 +20,7 @@ from lowdim.relations.blocked_search import (
     within_radius,
 )
 from lowdim.relations.blocks import RowBlocks
-from lowdim.relations.choice import EXACT_UP_TO, SEED
+from lowdim.relations.choice import SEED
 from lowdim.relations.distances import distance_matrix
 from lowdim.relations.graph import NearestOutside, NeighborGraph
 from lowdim.relations.lists import merged
@@ -32,6 +32,8 @@ from lowdim.relations.shards import sharded_neighbors
 from lowdim.relations.units import SAFE_EXPONENTS
 from lowdim.runtime import memory
 
+FEW = 1000  # objects up to which an approximate search is exact
+MANY = 200_000  # objects from which an exact search takes minutes and more
 FORBIDDEN = (*NAN_AWARE, "geodesic", "seuclidean", "mahalanobis", "dot", "poincare")
 """Metrics that need all rows at once, accept missing values, or check their rows first."""
 
@@ -110,7 +112,13 @@ class BlockedObjects(Objects):
                 f"method='approximate' with metric={name!r} needs all rows in memory. Use the "
                 "metric 'euclidean' or 'cosine', or method='exact'."
             )
-        if method == "exact" or not products or recall >= 1 or self.n <= EXACT_UP_TO // 10:
+        if method == "exact" or not products or recall >= 1 or self.n <= FEW:
+            if self.n > MANY:
+                checks.warn(
+                    f"The exact neighbours of {self.n} objects are found by comparing all pairs, "
+                    "which takes long. Approximate ones are faster: fit(X, graph=graph) with "
+                    f"graph = lowdim.neighbors(X, {k}, method='approximate')."
+                )
             with phase("nearest neighbours"):
                 indices, distances = all_nearest(source, k, name)
             return NeighborGraph(indices, distances, name, self.fingerprint())

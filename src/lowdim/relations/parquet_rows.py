@@ -34,9 +34,11 @@ class ParquetRows(RowBlocks):
     files : list of path
     path : path
         What the user gave: the file, or the folder.
+    columns : list of str, default=None
+        The columns to read; all by default.
     """
 
-    def __init__(self, files: list[Path], path: Path) -> None:
+    def __init__(self, files: list[Path], path: Path, columns: list[str] | None = None) -> None:
         self.path = path.absolute()
         self.names: list[str] = []
         self.types: list[Any] = []
@@ -45,12 +47,13 @@ class ParquetRows(RowBlocks):
         largest = 0
         for file in files:
             about = _opened(file)
-            schema = about.schema_arrow
+            found = dict(zip(about.schema_arrow.names, about.schema_arrow.types, strict=True))
+            names = list(found) if columns is None else columns
             if not self.names:
-                self.names, self.types = list(schema.names), list(schema.types)
-                _check_numbers(file, schema)
+                self.names, self.types = names, [found[name] for name in names]
+                _check_numbers(file, self.names, self.types)
             else:
-                self._check_same(file, schema, files[0])
+                self._check_same(file, found, names, files[0])
             for group in range(about.metadata.num_row_groups):
                 self.groups.append((file.absolute(), group))
                 counts.append(int(about.metadata.row_group(group).num_rows))
@@ -77,7 +80,7 @@ class ParquetRows(RowBlocks):
         return f"column {self.names[number]!r}"
 
     def reference(self) -> dict[str, Any]:
-        return {"kind": "parquet", "path": str(self.path)}
+        return {"kind": "parquet", "path": str(self.path), "columns": self.names}
 
     def blocks(self) -> list[slice]:
         """Row groups, or equal parts of those that are larger than a block."""
@@ -102,24 +105,27 @@ class ParquetRows(RowBlocks):
             self._kept = None  # frees the last one first
             file, group = self.groups[number]
             try:
-                table = _opened(file).read_row_group(group)
+                table = _opened(file).read_row_group(group, columns=self.names)
             except _arrow_errors() as error:
                 raise ValueError(_damage(file, error)) from error
             values = np.empty((table.num_rows, len(self.names)), dtype=self.dtype)
-            for place, column in enumerate(table.columns):
-                values[:, place] = column.to_numpy(zero_copy_only=False)
+            for place, name in enumerate(self.names):
+                values[:, place] = table.column(name).to_numpy(zero_copy_only=False)
             self._kept = number, values
         return self._kept[1]
 
-    def _check_same(self, file: Path, schema: Any, reference: Path) -> None:
+    def _check_same(
+        self, file: Path, found: dict[str, Any], names: list[str], reference: Path
+    ) -> None:
         """Raise ValueError unless a file has the columns of the first one."""
-        if list(schema.names) != self.names:
-            wrong = sorted(set(schema.names) ^ set(self.names)) or ["their order"]
+        if names != self.names or not set(names) <= set(found):
+            wrong = sorted(set(found) ^ set(self.names)) or ["their order"]
             raise ValueError(
                 f"X: {file} has other columns than {reference}: {', '.join(wrong[:5])}. All files "
                 "must have the same columns."
             )
-        for name, before, now in zip(self.names, self.types, schema.types, strict=True):
+        for name, before in zip(self.names, self.types, strict=True):
+            now = found[name]
             if before != now:
                 raise ValueError(
                     f"X: column {name!r} is {before} in {reference}, but {now} in {file}. Write "
@@ -130,14 +136,30 @@ class ParquetRows(RowBlocks):
         return dict(vars(self), _kept=None)
 
 
-def _check_numbers(file: Path, schema: Any) -> None:
-    from pyarrow import types
+def column_kinds(file: Path) -> dict[str, bool]:
+    """The columns of a file, and whether they hold numbers."""
+    schema = _opened(file).schema_arrow
+    return {name: _is_number(one) for name, one in zip(schema.names, schema.types, strict=True)}
 
-    for name, kind in zip(schema.names, schema.types, strict=True):
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+
+def read_column(files: list[Path], name: str) -> Array:
+    """One column of all files, of any type."""
+    parts = [_opened(file).read([name]).column(name) for file in files]
+    return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
+
+
+def _check_numbers(file: Path, names: list[str], types: list[Any]) -> None:
+    for name, kind in zip(names, types, strict=True):
+        if not _is_number(kind):
             raise ValueError(
                 f"X: column {name!r} of {file} holds {kind}, not numbers. Write a file without it."
             )
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
 def _opened(file: Path) -> Any:

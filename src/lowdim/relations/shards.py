@@ -152,22 +152,22 @@ class Shard:
         """Offer what is found in the shard to the rows that are searched in it."""
         numbers = {kind: np.concatenate([_NONE, *some]) for kind, some in self._numbers.items()}
         own, k = numbers[True], found.indices.shape[1]
-        pieces = -(-len(own) // capacity)  # one, unless many rows are in a single cell
-        for piece in blocks(len(own), -(-len(own) // max(pieces, 1))):
-            points = self._files[True].read(piece)
+        n_pieces = max(1, -(-len(own) // capacity))  # one, unless many rows are in a single cell
+        for piece in blocks(len(own), max(1, -(-len(own) // n_pieces))):
+            points, mine = self._files[True].read(piece), own[piece]
             searcher = Searcher(points, k, metric, recall, seed)
-            mine = own[piece]
             if len(points) > 1:
                 indices, distances = searcher.neighbors()
                 found.offer(mine, mine[indices], distances)
-            for kind, asked in numbers.items():
-                for part in blocks(len(asked), max(1, capacity // 2)):
-                    if kind and part.start >= piece.start and part.stop <= piece.stop:
-                        continue
-                    queries, rows = asked[part], self._files[kind].read(part)
-                    other = ~np.isin(queries, mine) if kind else slice(None)
-                    indices, distances = searcher.query(rows[other])
-                    found.offer(queries[other], mine[indices], distances)
+            for member, begin, end in (
+                (True, 0, piece.start),
+                (True, piece.stop, len(own)),
+                (False, 0, len(numbers[False])),
+            ):
+                for part in blocks(end - begin, max(1, capacity // 2)):
+                    asked = slice(begin + part.start, begin + part.stop)
+                    indices, distances = searcher.query(self._files[member].read(asked))
+                    found.offer(numbers[member][asked], mine[indices], distances)
 
 
 _NONE = np.empty(0, dtype=np.int32)

@@ -66,10 +66,19 @@ def spectral_start(
             continue
         inside = np.asarray(random.uniform(-1, 1, (len(own), k)))
         if len(own) >= MIN_COMPONENT:
-            inside = _modes(graph[own][:, own], k, random)
+            inside = _modes(_component(graph, own), k, random)
         size = float(np.abs(inside).max())
         out[own] += inside * (room[piece] / size if size > 0 else 0.0)
     return out
+
+
+def _component(graph: Any, own: Array) -> Any:
+    """The graph of the vertices of one component, given in ascending order."""
+    renamed = np.zeros(graph.shape[0], dtype=graph.indices.dtype)
+    renamed[own] = np.arange(len(own))
+    part = graph[own]
+    parts = (part.data, renamed[part.indices], part.indptr)
+    return type(part)(parts, shape=(len(own), len(own)))
 
 
 def _modes(graph: Any, k: int, random: np.random.RandomState) -> Array:

@@ -15,6 +15,7 @@ from lowdim.runtime.scheduling import blocks, run
 
 NARROW_COLUMNS = 16  # up to this width a product takes the time of reading the matrix
 BLAS_ROWS = 512  # rows of A in a product by BLAS
+SCALED_ROWS = 65536  # rows of a sparse matrix that are scaled at once
 
 
 def matmul(A: Array, V: Array, *, squared: bool = False) -> Array:
@@ -60,8 +61,11 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
 
 def smooth_modes(graph: Any, scale: Array, start: Array, k: int) -> Array:
     """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits."""
-    rows = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
-    data = (graph.data * scale[rows] * scale[graph.indices]).astype(np.float32)
+    data = np.empty(len(graph.data), dtype=np.float32)
+    for part in blocks(graph.shape[0], SCALED_ROWS):  # temporary arrays of all entries are large
+        arcs = slice(graph.indptr[part.start], graph.indptr[part.stop])
+        own = np.repeat(scale[part], np.diff(graph.indptr[part.start : part.stop + 1]))
+        data[arcs] = graph.data[arcs] * own * scale[graph.indices[arcs]]
     walk = csr_matrix((graph.indptr, graph.indices, data), graph.shape)
     constant = (1 / scale)[:, None]
     constant = (constant / np.linalg.norm(constant)).astype(np.float32)
