@@ -158,6 +158,13 @@ def test_a_model_of_memory_transforms_files_by_blocks(name, tmp_path, monkeypatc
     np.testing.assert_allclose(found, wanted, atol=1e-5 * np.abs(wanted).max())
 
 
+def test_a_fuzzy_graph_of_new_rows_is_made_by_blocks(mapped, limit):
+    model = lowdim.UMAP(transform_mode="graph", random_state=0).fit(X)
+    found = model.transform(mapped)
+    assert found.shape == (N, N)
+    assert abs(found - model.transform(X)).max() == 0
+
+
 def test_methods_that_need_all_rows_refuse_and_say_what_to_do(tmp_path, limit):
     np.save(tmp_path / "rows.npy", np.tile(X, (3, 1)))
     with pytest.raises(MemoryError, match=r"needs all rows of X at once, .* 0\.2 MB .* transform"):

@@ -108,7 +108,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         with running(self._n_jobs):
             X = X if is_precomputed(self._metric_choice()[0]) else opened(X)
             if isinstance(X, RowBlocks):
-                return np.concatenate(list(X.map(_transform_block, self)))
+                placed: Array = joined(list(X.map(_transform_block, self)))
+                return placed
             new = self._new_objects(X)
             Y = self._in_unit._transform(new)
             Y = self._converted("embedding_", Y, getattr(self, "_fitted_exponent", 0))
@@ -508,6 +509,15 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if not k.startswith("_cached")}
+
+
+def joined(parts: list[Any]) -> Any:
+    """Rows of arrays or of sparse matrices, one part after the other."""
+    if checks.is_sparse(parts[0]):
+        from scipy.sparse import vstack
+
+        return vstack(parts, format="csr")
+    return np.concatenate(parts)
 
 
 def _transform_block(rows: Array, first: int, estimator: Embedder) -> Array:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array
+from lowdim.checks import Array, float_dtype
 from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.parquet_rows import ParquetRows, parquet_files
 from lowdim.runtime import memory
@@ -29,13 +29,13 @@ def opened(X: Any) -> Any:
     Data in files that are small for the memory of the computation are read, and a small memory map
     is returned as it is. Whatever is not a source of rows is returned as it is.
     """
-    if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes <= memory.budget() // IN_MEMORY_SHARE:
+    largest = memory.budget() // IN_MEMORY_SHARE if _is_source(X) else 0
+    if isinstance(X, np.memmap) and X.size * float_dtype(X.dtype).itemsize <= largest:
         return X
     found = as_blocks(X)
-    if found is None or isinstance(X, RowBlocks):
-        return X if found is None else found
-    small = found.nbytes <= memory.budget() // IN_MEMORY_SHARE
-    return read_whole(found, "fit") if small else found
+    if found is None:
+        return X
+    return read_whole(found, "fit") if found.nbytes <= largest else found
 
 
 def whole(X: Any) -> Any:
@@ -67,14 +67,19 @@ def as_blocks(X: Any) -> RowBlocks | None:
     """A source of rows as `RowBlocks`; None if X is something else."""
     if isinstance(X, RowBlocks):
         return X
+    if not _is_source(X):
+        return None
     if isinstance(X, np.memmap):
-        return MappedRows(X) if X.ndim == 2 else None
-    if isinstance(X, str | PathLike):
-        return file_rows(Path(X))
-    package = type(X).__module__.partition(".")[0]
-    if package in ("h5py", "zarr") and hasattr(X, "shape") and hasattr(X, "dtype"):
-        return StoredRows(X)
-    return None
+        return MappedRows(X)
+    return file_rows(Path(X)) if isinstance(X, str | PathLike) else StoredRows(X)
+
+
+def _is_source(X: Any) -> bool:
+    """Whether X is a file or an array in one."""
+    if isinstance(X, np.memmap):
+        return X.ndim == 2
+    stored = type(X).__module__.partition(".")[0] in ("h5py", "zarr")
+    return isinstance(X, str | PathLike) or (stored and hasattr(X, "dtype"))
 
 
 def file_rows(path: Path) -> RowBlocks:
