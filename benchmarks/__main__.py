@@ -3,6 +3,7 @@
 `python -m benchmarks suites PATH` runs another library's tests on our classes; see `suites`.
 `python -m benchmarks resume` kills fits that have a checkpoint and compares the resumed maps.
 `python -m benchmarks scaling` measures the steps of a fit by number of threads.
+`python -m benchmarks large --rows 1000000` makes a map of data that are read in blocks.
 `python -m benchmarks gpu` measures a GPU beside our own CPU engine.
 """
 
@@ -39,7 +40,15 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 """
 
 
-TOOLS = ("gpu", "memory", "resume", "scaling", "soak", "suites")  # modules with a main of their own
+TOOLS = (
+    "gpu",
+    "large",
+    "memory",
+    "resume",
+    "scaling",
+    "soak",
+    "suites",
+)  # modules with a main of their own
 
 
 def main() -> int:

@@ -30,6 +30,7 @@ from lowdim.state_rules import (
     numbers_of,
     parameters,
     size_of,
+    source,
     table,
     weights,
 )
@@ -43,6 +44,7 @@ _laplacian = table({"laplacian": Numbers(("n", "n"), sparse=True), "t": number(0
 
 ATTRIBUTES: dict[str, Check] = {
     "X_fit_": Numbers(("n", "d"), sparse=None),
+    "source_": source,
     "embedding_": Numbers(("n", "c")),
     "n_features_in_": size_of("d"),
     "feature_names_in_": names_of_columns,
@@ -238,7 +240,8 @@ def _needed(estimator: Any, state: dict[str, Any]) -> set[str]:
     measured = not any(isinstance(choice, str) and choice == "precomputed" for choice in given)
     keeps_rows = measured and (hasattr(estimator, "metric") or hasattr(estimator, "kernel"))
     keeps_rows = keeps_rows and "_fitted_sums" not in state
-    needed = {"embedding_"} | ({"X_fit_"} if keeps_rows else set())
+    kept = "source_" if "source_" in state else "X_fit_"
+    needed = {"embedding_"} | ({kept} if keeps_rows else set())
     if getattr(estimator, "transform_mode", None) == "graph":  # of UMAP: no layout was made
         return needed - {"embedding_"} | _GRAPH_STATE
     if "parts_" in state:
@@ -279,6 +282,9 @@ def _sizes(state: dict[str, Any], least: int) -> Sizes:
     sizes["m"] = sizes["n"] if chosen is None else shape(chosen, 1)[0]
     if "X_fit_" in state:
         sizes["d"] = shape("X_fit_", 2)[1]
+    elif "source_" in state:
+        source("source_", state["source_"], sizes)
+        sizes["d"] = state["source_"]["shape"][1]
     elif "components_" in state:
         sizes["d"] = shape("components_", 2)[1]
     elif "network_" in state and "mean_" in state:

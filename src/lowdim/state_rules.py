@@ -198,6 +198,19 @@ def document(name: str, value: Any, sizes: Sizes) -> None:
         raise ValueError(f"{name} is not a table.")
 
 
+def source(name: str, value: Any, sizes: Sizes) -> None:
+    """Where rows that are read in blocks are; see `lowdim.relations.block_sources.reopened`."""
+    document(name, value, sizes)
+    texts = all(isinstance(value.get(key), str) for key in ("kind", "path", "fingerprint"))
+    texts &= all(isinstance(value.get(key, ""), str) for key in ("name", "dtype"))
+    shape, offset = value.get("shape"), value.get("offset", 0)
+    whole = isinstance(shape, list) and len(shape) == 2 and isinstance(offset, int)
+    if not texts or not whole or not all(isinstance(size, int) and size > 0 for size in shape):
+        raise ValueError(f"{name} does not describe a file of rows.")
+    if shape[0] != sizes["n"]:
+        raise ValueError(f"{name} has {shape[0]} rows, but the model has {sizes['n']} objects.")
+
+
 def numbers_of(count: int) -> Check:
     """A tuple of so many finite numbers."""
 

@@ -23,6 +23,9 @@ from lowdim.callbacks import Callback, Change, Monitor, State, reporting, verbos
 from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.extend.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
+from lowdim.relations.block_sources import opened, reopened, whole
+from lowdim.relations.blocked_objects import BlockedObjects, NewToBlocks, blocked_objects
+from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
 from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_relations
@@ -46,7 +49,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     X_fit_: Any
     gower_kinds_: list[Any]
     decoder_: dict[str, Any]
-    _cached_training: MeasuredObjects
+    source_: dict[str, Any]
+    _cached_training: MeasuredObjects | BlockedObjects
     _fitted_in_unit: Self
     _fitted_exponent: int
 
@@ -70,7 +74,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
             One object per row, or a matrix of dissimilarities or kernel values if the estimator's
-            `metric`, `kernel` or `affinity` is "precomputed".
+            `metric`, `kernel` or `affinity` is "precomputed". Rows may also be in a file: a memory
+            map, an HDF5 or Zarr array, or the path of a .npy or Parquet file.
         y : None
             Ignored.
 
@@ -101,6 +106,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         check_is_fitted(self)
         with running(self._n_jobs):
+            X = X if is_precomputed(self._metric_choice()[0]) else opened(X)
+            if isinstance(X, RowBlocks):
+                placed: Array = joined(list(X.map(_transform_block, self)))
+                return placed
             new = self._new_objects(X)
             Y = self._in_unit._transform(new)
             Y = self._converted("embedding_", Y, getattr(self, "_fitted_exponent", 0))
@@ -254,6 +263,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise ValueError(f"X: n_samples = {objects.n}, but a map needs at least 2 objects.")
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
+        elif isinstance(objects, BlockedObjects) and hasattr(self, "metric"):
+            self.source_, self._cached_training = objects.blocks.described(), objects
         claim_memory(self, objects, arguments)
         with suited(objects.n):
             self._fit(objects, **arguments)
@@ -331,7 +342,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _objects(self, X: Any) -> Objects:
         """Check the argument of `fit`."""
+        if not is_precomputed(self._metric_choice()[0]):
+            X = opened(X) if self._reads_blocks() else whole(X)
         if not hasattr(self, "metric"):  # a method of vectors alone, such as PCA
+            if isinstance(X, RowBlocks):
+                self._check_features(X, "euclidean", fitting=True)
+                return blocked_objects(X)
             rows = vectors(X)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
             exponent = exponent_of(rows) if self._follows_unit else 0
@@ -362,8 +378,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             validate_data(self, new.vectors(), skip_check_array=True, reset=False)
             return new
         known = self._training
-        self._check_features(X, known.metric.name, fitting=False)
+        self._check_features(X, known.metric_name, fitting=False)
+        if isinstance(known, BlockedObjects):
+            return NewToBlocks(known.metric.prepare(X), known)
         return MeasuredNewObjects(known.metric.prepare(X), known)
+
+    def _reads_blocks(self) -> bool:
+        """Whether `fit` can read objects that do not fit into memory in blocks."""
+        return False
 
     def _remember(self, objects: MeasuredObjects) -> None:
         """Store the training objects, which `transform` needs."""
@@ -373,10 +395,13 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self._cached_training = objects
 
     @property
-    def _training(self) -> MeasuredObjects:
+    def _training(self) -> Any:
         """The training objects under their metric; computed again after loading or unpickling."""
         if not hasattr(self, "_cached_training"):
             metric, params = self._metric_choice()
+            if hasattr(self, "source_"):
+                self._cached_training = blocked_objects(reopened(self.source_), metric, params)
+                return self._cached_training
             if hasattr(self, "gower_kinds_"):
                 params["kinds"] = self.gower_kinds_
             found, rows = resolve_metric(metric, params, self.X_fit_)
@@ -484,6 +509,20 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if not k.startswith("_cached")}
+
+
+def joined(parts: list[Any]) -> Any:
+    """Rows of arrays or of sparse matrices, one part after the other."""
+    if checks.is_sparse(parts[0]):
+        from scipy.sparse import vstack
+
+        return vstack(parts, format="csr")
+    return np.concatenate(parts)
+
+
+def _transform_block(rows: Array, first: int, estimator: Embedder) -> Array:
+    """Coordinates of the rows of a block."""
+    return estimator.transform(rows)
 
 
 def _is_fitted(name: str) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lowdim.catalog import find
+from lowdim.relations.blocked_objects import BlockedObjects
 from lowdim.relations.objects import (
     LARGEST_KEPT_MATRIX,
     MeasuredObjects,
@@ -168,6 +169,11 @@ def _stochastic_neighbors(p: Problem) -> float:
     return (52 + 2 * p.size) * p.arcs + min(35e6, 1090.0 * p.n * p.size)
 
 
+def _umap(p: Problem) -> float:
+    index = 0 if isinstance(p.objects, BlockedObjects) else 39 * p.arcs
+    return 26 * p.arcs + index + min(50e6, 1560.0 * p.n * p.size)
+
+
 def _self_organizing_map(p: Problem) -> float:
     if p.objects.metric_name in MEANS and not p.is_set("prototypes", "median"):
         return 0.0
@@ -194,7 +200,7 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "INDSCAL": lambda p: 0.0,  # claims the stack of its subjects' matrices itself
     "CurvilinearComponentAnalysis": _curvilinear,
     "CurvilinearDistanceAnalysis": _curvilinear_geodesics,
-    "UMAP": lambda p: 65 * p.arcs + min(50e6, 1560.0 * p.n * p.size),
+    "UMAP": _umap,
     "MaximumVarianceUnfolding": lambda p: 60 * p.arcs,  # the programme claims its own
     "SNE": _stochastic_neighbors,
     "SymmetricSNE": _stochastic_neighbors,

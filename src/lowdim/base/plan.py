@@ -12,6 +12,7 @@ from lowdim.base.neighbor_embedder import NeighborEmbedder
 from lowdim.base.probes import SMALLEST as SMALLEST
 from lowdim.base.probes import seconds_of_fit
 from lowdim.catalog import find
+from lowdim.relations.blocked_objects import BlockedObjects
 from lowdim.relations.choice import exact_is_fast
 from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory
@@ -161,11 +162,10 @@ def _approximations(estimator: Any, objects: Objects) -> list[str]:
     """What a fit to these objects computes approximately."""
     found = []
     searched = getattr(estimator, "_search", "exact") == "auto"
-    if (
-        searched
-        and isinstance(objects, MeasuredObjects)
-        and not exact_is_fast(objects.rows, objects.metric)
-    ):
+    large = isinstance(objects, BlockedObjects) or (
+        isinstance(objects, MeasuredObjects) and not exact_is_fast(objects.rows, objects.metric)
+    )
+    if searched and large:
         found.append("nearest neighbours (recall about 0.95)")
     if hasattr(estimator, "angle") and getattr(estimator, "method", "exact") != "exact":
         found.append("repulsion between distant points, if there are many")

@@ -11,6 +11,7 @@ import click
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.device import device_option
 from lowdim.cli.inputs import input_options, read_table, reading, stem_of
+from lowdim.cli.memory import memory_options
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
 from lowdim.tables.errors import listed
@@ -50,6 +51,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--no-estimate", is_flag=True, help="Start at once, without an estimate of the time.")
 @input_options
 @device_option
+@memory_options
 @output_options
 def embed(
     file: Path, method: Method, quiet: bool, as_json: bool, force: bool, **values: Any

@@ -137,11 +137,13 @@ def read_table(
 ) -> Table:
     """Read the objects of a command and print how the file was understood."""
     from lowdim import tables
+    from lowdim.tables.blocked import read_in_blocks
 
     options = options_of(click.get_current_context())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        table = tables.read(file, recipe=recipe, **arguments)
+        large = read_in_blocks(file, recipe=recipe, **arguments)
+        table = large or tables.read(file, recipe=recipe, **arguments)
     table.notes = [note_in_options(note, options) for note in table.notes]
     console.say(str(table))
     table.notes += console.warn(in_options(str(w.message), options) for w in caught)

@@ -11,6 +11,7 @@ import click
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.device import device_option
 from lowdim.cli.inputs import input_options, read_table, reading, stem_of
+from lowdim.cli.memory import memory_options
 from lowdim.cli.names import alias
 
 
@@ -26,6 +27,7 @@ from lowdim.cli.names import alias
 @click.option("--force", "-f", is_flag=True, help="Replace an output that exists.")
 @input_options
 @device_option
+@memory_options
 @output_options
 def transform(
     model: Path,

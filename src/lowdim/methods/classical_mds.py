@@ -159,7 +159,7 @@ class ClassicalMDS(Embedder):
         if self.n_landmarks is not None:
             self._fit_landmarks(objects)
         elif linear:
-            self._fit_vectors(objects.vectors("classical scaling of Euclidean distances"))
+            self._fit_vectors(objects.rows_for("classical scaling of Euclidean distances"))
         else:
             self._fitted_distances = objects.all_pairs()
             self.embedding_ = self._scale(self._fitted_distances)
@@ -247,6 +247,9 @@ class ClassicalMDS(Embedder):
             else self._training.all_pairs()
         )
 
+    def _reads_blocks(self) -> bool:
+        return self.kernel is None
+
     def _objects(self, X: Any) -> Objects:
         objects = super()._objects(X)
         if self.kernel is None:
@@ -260,7 +263,7 @@ class ClassicalMDS(Embedder):
         return MeasuredObjects(rows, self._kernel_metric(rows))
 
     @property
-    def _training(self) -> MeasuredObjects:
+    def _training(self) -> Any:
         if self.kernel is not None and not hasattr(self, "_cached_training"):
             metric = self._kernel_metric(self.X_fit_)
             self._cached_training = MeasuredObjects(self.X_fit_, metric)

@@ -132,6 +132,9 @@ class DiffusionMap(GraphEmbedder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def _reads_blocks(self) -> bool:
+        return True
+
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         from scipy.sparse import csr_array, eye_array
 

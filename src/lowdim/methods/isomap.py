@@ -173,6 +173,9 @@ class Isomap(GraphEmbedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
+    def _reads_blocks(self) -> bool:
+        return True
+
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.mds, "mds", ("classical", "stress"))
         k = self._check_n_components(objects.n)

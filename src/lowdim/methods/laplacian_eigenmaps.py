@@ -197,6 +197,9 @@ class LaplacianEigenmaps(GraphEmbedder):
         checks.warn(f"{problem}: the first coordinates only tell the components apart.")
         return graph
 
+    def _reads_blocks(self) -> bool:
+        return self._uses_graph
+
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
         k = self._check_n_components(objects.n)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.checks import Array, dense
+from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
 from lowdim.relations.units import scaled
@@ -143,11 +144,14 @@ class PCA(Embedder):
         **dict.fromkeys(("explained_variance_", "noise_variance_"), 2),
     }
 
+    def _reads_blocks(self) -> bool:
+        return True
+
     def _unit_of(self, name: str) -> float:
         return 0 if name == "embedding_" and self.whiten else super()._unit_of(name)
 
     def _fit(self, objects: Objects) -> None:
-        X = objects.vectors("PCA")
+        X = objects.rows_for("PCA")
         n, d = X.shape
         most = min(n, d)
         k = self._components_to_compute(n, d)
@@ -280,6 +284,11 @@ class PCA(Embedder):
         if asked == "mle":
             return most_probable_dimension(variances, X.shape[0])
         if asked == "parallel":
+            if isinstance(X, RowBlocks):
+                raise ValueError(
+                    "n_components='parallel' permutes columns, which needs all rows of X in "
+                    "memory, but they are read in blocks. Use a number or a share of the variance."
+                )
             return max(1, int((variances > self._chance_variances(X)).cumprod().sum()))
         if isinstance(asked, numbers.Integral):
             return int(asked)

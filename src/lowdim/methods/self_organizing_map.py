@@ -223,7 +223,7 @@ class SelfOrganizingMap(SOMParameters):
             super()._remember(objects)
 
     @property
-    def _training(self) -> MeasuredObjects:
+    def _training(self) -> Any:
         if not hasattr(self, "_fitted_sums"):
             return super()._training
         exponent = getattr(self, "_fitted_exponent", 0)  # that of the codebook may be another

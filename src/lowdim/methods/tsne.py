@@ -228,6 +228,9 @@ class TSNE(StochasticNeighborEmbedder):
         self.history_ = np.vstack([history, np.add(self.history_, [before, 0])])
         return self
 
+    def _reads_blocks(self) -> bool:
+        return True
+
     def _fit(
         self,
         objects: Objects,

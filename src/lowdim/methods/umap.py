@@ -162,35 +162,45 @@ class UMAP(UMAPParameters):
 
     # --- fit: neighbours -> fuzzy graph -> start -> layout ------------------------------------
 
+    def _reads_blocks(self) -> bool:
+        return True
+
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
         self._check_parameters(objects.n)
         if self.unique:
             self._check_unique(objects, graph)
             self._fit_distinct(objects, **arguments)
         else:
-            super()._fit(objects, graph, **arguments)
+            self._fit_neighbors(objects, graph, **arguments)
 
     def _fit_distinct(self, objects: Objects, targets: Any = None) -> None:
         """Fit to the first of each set of identical rows; the others get its coordinates."""
         first, groups = identical_rows(objects.vectors("unique"))
         if targets is not None:
             targets = of_length(np.asarray(targets), objects.n)[first]
-        super()._fit(objects.subset(first), None, targets=targets)
+        self._fit_neighbors(objects.subset(first), None, targets=targets)
         self.unique_rows_ = first
         for name in ("embedding_", "rad_orig_", "rad_emb_"):
             if hasattr(self, name):
                 setattr(self, name, getattr(self, name)[groups])
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph, targets: Any = None) -> None:
+    def _fit_neighbors(
+        self, objects: Objects, graph: NeighborGraph | None, targets: Any = None
+    ) -> None:
+        """Fit to neighbours, given or computed; those computed are freed before the layout."""
         random = self._random()
-        known = self._fuzzy_graph(graph)
-        self.graph_ = known.matrix if targets is None else self._supervised(known.matrix, targets)
-        density = self._density(known, graph)
+        density, dtype = self._set_graph(self._neighbor_graph(objects, graph), targets)
         if self.transform_mode == "graph":
             return
-        rows = objects.vectors("init") if objects.has_table else None
+        rows = objects.rows_for("init") if objects.has_table else None
         start = spread_start(self.init, self._start_dim, self.graph_, random, rows)
-        self._lay_out(start.astype(graph.distances.dtype), random, density)
+        self._lay_out(start.astype(dtype), random, density)
+
+    def _set_graph(self, graph: NeighborGraph, targets: Any) -> tuple[Density | None, Any]:
+        """Set `graph_`; the density term of densMAP, if it is used, and the type of distances."""
+        known = self._fuzzy_graph(graph)
+        self.graph_ = known.matrix if targets is None else self._supervised(known.matrix, targets)
+        return self._density(known, graph), graph.distances.dtype
 
     def _fuzzy_graph(self, graph: NeighborGraph) -> FuzzyGraph:
         k = self._n_neighbors(graph.n_objects)

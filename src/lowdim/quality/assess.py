@@ -22,7 +22,7 @@ from lowdim.quality.dimension import (
 from lowdim.quality.labels import label_quality
 from lowdim.quality.measures import MEASURES
 from lowdim.quality.ranks import Ranks, ranks_between
-from lowdim.quality.rows import Rows, chosen_rows, data_rows, map_rows, rows_of
+from lowdim.quality.rows import Rows, chosen_rows, data_rows, map_rows, rows_of, sampled
 from lowdim.quality.stress import (
     MAX_OBJECTS_PAIRED,
     Distances,
@@ -64,7 +64,8 @@ def assess(
     ----------
     X : array-like
         The data as every estimator takes them, or all dissimilarities with
-        `metric="precomputed"`.
+        `metric="precomputed"`. Of data in files that are large for the memory of the computation
+        (see `lowdim.compute`), a sample of 20,000 objects is assessed.
     embedding : array-like of shape (n, p) or fitted estimator
         The map, or an estimator with `embedding_`. Objects with NaN coordinates are left out.
     method : str, optional
@@ -115,11 +116,15 @@ def assess(
     given = embedding
     if metric is None:
         metric, metric_params = metric_of(embedding, metric_params)
+    X, chosen = sampled(X, metric, random_state)
     data = AssessedData(data_rows(X, metric, metric_params), random_state)
     if hasattr(embedding, "embedding_"):
         method = method or type(embedding).__name__
         given = embedding.embedding_
         graph = neighbor_graph_of(embedding) if graph is None else graph
+    if chosen is not None:
+        given, graph = np.asarray(given)[chosen], None
+        labels = None if labels is None else np.asarray(labels)[chosen]
     return assess_map(
         data,
         given,

@@ -12,13 +12,22 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, check_random_state
+from lowdim.relations.block_sources import opened
+from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.distances import check_defined
-from lowdim.relations.objects import Dissimilarities, MeasuredObjects, Objects, objects_of
+from lowdim.relations.objects import (
+    Dissimilarities,
+    MeasuredObjects,
+    Objects,
+    is_precomputed,
+    objects_of,
+)
 from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import blocks, run
 
 MAX_OBJECTS_EXACT = 5000  # objects up to which all rows are compared
 MAX_SAMPLED_ROWS = 1000
+SAMPLED_OBJECTS = 20_000  # of data that are read in blocks
 MAX_COMPARED_PAIRS = 3e8  # of objects, that a sample of rows compares
 MAX_BLOCK_DISTANCES = 2**24  # held at once: 128 MB
 
@@ -52,6 +61,22 @@ def data_rows(
 ) -> Rows:
     """The objects X, as every estimator takes them."""
     return rows_of(objects_of(X, metric, metric_params))
+
+
+def sampled(X: Any, metric: Any, random_state: Any) -> tuple[Any, Array | None]:
+    """The objects to assess, and their numbers if they are a sample.
+
+    Data in files that are large for the memory of the computation are assessed by a sample.
+    """
+    if is_precomputed(metric):
+        return X, None
+    X = opened(X)
+    if not isinstance(X, RowBlocks):
+        return X, None
+    random = check_random_state(0 if random_state is None else random_state)
+    n = X.shape[0]
+    chosen = np.sort(random.choice(n, min(n, SAMPLED_OBJECTS), replace=False))
+    return X.take(chosen), chosen
 
 
 def rows_of(objects: Objects) -> Rows:

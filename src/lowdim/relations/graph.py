@@ -23,8 +23,7 @@ SYMMETRIES = ("union", "mutual", "mean")
 
 def fingerprint(rows: Any) -> str:
     """A digest of a data set, of all its values: arrays are read at the speed of the memory."""
-    digest = hashlib.blake2b(digest_size=8)
-    digest.update(repr((rows.shape, str(rows.dtype))).encode())
+    digest = hashlib.blake2b(digest_header(rows), digest_size=8)
     if rows.dtype == object:
         digest.update(repr(list(rows)).encode())
         return digest.hexdigest()
@@ -35,6 +34,11 @@ def fingerprint(rows: Any) -> str:
     for part in parts:
         digest.update(backend().digest(part).tobytes())
     return digest.hexdigest()
+
+
+def digest_header(rows: Any) -> bytes:
+    """What the digest of a data set begins with."""
+    return repr((rows.shape, str(rows.dtype))).encode()
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,7 @@ class Metric:
 def euclidean(exponent: int = 0) -> Metric:
     """The Euclidean distance of vectors in units of 2^exponent."""
     prepare = partial(in_unit, vectors, exponent)
-    return Metric("euclidean", _named_block("euclidean", {}), prepare, {}, 1, exponent)
+    return Metric("euclidean", named_block("euclidean", {}), prepare, {}, 1, exponent)
 
 
 def straightened(rows: Any, metric: Metric) -> tuple[Any, Metric]:
@@ -156,7 +156,7 @@ def resolve_metric(
         params["VI"], degree = np.linalg.pinv(covariance, hermitian=True), 0
     plain = "cosine" if name == "dot" else name  # of unit vectors they are the same
     label = f"{plain} with {', '.join(params)}" if params else plain  # see `Metric`
-    block = _named_block(plain, params)
+    block = named_block(plain, params)
     if params:
         _check_params(metric, params, block, rows[:2])
     return Metric(label, block, prepare, params, degree, exponent), rows
@@ -224,7 +224,7 @@ def _learned(estimator: Any) -> Metric:
             f"{estimator!r}, which is not fitted or learns no metric."
         )
     factor = np.asarray(estimator.components_, dtype=np.float64).T
-    euclid = _named_block("euclidean", {})
+    euclid = named_block("euclidean", {})
 
     def straight(rows: Any) -> Array:
         rows = dense(rows)
@@ -235,7 +235,7 @@ def _learned(estimator: Any) -> Metric:
     )
 
 
-def _named_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
+def named_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
     """The `block` of a metric by name."""
     if name == "nan_euclidean":
         from sklearn.metrics import nan_euclidean_distances

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.relations.block_sources import opened
+from lowdim.relations.blocked_objects import BlockedObjects
 from lowdim.relations.choice import METHODS, SEED, neighbor_graph
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.objects import MeasuredObjects, objects_of
+from lowdim.relations.objects import MeasuredObjects, is_precomputed, objects_of
 from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import uses_threads
 
@@ -34,7 +36,8 @@ def neighbors(
     ----------
     X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
         The objects; any sequence if the metric is a function. With metric="precomputed" a dense
-        matrix of dissimilarities or a sparse graph of them.
+        matrix of dissimilarities or a sparse graph of them. Data in a file (a memory map, an HDF5
+        or Zarr array, or the path of a .npy or Parquet file) are read in blocks if they are large.
     k : int, default=None
         Number of neighbours, not counting the object itself; 15 if no radius is given either.
     radius : float, default=None
@@ -87,6 +90,7 @@ def neighbors(
     recall = checks.real(recall, "recall", 0, 1, open_low=True)
     if k is None and radius is None:
         k = 15
+    X = X if is_precomputed(metric) else opened(X)
     objects = objects_of(X, metric, metric_params)
     if radius is not None:
         radius = float(np.ldexp(checks.real(radius, "radius", 0), -objects.exponent))
@@ -95,6 +99,9 @@ def neighbors(
         graph = neighbor_graph(
             objects.rows, objects.metric, k, radius, method=method, recall=recall, seed=seed
         )
+    elif isinstance(objects, BlockedObjects):
+        seed = index_seed(random_state)
+        graph = objects.searched(k, radius, method, recall, seed)
     else:
         graph = objects.neighbor_graph(k, radius)
     found: NeighborGraph = scaled(graph, objects.exponent)

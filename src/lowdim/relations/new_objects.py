@@ -168,6 +168,10 @@ def as_new(objects: Objects) -> NewObjects:
     """Training objects as new objects, to place them again."""
     if isinstance(objects, MeasuredObjects):
         return MeasuredNewObjects(objects.rows, objects)
+    from lowdim.relations.blocked_objects import BlockedObjects, BlocksAsNew
+
+    if isinstance(objects, BlockedObjects):
+        return BlocksAsNew(objects)
     return NewDissimilarities(objects.all_pairs())
 
 

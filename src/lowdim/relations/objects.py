@@ -17,6 +17,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, is_sparse
+from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.choice import neighbor_graph, neighbor_query
 from lowdim.relations.distances import check_dissimilarities, distance_matrix
 from lowdim.relations.graph import NearestOutside, NeighborGraph, fingerprint
@@ -59,6 +60,10 @@ class Objects:
             f"{purpose} needs vectors, but X was given as dissimilarities or as arbitrary objects. "
             "Fit on vectors."
         )
+
+    def rows_for(self, purpose: str) -> Any:
+        """The same for sums over all rows: may be `RowBlocks`, which are read in blocks."""
+        return self.vectors(purpose)
 
     @property
     def has_vectors(self) -> bool:
@@ -271,7 +276,7 @@ def objects_of(
 
     Parameters
     ----------
-    X : array, DataFrame, sparse matrix, sequence or NeighborGraph
+    X : array, DataFrame, sparse matrix, sequence, RowBlocks or NeighborGraph
         Rows for the metric; with metric="precomputed" a dense matrix of dissimilarities, a sparse
         matrix of some of them, or a neighbour graph.
     metric : str or callable
@@ -283,6 +288,10 @@ def objects_of(
     if not is_precomputed(metric):
         if isinstance(X, NeighborGraph):
             raise TypeError("X is a NeighborGraph: set metric='precomputed' to embed it.")
+        if isinstance(X, RowBlocks):
+            from lowdim.relations.blocked_objects import blocked_objects
+
+            return blocked_objects(X, metric, metric_params)
         found, rows = resolve_metric(metric, metric_params, X)
         return MeasuredObjects(rows, found)
     if isinstance(X, NeighborGraph):

@@ -1,9 +1,9 @@
-"""The resources of a computation: device, threads and memory.
+"""The resources of a computation: device, threads, memory and a folder for temporary files.
 
 They are chosen once, when a public call begins, and live in a context variable, so that internal
 functions need no argument for them: `current` reads them. `compute` sets them for a block of code;
 values that it does not set come from the environment (`LOWDIM_DEVICE`, `LOWDIM_NUM_THREADS`,
-`LOWDIM_MEMORY`).
+`LOWDIM_MEMORY`, `LOWDIM_SCRATCH`).
 """
 
 from __future__ import annotations
@@ -51,11 +51,14 @@ class Compute:
         Number of threads that may work at the same time.
     memory : int or None
         Number of bytes that the computation may use; None: the free memory of the machine.
+    scratch : str or None
+        Folder for temporary files; None: that of the system.
     """
 
     device: str
     threads: int
     memory: int | None = None
+    scratch: str | None = None
 
     @property
     def backend(self) -> Backend:
@@ -100,6 +103,7 @@ def compute(
     *,
     n_jobs: int | None = None,
     memory: int | str | None = None,
+    scratch: str | os.PathLike[str] | None = None,
 ) -> Iterator[Compute]:
     """Choose the device, the threads and the memory for all calls in a block of code.
 
@@ -119,7 +123,11 @@ def compute(
     memory : int or str, default=None
         Number of bytes that a computation may use, as an integer or a string such as "8GB". None
         leaves the choice to the surrounding block, else to `LOWDIM_MEMORY`, else it is the free
-        memory of the machine.
+        memory of the machine. Data in files are read in blocks if they are large for it.
+    scratch : str or path-like, default=None
+        An existing folder for temporary files, which searches in data that do not fit into memory
+        write. They vanish when the search or the process ends. None leaves the choice to the
+        surrounding block, else to `LOWDIM_SCRATCH`, else it is the folder of the system.
 
     Yields
     ------
@@ -137,7 +145,8 @@ def compute(
     inner = Compute(
         outer.device if device is None else check_device(device, "device"),
         n_threads(n_jobs),
-        outer.memory if memory is None else _bytes(memory, "memory"),
+        outer.memory if memory is None else check_bytes(memory, "memory"),
+        outer.scratch if scratch is None else check_folder(scratch, "scratch"),
     )
     with using(inner):
         yield inner
@@ -190,11 +199,12 @@ def with_threads(threads: int) -> Compute:
 
 def _from_environment() -> Compute:
     device = os.environ.get("LOWDIM_DEVICE") or "cpu"
-    memory = os.environ.get("LOWDIM_MEMORY")
+    memory, scratch = os.environ.get("LOWDIM_MEMORY"), os.environ.get("LOWDIM_SCRATCH")
     return Compute(
         check_device(device, "LOWDIM_DEVICE"),
         _environment_threads(),
-        _bytes(memory, "LOWDIM_MEMORY") if memory else None,
+        check_bytes(memory, "LOWDIM_MEMORY") if memory else None,
+        check_folder(scratch, "LOWDIM_SCRATCH") if scratch else None,
     )
 
 
@@ -236,7 +246,7 @@ def check_device(name: object, argument: str) -> str:
     return name
 
 
-def _bytes(amount: int | str, argument: str) -> int:
+def check_bytes(amount: int | str, argument: str) -> int:
     """A number of bytes from an integer or a string such as "8GB" or "500 MB"."""
     if not isinstance(amount, str):
         return integer(amount, argument, 1)
@@ -246,3 +256,12 @@ def _bytes(amount: int | str, argument: str) -> int:
             f"{argument} must be a number of bytes or a string such as '8GB', got {amount!r}."
         )
     return int(float(found[1]) * _BYTES_PER_UNIT[found[2]])
+
+
+def check_folder(path: str | os.PathLike[str], argument: str) -> str:
+    """The absolute path of an existing folder; `argument` is named in the message."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{argument} must be the name of a folder, got {path!r}.")
+    if not os.path.isdir(path):
+        raise ValueError(f"{argument} must be an existing folder, got {os.fspath(path)!r}.")
+    return os.path.abspath(path)

@@ -12,6 +12,8 @@ from lowdim.runtime.context import current
 
 logger = logging.getLogger("lowdim")
 
+FREE_SHARE = 0.5  # of the free memory that a computation plans to use, unless it is told otherwise
+UNKNOWN_FREE = 4 * 10**9  # bytes that are taken to be free where the system does not say
 _LOGGED_FROM = 256 * 1024**2  # bytes; smaller allocations are not checked against the machine
 _PROC = Path("/proc")
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -29,6 +31,16 @@ def available_bytes() -> int | None:
         *_free_by_resource_limits(),
     ]
     return max(0, min(found)) if found else None
+
+
+def budget() -> int:
+    """Bytes that a computation in blocks plans to use: those that it was given, or a share of the
+    free memory."""
+    allowed = current().memory
+    if allowed is not None:
+        return allowed
+    available = available_bytes()
+    return int(FREE_SHARE * (UNKNOWN_FREE if available is None else available))
 
 
 def readable(n_bytes: float) -> str:

@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, dense
 from lowdim.matrices.laplacian import degrees, laplacian
+from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.graph import components
 from lowdim.solvers.spectral import bottom_eigenpairs, fix_signs
 from lowdim.solvers.svd import principal_scores
@@ -40,7 +41,7 @@ def spectral_start(
     k : int
         Number of coordinates.
     random : RandomState
-    rows : array or CSR matrix, default=None
+    rows : array, CSR matrix or RowBlocks, default=None
         The objects as vectors.
 
     Returns
@@ -65,10 +66,19 @@ def spectral_start(
             continue
         inside = np.asarray(random.uniform(-1, 1, (len(own), k)))
         if len(own) >= MIN_COMPONENT:
-            inside = _modes(graph[own][:, own], k, random)
+            inside = _modes(_component(graph, own), k, random)
         size = float(np.abs(inside).max())
         out[own] += inside * (room[piece] / size if size > 0 else 0.0)
     return out
+
+
+def _component(graph: Any, own: Array) -> Any:
+    """The graph of the vertices of one component, given in ascending order."""
+    renamed = np.zeros(graph.shape[0], dtype=graph.indices.dtype)
+    renamed[own] = np.arange(len(own))
+    part = graph[own]
+    parts = (part.data, renamed[part.indices], part.indptr)
+    return type(part)(parts, shape=(len(own), len(own)))
 
 
 def _modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
@@ -112,12 +122,11 @@ def _component_centers(labels: Array, sizes: Array, k: int, rows: Any) -> Array:
     """Positions of the components of a graph, with coordinates of at most 1 in absolute value."""
     count = len(sizes)
     if rows is not None and count > k:
-        from scipy.sparse import csr_array
-
-        parts = (np.ones(len(labels)), (labels, np.arange(len(labels))))
-        means = csr_array(parts, shape=(count, len(labels))) @ rows
-        means = np.asarray(dense(means), np.float64)
-        means /= sizes[:, None]
+        if isinstance(rows, RowBlocks):
+            sums = sum(rows.map(_sums_of_block, labels, count))
+        else:
+            sums = _sums_of_block(rows, 0, labels, count)
+        means = np.asarray(sums) / sizes[:, None]
         centers = principal_scores(means, k, np.random.RandomState(0))
         size = float(np.abs(centers).max())
         if size > 0:
@@ -127,3 +136,12 @@ def _component_centers(labels: Array, sizes: Array, k: int, rows: Any) -> Array:
     golden = np.pi * (3 - np.sqrt(5))
     phases = np.arange(k) * np.pi / 2
     return np.asarray(np.sqrt(place / count) * np.cos(golden * place + phases))
+
+
+def _sums_of_block(rows: Any, first: int, labels: Array, count: int) -> Array:
+    """The sum of the rows of a block that have each label; `first` is the number of the first."""
+    from scipy.sparse import csr_array
+
+    own = labels[first : first + rows.shape[0]]
+    parts = (np.ones(len(own)), (own, np.arange(len(own))))
+    return np.asarray(dense(csr_array(parts, shape=(count, len(own))) @ rows), np.float64)

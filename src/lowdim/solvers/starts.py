@@ -109,7 +109,7 @@ def layout_start(
     checks.choice(init, "init", names)
     if init == "random":
         return np.asarray(START_SIZE * random.standard_normal(shape))
-    vectors = objects.vectors("init='pca'") if objects.has_vectors else None
+    vectors = objects.rows_for("init='pca'") if objects.has_vectors else None
     if init == "pca" and vectors is not None:
         start = principal_scores(vectors, dim, random)
     elif init == "pca" and objects.complete and not objects.measured:
@@ -141,7 +141,7 @@ def spread_start(
     graph : symmetric CSR matrix of shape (n, n)
         The fuzzy graph.
     random : RandomState
-    rows : array or CSR matrix, default=None
+    rows : array, CSR matrix or RowBlocks, default=None
         The objects as vectors, if they are vectors.
     """
     shape = (graph.shape[0], dim)

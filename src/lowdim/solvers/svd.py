@@ -11,6 +11,8 @@ from lowdim.backends import backend
 from lowdim.backends.numpy_blocks import Shifted
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator
+from lowdim.relations.blocks import RowBlocks
+from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 from lowdim.solvers.eigensolvers import extreme_eigh
 from lowdim.solvers.spectral import fix_signs, top_eigenpairs
@@ -43,7 +45,7 @@ def principal_axes(
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n, d)
+    X : array, CSR matrix or RowBlocks of shape (n, d)
     k : int
     solver : str
         One of `SOLVERS`; see `choose` for "auto".
@@ -61,6 +63,13 @@ def principal_axes(
     """
     checks.choice(solver, "svd_solver", SOLVERS)
     n, d = X.shape
+    if isinstance(X, RowBlocks):
+        if solver not in ("auto", "covariance_eigh"):
+            raise ValueError(
+                f"svd_solver={solver!r} needs all rows of X in memory, but they are read in blocks "
+                f"from {X.description}. Use 'auto', or allow more memory (lowdim.compute)."
+            )
+        solver = "covariance_eigh"
     if solver == "auto":
         solver = choose(n, d, k, sparse=is_sparse(X))
     if is_sparse(X):
@@ -101,6 +110,8 @@ def choose(n: int, d: int, k: int, sparse: bool = False) -> str:
 
 def scores(X: Any, mean: Array, components: Array) -> Array:
     """(X - mean) components'."""
+    if isinstance(X, RowBlocks):
+        return np.concatenate(list(X.map(_scores_of_block, mean, components)))
     if is_sparse(X):
         return np.asarray(X @ components.T - mean.astype(X.dtype) @ components.T)
     out = np.empty((X.shape[0], len(components)), dtype=components.dtype)
@@ -111,6 +122,10 @@ def scores(X: Any, mean: Array, components: Array) -> Array:
 
     run(project, blocks(X.shape[0], SCORE_ROWS))
     return out
+
+
+def _scores_of_block(rows: Array, first: int, mean: Array, components: Array) -> Array:
+    return scores(rows, mean, components)
 
 
 def _mean(X: Any) -> Array:
@@ -156,20 +171,32 @@ def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
     return s[:k] ** 2, Vt[:k]
 
 
-def _by_covariance(X: Array, k: int) -> tuple[Array, Array, Array, float]:
+def _by_covariance(X: Any, k: int) -> tuple[Array, Array, Array, float]:
     """Mean, eigenvalues, axes and the sum of squares from one pass over X.
 
     Products are computed about the mean of the first rows, and corrected at the end. That mean is
     so close to the mean of all rows that the correction loses no digits.
     """
-    n = len(X)
-    near = X[:MEAN_ROWS].mean(axis=0)
-    total, sums = backend().scatter(X, near)
+    n, d = X.shape
+    if isinstance(X, RowBlocks):
+        memory.claim(3 * 8 * d * d, f"The covariances of {d} features", "Use fewer features.")
+        near = X.read(slice(0, MEAN_ROWS)).mean(axis=0)
+        total, sums = np.zeros((d, d)), np.zeros(d)
+        for products, offsets in X.map(_scatter_of_block, near):
+            total += products
+            sums += offsets
+    else:
+        near = X[:MEAN_ROWS].mean(axis=0)
+        total, sums = backend().scatter(X, near)
     total -= np.outer(sums, sums) / n
     _require_finite(float(total.sum()), X)
     values, vectors = extreme_eigh(total, k, top=True)
     mean = near + sums / n
     return mean, values[::-1], vectors[:, ::-1].T, float(np.trace(total))
+
+
+def _scatter_of_block(rows: Array, first: int, center: Array) -> tuple[Array, Array]:
+    return backend().scatter(rows, center)
 
 
 def _by_gram(X: Array, k: int) -> tuple[Array, Array]:

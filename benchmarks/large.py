@@ -1,0 +1,187 @@
+"""UMAP of data that are read in blocks: `python -m benchmarks large [--rows 1000000]`.
+
+The data are a mixture of curved sheets in 128 dimensions, float32, written to a file block by
+block. The map is made in a process of its own, with a limit on the memory that it may plan to use.
+The report has the time, the largest resident memory of that process, the recall of its neighbour
+graph against the exact neighbours of 1,000 rows, and the trustworthiness of the map on a sample.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+FEATURES = 128
+SHEETS = 12
+WAVES = 6  # terms of the curvature of a sheet
+NOISE = 0.02  # standard deviation in every dimension; sheets are about 2 wide
+BLOCK = 65536  # rows that are generated at once, from a seed of their own
+CHECKED = 1000  # rows whose neighbours are compared with the exact ones
+ASSESSED = 2000  # rows of the sample of trustworthiness
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks large", description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--memory", default="4GB", help="of lowdim.compute (%(default)s)")
+    parser.add_argument("--epochs", type=int, default=None, help="of the layout; default: UMAP's")
+    parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--data", type=Path, help="a file of an earlier run, to be used again")
+    parser.add_argument("--keep", action="store_true", help="leave the file of data there")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.worker:
+        print(json.dumps(_fit(options)))
+        return 0
+    path = options.data or options.scratch / f"lowdim-sheets-{options.rows}.npy"
+    try:
+        if not path.exists():
+            began = time.perf_counter()
+            write_sheets(path, options.rows)
+            print(f"data: {path.stat().st_size / 1e9:.2f} GB, {time.perf_counter() - began:.0f} s")
+        report(_worker(options, path), path)
+    finally:
+        if not options.keep and options.data is None:
+            path.unlink(missing_ok=True)
+    return 0
+
+
+def write_sheets(path: Path, n: int, seed: int = 0) -> None:
+    """Write the data: the rows of a block depend on the seed and the number of the block alone."""
+    out: Any = np.lib.format.open_memmap(path, "w+", np.float32, (n, FEATURES))
+    for begin in range(0, n, BLOCK):
+        out[begin : begin + BLOCK] = sheets(min(BLOCK, n - begin), seed, begin // BLOCK)
+    out.flush()
+
+
+def sheets(n: int, seed: int, block: int) -> Any:
+    """Rows of one block: points of curved two-dimensional sheets, and noise."""
+    shape = np.random.default_rng(seed)
+    centers = shape.normal(scale=1.5 / np.sqrt(FEATURES) * 4, size=(SHEETS, FEATURES))
+    frames = shape.normal(size=(SHEETS, 2 + 2 * WAVES, FEATURES)) / np.sqrt(FEATURES)
+    rates = shape.uniform(1, 4, size=(SHEETS, WAVES, 2))
+    random = np.random.default_rng((seed, block))
+    sheet = random.integers(SHEETS, size=n)
+    place = random.uniform(-1, 1, size=(n, 2))
+    phases = np.einsum("nwd,nd->nw", rates[sheet], place)
+    terms = np.concatenate([place, 0.5 * np.sin(phases), 0.5 * np.cos(phases)], axis=1)
+    rows = random.standard_normal((n, FEATURES), dtype=np.float32)
+    rows *= NOISE
+    for number in range(SHEETS):
+        own = sheet == number
+        rows[own] += (terms[own] @ frames[number] + centers[number]).astype(np.float32)
+    return rows
+
+
+def _worker(options: argparse.Namespace, path: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks", "large", "--worker", "--data", str(path)]
+    command += ["--memory", options.memory, "--scratch", str(options.scratch)]
+    if options.epochs is not None:
+        command += ["--epochs", str(options.epochs)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def _fit(options: argparse.Namespace) -> dict[str, Any]:
+    """Fit, and write the map and the neighbours of some rows beside the data."""
+    import logging
+
+    import lowdim
+
+    logging.basicConfig(level=logging.INFO, format="%(relativeCreated)d ms: %(message)s")
+    X = np.load(options.data, mmap_mode="r")
+    checked = rows_checked(len(X))
+    kept: dict[str, Any] = {}
+    steps: list[tuple[str, float, float]] = []
+    began = time.perf_counter()
+
+    def step(name: str) -> None:
+        steps.append((name, time.perf_counter() - began, _peak()))
+        print(f"{name}: {steps[-1][1]:.0f} s, {steps[-1][2]:.2f} GB", file=sys.stderr, flush=True)
+
+    class Watched(lowdim.UMAP):  # type: ignore[misc]
+        """Keeps the neighbours of some rows, and notes time and memory after each step."""
+
+        def _set_graph(self, graph: Any, targets: Any) -> Any:
+            kept["indices"], kept["recall"] = graph.indices[checked], graph.recall
+            step("neighbours")
+            found = super()._set_graph(graph, targets)
+            step("fuzzy graph")
+            return found
+
+        def _lay_out(self, start: Any, *rest: Any) -> None:
+            step("start")
+            super()._lay_out(start, *rest)
+            step("layout")
+
+    Watched.__name__ = "UMAP"  # by which it claims its memory
+    with lowdim.compute(memory=options.memory, scratch=options.scratch):
+        model = Watched(n_epochs=options.epochs, random_state=0).fit(X)
+    np.savez(_results(options.data), embedding=model.embedding_, indices=kept["indices"])
+    return {"steps": steps, "recall": kept["recall"]}
+
+
+def _results(path: Path) -> Path:
+    return path.with_suffix(".map.npz")
+
+
+def _peak() -> float:
+    """The largest resident memory of this process so far, in GB; the pages of files not counted."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+def rows_checked(n: int) -> Any:
+    """The rows whose neighbours are compared with the exact ones."""
+    return np.sort(np.random.default_rng(1).choice(n, min(n, CHECKED), replace=False))
+
+
+def report(found: dict[str, Any], path: Path) -> None:
+    """Print what the worker measured, and the quality of its results."""
+    from lowdim.relations.block_sources import MappedRows
+    from lowdim.relations.blocked_search import nearest_in_blocks
+
+    X = np.load(path, mmap_mode="r")
+    results = _results(path)
+    with np.load(results) as file:
+        Y, indices = file["embedding"], file["indices"]
+    results.unlink()
+    print(f"| step of {len(X)} x {X.shape[1]} | seconds | peak GB |")
+    print("| --- | --: | --: |")
+    before = 0.0
+    for name, seconds, peak in found["steps"]:
+        print(f"| {name} | {seconds - before:.1f} | {peak:.2f} |")
+        before = seconds
+    checked = rows_checked(len(X))
+    source = MappedRows(X)
+    exact = nearest_in_blocks(source, source.take(checked), indices.shape[1], "euclidean", checked)[
+        0
+    ]
+    hits = [len(set(a) & set(b)) for a, b in zip(exact.tolist(), indices.tolist(), strict=True)]
+    print(f"total {before:.0f} s, load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
+    print(f"recall {np.sum(hits) / exact.size:.4f} (the search measured {found['recall']:.4f})")
+    print(f"trustworthiness {trustworthiness(source, Y):.4f}, of {ASSESSED} sampled rows")
+
+
+def trustworthiness(source: Any, Y: Any) -> float:
+    """Trustworthiness of 15 neighbours on the map, among the rows of a sample."""
+    from sklearn.manifold import trustworthiness as measured
+
+    random = np.random.default_rng(2)
+    some = np.sort(random.choice(len(Y), min(len(Y), ASSESSED), replace=False))
+    return float(measured(source.take(some), Y[some], n_neighbors=15))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

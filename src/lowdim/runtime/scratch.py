@@ -1,0 +1,77 @@
+"""Temporary files of computations whose data do not fit into memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from typing import IO, Any
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.runtime.context import current
+
+
+class ScratchRows:
+    """Rows of numbers that are appended to a temporary file and read back.
+
+    The file has no name where the system allows that (on Linux), and is removed when it is closed
+    elsewhere: it vanishes however the process ends.
+
+    Parameters
+    ----------
+    width : int
+        Number of columns.
+    dtype : dtype
+    """
+
+    def __init__(self, width: int, dtype: np.dtype[Any]) -> None:
+        self.width, self.dtype, self.count = width, dtype, 0
+        self._file: IO[bytes] = _opened()
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._file.close()
+
+    def append(self, rows: Array) -> None:
+        """Write rows after those that are there."""
+        try:
+            self._file.write(np.ascontiguousarray(rows, dtype=self.dtype).data)
+            self._file.flush()
+        except OSError as error:
+            raise _explained(error) from error
+        self.count += len(rows)
+
+    def read(self, rows: slice) -> Array:
+        """Some consecutive rows."""
+        size = self.width * self.dtype.itemsize
+        out = np.empty((rows.stop - rows.start, self.width), dtype=self.dtype)
+        self._file.seek(rows.start * size)
+        got = self._file.readinto(out.data.cast("B")) if out.size else 0  # type: ignore[attr-defined]
+        if got != out.nbytes:
+            raise OSError(f"A temporary file in {folder()!r} was cut short.")
+        self._file.seek(0, os.SEEK_END)
+        return out
+
+
+def folder() -> str:
+    """The folder of temporary files."""
+    return current().scratch or tempfile.gettempdir()
+
+
+def _opened() -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile(dir=folder(), prefix="lowdim-")
+    except OSError as error:
+        raise _explained(error) from error
+
+
+def _explained(error: OSError) -> OSError:
+    """The error of a temporary file, with the folder and what to do."""
+    reason = "is full" if error.errno == errno.ENOSPC else f"cannot be used ({error.strerror})"
+    return OSError(
+        error.errno or errno.EIO,
+        f"The folder {folder()!r} of temporary files {reason}. Choose another one by "
+        "lowdim.compute(scratch=...), LOWDIM_SCRATCH or --scratch",
+    )
