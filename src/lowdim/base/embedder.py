@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
-from lowdim.base.checkpoints import checkpoint_of
+from lowdim.base.checkpoints import states_of
 from lowdim.base.footprint import claim_memory
 from lowdim.base.placement import METHODS, where_x_is
 from lowdim.callbacks import Callback, Change, Monitor, State, reporting, verbosity
@@ -29,7 +29,7 @@ from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_r
 from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, objects_of
 from lowdim.relations.preparation import in_unit, vectors
 from lowdim.relations.units import exponent_of, scaled
-from lowdim.runtime.checkpoint import new_slot, resuming
+from lowdim.runtime.checkpoint import States, new_slot, resuming
 from lowdim.runtime.context import suited
 from lowdim.runtime.scheduling import running
 
@@ -47,6 +47,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     gower_kinds_: list[Any]
     decoder_: dict[str, Any]
     _cached_training: MeasuredObjects
+    _cached_states: States
     _fitted_in_unit: Self
     _fitted_exponent: int
 
@@ -231,6 +232,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _fit_to(self, X: Any, **arguments: Any) -> Self:
         """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
+        before = getattr(self, "_cached_states", None)
         self._clear()
         try:
             checks.single_values(self)
@@ -238,11 +240,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             label = type(self).__name__ if verbosity(getattr(self, "verbose", 0)) else ""
             with running(self._n_jobs), reporting(label):
                 objects = self._objects(X)
-                with resuming(checkpoint_of(self, objects, arguments)):
+                states = states_of(self, objects, arguments, before)
+                with resuming(states):
                     if exponent_of_rows(objects) == objects.exponent == 0:
                         self._fit_objects(objects, **arguments)
                     else:
                         self._fit_in_unit(objects, arguments)
+                if states is not None and not states.path:
+                    self._cached_states = states  # for a next fit with warm_start
         except BaseException:
             self._clear()
             raise

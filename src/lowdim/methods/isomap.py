@@ -152,6 +152,7 @@ class Isomap(GraphEmbedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -172,6 +173,7 @@ class Isomap(GraphEmbedder):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.mds, "mds", ("classical", "stress"))

@@ -65,6 +65,7 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.perplexity = perplexity
@@ -84,6 +85,7 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     _joint = False  # whether new objects are placed by joint probabilities
     _new_perplexity: float | None = None  # of new objects; None: that of the fit

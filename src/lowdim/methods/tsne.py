@@ -112,6 +112,7 @@ class TSNE(StochasticNeighborEmbedder):
         verbose: int = 0,
         dof: float | None = None,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             n_components,
@@ -132,6 +133,7 @@ class TSNE(StochasticNeighborEmbedder):
             callback=callback,
             verbose=verbose,
             checkpoint=checkpoint,
+            warm_start=warm_start,
         )
         self.dof = dof
 

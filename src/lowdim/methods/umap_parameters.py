@@ -82,6 +82,7 @@ class UMAPParameters(NeighborEmbedder):
         precomputed_knn: Any = (None, None, None),
         callback: Callback | None = None,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.n_components = n_components
@@ -124,6 +125,7 @@ class UMAPParameters(NeighborEmbedder):
         self.precomputed_knn = precomputed_knn
         self.callback = callback
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _check_parameters(self, n: int) -> None:
         self._check_n_components(n)
