@@ -19,6 +19,7 @@ from lowdim import checks, persist
 from lowdim.base.checkpoints import states_of
 from lowdim.base.footprint import claim_memory
 from lowdim.base.placement import METHODS, where_x_is
+from lowdim.base.updating import Growth, growing, update
 from lowdim.callbacks import Callback, Change, Monitor, State, reporting, verbosity
 from lowdim.catalog import find
 from lowdim.checks import Array
@@ -46,6 +47,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     X_fit_: Any
     gower_kinds_: list[Any]
     decoder_: dict[str, Any]
+    drift_: Array
+    drift_score_: float
     _cached_training: MeasuredObjects
     _cached_states: States
     _fitted_in_unit: Self
@@ -141,6 +144,48 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 exponent = self._training.metric.exponent
             return self._finite_result(scaled(found, exponent), "inverse_transform")
 
+    @growing
+    @where_x_is
+    def update(self, X: Any) -> Self:
+        """Add new objects to the map, near which the old ones stay.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, of the same kind as those of `fit`.
+
+        Returns
+        -------
+        self
+            `embedding_` and the other fitted attributes are those of the old objects and, after
+            them, the new ones. The attribute `drift_`, of shape (n_old,), is the distance by which
+            each old object has moved on the map. `drift_score_` is a number that says whether a
+            fresh fit is due: above 1, which also causes a warning.
+
+        Raises
+        ------
+        AttributeError
+            If the method cannot grow.
+        ValueError
+            If X does not fit the training objects, or the model cannot take more objects. The
+            estimator is not changed.
+
+        Notes
+        -----
+        The neighbours of the old objects are not searched again, and the map is refined rather than
+        made anew. The page "Growing maps" of the documentation describes what each method does.
+
+        Examples
+        --------
+        >>> import lowdim
+        >>> X, _ = lowdim.data.swiss_roll(400, random_state=0)
+        >>> pca = lowdim.PCA(2).fit(X[:300]).update(X[300:])
+        >>> pca.embedding_.shape, pca.drift_.shape
+        ((400, 2), (300,))
+        """
+        update(self, X)
+        return self
+
     def fit_decoder(self, decoder: str = "auto") -> Self:
         """Choose how `inverse_transform` goes from coordinates back to vectors.
 
@@ -212,6 +257,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _transform(self, new: NewObjects) -> Array:
         """Coordinates of new objects, each row computed independently."""
+        raise NotImplementedError
+
+    def _update(self, new: NewObjects) -> Growth:
+        """Let new objects join the map, if the method's row of the catalog has `grows`.
+
+        Called on a copy of the fitted estimator; sets `embedding_`, registered to the map before,
+        and other attributes to those of all objects.
+        """
         raise NotImplementedError
 
     def _decoded_rows(self, Y: Array) -> Any:
