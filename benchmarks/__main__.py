@@ -4,6 +4,7 @@
 `python -m benchmarks resume` kills fits that have a checkpoint and compares the resumed maps.
 `python -m benchmarks scaling` measures the steps of a fit by number of threads.
 `python -m benchmarks gpu` measures a GPU beside our own CPU engine.
+`python -m benchmarks update` compares `update` with a fresh fit.
 """
 
 from __future__ import annotations
@@ -39,12 +40,14 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 """
 
 
-TOOLS = ("gpu", "memory", "resume", "scaling", "soak", "suites")  # modules with a main of their own
+TOOLS = ("gpu", "memory", "resume", "scaling", "soak", "suites", "update")  # with their own main
+MODULES = {"update": "growth"}  # of tools that are not called like their module
 
 
 def main() -> int:
     if sys.argv[1:2] and sys.argv[1] in TOOLS:
-        return int(import_module(f"benchmarks.{sys.argv[1]}").main(sys.argv[2:]))
+        module = MODULES.get(sys.argv[1], sys.argv[1])
+        return int(import_module(f"benchmarks.{module}").main(sys.argv[2:]))
     options = _options()
     chosen = [case for case in CASES if any(fnmatch(case.name, name) for name in options.names)]
     rows: list[Row] = []
