@@ -18,6 +18,7 @@ from lowdim import checks
 from lowdim.callbacks import reporting, verbosity
 from lowdim.catalog import CATALOG, find
 from lowdim.checks import Array
+from lowdim.relations.metrics import canonical
 from lowdim.relations.objects import is_precomputed
 from lowdim.relations.units import scaled
 from lowdim.runtime.context import suited
@@ -103,8 +104,11 @@ def _check_metric(estimator: Any) -> None:
             f"{name}.update needs objects under a metric: the distances between new objects are "
             "not known with metric='precomputed'. Fit again to the matrix of all objects."
         )
-    if isinstance(metric, str) and metric in ESTIMATED and ESTIMATED[metric] not in params:
-        given = ESTIMATED[metric] and f"give metric_params={{{ESTIMATED[metric]!r}: ...}}, or "
+    if not isinstance(metric, str):
+        return
+    known, params = canonical(metric, params)
+    if known in ESTIMATED and ESTIMATED[known] not in params:
+        given = ESTIMATED[known] and f"give metric_params={{{ESTIMATED[known]!r}: ...}}, or "
         raise ValueError(
             f"{name}.update: metric={metric!r} is estimated from the objects, so that new ones "
             f"change the distances of the old ones: {given}fit again to all objects."
@@ -113,7 +117,7 @@ def _check_metric(estimator: Any) -> None:
 
 def _in_unit_of(estimator: Any, model: Any) -> Any:
     """The model that has grown, in the unit of the data; see `Embedder._fit_in_unit`."""
-    if model is not estimator and not hasattr(estimator, "_fitted_in_unit"):
+    if not hasattr(estimator, "_fitted_in_unit"):
         return model
     exponent = estimator._fitted_exponent
     rows_exponent = estimator._training.metric.exponent if hasattr(model, "X_fit_") else 0
