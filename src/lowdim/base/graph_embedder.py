@@ -16,7 +16,7 @@ from lowdim.base.neighbor_embedder import NeighborEmbedder, check_given_graph
 from lowdim.base.updating import Growth
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.growth import share_of_new
+from lowdim.relations.growth import novelty
 from lowdim.relations.lists import merged
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import GivenGraph, Objects
@@ -141,7 +141,7 @@ class GraphEmbedder(NeighborEmbedder):
         if not hasattr(self, "parts_"):
             self._register(old)
         chosen = hasattr(self, "landmarks_")  # among the old objects
-        return Growth(share_of_new(graph, len(old)) if chosen else 0.0, refined=False)
+        return Growth(novelty(graph, len(old)) if chosen else 0.0, refined=False)
 
     def _register(self, old: Array) -> None:
         """Move the map of an update as near to the old one as the method allows."""

@@ -60,7 +60,7 @@ class growing:
                 f"{owner.__name__} has no update. Place new objects with transform, or fit again "
                 f"to all objects; {', '.join(row.name for row in CATALOG if row.grows)} have it."
             )
-        return self if estimator is None else MethodType(self.function, estimator)
+        return self.function if estimator is None else MethodType(self.function, estimator)
 
 
 def _grows(cls: type) -> bool:

@@ -16,7 +16,7 @@ from lowdim.checks import Array, check_random_state
 from lowdim.extend.affinity import place_by_affinity
 from lowdim.matrices.affinities import conditional_to_new
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.growth import share_of_new
+from lowdim.relations.growth import novelty
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
 from lowdim.solvers.anchors import Anchors, hold
@@ -263,7 +263,7 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         iterations = min(UPDATE_ITERATIONS, self.max_iter)
         self._go_on(descent, Phase(iterations, rate, MOMENTUM, self.exaggeration))
         self.embedding_ = registered(old, self.embedding_)
-        return Growth(share_of_new(self._fitted_neighbors, len(old)), refined=True)
+        return Growth(novelty(self._fitted_neighbors, len(old)), refined=True)
 
     def _transform(self, new: NewObjects) -> Array:
         n = len(self.embedding_)

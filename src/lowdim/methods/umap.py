@@ -18,7 +18,7 @@ from lowdim.methods.umap_combination import combined
 from lowdim.methods.umap_docs import PARAMETERS
 from lowdim.methods.umap_parameters import UMAPParameters, rows_of
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.growth import share_of_new
+from lowdim.relations.growth import novelty
 from lowdim.relations.identical import identical_rows
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
@@ -336,7 +336,7 @@ class UMAP(UMAPParameters):
         self._lay_out(anchors.places, random, density, anchors, UPDATE_EPOCHS)
         self.n_iter_ = before + round(UPDATE_EPOCHS * self.n_iter_)
         self.embedding_ = registered(old, self.embedding_)
-        return Growth(share_of_new(self._fitted_neighbors, len(old)), refined=True)
+        return Growth(novelty(self._fitted_neighbors, len(old)), refined=True)
 
     # --- new objects: neighbours -> memberships -> layout against the embedding ----------------
 

@@ -21,6 +21,7 @@ from lowdim.relations.objects import MeasuredObjects
 from lowdim.runtime.scheduling import blocks, run
 
 BLOCK_ROWS = 4096  # lists that are merged at once
+NOVELTY_NEIGHBORS = 10  # nearest neighbours by which a new object is compared with the old ones
 
 Pairs = tuple[Array, Array, Array]
 """Object, neighbour and distance of each arc."""
@@ -69,18 +70,26 @@ def joined_graph(
     return replace(graph, fingerprint=objects.fingerprint(), **parts)
 
 
-def share_of_new(graph: NeighborGraph, n_old: int) -> float:
-    """How far the neighbours of new objects are new too, beyond what their number explains.
+def novelty(graph: NeighborGraph, n_old: int) -> float:
+    """The share of new objects whose ten nearest are all new too, beyond what chance explains.
 
-    0 if the new objects are mixed with the old ones, 1 if they have no old neighbour.
+    0 if the new objects are mixed with the old ones, 1 if they have no old neighbours.
+
+    Parameters
+    ----------
+    graph : NeighborGraph
+        Of all objects, the new ones after the old ones.
+    n_old : int
     """
-    arcs = graph.csr()
-    targets = arcs.indices[arcs.indptr[n_old] :]
-    if not len(targets):
-        return 0.0
-    expected = (graph.n_objects - n_old - 1) / max(graph.n_objects - 1, 1)
-    found = float((targets >= n_old).mean())
-    return max(0.0, (found - expected) / (1 - expected)) if expected < 1 else 0.0
+    k = graph.n_neighbors
+    arcs = (graph if k is None else graph.take(min(k, NOVELTY_NEIGHBORS))).csr()
+    counts = np.diff(arcs.indptr)[n_old:]
+    first = arcs.indptr[n_old]
+    among = np.concatenate([[0], np.cumsum(arcs.indices[first:] < n_old)])
+    alone = among[arcs.indptr[n_old + 1 :] - first] == among[arcs.indptr[n_old:-1] - first]
+    chance = (graph.n_objects - n_old - 1) / (graph.n_objects - 1)
+    expected = float((chance**counts).mean())
+    return max(0.0, (float(alone.mean()) - expected) / (1 - expected)) if expected < 1 else 0.0
 
 
 def _stacked(rows: Any, more: Any) -> Any:
