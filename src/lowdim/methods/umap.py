@@ -30,7 +30,7 @@ from lowdim.solvers.procrustes import registered
 from lowdim.solvers.starts import spread_start
 
 UPDATE_EPOCHS = 0.15  # share of the epochs of a fit, the last ones, that `update` runs
-UPDATE_HOLD = 0.1  # share of its displacement by which an old object returns after each of them
+UPDATE_HOLD = 0.02  # share of its displacement by which an old object returns after each of them
 
 
 @fill(parameters=PARAMETERS, checkpoint=CHECKPOINT)
@@ -305,7 +305,7 @@ class UMAP(UMAPParameters):
         -----
         The fuzzy graph is that of all objects. The layout repeats the last 15 % of the epochs, in
         which steps are small, from the old map and the places that `transform` gives to the new
-        objects; after each epoch an old object returns by a tenth of its displacement.
+        objects; after each epoch an old object returns by a fiftieth of its displacement.
 
         Examples
         --------

@@ -111,7 +111,7 @@ def _searched(
     found = search.joined(objects.rows, n)
     if found is not None:
         return (found[0][:, :k].copy(), found[1][:, :k].copy()), _reverse(*found, reach)
-    nearest, distances = search(new.rows)
+    nearest, distances = new.nearest(k, method)
     arcs = None if search.index is None else _reverse(nearest, distances, reach)
     if new.n > 1:
         among = MeasuredObjects(new.rows, new.known.metric)
