@@ -291,7 +291,8 @@ def rows_of(X: Any, ensure_all_finite: bool | str, metric: Any) -> Any:
     checks.choice(ensure_all_finite, "ensure_all_finite", (True, False, "allow-nan"))
     if ensure_all_finite is True or not callable(metric):
         return X
-    table = check_array(X, ensure_all_finite=ensure_all_finite)
+    # A copy, because the function may write into the rows that it is given.
+    table = check_array(X, ensure_all_finite=ensure_all_finite, copy=True)
     rows = np.empty(len(table), dtype=object)
     rows[:] = list(table)
     return rows
