@@ -5,6 +5,7 @@
 `python -m benchmarks scaling` measures the steps of a fit by number of threads.
 `python -m benchmarks large --rows 1000000` makes a map of data that are read in blocks.
 `python -m benchmarks gpu` measures a GPU beside our own CPU engine.
+`python -m benchmarks update` compares `update` with a fresh fit.
 """
 
 from __future__ import annotations
@@ -40,20 +41,22 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 """
 
 
-TOOLS = (
-    "gpu",
-    "large",
-    "memory",
-    "resume",
-    "scaling",
-    "soak",
-    "suites",
-)  # modules with a main of their own
+TOOLS = {  # commands that are modules with a main of their own
+    "gpu": "gpu",
+    "large": "large",
+    "memory": "memory",
+    "resume": "resume",
+    "scaling": "scaling",
+    "soak": "soak",
+    "suites": "suites",
+    "update": "growth",
+}
 
 
 def main() -> int:
     if sys.argv[1:2] and sys.argv[1] in TOOLS:
-        return int(import_module(f"benchmarks.{sys.argv[1]}").main(sys.argv[2:]))
+        module = TOOLS[sys.argv[1]]
+        return int(import_module(f"benchmarks.{module}").main(sys.argv[2:]))
     options = _options()
     chosen = [case for case in CASES if any(fnmatch(case.name, name) for name in options.names)]
     rows: list[Row] = []

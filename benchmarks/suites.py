@@ -75,10 +75,6 @@ LIBRARIES = {
 
 REASONS = {
     # umap-learn
-    "test_check_input_data": "calls `update`, which does not exist here",
-    "test_umap_update": "calls `update`, which does not exist here",
-    "test_umap_update_large": "calls `update`, which does not exist here",
-    "test_umap_update_bad_params": "calls `update`, which does not exist here",
     "test_disconnected_data": "text of a warning; the same objects are disconnected",
     "test_umap_too_many_neighbors_warns": "private attributes `_a` and `_b`, here `a_` and `b_`",
     "test_repeated_points_large_n": "private attribute `_n_neighbors`",

@@ -70,6 +70,8 @@ class Method:
         Method that gives the same map for vectors with Euclidean distances; empty if there is none.
     live : tuple of str
         Parameters that a callback can change while a fit runs (`State.change`).
+    grows : bool
+        Whether new objects can join a fitted map (`update`).
     """
 
     name: str
@@ -91,6 +93,7 @@ class Method:
     suggested: bool = False
     euclidean_twin: str = ""
     live: tuple[str, ...] = ()
+    grows: bool = False
 
     def load(self) -> Any:
         """The class of the estimator."""
@@ -119,6 +122,7 @@ CATALOG: tuple[Method, ...] = (
         extends="linear map, linear inverse",
         paper="Pearson 1901; Hotelling 1933; parallel analysis: Horn 1965",
         suggested=True,
+        grows=True,
     ),
     Method(
         name="ClassicalMDS",
@@ -172,6 +176,7 @@ CATALOG: tuple[Method, ...] = (
         paper="Tenenbaum, de Silva and Langford 2000",
         suggested=True,
         reduced_by="n_landmarks",
+        grows=True,
     ),
     Method(
         name="LocallyLinearEmbedding",
@@ -198,6 +203,7 @@ CATALOG: tuple[Method, ...] = (
         paper="Belkin and Niyogi 2003; Bengio et al. 2004",
         scales_axes=True,
         suggested=True,
+        grows=True,
     ),
     Method(
         name="SpectralClustering",
@@ -288,6 +294,7 @@ CATALOG: tuple[Method, ...] = (
         local_only=True,
         suggested=True,
         live=("min_dist", "spread", "learning_rate", "repulsion_strength", "negative_sample_rate"),
+        grows=True,
     ),
     Method(
         name="MaximumVarianceUnfolding",
@@ -315,6 +322,7 @@ CATALOG: tuple[Method, ...] = (
         paper="Hinton and Roweis 2002",
         local_only=True,
         live=("perplexity", "early_exaggeration", "exaggeration", "learning_rate"),
+        grows=True,
     ),
     Method(
         name="SymmetricSNE",
@@ -328,6 +336,7 @@ CATALOG: tuple[Method, ...] = (
         paper="Cook, Sutskever, Mnih and Hinton 2007",
         local_only=True,
         live=("perplexity", "early_exaggeration", "exaggeration", "learning_rate"),
+        grows=True,
     ),
     Method(
         name="TSNE",
@@ -343,6 +352,7 @@ CATALOG: tuple[Method, ...] = (
         local_only=True,
         suggested=True,
         live=("perplexity", "early_exaggeration", "exaggeration", "learning_rate"),
+        grows=True,
     ),
     Method(
         name="WeightedTSNE",

@@ -150,6 +150,10 @@ ATTRIBUTES: dict[str, Check] = {
     # of any method
     "n_starts_": _count,
     "_fitted_exponent": number(),
+    "_fitted_neighbors": graph,
+    "_fitted_rotation": Numbers(("c", "c")),
+    "drift_": Numbers(("*",), least=0, missing=True),
+    "drift_score_": number(0),
     "preparation_": document,  # how the command line made X from a table
 }
 

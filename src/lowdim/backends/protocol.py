@@ -8,7 +8,7 @@ an implementation in plain NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -31,6 +31,25 @@ class Index(Protocol):
 
     def query(self, queries: Any, k: int) -> Neighbors:
         """The k rows nearest to each query; they do not depend on the other queries."""
+
+
+@runtime_checkable
+class GrowingIndex(Index, Protocol):
+    """An index that can be kept, and to which rows can be added."""
+
+    @property
+    def n_bytes(self) -> float:
+        """The size of the index beside the rows."""
+
+    def for_queries(self) -> Index:
+        """The index without what only `neighbors` needs."""
+
+    def joined(self, rows: Any, first: int) -> Neighbors | None:
+        """Neighbours of rows[first:] among all rows, of which the index has those before them.
+
+        At least k, and as many more as have been compared, nearest first; shorter lists are padded
+        with infinite distances. None if the index cannot take more rows.
+        """
 
 
 class Heaps(Protocol):

@@ -1,4 +1,4 @@
-"""The checkpoint of a fit: what identifies the fit, and the neighbour graph that it keeps."""
+"""The states that a fit keeps: what identifies the fit, and its neighbour graph."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from lowdim.checks import is_sparse
 from lowdim.persist import GRAPH_PARTS
 from lowdim.relations.graph import NeighborGraph, fingerprint
 from lowdim.relations.objects import GivenGraph
-from lowdim.runtime.checkpoint import Checkpoint, current_checkpoint
+from lowdim.runtime.checkpoint import Checkpoint, States, current_states
 from lowdim.runtime.context import current
 
-IGNORED = ("n_jobs", "verbose", "callback", "checkpoint")  # parameters that change no result
+# parameters that change no result
+IGNORED = ("n_jobs", "verbose", "callback", "checkpoint", "warm_start")
 
 
-def checkpoint_of(estimator: Any, objects: Any, arguments: dict[str, Any]) -> Checkpoint | None:
-    """The checkpoint that the parameter `checkpoint` of an estimator asks for.
+def states_of(
+    estimator: Any, objects: Any, arguments: dict[str, Any], before: States | None
+) -> States | None:
+    """The states that the parameters `checkpoint` and `warm_start` of an estimator ask for.
 
     Parameters
     ----------
@@ -31,14 +34,18 @@ def checkpoint_of(estimator: Any, objects: Any, arguments: dict[str, Any]) -> Ch
         What it is fitted to.
     arguments : dict
         Further arguments of `fit`.
+    before : States or None
+        Those of an earlier fit with `warm_start`.
     """
-    path = getattr(estimator, "checkpoint", None)
-    if path is None:
-        return None
-    if not isinstance(path, str | PathLike):
+    path, warm = getattr(estimator, "checkpoint", None), getattr(estimator, "warm_start", False)
+    if not isinstance(warm, bool | np.bool_):
+        raise TypeError(f"warm_start must be True or False, got {warm!r}.")
+    if path is not None and not isinstance(path, str | PathLike):
         raise TypeError(f"checkpoint must be the name of a file, got {path!r}.")
-    if not os.fspath(path):
+    if path is not None and not os.fspath(path):
         raise ValueError("checkpoint must be the name of a file, got an empty string.")
+    if path is None and not warm:
+        return None
     data = objects.graph if isinstance(objects, GivenGraph) else objects
     key = {
         "estimator": type(estimator).__name__,
@@ -52,19 +59,21 @@ def checkpoint_of(estimator: Any, objects: Any, arguments: dict[str, Any]) -> Ch
         "device": current().device,
         "lowdim": __version__,
     }
-    return Checkpoint(path, key)
+    if path is not None:
+        return Checkpoint(path, key)
+    return States(key) if before is None else before.continued(key)
 
 
 def kept_graph(compute: Callable[[], NeighborGraph]) -> NeighborGraph:
-    """The neighbour graph from the checkpoint of the fit that is running, or else computed."""
-    checkpoint = current_checkpoint()
-    if checkpoint is None:
+    """The neighbour graph that the fit has remembered if it goes on, or else computed."""
+    states = current_states()
+    if states is None:
         return compute()
-    parts = checkpoint.recall("graph")
+    parts = states.recall("graph")
     if parts is not None:
         return NeighborGraph(**parts).check("checkpoint")
     graph = compute()
-    checkpoint.remember("graph", {part: getattr(graph, part) for part in GRAPH_PARTS})
+    states.remember("graph", {part: getattr(graph, part) for part in GRAPH_PARTS})
     return graph
 
 

@@ -16,9 +16,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks, persist
-from lowdim.base.checkpoints import checkpoint_of
+from lowdim.base.checkpoints import states_of
 from lowdim.base.footprint import claim_memory
 from lowdim.base.placement import METHODS, where_x_is
+from lowdim.base.updating import Growth, growing, update
 from lowdim.callbacks import Callback, Change, Monitor, State, reporting, verbosity
 from lowdim.catalog import find
 from lowdim.checks import Array
@@ -32,7 +33,7 @@ from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_r
 from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, objects_of
 from lowdim.relations.preparation import in_unit, vectors
 from lowdim.relations.units import exponent_of, scaled
-from lowdim.runtime.checkpoint import new_slot, resuming
+from lowdim.runtime.checkpoint import States, new_slot, resuming
 from lowdim.runtime.context import suited
 from lowdim.runtime.scheduling import running
 
@@ -50,7 +51,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     gower_kinds_: list[Any]
     decoder_: dict[str, Any]
     source_: dict[str, Any]
+    drift_: Array
+    drift_score_: float
     _cached_training: MeasuredObjects | BlockedObjects
+    _cached_states: States
     _fitted_in_unit: Self
     _fitted_exponent: int
 
@@ -149,6 +153,48 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 exponent = self._training.metric.exponent
             return self._finite_result(scaled(found, exponent), "inverse_transform")
 
+    @growing
+    @where_x_is
+    def update(self, X: Any) -> Self:
+        """Add new objects to the map, near which the old ones stay.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, of the same kind as those of `fit`.
+
+        Returns
+        -------
+        self
+            `embedding_` and the other fitted attributes are those of the old objects and, after
+            them, the new ones. The attribute `drift_`, of shape (n_old,), is the distance by which
+            each old object has moved on the map. `drift_score_` is a number that says whether a
+            fresh fit is due: above 1, which also causes a warning.
+
+        Raises
+        ------
+        AttributeError
+            If the method cannot grow.
+        ValueError
+            If X does not fit the training objects, or the model cannot take more objects. The
+            estimator is not changed.
+
+        Notes
+        -----
+        The neighbours of the old objects are not searched again, and the map is refined rather than
+        made anew. The page "Growing maps" of the documentation describes what each method does.
+
+        Examples
+        --------
+        >>> import lowdim
+        >>> X, _ = lowdim.data.swiss_roll(400, random_state=0)
+        >>> pca = lowdim.PCA(2).fit(X[:300]).update(X[300:])
+        >>> pca.embedding_.shape, pca.drift_.shape
+        ((400, 2), (300,))
+        """
+        update(self, X)
+        return self
+
     def fit_decoder(self, decoder: str = "auto") -> Self:
         """Choose how `inverse_transform` goes from coordinates back to vectors.
 
@@ -222,6 +268,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Coordinates of new objects, each row computed independently."""
         raise NotImplementedError
 
+    def _update(self, new: NewObjects) -> Growth:
+        """Let new objects join the map, if the method's row of the catalog has `grows`.
+
+        Called on a copy of the fitted estimator; sets `embedding_`, registered to the map before,
+        and other attributes to those of all objects.
+        """
+        raise NotImplementedError
+
     def _decoded_rows(self, Y: Array) -> Any:
         """The inverse: that of `fit_decoder` if it was called, else that of the method."""
         return Embedder._inverse(self, Y) if hasattr(self, "decoder_") else self._inverse(Y)
@@ -240,6 +294,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _fit_to(self, X: Any, **arguments: Any) -> Self:
         """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
+        before = getattr(self, "_cached_states", None)
         self._clear()
         try:
             checks.single_values(self)
@@ -247,11 +302,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             label = type(self).__name__ if verbosity(getattr(self, "verbose", 0)) else ""
             with running(self._n_jobs), reporting(label):
                 objects = self._objects(X)
-                with resuming(checkpoint_of(self, objects, arguments)):
+                states = states_of(self, objects, arguments, before)
+                with resuming(states):
                     if exponent_of_rows(objects) == objects.exponent == 0:
                         self._fit_objects(objects, **arguments)
                     else:
                         self._fit_in_unit(objects, arguments)
+                if states is not None and not states.path:
+                    self._cached_states = states  # for a next fit with warm_start
         except BaseException:
             self._clear()
             raise

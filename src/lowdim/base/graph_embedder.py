@@ -13,8 +13,10 @@ from sklearn.base import clone
 from lowdim import checks
 from lowdim.base.checkpoints import kept_graph
 from lowdim.base.neighbor_embedder import NeighborEmbedder, check_given_graph
+from lowdim.base.updating import Growth
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.growth import novelty
 from lowdim.relations.lists import merged
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import GivenGraph, Objects
@@ -125,6 +127,25 @@ class GraphEmbedder(NeighborEmbedder):
         self.embedding_ = np.full((graph.n_objects, pieces[0].shape[1]), np.nan, pieces[0].dtype)
         for own, piece in zip(fitted, pieces, strict=True):
             self.embedding_[own] = piece
+
+    def _lists(self) -> NeighborGraph:
+        return self.graph_
+
+    def _update(self, new: NewObjects) -> Growth:
+        """Embed the graph that the new objects have joined."""
+        old = self.embedding_
+        objects, graph = self._join(new)
+        if hasattr(self, "parts_"):
+            del self.parts_, self.part_rows_
+        self._fit(objects, graph)
+        if not hasattr(self, "parts_"):
+            self._register(old)
+        chosen = hasattr(self, "landmarks_")  # among the old objects
+        return Growth(novelty(graph, len(old)) if chosen else 0.0, refined=False)
+
+    def _register(self, old: Array) -> None:
+        """Move the map of an update as near to the old one as the method allows."""
+        raise NotImplementedError
 
     def _transform(self, new: NewObjects) -> Array:
         return self._transform_parts(new) if hasattr(self, "parts_") else self._place(new)

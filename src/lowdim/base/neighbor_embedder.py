@@ -8,11 +8,15 @@ import numpy as np
 
 from lowdim.base.checkpoints import kept_graph
 from lowdim.base.embedder import Embedder
+from lowdim.base.footprint import claim_memory
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.growth import joined_graph, joined_objects
 from lowdim.relations.metrics import canonical
-from lowdim.relations.objects import GivenGraph, Objects
+from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects
+from lowdim.relations.objects import GivenGraph, MeasuredObjects, Objects
 from lowdim.relations.precomputed import check_k
+from lowdim.relations.units import exponent_of
 
 
 class NeighborEmbedder(Embedder):
@@ -24,6 +28,7 @@ class NeighborEmbedder(Embedder):
     """
 
     _search = "auto"  # "auto": an approximate search for many objects; or "exact"
+    _fitted_neighbors: NeighborGraph  # that of the fit, which new objects can join
 
     def fit(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Self:
         """Compute `embedding_` from the objects X.
@@ -88,6 +93,38 @@ class NeighborEmbedder(Embedder):
     def _cut(self, graph: NeighborGraph) -> NeighborGraph:
         """The graph without neighbours that the method does not need."""
         return graph if graph.n_neighbors is None else graph.take(self._n_wanted(graph.n_objects))
+
+    def _join(self, new: NewObjects) -> tuple[MeasuredObjects, NeighborGraph]:
+        """The objects and the neighbour graph, with new objects added; see `update`.
+
+        The neighbours of the old objects are searched again only if each needs more of them, which
+        very few objects did not have.
+        """
+        graph = self._lists()
+        assert isinstance(new, MeasuredNewObjects)  # `update` refuses other kinds
+        objects = joined_objects(new)
+        if exponent_of(objects.rows):
+            raise ValueError(
+                "X: the numbers are of another magnitude than those of the training objects. Fit "
+                "again to all objects."
+            )
+        claim_memory(self, objects, {})
+        self._remember(objects)
+        k = graph.n_neighbors
+        if k is not None and k < check_k(self._n_wanted(objects.n), objects.n):
+            return objects, self._neighbor_graph(objects, None)
+        radius = getattr(self, "radius", None)
+        return objects, joined_graph(graph, new, objects, radius=radius, method=self._search)
+
+    def _lists(self) -> NeighborGraph:
+        """The neighbour graph of the fit."""
+        if not hasattr(self, "_fitted_neighbors"):
+            raise ValueError(
+                f"{type(self).__name__}.update: this model has no neighbour graph that new objects "
+                "could join, because it was fitted to targets, to given affinities, to distinct "
+                "rows or to rows read in blocks, or combines two models. Fit again to all objects."
+            )
+        return self._fitted_neighbors
 
     def _keep_known(self, Y: Array, nearest: Array, distances: Array) -> Array:
         """Set the rows of Y whose object equals a training object to its coordinates, in place."""

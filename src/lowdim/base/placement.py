@@ -12,7 +12,7 @@ from lowdim.runtime.context import compute, keeping_uploads
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-METHODS = ("fit", "fit_transform", "transform", "inverse_transform")
+METHODS = ("fit", "fit_transform", "transform", "inverse_transform", "update")
 CPU = 1  # the number of the CPU, kDLCPU, in the DLPack protocol
 
 

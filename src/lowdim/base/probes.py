@@ -27,7 +27,7 @@ LEAST_PROBES = 3  # fewer do not show how the time grows
 MARGIN = 1.5  # factor by which CPU times vary
 WIDEST = 16.0  # ratio of the ends of a range beyond which no range is given
 _REFUSALS = (ValueError, TypeError, RuntimeError, MemoryError)  # of an estimator
-_UNUSED = {"checkpoint": None, "callback": None, "verbose": 0, "n_jobs": 1}  # in probes
+_UNUSED = {"checkpoint": None, "warm_start": False, "callback": None, "verbose": 0, "n_jobs": 1}
 
 
 def seconds_of_fit(estimator: Any, method: Method, objects: Objects) -> tuple[float, float] | None:

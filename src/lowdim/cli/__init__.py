@@ -16,6 +16,7 @@ from lowdim.cli.methods import methods
 from lowdim.cli.studio import studio
 from lowdim.cli.suggest import suggest
 from lowdim.cli.transform import transform
+from lowdim.cli.update import update
 
 
 @click.group("lowdim", cls=OneLineErrors, invoke_without_command=True)
@@ -30,7 +31,10 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (embed, compare, assess, transform, decode, suggest, studio, methods, completion):
+_COMMANDS = (
+    embed, compare, assess, transform, update, decode, suggest, studio, methods, completion
+)  # fmt: skip
+for command in _COMMANDS:
     main.add_command(command)
 
 

@@ -19,7 +19,7 @@ from lowdim.cli.types import ParamType
 if TYPE_CHECKING:
     from lowdim.catalog import Method
 
-_OURS = ("callback", "verbose")  # set by the command, not by its user
+_OURS = ("callback", "verbose", "warm_start")  # set by the command, or of no use to it
 _SHORT_FLAGS = {"n_components": ("-d",), "random_state": ("--seed",), "n_jobs": ("-j",)}
 NONE = object()  # given as "none", which is not the same as not given
 _PREFIX = "param_"  # keeps an estimator's parameters apart from the command's own options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,35 @@ from lowdim.cli.device import device_option
 from lowdim.cli.inputs import input_options, read_table, reading, stem_of
 from lowdim.cli.memory import memory_options
 from lowdim.cli.names import alias
+
+if TYPE_CHECKING:
+    from lowdim.tables import Table
+
+
+def model_and_objects(
+    model: Path,
+    file: Path,
+    output: Path | None,
+    force: bool,
+    console: Console,
+    values: dict[str, Any],
+) -> tuple[Any, Table, Path]:
+    """The estimator of a model, new objects prepared as its own were, and the file to write."""
+    import lowdim
+    from lowdim import tables
+    from lowdim.atomic import check_writable
+    from lowdim.tables.writing import writer_for
+
+    arguments = reading(values)
+    estimator = lowdim.load(model)
+    output = output or Path(f"{stem_of(file)}-{alias(type(estimator).__name__)}.csv")
+    check_writable(output, force=force)
+    writer_for(output)
+    remembered = getattr(estimator, "preparation_", None)
+    recipe = None if remembered is None else tables.Recipe(**remembered)
+    if arguments["kind"] == "auto":
+        arguments["kind"] = "vectors"  # distances to the objects of the model are not symmetric
+    return estimator, read_table(file, arguments, console, recipe), output
 
 
 @click.command()
@@ -43,24 +72,13 @@ def transform(
     MODEL was saved by `lowdim embed --model`, which remembers the columns and what was done to
     them, or by an estimator's `save` in Python.
     """
-    import lowdim
     from lowdim import tables
-    from lowdim.atomic import check_writable, uninterrupted
+    from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import Refused
-    from lowdim.tables.writing import writer_for
 
     console = Console(quiet, as_json)
-    arguments = reading(values)
-    estimator = lowdim.load(model)
+    estimator, table, output = model_and_objects(model, file, output, force, console, values)
     name = type(estimator).__name__
-    output = output or Path(f"{stem_of(file)}-{alias(name)}.csv")
-    check_writable(output, force=force)
-    writer_for(output)
-    remembered = getattr(estimator, "preparation_", None)
-    recipe = None if remembered is None else tables.Recipe(**remembered)
-    if arguments["kind"] == "auto":
-        arguments["kind"] = "vectors"  # distances to the objects of the model are not symmetric
-    table = read_table(file, arguments, console, recipe)
     start = perf_counter()
     try:
         Y = estimator.transform(table.X)

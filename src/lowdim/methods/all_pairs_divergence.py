@@ -53,6 +53,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.metric = metric
@@ -65,6 +66,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
         """Negative log probabilities (n_new, n) of new objects at relative distances D, the

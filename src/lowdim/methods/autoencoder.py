@@ -146,6 +146,7 @@ class Autoencoder(NetworkEmbedder):
         patience: int = 10,
         weight_decay: float = 0.0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
@@ -170,6 +171,7 @@ class Autoencoder(NetworkEmbedder):
         self.patience = patience
         self.weight_decay = weight_decay
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback

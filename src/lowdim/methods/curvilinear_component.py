@@ -128,6 +128,7 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.n_prototypes = n_prototypes
@@ -143,6 +144,7 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _fit(self, objects: Objects) -> None:
         self._check_n_components(objects.n)

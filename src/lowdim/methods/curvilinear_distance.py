@@ -151,6 +151,7 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -171,6 +172,7 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         self._check_n_components(objects.n)

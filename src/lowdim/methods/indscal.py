@@ -137,6 +137,7 @@ class INDSCAL(Embedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.constraint = constraint
@@ -149,6 +150,7 @@ class INDSCAL(Embedder):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _fit(self, objects: Subjects) -> None:  # type: ignore[override]  # see _objects
         B = objects.products

@@ -116,6 +116,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.prior = prior
@@ -129,6 +130,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _unit_of(self, name: str) -> float:
         if self.prior == "covariance":  # distances have no unit

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base import GraphEmbedder
+from lowdim.base.updating import Growth
 from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array
 from lowdim.extend.geodesics import place_by_geodesics
@@ -21,6 +22,7 @@ from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks
 from lowdim.solvers.majorize import smacof
+from lowdim.solvers.procrustes import rotation_to
 from lowdim.solvers.scaling import Scaling, scale_distances
 
 
@@ -125,6 +127,8 @@ class Isomap(GraphEmbedder):
     3.14
     """
 
+    _fitted_rotation: Array  # of an update; see `_register`
+
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "dist_matrix_", "radius"), 1),
         **dict.fromkeys(("eigenvalues_", "mean_squares_", "stress_", "history_"), 2),
@@ -152,6 +156,7 @@ class Isomap(GraphEmbedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -172,6 +177,7 @@ class Isomap(GraphEmbedder):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _reads_blocks(self) -> bool:
         return True
@@ -181,8 +187,11 @@ class Isomap(GraphEmbedder):
         k = self._check_n_components(objects.n)
         sources = None
         if self.n_landmarks is not None:
-            sources = choose_landmarks(objects.n, self.n_landmarks, k + 1, self.random_state)
-            self.landmarks_ = sources
+            if not hasattr(self, "landmarks_"):  # those of an update are the old ones
+                self.landmarks_ = choose_landmarks(
+                    objects.n, self.n_landmarks, k + 1, self.random_state
+                )
+            sources = self.landmarks_
         self.dist_matrix_ = shortest_path_lengths(graph.adjacency(), sources, self.path_method)
         scaling = self._scaling(k)
         self.negative_share_ = scaling.negative_share
@@ -218,6 +227,16 @@ class Isomap(GraphEmbedder):
             return self.dist_matrix_
         return np.ascontiguousarray(self.dist_matrix_[:, self.landmarks_])
 
+    def _update(self, new: NewObjects) -> Growth:
+        if hasattr(self, "_fitted_rotation"):
+            del self._fitted_rotation
+        return super()._update(new)
+
+    def _register(self, old: Array) -> None:
+        """Turn the map; the eigenvectors stay as they are."""
+        self._fitted_rotation = rotation_to(old, self.embedding_[: len(old)])
+        self.embedding_ = self.embedding_ @ self._fitted_rotation
+
     def _place(self, new: NewObjects) -> Array:
         lengths = self.dist_matrix_.T if hasattr(self, "landmarks_") else self.dist_matrix_
         out = np.empty((new.n, len(self.eigenvalues_)), dtype=self.embedding_.dtype)
@@ -225,7 +244,8 @@ class Isomap(GraphEmbedder):
 
     def _project(self, D: Array) -> Array:
         means = self.mean_squares_.astype(D.dtype)
-        return gower_projection(D**2, means, self.eigenvalues_, self.eigenvectors_)
+        Y = gower_projection(D**2, means, self.eigenvalues_, self.eigenvectors_)
+        return Y @ self._fitted_rotation if hasattr(self, "_fitted_rotation") else Y
 
     @property
     def nbrs_(self) -> NeighborGraph:

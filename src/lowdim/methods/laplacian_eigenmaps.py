@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base import GraphEmbedder
+from lowdim.base.updating import Growth
 from lowdim.checks import Array
 from lowdim.extend.laplacian import extend_eigenvectors, extend_normalized
 from lowdim.matrices.all_pairs import (
@@ -30,6 +31,7 @@ from lowdim.relations.graph import SYMMETRIES, NeighborGraph
 from lowdim.relations.new_objects import NewDissimilarities, NewObjects
 from lowdim.relations.objects import Objects
 from lowdim.relations.similarities import similarities_of
+from lowdim.solvers.procrustes import axis_signs
 from lowdim.solvers.spectral import bottom_eigenpairs
 
 GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
@@ -234,6 +236,24 @@ class LaplacianEigenmaps(GraphEmbedder):
             vectors = vectors * np.sqrt(self.degrees_)[:, None]
         self.eigenvalues_ = found.values
         self.embedding_ = vectors.astype(rows_dtype, copy=False)
+
+    def _update(self, new: NewObjects) -> Growth:
+        if not self._uses_graph:
+            raise ValueError(
+                f"LaplacianEigenmaps.update: affinity={self.affinity!r} has no neighbour graph "
+                "that new objects could join. Fit again to all objects."
+            )
+        return super()._update(new)
+
+    def _register(self, old: Array) -> None:
+        """Give the axes the signs and the map the size of the old one.
+
+        The axes have eigenvalues, so they are not turned. The size of the map depends on the number
+        of objects.
+        """
+        signs = axis_signs(old, self.embedding_[: len(old)])
+        scale = np.linalg.norm(old) / np.linalg.norm(self.embedding_[: len(old)])
+        self.embedding_ = self.embedding_ * (signs * scale).astype(self.embedding_.dtype)
 
     def _transform(self, new: NewObjects) -> Array:
         if self._uses_graph:

@@ -92,6 +92,7 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -102,6 +103,7 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _learn(self, X: Array, codes: Array) -> Array:
         k = self._dimension(X.shape[1])

@@ -176,6 +176,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -196,6 +197,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         k = self._check_parameters(objects.n)

@@ -42,6 +42,7 @@ class MDSParameters(Embedder):
         normalized_stress: Any = "auto",
         callback: Callback | None = None,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.metric_mds = metric_mds
@@ -62,6 +63,7 @@ class MDSParameters(Embedder):
         self.normalized_stress = normalized_stress
         self.callback = callback
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     @property
     def _kind(self) -> str:

@@ -101,6 +101,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -111,6 +112,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _learn(self, X: Array, codes: Array) -> Array:
         k = self._dimension(X.shape[1])

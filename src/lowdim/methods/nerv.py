@@ -107,6 +107,7 @@ class NeRV(AllPairsDivergenceEmbedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             n_components,
@@ -120,6 +121,7 @@ class NeRV(AllPairsDivergenceEmbedder):
             callback=callback,
             verbose=verbose,
             checkpoint=checkpoint,
+            warm_start=warm_start,
         )
         self.perplexity = perplexity
         self.trade_off = trade_off

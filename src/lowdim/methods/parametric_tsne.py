@@ -108,6 +108,7 @@ class ParametricTSNE(ParametricEmbedder):
         schedule: str = "cosine",
         weight_decay: float = 0.0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
@@ -131,6 +132,7 @@ class ParametricTSNE(ParametricEmbedder):
         self.schedule = schedule
         self.weight_decay = weight_decay
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback

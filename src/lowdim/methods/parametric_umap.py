@@ -122,6 +122,7 @@ class ParametricUMAP(ParametricEmbedder):
         schedule: str = "cosine",
         weight_decay: float = 0.0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
@@ -148,6 +149,7 @@ class ParametricUMAP(ParametricEmbedder):
         self.schedule = schedule
         self.weight_decay = weight_decay
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback

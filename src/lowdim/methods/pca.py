@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
 from lowdim.base import Embedder
+from lowdim.base.updating import Growth
 from lowdim.checks import Array, dense
 from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.new_objects import NewObjects
@@ -18,7 +19,7 @@ from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import running
 from lowdim.solvers.probabilistic import Model, most_probable_dimension
 from lowdim.solvers.scaling import leading_count
-from lowdim.solvers.svd import principal_axes, scores
+from lowdim.solvers.svd import Axes, grown_axes, principal_axes, residual_share, scores
 
 
 class PCA(Embedder):
@@ -153,7 +154,6 @@ class PCA(Embedder):
     def _fit(self, objects: Objects) -> None:
         X = objects.rows_for("PCA")
         n, d = X.shape
-        most = min(n, d)
         k = self._components_to_compute(n, d)
         axes = principal_axes(
             X,
@@ -165,17 +165,38 @@ class PCA(Embedder):
             oversamples=self.n_oversamples,
             normalizer=self.power_iteration_normalizer,
         )
-        k = self._components_to_keep(X, axes.variances, axes.total)
+        self._describe(axes, self._components_to_keep(X, axes.variances, axes.total), n)
+        self.embedding_ = self._scores(X)
+
+    def _describe(self, axes: Axes, k: int, n: int) -> None:
+        """Set the attributes that describe the first k axes of n objects."""
+        dtype, most = axes.components.dtype, min(n, len(axes.mean))
         self.n_samples_, self.n_components_ = n, k
-        self.mean_ = axes.mean.astype(X.dtype)
+        self.mean_ = axes.mean.astype(dtype)
         self.components_ = axes.components[:k]
-        self.explained_variance_ = axes.variances[:k].astype(X.dtype)
+        self.explained_variance_ = axes.variances[:k].astype(dtype)
         share = axes.variances[:k] / axes.total if axes.total > 0 else np.zeros(k)
-        self.explained_variance_ratio_ = share.astype(X.dtype)
-        self.singular_values_ = np.sqrt(axes.variances[:k] * (n - 1)).astype(X.dtype)
+        self.explained_variance_ratio_ = share.astype(dtype)
+        self.singular_values_ = np.sqrt(axes.variances[:k] * (n - 1)).astype(dtype)
         left = max(axes.total - float(axes.variances[:k].sum()), 0.0)
         self.noise_variance_ = left / (most - k) if most > k else 0.0
-        self.embedding_ = self._scores(X)
+
+    def _update(self, new: NewObjects) -> Growth:
+        n, k, mean, components = self.n_samples_, self.n_components_, self.mean_, self.components_
+        X = dense(new.vectors()).astype(components.dtype, copy=False)
+        variances = self.explained_variance_.astype(np.float64)
+        left = float(self.noise_variance_) * (min(n, len(mean)) - k)
+        known = Axes(mean.astype(np.float64), components, variances, variances.sum() + left)
+        old, beside = self.embedding_ / self._scale(), residual_share(X, mean, components)
+        axes = grown_axes(known, n, X)
+        signs = np.where((axes.components * components).sum(axis=1) < 0, -1, 1).astype(X.dtype)
+        axes = axes._replace(components=axes.components * signs[:, None])
+        self._describe(axes, k, n + len(X))
+        turned = old @ (components @ self.components_.T)
+        moved = (turned + (mean - self.mean_) @ self.components_.T) * self._scale()
+        self.embedding_ = np.concatenate([moved, self._scores(X)])
+        usual = left / known.total if known.total > 0 else 0.0
+        return Growth(max(0.0, beside - usual), refined=False)
 
     # --- the probabilistic model -----------------------------------------------------------
 

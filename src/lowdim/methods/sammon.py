@@ -133,6 +133,7 @@ class Sammon(Embedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.metric = metric
@@ -147,6 +148,7 @@ class Sammon(Embedder):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _fit(self, objects: Objects) -> None:
         checks.choice(self.method, "method", METHODS)

@@ -63,6 +63,10 @@ checkpoint : str or path-like, default=None
     it is no longer needed. It is written every so often, in at most 2 % of the time, and goes with
     these data and parameters alone. A larger `max_iter` is accepted where the size of the steps
     does not depend on it.
+warm_start : bool, default=False
+    Whether a second `fit` to the same X, with the same parameters except a larger `max_iter` (in
+    `UMAP` `n_epochs`), continues where the first one ended instead of starting over. With
+    `checkpoint`, the file does this.
 """
 
 _RUN = f"""

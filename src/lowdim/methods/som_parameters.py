@@ -44,6 +44,7 @@ class SOMParameters(Embedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.shape = shape
@@ -64,6 +65,7 @@ class SOMParameters(Embedder):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _check_parameters(self) -> None:
         checks.integer(self.n_components, "n_components", 1, 2)

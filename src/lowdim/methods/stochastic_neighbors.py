@@ -10,15 +10,19 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.base import NeighborEmbedder
+from lowdim.base.updating import Growth
 from lowdim.callbacks import Callback, Change, CheckpointFile
 from lowdim.checks import Array, check_random_state
 from lowdim.extend.affinity import place_by_affinity
 from lowdim.matrices.affinities import conditional_to_new
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.growth import novelty
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
-from lowdim.solvers.descend import Descent, Phase, descend, learning_rate
+from lowdim.solvers.anchors import Anchors, hold
+from lowdim.solvers.descend import RENUMBER_FROM, Descent, Phase, descend, learning_rate
 from lowdim.solvers.objective import ForceField
+from lowdim.solvers.procrustes import registered
 from lowdim.solvers.repulsion import choose_repulsion
 from lowdim.solvers.starts import layout_start
 
@@ -29,6 +33,8 @@ MAX_EXAGGERATION = 1e6  # beyond it the map is a point
 EARLY = 250  # iterations with early exaggeration
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
 UNFOLDED = 100  # iterations after which neighbours lie near each other for the first time
+UPDATE_ITERATIONS = 100  # of `update`: old objects are near their places, new ones next to theirs
+UPDATE_HOLD = 0.1  # share of its displacement by which an old object returns in an iteration
 
 
 class StochasticNeighborEmbedder(NeighborEmbedder):
@@ -65,6 +71,7 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         callback: Callback | None = None,
         verbose: int = 0,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.perplexity = perplexity
@@ -84,6 +91,7 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     _joint = False  # whether new objects are placed by joint probabilities
     _new_perplexity: float | None = None  # of new objects; None: that of the fit
@@ -96,6 +104,8 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
         self._check_parameters(objects.n)
         found = self._neighbor_graph(objects, graph)
+        if objects.in_memory:
+            self._fitted_neighbors = found
         widest = found if graph is None else graph
 
         def affinities() -> Any:
@@ -218,9 +228,11 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
             Phase(self.max_iter - early, late, MOMENTUM, self.exaggeration),
         ]
 
-    def _descent(self, divergence: ForceField, start: Array) -> Descent:
-        patience = self.n_iter_without_progress
-        return Descent(divergence, start, self.min_grad_norm, NEVER if patience < 0 else patience)
+    def _descent(
+        self, divergence: ForceField, start: Array, anchors: Anchors | None = None
+    ) -> Descent:
+        patience = NEVER if self.n_iter_without_progress < 0 else self.n_iter_without_progress
+        return Descent(divergence, start, self.min_grad_norm, patience, anchors)
 
     def _follow(self, descent: Descent, phases: list[Phase], retune: Change | None = None) -> None:
         """Run phases of a descent and set `embedding_` and what describes it."""
@@ -231,6 +243,28 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self.n_iter_ = descent.iteration
         self.history_ = np.array(descent.history).reshape(-1, 2)
         self.embedding_ = descent.embedding.astype(self.affinities_.dtype, copy=False)
+
+    def _go_on(self, descent: Descent, phase: Phase) -> None:
+        """Run a phase of a descent that begins at the map; iterations and history go on."""
+        before, history = self.n_iter_, self.history_
+        if len(descent.Y) > RENUMBER_FROM and descent.Y.shape[1] <= 3:
+            descent.renumber()
+        self._follow(descent, [phase])
+        self.n_iter_ += before
+        self.history_ = np.vstack([history, np.add(self.history_, [before, 0])])
+
+    def _update(self, new: NewObjects) -> Growth:
+        old, placed = self.embedding_, self._transform(new)
+        objects, self._fitted_neighbors = self._join(new)
+        self._check_parameters(objects.n)
+        divergence = self._objective(self._affinities(self._fitted_neighbors))
+        anchors = hold(old, placed, UPDATE_HOLD, self._working_dtype)
+        rate = learning_rate(self.learning_rate, objects.n, max(self.exaggeration, 1.0))
+        descent = self._descent(divergence, anchors.places.copy(), anchors)
+        iterations = min(UPDATE_ITERATIONS, self.max_iter)
+        self._go_on(descent, Phase(iterations, rate, MOMENTUM, self.exaggeration))
+        self.embedding_ = registered(old, self.embedding_)
+        return Growth(novelty(self._fitted_neighbors, len(old)), refined=True)
 
     def _transform(self, new: NewObjects) -> Array:
         n = len(self.embedding_)

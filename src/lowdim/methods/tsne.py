@@ -112,6 +112,7 @@ class TSNE(StochasticNeighborEmbedder):
         verbose: int = 0,
         dof: float | None = None,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             n_components,
@@ -132,6 +133,7 @@ class TSNE(StochasticNeighborEmbedder):
             callback=callback,
             verbose=verbose,
             checkpoint=checkpoint,
+            warm_start=warm_start,
         )
         self.dof = dof
 
@@ -217,15 +219,12 @@ class TSNE(StochasticNeighborEmbedder):
         checks.integer(max_iter, "max_iter", 1)
         checks.real(exaggeration, "exaggeration", 0, open_low=True)
         checks.real(momentum, "momentum", 0, 1)
-        before, history = self.n_iter_, self.history_
         with running(self._n_jobs):
             divergence = self._objective(self.affinities_)
             rate = step_size(learning_rate, len(self.embedding_), max(exaggeration, 1.0))
             start = np.array(self.embedding_, dtype=self._working_dtype, order="C")
             descent = self._descent(divergence, start)
-            self._follow(descent, [Phase(max_iter, rate, momentum, exaggeration)])
-        self.n_iter_ += before
-        self.history_ = np.vstack([history, np.add(self.history_, [before, 0])])
+            self._go_on(descent, Phase(max_iter, rate, momentum, exaggeration))
         return self
 
     def _reads_blocks(self) -> bool:

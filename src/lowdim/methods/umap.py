@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowdim import checks
+from lowdim.base.updating import Growth, update
 from lowdim.checks import Array
 from lowdim.extend.membership import place_among_placed
 from lowdim.matrices import fuzzy
@@ -17,13 +18,19 @@ from lowdim.methods.umap_combination import combined
 from lowdim.methods.umap_docs import PARAMETERS
 from lowdim.methods.umap_parameters import UMAPParameters, rows_of
 from lowdim.relations.graph import NeighborGraph
+from lowdim.relations.growth import novelty
 from lowdim.relations.identical import identical_rows
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
+from lowdim.solvers.anchors import Anchors, hold
 from lowdim.solvers.curved_layout import lay_out_on
 from lowdim.solvers.layout import Density, Layout, lay_out
 from lowdim.solvers.output_spaces import SPACES
+from lowdim.solvers.procrustes import registered
 from lowdim.solvers.starts import spread_start
+
+UPDATE_EPOCHS = 0.15  # share of the epochs of a fit, the last ones, that `update` runs
+UPDATE_HOLD = 0.02  # share of its displacement by which an old object returns after each of them
 
 
 @fill(parameters=PARAMETERS, checkpoint=CHECKPOINT)
@@ -189,15 +196,19 @@ class UMAP(UMAPParameters):
     ) -> None:
         """Fit to neighbours, given or computed; those computed are freed before the layout."""
         random = self._random()
-        density, dtype = self._set_graph(self._neighbor_graph(objects, graph), targets)
+        density, dtype = self._set_graph(objects, self._neighbor_graph(objects, graph), targets)
         if self.transform_mode == "graph":
             return
         rows = objects.rows_for("init") if objects.has_table else None
         start = spread_start(self.init, self._start_dim, self.graph_, random, rows)
         self._lay_out(start.astype(dtype), random, density)
 
-    def _set_graph(self, graph: NeighborGraph, targets: Any) -> tuple[Density | None, Any]:
+    def _set_graph(
+        self, objects: Objects, graph: NeighborGraph, targets: Any
+    ) -> tuple[Density | None, Any]:
         """Set `graph_`; the density term of densMAP, if it is used, and the type of distances."""
+        if targets is None and not self.unique and objects.in_memory:
+            self._fitted_neighbors = graph
         known = self._fuzzy_graph(graph)
         self.graph_ = known.matrix if targets is None else self._supervised(known.matrix, targets)
         return self._density(known, graph), graph.distances.dtype
@@ -231,9 +242,14 @@ class UMAP(UMAPParameters):
         return Density(self.rad_orig_, self.dens_lambda, self.dens_frac, self.dens_var_shift)
 
     def _lay_out(
-        self, start: Array, random: np.random.RandomState, density: Density | None = None
+        self,
+        start: Array,
+        random: np.random.RandomState,
+        density: Density | None = None,
+        anchors: Anchors | None = None,
+        tail: float = 1.0,
     ) -> None:
-        """Set `embedding_` to the layout of `graph_`."""
+        """Set `embedding_` to the layout of `graph_`, by the last share `tail` of the epochs."""
         self.a_, self.b_ = self._curve()
         n_epochs = self._epochs(len(start))
         options: dict[str, Any] = {
@@ -243,7 +259,8 @@ class UMAP(UMAPParameters):
             **self._forces(),
         }
         if self.output_metric == "euclidean":
-            layout = Layout(self.graph_, start, density=density, **options)
+            layout = Layout(self.graph_, start, density=density, anchors=anchors, **options)
+            layout.epoch = n_epochs - round(tail * n_epochs)
 
             def retune(changed: dict[str, Any]) -> None:
                 self._check_parameters(len(start))
@@ -268,6 +285,70 @@ class UMAP(UMAPParameters):
                 "are NaN. Raise disconnection_distance, set_op_mix_ratio or n_neighbors."
             )
             self.embedding_[alone] = np.nan
+
+    # --- more objects: joined graph -> fuzzy graph -> last epochs of the layout ----------------
+
+    def update(self, X: Any, ensure_all_finite: bool | str = True) -> Self:
+        """Add new objects to the map, near which the old ones stay.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, of the same kind as those of `fit`.
+        ensure_all_finite : {True, False, "allow-nan"}, default=True
+            See `fit`.
+
+        Returns
+        -------
+        self
+            `embedding_` and the other fitted attributes are those of the old objects and, after
+            them, the new ones. The attribute `drift_`, of shape (n_old,), is the distance by which
+            each old object has moved on the map. `drift_score_` is a number that says whether a
+            fresh fit is due: above 1, which also causes a warning.
+
+        Raises
+        ------
+        ValueError
+            If X does not fit the training objects, or if the model was fitted to dissimilarities,
+            to targets, with `unique` or with another `output_metric` than "euclidean". The
+            estimator is not changed.
+
+        Notes
+        -----
+        The fuzzy graph is that of all objects. The layout repeats the last 15 % of the epochs, in
+        which steps are small, from the old map and the places that `transform` gives to the new
+        objects; after each epoch an old object returns by a fiftieth of its displacement.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from lowdim import UMAP
+        >>> X = load_digits().data
+        >>> umap = UMAP(n_epochs=100).fit(X[:400]).update(X[400:500])
+        >>> umap.embedding_.shape
+        (500, 2)
+        """
+        update(self, rows_of(X, ensure_all_finite, self.metric))
+        return self
+
+    def _update(self, new: NewObjects) -> Growth:
+        if self.output_metric != "euclidean":
+            raise ValueError(
+                f"UMAP.update needs output_metric='euclidean', got {self.output_metric!r}. Fit "
+                "again to all objects."
+            )
+        self._lists()
+        old, placed, before = self.embedding_, self._transform(new), self.n_iter_
+        objects, graph = self._join(new)
+        self._check_parameters(objects.n)
+        known = self._fuzzy_graph(graph)
+        self.graph_, self._fitted_neighbors = known.matrix, graph
+        anchors = hold(old, placed, UPDATE_HOLD, graph.distances.dtype)
+        density, random = self._density(known, graph), self._random()
+        self._lay_out(anchors.places, random, density, anchors, UPDATE_EPOCHS)
+        self.n_iter_ = before + round(UPDATE_EPOCHS * self.n_iter_)
+        self.embedding_ = registered(old, self.embedding_)
+        return Growth(novelty(self._fitted_neighbors, len(old)), refined=True)
 
     # --- new objects: neighbours -> memberships -> layout against the embedding ----------------
 

@@ -82,6 +82,7 @@ class UMAPParameters(NeighborEmbedder):
         precomputed_knn: Any = (None, None, None),
         callback: Callback | None = None,
         checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.n_components = n_components
@@ -124,6 +125,7 @@ class UMAPParameters(NeighborEmbedder):
         self.precomputed_knn = precomputed_knn
         self.callback = callback
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
 
     def _check_parameters(self, n: int) -> None:
         self._check_n_components(n)
@@ -289,7 +291,8 @@ def rows_of(X: Any, ensure_all_finite: bool | str, metric: Any) -> Any:
     checks.choice(ensure_all_finite, "ensure_all_finite", (True, False, "allow-nan"))
     if ensure_all_finite is True or not callable(metric):
         return X
-    table = check_array(X, ensure_all_finite=ensure_all_finite)
+    # A copy, because the function may write into the rows that it is given.
+    table = check_array(X, ensure_all_finite=ensure_all_finite, copy=True)
     rows = np.empty(len(table), dtype=object)
     rows[:] = list(table)
     return rows

@@ -42,6 +42,7 @@ class BlockedObjects(Objects):
     """Rows under a metric without parameters, which are read in blocks."""
 
     complete = measured = has_table = True
+    in_memory = False
 
     def __init__(self, blocks: RowBlocks, metric: str) -> None:
         self.blocks = blocks

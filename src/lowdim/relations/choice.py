@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from lowdim import checks
+from lowdim.backends.protocol import GrowingIndex, Index
 from lowdim.callbacks import phase
 from lowdim.checks import Array, is_sparse
 from lowdim.relations.approximate import build_index, report_exact_search
@@ -24,6 +28,41 @@ BLOCKS_UP_TO = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class NeighborQuery:
+    """A search for the k nearest of some rows; see `straightened` for rows and metric."""
+
+    rows: Any
+    metric: Metric
+    k: int
+    index: Index | None
+    straighten: Callable[[Any], Array] | None = None
+
+    def __call__(self, new: Any) -> tuple[Array, Array]:
+        """Indices and distances of the k rows nearest to each new row, whatever the others."""
+        asked = self._straight(new)
+        if self.index is None:
+            return query(self.rows, asked, self.k, self.metric)
+        return self.index.query(asked, self.k)
+
+    def joined(self, rows: Any, first: int) -> tuple[Array, Array] | None:
+        """Neighbours of rows[first:] among all rows, of which the search has those before them.
+
+        None unless there is an index to which rows can be added; see `GrowingIndex.joined`.
+        """
+        if not isinstance(self.index, GrowingIndex):
+            return None
+        return self.index.joined(self._straight(rows), first)
+
+    @property
+    def n_bytes(self) -> float:
+        """The size of an index that can be kept; infinite for others."""
+        return self.index.n_bytes if isinstance(self.index, GrowingIndex) else np.inf
+
+    def _straight(self, rows: Any) -> Any:
+        return rows if self.straighten is None else self.straighten(rows)
+
+
 def neighbor_graph(
     rows: Any,
     metric: Metric,
@@ -33,8 +72,13 @@ def neighbor_graph(
     method: str = "exact",
     recall: float = 0.95,
     seed: int = SEED,
+    keep: Callable[[NeighborQuery], None] | None = None,
 ) -> NeighborGraph:
-    """The neighbour graph of rows that a metric has prepared; the parameters are `neighbors`'."""
+    """The neighbour graph of rows that a metric has prepared; the parameters are `neighbors`'.
+
+    If the search is by an index that can be kept, `keep` is called with the search for the
+    neighbours of new rows by the same index.
+    """
     if (k is None) == (radius is None):
         raise ValueError(
             "Both n_neighbors and radius are provided: set one of them to None."
@@ -54,6 +98,8 @@ def neighbor_graph(
             if index is None:
                 report_exact_search(searched, measure, recall)
         indices, distances = nearest(searched, k, measure) if index is None else index.neighbors()
+    if keep is not None and isinstance(index, GrowingIndex):
+        keep(NeighborQuery(searched, measure, k, index.for_queries(), metric.straighten))
     found = None if index is None else index.recall
     return NeighborGraph(indices, distances, metric.name, fingerprint(rows), recall=found)
 
@@ -66,23 +112,17 @@ def neighbor_query(
     method: str = "auto",
     recall: float = 0.95,
     seed: int = SEED,
-) -> Callable[[Any], tuple[Array, Array]]:
-    """A function from new rows to the indices and distances of the k nearest of `rows`.
+) -> NeighborQuery:
+    """The search for the k nearest of `rows`.
 
-    The neighbours of a new row do not depend on the other new rows. Building the function may
-    take long, because it may build an index; keep it for the next call.
+    Building it may take long, because it may build an index; keep it for the next call.
     """
     k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
     index = None
     searched, measure = straightened(rows, metric)
     if _wants_index(searched, measure, method):
         index = build_index(searched, measure, k, recall, seed)
-
-    def search(new: Any) -> tuple[Array, Array]:
-        asked = new if metric.straighten is None else metric.straighten(new)
-        return query(searched, asked, k, measure) if index is None else index.query(asked, k)
-
-    return search
+    return NeighborQuery(searched, measure, k, index, metric.straighten)
 
 
 def _wants_index(rows: Any, metric: Metric, method: str) -> bool:

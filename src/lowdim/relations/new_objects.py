@@ -70,9 +70,14 @@ class MeasuredNewObjects:
     ) -> None:
         if rows.dtype.kind == "f" and known.rows.dtype.kind == "f":
             rows = rows.astype(known.rows.dtype, copy=False)
+            if is_sparse(rows) and not is_sparse(known.rows):
+                rows = rows.toarray()
+            elif is_sparse(known.rows) and not is_sparse(rows):
+                rows = known.rows.__class__(rows)
         self.rows, self.known, self.n = rows, known, rows.shape[0]
         self.numbers = np.arange(self.n) if numbers is None else numbers
         self.known_numbers = np.arange(known.n) if known_numbers is None else known_numbers
+        self._found: dict[tuple[int, str], tuple[Array, Array]] = {}
 
     def subset(self, rows: Any) -> MeasuredNewObjects:
         return MeasuredNewObjects(
@@ -90,7 +95,10 @@ class MeasuredNewObjects:
         return D
 
     def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
-        return self.known.search(k, method)(self.rows)
+        if (k, method) not in self._found:  # `update` asks twice
+            self._found[k, method] = self.known.search(k, method)(self.rows)
+        nearest, distances = self._found[k, method]
+        return nearest.copy(), distances.copy()
 
     def within(self, radius: float) -> tuple[Array, Array]:
         return nearest_within(self.distances(), radius)

@@ -18,7 +18,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array, is_sparse
 from lowdim.relations.blocks import RowBlocks
-from lowdim.relations.choice import neighbor_graph, neighbor_query
+from lowdim.relations.choice import NeighborQuery, neighbor_graph, neighbor_query
 from lowdim.relations.distances import check_dissimilarities, distance_matrix
 from lowdim.relations.graph import NearestOutside, NeighborGraph, fingerprint
 from lowdim.relations.metrics import NAN_AWARE, Metric, resolve_metric
@@ -29,9 +29,7 @@ from lowdim.relations.streams import distances_from
 from lowdim.relations.units import exponent_of, scaled
 
 LARGEST_KEPT_MATRIX = 256 * 1024**2  # bytes; a larger matrix of distances is computed in parts
-
-Search = Callable[[Any], tuple[Array, Array]]
-"""From new rows to the indices and distances of the nearest objects of each."""
+LARGEST_KEPT_INDEX = 0.25  # of the size of the rows; a larger index is built again for `transform`
 
 
 class Objects:
@@ -43,6 +41,7 @@ class Objects:
     exponent = 0  # dissimilarities are in units of 2^exponent; see `lowdim.relations.units`
     euclidean = False  # whether the objects are vectors under the Euclidean distance
     complete = False  # whether the dissimilarity of every pair is known
+    in_memory = True  # whether vectors are in memory; else they are read in blocks
     measured = False  # whether dissimilarities are computed by a metric, not given by the user
     has_table = False  # whether the objects are rows of numbers, of which some may be missing
 
@@ -127,7 +126,7 @@ class MeasuredObjects(Objects):
         self.metric_name, self.euclidean = metric.name, metric.euclidean
         self.exponent = metric.distance_exponent
         self.has_table = rows.ndim == 2
-        self._searches: dict[tuple[int, str], Search] = {}
+        self._searches: dict[tuple[int, str], NeighborQuery] = {}
 
     def subset(self, rows: Array) -> MeasuredObjects:
         return MeasuredObjects(self.rows[rows], self.metric)
@@ -164,12 +163,16 @@ class MeasuredObjects(Objects):
     def neighbor_graph(
         self, k: int | None, radius: float | None = None, method: str = "exact"
     ) -> NeighborGraph:
-        return neighbor_graph(self.rows, self.metric, k, radius, method=method)
+        def keep(search: NeighborQuery) -> None:
+            if search.n_bytes <= LARGEST_KEPT_INDEX * getattr(self.rows, "nbytes", 0):
+                self._searches[search.k, method] = search
+
+        return neighbor_graph(self.rows, self.metric, k, radius, method=method, keep=keep)
 
     def nearest_outside(self) -> NearestOutside:
         return nearest_outside(self.rows, self.metric)
 
-    def search(self, k: int, method: str = "exact") -> Search:
+    def search(self, k: int, method: str = "exact") -> NeighborQuery:
         """The search for the k nearest of the objects, kept for the next call."""
         if (k, method) not in self._searches:
             self._searches[k, method] = neighbor_query(self.rows, self.metric, k, method=method)

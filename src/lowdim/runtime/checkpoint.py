@@ -1,14 +1,16 @@
-"""Checkpoints: the state of an unfinished fit in a file, from which the same call goes on.
+"""The states of the solvers of a fit, from which the same call goes on.
 
-A fit enters `resuming(checkpoint)`. Each of its solvers then has a `Slot`, by the order in which
-the fit makes them: `Slot.saved` returns the state that an earlier, interrupted fit left there, and
-`Slot.keep` is called after every iteration and writes the states of all solvers when that is due.
-Large results that are computed once, such as the neighbour graph, have a file of their own beside
-it, so that they are not written again with every state.
+They are kept in a file (`Checkpoint`), for fits that may be interrupted, or in memory (`States`),
+for a second fit with `warm_start`. A fit enters `resuming(states)`. Each of its solvers then has a
+`Slot`, by the order in which the fit makes them: `Slot.saved` returns the state that an earlier fit
+left there, and `Slot.keep` is called after every iteration and takes the state when that is due.
+Large results that are computed once, such as the neighbour graph, are remembered by name, in files
+of their own beside that of the states, so that they are not written again with every state.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -24,10 +26,12 @@ from lowdim import checks
 from lowdim.atomic import check_writable
 from lowdim.runtime import archive
 
+logger = logging.getLogger("lowdim")
+
 FORMAT = 1
 DOCUMENT = "checkpoint.json"
-SHARE = 0.02  # largest share of the time of a fit that writing may take
-MARGIN = 2.0  # factor by which a write may take longer than the last one
+SHARE = 0.02  # largest share of the time of a fit that copying or writing states may take
+MARGIN = 2.0  # factor by which this may take longer than the last time
 FIRST_SECONDS, FIRST_RATE = 0.02, 1e8  # assumed of the first write: seconds, and bytes per second
 LENGTHS = ("max_iter", "n_epochs")  # parameters that may be raised when a fit goes on
 STATES = ""  # the file of the states; other names are those of the files beside it
@@ -36,8 +40,89 @@ State = dict[str, Any]
 """The state of a solver: arrays, numbers, lists and dicts of them."""
 
 
-class Checkpoint:
-    """The file of one fit.
+class States:
+    """The states of one fit, in memory.
+
+    Parameters
+    ----------
+    key : dict of str
+        What the result depends on, by name: class, data, parameters.
+
+    Attributes
+    ----------
+    seed : int
+        Seed for random_state=None: a fit that goes on needs the same numbers.
+    lengthened : str
+        Which of `LENGTHS` was raised since the states were taken; empty if none was.
+    spent : float
+        Seconds that copying or writing them has taken.
+    """
+
+    path = ""  # of the file; empty if there is none
+
+    def __init__(self, key: dict[str, str]) -> None:
+        self.key, self.lengthened, self.spent = key, "", 0.0
+        self.seed = int(np.random.randint(2**31 - 1))
+        self._lock = threading.Lock()
+        self._slots: dict[str, State] = {}
+        self._results: dict[str, Any] = {}
+        self._n_slots, self._cost = 0, 0.0
+        self._start = perf_counter()
+
+    def continued(self, key: dict[str, str]) -> States:
+        """The states for a next fit, which begins with these if it has the same key.
+
+        Parameters in `LENGTHS` may be raised. For any other difference the fit starts over.
+        """
+        after = States(key)
+        others, lengthened = differences(self.key, key)
+        if others:
+            logger.info("warm_start: the fit starts over, because %s", ", ".join(others))
+            return after
+        after.seed, after.lengthened = self.seed, lengthened
+        after._slots, after._results = self._slots, self._results
+        return after
+
+    def slot(self) -> Slot:
+        """The slot of the next solver."""
+        self._n_slots += 1
+        return Slot(self, self._n_slots - 1)
+
+    def state(self, slot: str) -> State | None:
+        """A copy of the state that an earlier fit left in a slot."""
+        with self._lock:
+            found: State | None = _copied(self._slots.get(slot))
+            return found
+
+    def keep(self, slot: str, make: Callable[[], State], *, final: bool = False) -> None:
+        """Take the state of a slot, if this is due.
+
+        Parameters
+        ----------
+        slot : str
+        make : callable
+            Returns the state. It is called only if the state is needed.
+        final : bool
+            Whether this is the last state of the slot, which is taken in any case.
+        """
+        with self._lock:
+            start = perf_counter()
+            if final or self.spent + MARGIN * self._cost <= SHARE * (start - self._start):
+                self._slots[slot] = _copied(make())
+                self._cost = perf_counter() - start
+                self.spent += self._cost
+
+    def recall(self, name: str) -> Any:
+        """A result that an earlier fit has remembered; None if there is none."""
+        return self._results.get(name)
+
+    def remember(self, name: str, value: Any) -> None:
+        """Keep a result that takes long to compute."""
+        self._results[name] = value
+
+
+class Checkpoint(States):
+    """The states of one fit, in a file.
 
     Parameters
     ----------
@@ -49,12 +134,8 @@ class Checkpoint:
 
     Attributes
     ----------
-    seed : int
-        Seed for random_state=None, kept in the file: a fit that goes on needs the same numbers.
-    lengthened : str
-        Which of `LENGTHS` was raised since the file was written; empty if none was.
-    spent : float
-        Seconds that writing has taken.
+    seed, lengthened, spent
+        As in `States`.
 
     Raises
     ------
@@ -65,45 +146,20 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | PathLike[str], key: dict[str, str]) -> None:
-        self.path, self.key = os.fspath(path), key
-        self.seed, self.lengthened = 0, ""
-        self._lock = threading.Lock()
-        self._slots: dict[str, State] = {}
+        super().__init__(key)
+        self.path = os.fspath(path)
         self._taken: dict[str, float] = {}  # when the state of each slot was copied
         self._waiting: dict[str, Any] = {}  # results that are still to be written
-        self._n_slots = 0
         self._costs: dict[str, float] = {}  # seconds of the last write of each file
-        self.spent, self._written, self._warned = 0.0, 0.0, False
+        self._written, self._warned = 0.0, False
         check_writable(path, force=True)
         found = self._read(STATES)
-        if found is None:
-            self.seed = int(np.random.randint(2**31 - 1))
-        else:
+        if found is not None:
             self.seed, self._slots = found["seed"], found["slots"]
         self._start = perf_counter()
 
-    def slot(self) -> Slot:
-        """The slot of the next solver."""
-        self._n_slots += 1
-        return Slot(self, self._n_slots - 1)
-
-    def state(self, slot: str) -> State | None:
-        """A copy of the state that a slot has in the file."""
-        with self._lock:
-            found: State | None = _copied(self._slots.get(slot))
-            return found
-
     def keep(self, slot: str, make: Callable[[], State], *, final: bool = False) -> None:
-        """Take the state of a slot, and write all of them, if this is due.
-
-        Parameters
-        ----------
-        slot : str
-        make : callable
-            Returns the state. It is called only if the state is needed.
-        final : bool
-            Whether this is the last state of the slot, which is taken in any case.
-        """
+        """Take the state of a slot, and write all of them, if this is due."""
         with self._lock:
             due = self._due()
             if due or final or self._taken.get(slot, -1.0) < self._written:
@@ -114,11 +170,10 @@ class Checkpoint:
                 self._written = perf_counter()
 
     def recall(self, name: str) -> Any:
-        """A result that an earlier fit has remembered; None if there is none."""
         return self._read(name)
 
     def remember(self, name: str, value: Any) -> None:
-        """Keep a result that takes long to compute, in the file `path.name`."""
+        """Keep a result in the file `path.name`."""
         with self._lock:
             self._waiting[name] = value
             if self._due(states=False):
@@ -175,8 +230,8 @@ class Checkpoint:
             with archive.reading(path, DOCUMENT) as (document, arrays):
                 if document["lowdim_checkpoint"] != FORMAT:
                     raise ValueError(f"it has the format {document['lowdim_checkpoint']!r}.")
-                known = document["key"]
-                others = self._differences(known)
+                others, lengthened = differences(document["key"], self.key)
+                self.lengthened = lengthened or self.lengthened
                 content = None if others else archive.decode(document["content"], arrays)
         except MemoryError:
             raise
@@ -192,55 +247,56 @@ class Checkpoint:
             )
         return content
 
-    def _differences(self, known: dict[str, str]) -> list[str]:
-        """What differs between the key of a file and that of this fit, in words."""
-        others = []
-        for name in dict.fromkeys([*self.key, *known]):
-            old, new = known.get(name, "not known"), self.key.get(name, "not known")
-            if old == new:
-                continue
-            if name in LENGTHS and old.isdecimal() and new.isdecimal() and int(old) < int(new):
-                self.lengthened = f"{name} was {old}, is {new}"
-                continue
-            plain = "#" not in old + new
-            others.append(f"{name} was {old}, is {new}" if plain else f"{name} is another one")
-            if name == "estimator":
-                break  # other estimators have other parameters
-        return others
+
+def differences(known: dict[str, str], key: dict[str, str]) -> tuple[list[str], str]:
+    """What differs between the keys of two fits, in words, and which of `LENGTHS` was raised."""
+    others, lengthened = [], ""
+    for name in dict.fromkeys([*key, *known]):
+        old, new = known.get(name, "not known"), key.get(name, "not known")
+        if old == new:
+            continue
+        if name in LENGTHS and old.isdecimal() and new.isdecimal() and int(old) < int(new):
+            lengthened = f"{name} was {old}, is {new}"
+            continue
+        plain = "#" not in old + new
+        others.append(f"{name} was {old}, is {new}" if plain else f"{name} is another one")
+        if name == "estimator":
+            break  # other estimators have other parameters
+    return others, lengthened
 
 
 class Slot:
-    """The place of one solver in a checkpoint; a solver that is entered again has the next one."""
+    """The place of one solver among the states of a fit; one that is entered again has the next."""
 
-    def __init__(self, checkpoint: Checkpoint, number: int) -> None:
-        self.checkpoint, self.number, self.entries = checkpoint, number, 0
+    def __init__(self, states: States, number: int) -> None:
+        self.states, self.number, self.entries = states, number, 0
         self._make: Callable[[], State] | None = None
 
     @property
     def name(self) -> str:
-        """The name of the slot in the file."""
+        """The name of the slot."""
         return f"{self.number}.{self.entries}"
 
     @property
     def begun(self) -> bool:
         """Whether an earlier fit has left a state."""
-        return self.checkpoint.state(self.name) is not None
+        return self.states.state(self.name) is not None
 
     def saved(self, fresh: Mapping[str, Any], scheduled: bool) -> State | None:
         """The state to go on from; see `lowdim.callbacks.Monitor.saved`."""
-        state = self.checkpoint.state(self.name)
-        if state is None:
-            return None
-        if scheduled and self.checkpoint.lengthened:
+        state = self.states.state(self.name)
+        if state is None or not self.states.path:
+            return state
+        if scheduled and self.states.lengthened:
             raise ValueError(
-                f"checkpoint: {self.checkpoint.path} cannot go on: {self.checkpoint.lengthened}, "
+                f"checkpoint: {self.states.path} cannot go on: {self.states.lengthened}, "
                 "and the size of each step depends on it. Give another name to start over."
             )
         for name, array in fresh.items():
             found = np.asarray(state.get(name))
             if (found.dtype, found.shape) != (array.dtype, array.shape):
                 raise ValueError(
-                    f"checkpoint: {self.checkpoint.path} cannot be read (its {name} has another "
+                    f"checkpoint: {self.states.path} cannot be read (its {name} has another "
                     "shape or type than in this fit). Delete it to start over."
                 )
         return state
@@ -248,39 +304,39 @@ class Slot:
     def keep(self, make: Callable[[], State]) -> None:
         """Offer the state after an iteration."""
         self._make = make
-        self.checkpoint.keep(self.name, make)
+        self.states.keep(self.name, make)
 
     def close(self, *, complete: bool) -> None:
         """The solver has ended; unless `complete`, somewhere in an iteration."""
         if complete and self._make is not None:
-            self.checkpoint.keep(self.name, self._make, final=True)
+            self.states.keep(self.name, self._make, final=True)
         self._make = None
         self.entries += 1
 
 
-_current: ContextVar[Checkpoint | None] = ContextVar("lowdim.checkpoint", default=None)
+_current: ContextVar[States | None] = ContextVar("lowdim.states", default=None)
 
 
 @contextmanager
-def resuming(checkpoint: Checkpoint | None) -> Iterator[None]:
-    """Use a checkpoint, or none, for the fit in the block."""
-    token = _current.set(checkpoint)
+def resuming(states: States | None) -> Iterator[None]:
+    """Keep the states of the fit in the block, and go on from those that there are."""
+    token = _current.set(states)
     try:
-        with checks.seeding(None if checkpoint is None else checkpoint.seed):
+        with checks.seeding(None if states is None else states.seed):
             yield
     finally:
         _current.reset(token)
 
 
-def current_checkpoint() -> Checkpoint | None:
-    """The checkpoint of the fit that is running, if it has one."""
+def current_states() -> States | None:
+    """The states of the fit that is running, if they are kept."""
     return _current.get()
 
 
 def new_slot() -> Slot | None:
-    """The slot of the next solver of the fit that is running, if it has a checkpoint."""
-    checkpoint = _current.get()
-    return None if checkpoint is None else checkpoint.slot()
+    """The slot of the next solver of the fit that is running, if its states are kept."""
+    states = _current.get()
+    return None if states is None else states.slot()
 
 
 def random_state_of(random: np.random.RandomState) -> dict[str, Any]:

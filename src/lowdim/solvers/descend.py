@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.solvers.anchors import Anchors
 from lowdim.solvers.objective import ForceField
 
 LARGEST_RATE = 1e12  # learning rate; far above any that converges, far below overflow
@@ -50,12 +51,15 @@ class Descent:
         Norm of the gradient below which the descent ends.
     patience : int
         Number of iterations without a lower loss after which the descent ends.
+    anchors : Anchors or None
+        Springs that act after each iteration.
     """
 
     objective: ForceField
     Y: Array
     min_grad_norm: float = 0.0
     patience: int = 10**9
+    anchors: Anchors | None = None
     iteration: int = 0
     history: list[tuple[int, float]] = field(default_factory=list)
     best: float = np.inf
@@ -103,6 +107,7 @@ class Descent:
         self.Y, self.velocity, self.gains = (
             np.ascontiguousarray(part[order]) for part in (self.Y, self.velocity, self.gains)
         )
+        self.anchors = None if self.anchors is None else self.anchors.renumbered(order)
         self.order = order if self.order is None else self.order[order]
         self.renumberings.append(order)
 
@@ -113,7 +118,8 @@ class Descent:
             self.objective.exaggeration = phase.exaggeration
             watched = monitor is not None and monitor.watches
             shown = monitor is not None and monitor.wants_loss
-            steps = 1 if watched else CHECK_EVERY - self.iteration % CHECK_EVERY
+            single = watched or self.anchors is not None
+            steps = 1 if single else CHECK_EVERY - self.iteration % CHECK_EVERY
             steps = min(steps, end - self.iteration)
             check = (self.iteration + steps) % CHECK_EVERY == 0
             loss, norm = backend().descend(
@@ -129,6 +135,8 @@ class Descent:
                 max_step=MAX_STEP,
             )
             self.iteration += steps
+            if self.anchors is not None:
+                self.anchors.pull(self.Y)
             if not np.isfinite(norm):
                 raise ValueError(
                     "learning_rate, exaggeration: the descent diverged within "

@@ -20,6 +20,7 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.solvers.anchors import Anchors
 
 ALL_PAIRS_UP_TO = 512  # points up to which all points repel each other, without sampling
 NEGATIVES_PER_RATE = 3.2  # random points per vertex and epoch, for negative_sample_rate=1
@@ -67,6 +68,8 @@ class Layout:
         Step size, weight of the repulsion, and number of negative samples per edge.
     density : Density, default=None
     seed : int
+    anchors : Anchors, default=None
+        Springs that act after each epoch.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class Layout:
         negative_sample_rate: float = 5,
         density: Density | None = None,
         seed: int = 0,
+        anchors: Anchors | None = None,
     ) -> None:
         n = len(start)
         # Vertices are sorted along the first axis, so that neighbours are near in memory and random
@@ -96,6 +100,7 @@ class Layout:
         self.velocity = np.zeros_like(self.Y)
         self.n_epochs, self.epoch, self.seed = n_epochs, 0, seed
         self.set_forces(curve, learning_rate, repulsion, negative_sample_rate)
+        self.anchors = None if anchors is None else anchors.renumbered(self.order)
         self.density = density
         if density is not None:
             radii = density.radii[self.order].astype(np.float64)
@@ -125,7 +130,7 @@ class Layout:
         while self.epoch < end:
             dense = self._uses_density(self.epoch)
             last = end
-            if dense:
+            if dense or self.anchors is not None:
                 last = self.epoch + 1
             elif self.density is not None:
                 while last - 1 > self.epoch and self._uses_density(last - 1):
@@ -145,6 +150,8 @@ class Layout:
                 loss=loss,
             )
             self.epoch = last
+            if self.anchors is not None:
+                self.anchors.pull(self.Y)
         return found
 
     def state(self) -> dict[str, Any]:

@@ -151,6 +151,31 @@ def procrustes(
     )
 
 
+def registered(old: Array, Y: Array) -> Array:
+    """A map moved, without scaling, so that its first points fit those of an old map best.
+
+    Points without coordinates (NaN) are left out of the fit.
+    """
+    both = np.isfinite(old).all(axis=1) & np.isfinite(Y[: len(old)]).all(axis=1)
+    if not both.any():
+        return Y
+    motion = procrustes(old[both], Y[: len(old)][both], scaling=False)
+    moved = Y.astype(np.float64) @ motion.rotation + motion.shift
+    return np.asarray(moved, dtype=Y.dtype)
+
+
+def rotation_to(old: Array, Y: Array) -> Array:
+    """The rotation or reflection about 0 of points that fits them best to those of an old map."""
+    both = np.isfinite(old).all(axis=1) & np.isfinite(Y).all(axis=1)
+    left, _, right = np.linalg.svd(Y[both].astype(np.float64).T @ old[both].astype(np.float64))
+    return np.asarray(left @ right, dtype=Y.dtype)
+
+
+def axis_signs(old: Array, Y: Array) -> Array:
+    """The sign of each axis of a map that makes it point as that of an old map of its points."""
+    return np.where(np.nansum(old * Y, axis=0) < 0, -1, 1).astype(Y.dtype)
+
+
 def _weights(weights: Any, n: int) -> Array:
     """Check the weights and scale them to sum 1."""
     if weights is None:

@@ -66,7 +66,7 @@ def lbfgs(
     x, value = np.array(start, dtype=np.float64), np.inf
     history: list[float] = []
 
-    answers = _Answers(objective, monitor, start.shape)
+    answers = _Answers(objective, monitor, x)
 
     def finished(intermediate_result: Any) -> None:
         nonlocal x, value
@@ -108,8 +108,8 @@ class _Answers:
     takes no time compared with computing them.
     """
 
-    def __init__(self, objective: Objective, monitor: Monitor, shape: tuple[int, ...]) -> None:
-        self.objective, self.shape, self.recording = objective, shape, monitor.resumable
+    def __init__(self, objective: Objective, monitor: Monitor, start: Array) -> None:
+        self.objective, self.start, self.recording = objective, start, monitor.resumable
         self.recorded: list[tuple[float, Array]] = []
         self.asked = self.known = 0
         self.last = np.empty(0)  # the end of the last iteration that was recorded
@@ -118,7 +118,7 @@ class _Answers:
         self.asked += 1
         if self.asked <= self.known:
             return self.recorded[self.asked - 1]
-        value, gradient = self.objective(z.reshape(self.shape))
+        value, gradient = self.objective(z.reshape(self.start.shape))
         if self.recording:
             self.recorded.append((value, np.array(gradient).ravel()))
         return value, gradient.ravel()
@@ -126,11 +126,16 @@ class _Answers:
     def state(self, x: Array) -> dict[str, Any]:
         """All answers until the iteration that ended at x."""
         values, gradients = zip(*self.recorded, strict=True)
-        return {"x": x, "values": np.array(values), "gradients": np.stack(gradients)}
+        answers = {"values": np.array(values), "gradients": np.stack(gradients)}
+        return {"x": x, "start": self.start, **answers}
 
     def restore(self, state: dict[str, Any] | None) -> None:
-        """Give the answers of a state again."""
-        if state is not None:
+        """Give the answers of a state again, if it had the same start.
+
+        It had another one if this is one of several minimisations and those before it are longer
+        now, because `max_iter` was raised.
+        """
+        if state is not None and np.array_equal(state["start"], self.start):
             self.recorded = list(zip(state["values"].tolist(), state["gradients"], strict=True))
             self.known, self.last = len(self.recorded), state["x"]
 

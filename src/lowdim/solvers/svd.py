@@ -96,6 +96,50 @@ def principal_axes(
     return Axes(mean, components, np.maximum(values, 0) / max(n - 1, 1), total / max(n - 1, 1))
 
 
+def grown_axes(axes: Axes, n: int, X: Array) -> Axes:
+    """The principal axes of n rows, of which the axes are known, and of the rows of X.
+
+    Exact if the known axes hold all of the variance of the n rows. Otherwise the variance beside
+    them counts in the total but in no direction (Ross, Lim, Lin and Yang 2008).
+
+    Parameters
+    ----------
+    axes : Axes
+    n : int
+    X : array of shape (m, d)
+
+    Returns
+    -------
+    Axes
+        As many as there were.
+    """
+    from scipy.linalg import svd
+
+    m, k = len(X), len(axes.components)
+    known = axes.components * np.sqrt(axes.variances * (n - 1))[:, None]
+    with blas_on_one_thread():
+        near = _mean(X)
+        gap = np.sqrt(n * m / (n + m)) * (axes.mean - near)
+        rows = np.concatenate([known, X - near, gap[None, :]]).astype(np.float64)
+        if len(rows) > X.shape[1] and k:
+            values, vectors = extreme_eigh(rows.T @ rows, k, top=True)
+            values, components = values[::-1], vectors[:, ::-1].T
+        else:
+            _, singular, right = svd(rows, full_matrices=False, check_finite=False)
+            values, components = singular[:k] ** 2, right[:k]
+    total = axes.total * (n - 1) + float((rows[k:] ** 2).sum())
+    mean = (n * axes.mean + m * near) / (n + m)
+    variances = np.maximum(values, 0) / (n + m - 1)
+    return Axes(mean, components.astype(X.dtype), variances, total / (n + m - 1))
+
+
+def residual_share(X: Array, mean: Array, components: Array) -> float:
+    """The share of the squared distances of rows from the mean that lies beside the axes."""
+    total = _sum_of_squares(X, mean)
+    kept = float((scores(X, mean, components).astype(np.float64) ** 2).sum())
+    return max(0.0, 1 - kept / total) if total > 0 else 0.0
+
+
 def choose(n: int, d: int, k: int, sparse: bool = False) -> str:
     """The cheapest solver for an n x d matrix: SVD if it is small, else the eigenvectors of the
     smaller of covariance and Gram matrix, else a randomized SVD."""

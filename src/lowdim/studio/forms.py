@@ -18,7 +18,7 @@ HIDDEN = (
     "callback", "verbose", "n_jobs", "copy", "copy_X", "low_memory", "dissimilarity",
     "metric_params", "metric_kwds", "kernel_params", "target_metric_kwds", "output_metric_kwds",
     "tqdm_kwds", "precomputed_knn", "transform_queue_size", "transform_mode",
-    "force_approximation_algorithm", "angular_rp_forest", "neighbors_algorithm",
+    "force_approximation_algorithm", "angular_rp_forest", "neighbors_algorithm", "warm_start",
 )  # fmt: skip
 """Parameters that a form does not show: they do not change the map, or cannot be typed."""
 

@@ -13,14 +13,20 @@ seed, so the number of threads does not matter.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import normalize
 
 from lowdim import checks
-from lowdim.backends.native.cells import Cells, CoarseSpace, build_cells, coarse_spaces
+from lowdim.backends.native.cells import (
+    Cells,
+    CoarseSpace,
+    build_cells,
+    coarse_spaces,
+    extended_cells,
+)
 from lowdim.backends.native.heaps import rerank
 from lowdim.backends.native.products import (
     SAMPLE_BLOCK_ROWS,
@@ -93,6 +99,43 @@ class CellIndex:
         found = self._candidates(Z, no_place, k)
         indices, distances = self._ranked(asked, found, k)
         distances_in_range(distances)
+        return indices, distances
+
+    def for_queries(self) -> CellIndex:
+        """The index without what only `neighbors` needs."""
+        return replace(self, vectors=self.vectors[:0].copy())
+
+    @property
+    def n_bytes(self) -> float:
+        """The size of the index beside the rows."""
+        arrays = (self.vectors, self.cells.order, *self.cells.centers, *self.cells.members)
+        return float(sum(array.nbytes for array in arrays))
+
+    def joined(self, rows: Any, first: int) -> tuple[Array, Array] | None:
+        """Neighbours of rows[first:] among all rows, of which the index has those before them.
+
+        All candidates, nearest first, padded with infinite distances; their number does not
+        matter for the neighbours of a row.
+        """
+        points = unit_rows(rows)[0] if self.cosine else canonical(rows)
+        if points.shape[1] != self.rows.shape[1]:
+            return None  # the first zero row under the cosine distance
+        Z, squares = self.space.vectors(points)
+        if not np.isfinite(squares).all():
+            return None  # overflow, which the exact search reports
+        n, cells = len(Z), extended_cells(self.cells, Z, squares)
+        grown = replace(self, rows=points, cells=cells, vectors=Z)
+        place = np.empty(n, dtype=np.int32)
+        place[cells.order] = np.arange(n, dtype=np.int32)
+
+        def search(part: slice) -> tuple[Array, Array]:
+            own = slice(first + part.start, first + part.stop)
+            found = grown._candidates(Z[own], place[own], self.k)
+            return grown._ranked(points[own], found, found.shape[1])
+
+        found = run(search, blocks(n - first, BATCH_ROWS))
+        indices, distances = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        distances_in_range(distances[:, : self.k])
         return indices, distances
 
     def _like_rows(self, queries: Any) -> Any:

@@ -1,0 +1,92 @@
+"""`update` beside a fresh fit: `python -m benchmarks update [METHOD ...]`.
+
+For each method, two processes: one fits the first objects and adds the others by `update`, one fits
+all of them. The table has the seconds of the update and of the fresh fit, their ratio, the accuracy
+of 10 nearest neighbours on both maps, the median displacement of the old objects as a share of the
+width of the map, and `drift_score_`. The data are Fashion-MNIST, in its own order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.quality import label_accuracy
+
+ROOT = Path(__file__).resolve().parents[1]
+METHODS = {"UMAP": {}, "TSNE": {"random_state": 0}}
+TIMEOUT = 3600  # seconds for one process
+
+
+def main(arguments: list[str]) -> int:
+    default = Path(os.environ.get("LOWDIM_DATA", ROOT.parent / "shared" / "data"))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks update", description=__doc__)
+    parser.add_argument("methods", nargs="*", metavar="METHOD", help=", ".join(METHODS))
+    parser.add_argument("--old", type=int, default=60_000, help="objects of the fit (%(default)s)")
+    parser.add_argument("--new", type=int, default=10_000, help="objects added (%(default)s)")
+    parser.add_argument("--data", type=Path, default=default, metavar="DIR", help="real data")
+    options = parser.parse_args(arguments)
+    print("| method | update | fit | ratio | accuracy | of a fit | drift / width | score |")
+    print("| --- " * 8 + "|")
+    for name in options.methods or METHODS:
+        grown, fresh = (
+            _process(side, name, options.old, options.new, options.data)
+            for side in ("update", "fit")
+        )
+        row = (
+            f"{grown['seconds']:.2f} s",
+            f"{fresh['seconds']:.2f} s",
+            f"{grown['seconds'] / fresh['seconds']:.3f}",
+            f"{grown['accuracy']:.4f}",
+            f"{fresh['accuracy']:.4f}",
+            f"{grown['drift']:.2%}",
+            f"{grown['score']:.2f}",
+        )
+        print(f"| {name} | {' | '.join(row)} |", flush=True)
+    return 0
+
+
+def _process(side: str, name: str, old: int, new: int, data: Path) -> dict[str, float]:
+    """Run one side in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.growth", side, name, str(old), str(new), str(data)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, timeout=TIMEOUT, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _measure(side: str, name: str, old: int, new: int, data: Path) -> dict[str, Any]:
+    import lowdim
+
+    with np.load(data / "fashion-mnist.npz") as file:
+        X, y = file["X"][: old + new], file["y"][: old + new]
+    X = X.reshape(len(X), -1).astype(np.float32)
+    model = getattr(lowdim, name)(**METHODS[name])
+    if side == "fit":
+        start = time.perf_counter()
+        model.fit(X)
+        seconds = time.perf_counter() - start
+        return {"seconds": seconds, **label_accuracy(model, {"y": y})}
+    before = model.fit_transform(X[:old])
+    width = float(np.ptp(before, axis=0).max())
+    start = time.perf_counter()
+    model.update(X[old:])
+    seconds = time.perf_counter() - start
+    return {
+        "seconds": seconds,
+        "drift": float(np.median(model.drift_)) / width,
+        "score": model.drift_score_,
+        **label_accuracy(model, {"y": y}),
+    }
+
+
+if __name__ == "__main__":
+    task, method, first, more, folder = sys.argv[1:]
+    print(json.dumps(_measure(task, method, int(first), int(more), Path(folder))))
