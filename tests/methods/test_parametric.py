@@ -141,6 +141,18 @@ def test_images_are_mapped_by_convolutions(digits):
     assert model.network_["encoder.1.weight"].shape == (4, 1, 4, 4)
 
 
+@pytest.mark.parametrize("cls", METHODS)
+def test_bytes_and_floats_give_the_same_map(cls, digits):
+    pixels = digits[0][:150].astype(np.uint8)
+    model = cls(**QUICK).fit(pixels)
+    floats = cls(**QUICK).fit(pixels.astype(np.float32))
+    np.testing.assert_array_equal(model.embedding_, floats.embedding_)
+    np.testing.assert_array_equal(model.transform(pixels), floats.transform(digits[0][:150]))
+    assert model.inverse_transform(model.embedding_[:3]).dtype == np.float32
+    shared = cls(**QUICK).fit(pixels, graph=lowdim.neighbors(pixels, 90))
+    np.testing.assert_array_equal(shared.embedding_, model.embedding_)
+
+
 @pytest.mark.parametrize(
     ("cls", "params", "message"),
     [

@@ -15,7 +15,8 @@ from lowdim.checks import Array
 from lowdim.methods.network_embedder import NetworkEmbedder
 from lowdim.methods.tsne import joint_affinities
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.objects import Objects
+from lowdim.relations.metrics import euclidean
+from lowdim.relations.objects import MeasuredObjects, Objects
 
 if TYPE_CHECKING:
     from lowdim.networks.pairs import PairLoss
@@ -75,11 +76,8 @@ class ParametricEmbedder(NetworkEmbedder):
         self._check_n_components(objects.n)
         settings, loss = self._settings(), self._pair_loss()
         vectors = self._vectors(objects)
-        network = self._new_network(vectors.shape[1], vectors.dtype, settings.seed)
-        if affinities is None:
-            weights = self._weights(self._graph(objects, graph))
-        else:
-            weights = joint_affinities(affinities, objects)
+        network = self._new_network(vectors, settings.seed)
+        weights = self._pair_weights(objects, graph, affinities)
         rows = Rows.of(vectors)
         self._check_outputs(network, rows)
         noise = checks.real(self.noise, "noise", 0)
@@ -98,7 +96,15 @@ class ParametricEmbedder(NetworkEmbedder):
         self._keep(network, rows, history[:, 0])
         self.loss_ = float(history[-1, 0])
         if not self.decoder:
-            self.X_fit_ = vectors  # for the general decoder
+            self.X_fit_ = _floats(vectors)  # for the general decoder
+
+    def _pair_weights(
+        self, objects: Objects, graph: NeighborGraph | None, affinities: Any
+    ) -> Any:
+        if affinities is not None:
+            return joint_affinities(affinities, objects)
+        floats = MeasuredObjects(_floats(self._vectors(objects)), euclidean())
+        return self._weights(self._graph(floats, graph))
 
     def _n_neighbors(self, n: int) -> int:
         """The number of neighbours of each object, not counting itself."""
@@ -171,3 +177,8 @@ class ParametricEmbedder(NetworkEmbedder):
 
     def _inverse(self, Y: Array) -> Any:
         return self._decoded(Y) if self.decoder else super()._inverse(Y)
+
+
+def _floats(rows: Any) -> Any:
+    """Rows that may be small integers, as floats."""
+    return rows.astype(checks.float_dtype(rows.dtype), copy=False)
