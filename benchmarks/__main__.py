@@ -4,6 +4,9 @@
 `python -m benchmarks resume` kills fits that have a checkpoint and compares the resumed maps.
 `python -m benchmarks scaling` measures the steps of a fit by number of threads.
 `python -m benchmarks gpu` measures a GPU beside our own CPU engine.
+`python -m benchmarks decoders` compares decoders on held-out faces.
+`python -m benchmarks learned-maps` places held-out images by networks and by other methods.
+`python -m benchmarks metric-learning` runs the cases of metric learning.
 """
 
 from __future__ import annotations
@@ -39,12 +42,23 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 """
 
 
-TOOLS = ("gpu", "memory", "resume", "scaling", "soak", "suites")  # modules with a main of their own
+TOOLS = (  # modules with a main of their own
+    "decoders",
+    "gpu",
+    "learned-maps",
+    "memory",
+    "resume",
+    "scaling",
+    "soak",
+    "suites",
+)
+GROUPS = {"metric-learning": ("nca-*", "lmnn-*", "itml-*")}  # names of several cases
 
 
 def main() -> int:
     if sys.argv[1:2] and sys.argv[1] in TOOLS:
-        return int(import_module(f"benchmarks.{sys.argv[1]}").main(sys.argv[2:]))
+        module = import_module(f"benchmarks.{sys.argv[1].replace('-', '_')}")
+        return int(module.main(sys.argv[2:]))
     options = _options()
     chosen = [case for case in CASES if any(fnmatch(case.name, name) for name in options.names)]
     rows: list[Row] = []
@@ -76,6 +90,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=default, metavar="DIR", help="real data")
     parser.add_argument("--save", action="store_true", help="write results/latest.json too")
     options = parser.parse_args()
+    options.names = [case for name in options.names for case in GROUPS.get(name, (name,))]
     for name in options.names:
         if not any(fnmatch(known, name) for known in names):
             parser.error(f"no case is called {name!r}; there are {', '.join(names)}")
