@@ -43,17 +43,17 @@ class NetworkEmbedder(Embedder):
         """The network with its first weights."""
         raise NotImplementedError
 
-    def _settings(self) -> Settings:
-        """The parameters of the training, checked."""
+    def _settings(self, max_iter: int) -> Settings:
+        """The parameters of the training, checked, for so many epochs at most."""
         from lowdim.networks.training import Settings
 
         checks.choice(self.schedule, "schedule", SCHEDULES)
         return Settings(
-            max_iter=checks.integer(self.max_iter, "max_iter", 1),
+            max_iter=max_iter,
             batch_size=checks.integer(self.batch_size, "batch_size", 1),
             learning_rate=checks.real(self.learning_rate, "learning_rate", 0, open_low=True),
             schedule=self.schedule,
-            patience=checks.integer(getattr(self, "patience", self.max_iter), "patience", 1),
+            patience=checks.integer(getattr(self, "patience", max_iter), "patience", 1),
             weight_decay=checks.real(self.weight_decay, "weight_decay", 0),
             seed=self._seed(),
         )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lowdim.networks.training import Settings
 
 PAIRS_PER_OBJECT = 2  # in an epoch
+WANTED_PAIRS = 4_000_000  # of a training by default; on Fashion-MNIST more hardly change the map
+FEWEST_EPOCHS, MOST_EPOCHS = 30, 200  # by default
 FIRST_STEPS = 1000  # of the regression on the map of the objects, at least
 FIRST_EPOCHS = 40  # of it, at least
 FIRST_RATE = 2e-3  # its learning rate
@@ -74,7 +76,7 @@ class ParametricEmbedder(NetworkEmbedder):
         from lowdim.networks.weights import Rows, apply
 
         self._check_n_components(objects.n)
-        settings, loss = self._settings(), self._pair_loss()
+        settings, loss = self._settings(self._epochs(objects.n)), self._pair_loss()
         vectors = self._vectors(objects)
         network = self._new_network(vectors, settings.seed)
         weights = self._pair_weights(objects, graph, affinities)
@@ -98,9 +100,13 @@ class ParametricEmbedder(NetworkEmbedder):
         if not self.decoder:
             self.X_fit_ = _floats(vectors)  # for the general decoder
 
-    def _pair_weights(
-        self, objects: Objects, graph: NeighborGraph | None, affinities: Any
-    ) -> Any:
+    def _epochs(self, n: int) -> int:
+        if self.max_iter is not None:
+            return checks.integer(self.max_iter, "max_iter", 1)
+        wanted = WANTED_PAIRS // (PAIRS_PER_OBJECT * n)
+        return min(max(wanted, FEWEST_EPOCHS), MOST_EPOCHS)
+
+    def _pair_weights(self, objects: Objects, graph: NeighborGraph | None, affinities: Any) -> Any:
         if affinities is not None:
             return joint_affinities(affinities, objects)
         floats = MeasuredObjects(_floats(self._vectors(objects)), euclidean())
@@ -151,11 +157,11 @@ class ParametricEmbedder(NetworkEmbedder):
         return graph if graph.n_neighbors is None else graph.take(wanted)
 
     def _build(self, n_features: int) -> Any:
-        from lowdim.networks.layers import Architecture, checked_image_shape, suited_sizes
+        from lowdim.networks.layers import Architecture, checked_image_shape, even_sizes
         from lowdim.networks.pairs import MapNetwork, copied
 
         image = checked_image_shape(self.image_shape, n_features)
-        layers, back = self._layers(suited_sizes(n_features) if image is None else (32, 64))
+        layers, back = self._layers(even_sizes(n_features) if image is None else (32, 64))
         shape = Architecture(
             n_features, int(self.n_components), layers, back, self.activation, image
         )

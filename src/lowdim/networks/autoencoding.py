@@ -121,6 +121,12 @@ class Reconstruction:
         self.variance, self.epochs = max(loss, SMALLEST_VARIANCE), self.epochs + 1
         return bool(self.penalties.variational) and self.epochs < WARM_UP
 
+    def state(self) -> dict[str, float]:
+        return {"variance": self.variance, "epochs": self.epochs}
+
+    def restore(self, saved: dict[str, float]) -> None:
+        self.variance, self.epochs = saved["variance"], int(saved["epochs"])
+
     def validation(self, network: Any) -> float | None:
         """The mean squared error; of a variational autoencoder the negative bound per feature."""
         if not len(self.held_out):

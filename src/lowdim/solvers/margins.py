@@ -61,8 +61,11 @@ class LargeMargin:
         np.maximum.at(reach, self.i, _lengths(Z, self.i, self.j) + MARGIN)
 
         def part(rows: slice) -> Array:
-            D = norms[rows, None] + norms - 2 * (Z[rows] @ Z.T)
-            near = (reach[rows, None] > D) & (self.codes[rows, None] != self.codes)
+            D = Z[rows] @ Z.T  # one array of this size, which the claim of memory counts on
+            D *= -2
+            D += norms
+            near = D < (reach - norms)[rows, None]
+            near &= self.codes[rows, None] != self.codes
             found = np.argwhere(near)
             found[:, 0] += rows.start
             return found
