@@ -18,6 +18,7 @@ WARM_UP = 500  # objects in the small job that comes before the measured one
 HAS_UMAP = find_spec("umap") is not None
 HAS_OPENTSNE = find_spec("openTSNE") is not None
 HAS_MINISOM = find_spec("minisom") is not None
+HAS_SOMOCLU = find_spec("somoclu") is not None
 HAS_METRIC_LEARN = find_spec("metric_learn") is not None
 
 Job = Callable[[Data], Any]
@@ -276,6 +277,24 @@ def peer_som(data: Data) -> Array:
     return np.asarray(model.get_weights()).reshape(SOM_SIDE**2, -1)
 
 
+def somoclu(data: Data) -> Array:
+    """somoclu's batch training, with the same radii, neighbourhoods and full steps."""
+    from somoclu import Somoclu
+
+    X = np.ascontiguousarray(data["X"], dtype=np.float32)
+    model = Somoclu(SOM_SIDE, SOM_SIDE, initialization="pca", std_coeff=1.0)
+    model.train(
+        X,
+        epochs=SOM_PASSES,
+        radius0=SOM_RADII[0],
+        radiusN=SOM_RADII[1],
+        radiuscooling="exponential",
+        scale0=1.0,
+        scaleN=1.0,
+    )
+    return np.asarray(model.codebook).reshape(SOM_SIDE**2, -1)
+
+
 def tsne(name: str, n: int, iterations: int, peer: Job | None, package: str) -> Case:
     """Raw pixels to a map, neighbours included; the divergence by one function for both."""
     return Case(
@@ -455,6 +474,15 @@ CASES = [
         peer_som if HAS_MINISOM else None,
         peer_package="minisom",
         peer_note="train_batch_offline",
+    ),
+    Case(
+        "som-somoclu",
+        4_000,
+        fashion,
+        our_som,
+        quality.quantization,
+        somoclu if HAS_SOMOCLU else None,
+        peer_package="somoclu",
     ),
     *metric_learning(),
     Case(

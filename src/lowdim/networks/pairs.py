@@ -210,6 +210,7 @@ class Pairs:
     def _forces(self, Y: torch.Tensor, both: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """Mean attraction and mean repulsion; first and second members of pairs follow in turn."""
         m = len(Y) // 2
+        Y = Y - Y.detach().mean(dim=0)  # far from the origin the products below lose digits
         first, second = Y[:m], Y[m:]
         weights = np.outer(self.importance[both[:m]], self.importance[both[m:]])
         weights[both[:m, None] == both[None, m:]] = 0
