@@ -15,11 +15,14 @@ from scipy.sparse import csr_array
 from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
-from lowdim.solvers.labelled import pair_blocks
 
 MARGIN = 1.0
 REFRESH = 5  # iterations between two searches of all impostors
+SEARCH_ROWS = 256  # objects whose distances to all others are held at once by a thread
+PAIR_ROWS = 8192  # pairs whose differences are held at once by a thread
+IMPOSTOR_BYTES, TARGET_BYTES = 150, 24  # memory per impostor, and that per target neighbour of it
 LAST_FAILURES = 20  # failed steps in a row, after which the step is too small to matter
 FASTER, SLOWER = 1.3, 0.4  # factors of the step size after a better and after a worse iterate
 
@@ -61,16 +64,23 @@ class LargeMargin:
         np.maximum.at(reach, self.i, _lengths(Z, self.i, self.j) + MARGIN)
 
         def part(rows: slice) -> Array:
-            D = Z[rows] @ Z.T  # one array of this size, which the claim of memory counts on
-            D *= -2
-            D += norms
-            near = D < (reach - norms)[rows, None]
+            squares = Z[rows] @ Z.T  # in place: the claim of memory counts one such array
+            squares *= -2
+            squares += norms
+            near = squares < (reach - norms)[rows, None]
             near &= self.codes[rows, None] != self.codes
             found = np.argwhere(near)
             found[:, 0] += rows.start
             return found
 
-        found = np.concatenate(run(part, pair_blocks(len(Z))))
+        parts = run(part, blocks(len(Z), SEARCH_ROWS))
+        count = len(self.impostors) + sum(map(len, parts))
+        memory.claim(
+            count * (IMPOSTOR_BYTES + TARGET_BYTES * self.targets.shape[1]),
+            f"LargeMarginNearestNeighbor with {count} impostors",
+            "Set a smaller n_neighbors, or take a sample of the objects.",
+        )
+        found = np.concatenate(parts)
         n = len(Z)
         keys = np.union1d(self._keys(), found[:, 0] * n + found[:, 1])
         self.impostors = np.column_stack(np.divmod(keys, n))
@@ -211,5 +221,11 @@ def _project(M: Array) -> Array:
 
 def _lengths(Z: Array, i: Array, j: Array) -> Array:
     """Squared distances of pairs."""
-    gap = Z[i] - Z[j]
-    return np.asarray(np.einsum("ij,ij->i", gap, gap))
+    out = np.empty(len(i))
+
+    def fill(part: slice) -> None:
+        gap = Z[i[part]] - Z[j[part]]
+        out[part] = np.einsum("ij,ij->i", gap, gap)
+
+    run(fill, blocks(len(i), PAIR_ROWS))
+    return out
