@@ -66,6 +66,35 @@ def test_samples_of_pairs_estimate_the_divergence_of_tsne(digits):
     assert found == pytest.approx(exact, abs=0.03)
 
 
+class Scaled(torch.nn.Module):
+    """A network that stretches its input."""
+
+    decoder = None
+
+    def __init__(self):
+        super().__init__()
+        self.stretch = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
+
+    def encode(self, x):
+        return torch.exp(self.stretch) * x
+
+
+def test_small_batches_do_not_bias_the_scale_of_a_tsne_map(digits):
+    X = digits[0][:300].astype(np.float64)
+    tsne = lowdim.TSNE(perplexity=20, max_iter=300).fit(X)
+    Y, P = tsne.embedding_, tsne.affinities_.toarray()
+    squares = cdist(Y, Y, "sqeuclidean")
+    kernel = 1 / (1 + squares)
+    np.fill_diagonal(kernel, 0)
+    pull = (P * 2 * squares * kernel).sum()
+    exact = pull - (2 * squares * kernel**2).sum() / kernel.sum()
+    problem, network = pairs_of(Y, tsne.affinities_, student_divergence(1.0)), Scaled()
+    found = [float(problem.gradient(network, np.arange(10), (0, t))[1][0][0]) for t in range(1500)]
+    error = np.std(found) / np.sqrt(1400)
+    assert np.mean(found[100:]) == pytest.approx(exact, abs=4 * error)
+    assert 4 * error < 0.1 * pull
+
+
 def test_samples_of_edges_estimate_the_cross_entropy_of_umap(digits):
     X = digits[0][:300].astype(np.float64)
     umap = lowdim.UMAP(random_state=0).fit(X)
