@@ -131,7 +131,7 @@ class ParametricEmbedder(NetworkEmbedder):
         from lowdim.networks.pairs import Regression
         from lowdim.networks.training import train
 
-        Y = (Y - Y.mean(axis=0)).astype(rows.rows.dtype)
+        Y = (Y - Y.mean(axis=0)).astype(rows.mean.dtype)
         network.unit.fill_(float(Y.std()) or 1.0)
         size = int(np.clip(len(Y) // 20, 64, 256))
         epochs = max(FIRST_EPOCHS, math.ceil(FIRST_STEPS * size / len(Y)))
