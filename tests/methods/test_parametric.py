@@ -173,14 +173,21 @@ def test_images_are_mapped_by_convolutions(digits):
 @pytest.mark.parametrize("cls", METHODS)
 def test_bytes_and_floats_give_the_same_map(cls, digits):
     pixels = digits[0][:150].astype(np.uint8)
-    quick = {**QUICK, "init": "map"}
-    model = cls(**quick).fit(pixels)
-    floats = cls(**quick).fit(pixels.astype(np.float32))
+    model = cls(**QUICK).fit(pixels)
+    floats = cls(**QUICK).fit(pixels.astype(np.float32))
     np.testing.assert_array_equal(model.embedding_, floats.embedding_)
     np.testing.assert_array_equal(model.transform(pixels), floats.transform(digits[0][:150]))
     assert model.inverse_transform(model.embedding_[:3]).dtype == np.float32
-    shared = cls(**quick).fit(pixels, graph=lowdim.neighbors(pixels, 90))
+    shared = cls(**QUICK).fit(pixels, graph=lowdim.neighbors(pixels, 90))
     np.testing.assert_array_equal(shared.embedding_, model.embedding_)
+
+
+def test_the_map_that_is_imitated_is_not_rounded_to_the_type_of_the_rows(digits):
+    pixels = digits[0][:80].astype(np.uint8)
+    start = {"layers": (8,), "max_iter": 1}
+    model = lowdim.ParametricUMAP(**start).fit(pixels)
+    floats = lowdim.ParametricUMAP(**start).fit(pixels.astype(np.float32))
+    np.testing.assert_array_equal(model.embedding_, floats.embedding_)
 
 
 @pytest.mark.parametrize(
