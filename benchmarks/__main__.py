@@ -6,6 +6,9 @@
 `python -m benchmarks large --rows 1000000` makes a map of data that are read in blocks.
 `python -m benchmarks gpu` measures a GPU beside our own CPU engine.
 `python -m benchmarks update` compares `update` with a fresh fit.
+`python -m benchmarks decoders` compares decoders on held-out faces.
+`python -m benchmarks learned-maps` places held-out images by networks and by other methods.
+`python -m benchmarks metric-learning` runs the cases of metric learning.
 """
 
 from __future__ import annotations
@@ -42,21 +45,27 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 
 
 TOOLS = {  # commands that are modules with a main of their own
+    "cluster": "cluster",
+    "decoders": "decoders",
     "gpu": "gpu",
     "large": "large",
+    "learned-maps": "learned_maps",
     "memory": "memory",
+    "partitions": "partitions",
     "resume": "resume",
     "scaling": "scaling",
     "soak": "soak",
+    "studio": "studio",
     "suites": "suites",
     "update": "growth",
 }
+GROUPS = {"metric-learning": ("nca-*", "lmnn-*", "itml-*")}  # names of several cases
 
 
 def main() -> int:
     if sys.argv[1:2] and sys.argv[1] in TOOLS:
-        module = TOOLS[sys.argv[1]]
-        return int(import_module(f"benchmarks.{module}").main(sys.argv[2:]))
+        module = import_module(f"benchmarks.{TOOLS[sys.argv[1]]}")
+        return int(module.main(sys.argv[2:]))
     options = _options()
     chosen = [case for case in CASES if any(fnmatch(case.name, name) for name in options.names)]
     rows: list[Row] = []
@@ -88,6 +97,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=default, metavar="DIR", help="real data")
     parser.add_argument("--save", action="store_true", help="write results/latest.json too")
     options = parser.parse_args()
+    options.names = [case for name in options.names for case in GROUPS.get(name, (name,))]
     for name in options.names:
         if not any(fnmatch(known, name) for known in names):
             parser.error(f"no case is called {name!r}; there are {', '.join(names)}")

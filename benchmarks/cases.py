@@ -18,6 +18,7 @@ WARM_UP = 500  # objects in the small job that comes before the measured one
 HAS_UMAP = find_spec("umap") is not None
 HAS_OPENTSNE = find_spec("openTSNE") is not None
 HAS_MINISOM = find_spec("minisom") is not None
+HAS_SOMOCLU = find_spec("somoclu") is not None
 HAS_METRIC_LEARN = find_spec("metric_learn") is not None
 
 Job = Callable[[Data], Any]
@@ -54,7 +55,7 @@ class Case:
 
     @property
     def needs_fashion(self) -> bool:
-        return self.data in (fashion, fashion_graph)
+        return self.data in (fashion, fashion_graph, labelled.fashion)
 
     @property
     def needs_graph(self) -> bool:
@@ -276,6 +277,24 @@ def peer_som(data: Data) -> Array:
     return np.asarray(model.get_weights()).reshape(SOM_SIDE**2, -1)
 
 
+def somoclu(data: Data) -> Array:
+    """somoclu's batch training, with the same radii, neighbourhoods and full steps."""
+    from somoclu import Somoclu
+
+    X = np.ascontiguousarray(data["X"], dtype=np.float32)
+    model = Somoclu(SOM_SIDE, SOM_SIDE, initialization="pca", std_coeff=1.0)
+    model.train(
+        X,
+        epochs=SOM_PASSES,
+        radius0=SOM_RADII[0],
+        radiusN=SOM_RADII[1],
+        radiuscooling="exponential",
+        scale0=1.0,
+        scaleN=1.0,
+    )
+    return np.asarray(model.codebook).reshape(SOM_SIDE**2, -1)
+
+
 def tsne(name: str, n: int, iterations: int, peer: Job | None, package: str) -> Case:
     """Raw pixels to a map, neighbours included; the divergence by one function for both."""
     return Case(
@@ -315,7 +334,7 @@ def kernel_pca(name: str, judge: Callable[[Any, Data], Quality], **more: Any) ->
 
 def metric_learning() -> list[Case]:
     """Each method on each data set, with the peer's own defaults beside ours."""
-    sets = {"wine": 178, "breast_cancer": 569, "digits": 1797}
+    sets = {"wine": 178, "breast_cancer": 569, "digits": 1797, "fashion": 10_000}
     theirs = {
         "nca": ("NeighborhoodComponentsAnalysis", "sklearn.neighbors.", "scikit-learn", True),
         "lmnn": (
@@ -339,7 +358,7 @@ def metric_learning() -> list[Case]:
                 Case(
                     f"{method}-{name}",
                     n,
-                    labelled.labelled(name),
+                    labelled.fashion if name == "fashion" else labelled.labelled(name),
                     labelled.learn(f"lowdim.{ours}"),
                     labelled.accuracy,
                     labelled.learn(path) if installed else None,
@@ -455,6 +474,15 @@ CASES = [
         peer_som if HAS_MINISOM else None,
         peer_package="minisom",
         peer_note="train_batch_offline",
+    ),
+    Case(
+        "som-somoclu",
+        4_000,
+        fashion,
+        our_som,
+        quality.quantization,
+        somoclu if HAS_SOMOCLU else None,
+        peer_package="somoclu",
     ),
     *metric_learning(),
     Case(

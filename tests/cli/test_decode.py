@@ -1,5 +1,7 @@
 """`lowdim decode`: coordinates in, objects out, in the units of the data."""
 
+import json
+
 import numpy as np
 from click.testing import CliRunner
 from scipy.spatial.distance import cdist
@@ -45,6 +47,29 @@ def test_a_decoder_can_be_chosen(tmp_path):
     assert result.exit_code == 0, result.output
     expected = isomap.fit_decoder("kernel").inverse_transform(isomap.embedding_[:5])
     np.testing.assert_allclose(tables.read(back).X, expected, rtol=1e-6)
+
+
+def test_the_decoder_of_a_model_is_chosen_with_the_map(tmp_path):
+    path, _ = flowers(tmp_path)
+    model = tmp_path / "m.lowdim"
+    options = ["-m", "isomap", "--n-neighbors", "60", "--decoder", "auto"]
+    result = run("embed", path, *options, "--model", model)
+    assert result.exit_code == 0, result.output
+    decoder = lowdim.load(model).decoder_
+    assert decoder["kind"] == min(decoder["errors"], key=decoder["errors"].get)
+    assert f"decoder  {decoder['kind']}" in result.output
+    refused = run("embed", path, *options)
+    assert refused.exit_code == 2
+    assert "add --model" in refused.output
+
+
+def test_a_method_with_an_inverse_of_its_own_keeps_it(tmp_path):
+    path, _ = flowers(tmp_path)
+    model = tmp_path / "m.lowdim"
+    result = run("embed", path, "-m", "pca", "--decoder", "kernel", "--model", model, "--json")
+    assert result.exit_code == 0, result.output
+    assert "inverse of its own" in json.loads(result.output)["warnings"][0]
+    assert not hasattr(lowdim.load(model), "decoder_")
 
 
 def test_maps_of_distances_give_objects_and_weights(tmp_path):

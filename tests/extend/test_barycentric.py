@@ -87,3 +87,15 @@ def test_decode_stays_in_the_affine_hull_and_is_finite_for_coinciding_coordinate
     same = decode(np.zeros((8, 2)), vectors[:8], np.zeros((2, 2)))
     assert np.isfinite(same).all()
     np.testing.assert_allclose(same[:, 3], 1, atol=1e-9)
+
+
+def test_decode_is_nearer_than_the_nearest_training_vector_on_a_noisy_map():
+    random = np.random.default_rng(3)
+    embedding = random.uniform(size=(300, 2))
+    t = 6 * embedding
+    vectors = np.column_stack([np.sin(t), np.cos(t)]) + 0.4 * random.normal(size=(300, 4))
+    new = random.uniform(0.1, 0.9, size=(60, 2))
+    wanted = np.column_stack([np.sin(6 * new), np.cos(6 * new)])
+    nearest = np.linalg.norm(new[:, None] - embedding[None], axis=2).argmin(axis=1)
+    error = np.square(decode(embedding, vectors, new) - wanted).mean()
+    assert error < 0.5 * np.square(vectors[nearest] - wanted).mean()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -92,6 +93,26 @@ def test_a_memory_map_is_not_read_whole(curve, tmp_path):
     np.testing.assert_array_equal(
         model.embedding_, small(max_iter=3).fit(curve.astype(np.float32)).embedding_
     )
+
+
+def test_a_memory_map_of_bytes_becomes_floats_in_batches_alone(tmp_path):
+    path = tmp_path / "pixels.npy"
+    random = np.random.default_rng(0)
+    np.save(path, random.integers(0, 256, (20_000, 400), dtype=np.uint8))
+    mapped = np.load(path, mmap_mode="r")
+    model = small(layers=(8,), max_iter=1)
+    tracemalloc.start()
+    try:
+        model.fit(mapped)
+        found = model.transform(mapped)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000 * 400 * 4 / 2  # half of the pixels as float32
+    assert found.dtype == model.embedding_.dtype == np.float32
+    np.testing.assert_array_equal(model.transform(np.asarray(mapped, np.float32)), found)
+    floats = small(layers=(8,), max_iter=1).fit(np.asarray(mapped, np.float32))
+    np.testing.assert_array_equal(floats.embedding_, found)
 
 
 def test_saved_weights_are_arrays(fitted, curve, tmp_path):

@@ -66,6 +66,35 @@ def test_samples_of_pairs_estimate_the_divergence_of_tsne(digits):
     assert found == pytest.approx(exact, abs=0.03)
 
 
+class Scaled(torch.nn.Module):
+    """A network that stretches its input."""
+
+    decoder = None
+
+    def __init__(self):
+        super().__init__()
+        self.stretch = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
+
+    def encode(self, x):
+        return torch.exp(self.stretch) * x
+
+
+def test_small_batches_do_not_bias_the_scale_of_a_tsne_map(digits):
+    X = digits[0][:300].astype(np.float64)
+    tsne = lowdim.TSNE(perplexity=20, max_iter=300).fit(X)
+    Y, P = tsne.embedding_, tsne.affinities_.toarray()
+    squares = cdist(Y, Y, "sqeuclidean")
+    kernel = 1 / (1 + squares)
+    np.fill_diagonal(kernel, 0)
+    pull = (P * 2 * squares * kernel).sum()
+    exact = pull - (2 * squares * kernel**2).sum() / kernel.sum()
+    problem, network = pairs_of(Y, tsne.affinities_, student_divergence(1.0)), Scaled()
+    found = [float(problem.gradient(network, np.arange(10), (0, t))[1][0][0]) for t in range(1500)]
+    error = np.std(found) / np.sqrt(1400)
+    assert np.mean(found[100:]) == pytest.approx(exact, abs=4 * error)
+    assert 4 * error < 0.1 * pull
+
+
 def test_samples_of_edges_estimate_the_cross_entropy_of_umap(digits):
     X = digits[0][:300].astype(np.float64)
     umap = lowdim.UMAP(random_state=0).fit(X)
@@ -139,6 +168,26 @@ def test_images_are_mapped_by_convolutions(digits):
         digits[0][:120]
     )
     assert model.network_["encoder.1.weight"].shape == (4, 1, 4, 4)
+
+
+@pytest.mark.parametrize("cls", METHODS)
+def test_bytes_and_floats_give_the_same_map(cls, digits):
+    pixels = digits[0][:150].astype(np.uint8)
+    model = cls(**QUICK).fit(pixels)
+    floats = cls(**QUICK).fit(pixels.astype(np.float32))
+    np.testing.assert_array_equal(model.embedding_, floats.embedding_)
+    np.testing.assert_array_equal(model.transform(pixels), floats.transform(digits[0][:150]))
+    assert model.inverse_transform(model.embedding_[:3]).dtype == np.float32
+    shared = cls(**QUICK).fit(pixels, graph=lowdim.neighbors(pixels, 90))
+    np.testing.assert_array_equal(shared.embedding_, model.embedding_)
+
+
+def test_the_map_that_is_imitated_is_not_rounded_to_the_type_of_the_rows(digits):
+    pixels = digits[0][:80].astype(np.uint8)
+    start = {"layers": (8,), "max_iter": 1}
+    model = lowdim.ParametricUMAP(**start).fit(pixels)
+    floats = lowdim.ParametricUMAP(**start).fit(pixels.astype(np.float32))
+    np.testing.assert_array_equal(model.embedding_, floats.embedding_)
 
 
 @pytest.mark.parametrize(

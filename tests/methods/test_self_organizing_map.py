@@ -144,6 +144,12 @@ def test_online_training_reaches_the_batch_map(blobs):
     online = lowdim.SelfOrganizingMap(shape=(5, 8), training="online").fit(blobs)
     assert online.quantization_error_ < 1.2 * batch.quantization_error_
     assert online.topographic_error_ < 0.15
+    colors = np.random.default_rng(0).uniform(size=(500, 3))
+    maps = [
+        lowdim.SelfOrganizingMap(shape=(15, 15), training=training, max_iter=20).fit(colors)
+        for training in ("batch", "online")
+    ]
+    assert maps[1].quantization_error_ < 1.05 * maps[0].quantization_error_
     other = lowdim.SelfOrganizingMap(shape=(5, 8), training="online", random_state=1).fit(blobs)
     assert (other.codebook_ != online.codebook_).any()
 

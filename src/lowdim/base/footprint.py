@@ -21,6 +21,7 @@ from lowdim.relations.objects import (
 from lowdim.runtime import memory
 from lowdim.runtime.context import current
 from lowdim.solvers.labelled import pair_blocks
+from lowdim.solvers.margins import SEARCH_ROWS
 from lowdim.solvers.spectral import DENSE_UP_TO
 
 WORKSPACE = 12 * 10**6  # bytes of tiles of distances and of iterates, for many objects
@@ -186,6 +187,13 @@ def _constraints(p: Problem) -> float:
     return (16.0 * d + 90) * (count if isinstance(count, int) else 0)
 
 
+def _large_margin(p: Problem) -> float:
+    """The search of impostors, which then claims the memory of those that it finds."""
+    rows = float(current().threads) * min(SEARCH_ROWS, p.n)
+    d = int(p.objects.vectors("the search of impostors").shape[1])
+    return 10.0 * rows * p.n + 40.0 * p.n * d  # distances and two masks; copies of the vectors
+
+
 FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "PCA": lambda p: 0.0,
     "ClassicalMDS": _classical_mds,
@@ -210,7 +218,7 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "NeRV": lambda p: 2 * p.square + p.distances,
     "SelfOrganizingMap": _self_organizing_map,
     "NeighborhoodComponentsAnalysis": lambda p: 1.4 * p.pair_blocks,
-    "LargeMarginNearestNeighbor": lambda p: 5.2 * p.pair_blocks,
+    "LargeMarginNearestNeighbor": _large_margin,
     "InformationTheoreticMetricLearning": _constraints,
     "ParametricTSNE": _stochastic_neighbors,
     "ParametricUMAP": lambda p: 65 * p.arcs,

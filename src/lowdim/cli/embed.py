@@ -44,6 +44,13 @@ _FILE = click.Path(path_type=Path)
 @click.option("--plot", "picture", type=_FILE, help="Draw the map: a PNG, PDF or SVG file.")
 @click.option("--color-by", metavar="COLUMN", help="Column to colour by, used for the map or not.")
 @click.option("--model", type=_FILE, help="Save the fitted model, for `lowdim transform`.")
+@click.option(
+    "--decoder",
+    type=click.Choice(["auto", "local", "kernel", "network"]),
+    help="How `lowdim decode` goes back from coordinates to the data, for a model of a method "
+    "without an inverse of its own: interpolation (the default), kernel ridge regression, a "
+    "network, or with 'auto' the one of least error on held-out objects.",
+)
 @click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
 @click.option(
     "--dry-run", is_flag=True, help="Only say what the map would take: memory, time, cheaper ways."
@@ -91,6 +98,7 @@ def embed(
     with uninterrupted():  # Ctrl-C that ended the fit must not end the writing of its result too
         console.say(f"{fitted}{_measures(fitted.estimator)}")
         console.warn(fitted.warnings)
+        outputs.fit_decoder(fitted, console)
         console.record(
             method=method.name,
             parameters=params,
@@ -160,7 +168,7 @@ class Outputs:
     def __init__(self, file: Path, method: Method, values: dict[str, Any], force: bool) -> None:
         self.file, self.method, self.force = file, method, force
         self.picture, self.model = values["picture"], values["model"]
-        self.color_by = values["color_by"]
+        self.color_by, self.decoder = values["color_by"], values["decoder"]
         self.table: Path | None = values["output"]
         if self.table is None and self.picture is None and self.model is None:
             self.table = Path(f"{stem_of(file)}-{alias(method.name)}.csv")
@@ -174,6 +182,8 @@ class Outputs:
         from lowdim.atomic import check_writable
         from lowdim.tables.writing import writer_for
 
+        if self.decoder is not None and self.model is None:
+            raise click.UsageError("--decoder: the decoder is part of a model; add --model.")
         if self.picture is not None:
             from lowdim.plot.canvas import require_matplotlib
 
@@ -184,6 +194,21 @@ class Outputs:
         if self.table is not None and not self._stdout:
             check_writable(self.table, force=self.force)
             writer_for(self.table)
+
+    def fit_decoder(self, fitted: Fitted, console: Console) -> None:
+        """Fit the decoder that the model is to have; a refusal must not cost the map."""
+        if self.decoder is None:
+            return
+        try:
+            fitted.estimator.fit_decoder(self.decoder)
+        except (ImportError, ValueError) as error:
+            fitted.warnings.append(f"--decoder {self.decoder}: {error}")
+            console.warn(fitted.warnings[-1:])
+            return
+        found = fitted.estimator.decoder_
+        errors = ", ".join(f"{kind} {error:.4g}" for kind, error in found.get("errors", {}).items())
+        console.say(f"decoder  {found['kind']}{f'  (held-out errors: {errors})' * bool(errors)}")
+        console.record(decoder=found["kind"])
 
     def write(self, fitted: Fitted, table: Table, console: Console) -> list[str]:
         """Write them all and return their paths."""

@@ -13,7 +13,13 @@ from lowdim.relations.search import query
 from lowdim.runtime.scheduling import blocks
 
 REG = 1e-3  # default regularisation, as a share of the trace of the local Gram matrix
-TINY, NEAR = 1e-10, 0.1  # regularisation and preference of near points when decoding
+TINY = 1e-13  # regularisation when decoding: so small that training points return their vectors
+# Decoding takes FURTHER neighbours beyond the dimension of the map and adds
+# NEAR * sum_j w_j^2 d_j^2 (d_j / u) to the objective, u being the median of the distances d_j, so
+# that near ones are preferred. On maps of faces, digits and a roll by six methods these values gave
+# a lower held-out error than the nearest training vector in every case, and fewer neighbours or a
+# higher power of d_j did not.
+FURTHER, NEAR = 10, 0.3
 BLOCK_ROWS = 1024  # new points handled at once
 
 
@@ -25,7 +31,6 @@ def barycentric_map(
     *,
     metric: Metric | None = None,
     reg: float = REG,
-    near: float = 0.0,
 ) -> Array:
     """Extend a map from known points to new ones.
 
@@ -44,9 +49,6 @@ def barycentric_map(
         For the search of neighbours; Euclidean by default.
     reg : float
         Regularisation; see `barycentric_weights`.
-    near : float
-        Adds near * sum_j w_j^2 d_j^2 to the objective, so that of all weights with the same
-        reconstruction those that prefer near points are chosen.
 
     Returns
     -------
@@ -59,7 +61,6 @@ def barycentric_map(
         part = dense(new[rows])
         nearest, _ = query(known, new[rows], k, metric)
         grams = local_grams(known, nearest, part).astype(np.float64)
-        grams[:, np.arange(k), np.arange(k)] *= 1 + near
         weights = barycentric_weights(grams, reg)
         out[rows] = np.einsum("mk,mkd->md", weights.astype(images.dtype), images[nearest])
     return out
@@ -67,10 +68,12 @@ def barycentric_map(
 
 def barycentric_lists(known: Array, new: Array) -> tuple[Array, Array]:
     """The nearest known points of each new point, and the weights that `decode` gives them."""
-    k = min(known.shape[1] + 3, len(known))
-    nearest, _ = query(known, new, k, euclidean())
+    k = min(known.shape[1] + FURTHER, len(known))
+    nearest, distances = query(known, new, k, euclidean())
     grams = local_grams(known, nearest, new).astype(np.float64)
-    grams[:, np.arange(k), np.arange(k)] *= 1 + NEAR
+    unit = np.median(distances, axis=1, keepdims=True)
+    relative = distances / np.where(unit > 0, unit, 1)
+    grams[:, np.arange(k), np.arange(k)] *= 1 + NEAR * relative
     return nearest, barycentric_weights(grams, TINY).astype(known.dtype)
 
 
@@ -82,6 +85,8 @@ def decode(embedding: Array, X: Any, Y: Array) -> Array:
     mapped to their training vectors.
     """
     vectors = dense(X)
-    k = embedding.shape[1] + 3
-    wanted = Y.astype(embedding.dtype)
-    return barycentric_map(embedding, vectors, wanted, k, reg=TINY, near=NEAR)
+    out = np.empty((len(Y), vectors.shape[1]), dtype=vectors.dtype)
+    for rows in blocks(len(Y), BLOCK_ROWS):
+        nearest, weights = barycentric_lists(embedding, Y[rows].astype(embedding.dtype))
+        out[rows] = np.einsum("mk,mkd->md", weights.astype(vectors.dtype), vectors[nearest])
+    return out

@@ -98,8 +98,9 @@ class Autoencoder(NetworkEmbedder):
 
     Notes
     -----
-    An epoch takes time n w for n objects and w weights. X may be a memory map of floats: only
-    mini-batches of it are copied into memory. The device is that of `lowdim.compute`.
+    An epoch takes time n w for n objects and w weights. X may be a memory map: only mini-batches
+    of it are copied into memory, and integers of up to 16 bits are converted to floats there. The
+    device is that of `lowdim.compute`.
 
     ``transform(X_train)`` equals `embedding_`; `transform` and `inverse_transform` are the two
     halves of the network.
@@ -183,10 +184,11 @@ class Autoencoder(NetworkEmbedder):
         from lowdim.networks.weights import Rows, apply
 
         self._check_n_components(objects.n)
-        settings, penalties = self._settings(), self._penalties()
+        settings = self._settings(checks.integer(self.max_iter, "max_iter", 1))
+        penalties = self._penalties()
         share = checks.real(self.validation_fraction, "validation_fraction", 0, 0.9)
         vectors = self._vectors(objects)
-        network = self._new_network(vectors.shape[1], vectors.dtype, settings.seed)
+        network = self._new_network(vectors, settings.seed)
         rows = Rows.of(vectors)
         trained, held_out = split(len(rows), share, settings.seed)
         problem = Reconstruction(rows, trained, held_out, penalties, settings.seed)

@@ -10,8 +10,9 @@ from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.checks import Array, check_random_state
 from lowdim.networks.device import load_torch
-from lowdim.relations.new_objects import NewObjects
-from lowdim.relations.objects import Objects
+from lowdim.relations.metrics import euclidean
+from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects
+from lowdim.relations.objects import MeasuredObjects, Objects
 
 if TYPE_CHECKING:
     from lowdim.networks.training import Settings
@@ -42,17 +43,17 @@ class NetworkEmbedder(Embedder):
         """The network with its first weights."""
         raise NotImplementedError
 
-    def _settings(self) -> Settings:
-        """The parameters of the training, checked."""
+    def _settings(self, max_iter: int) -> Settings:
+        """The parameters of the training, checked, for so many epochs at most."""
         from lowdim.networks.training import Settings
 
         checks.choice(self.schedule, "schedule", SCHEDULES)
         return Settings(
-            max_iter=checks.integer(self.max_iter, "max_iter", 1),
+            max_iter=max_iter,
             batch_size=checks.integer(self.batch_size, "batch_size", 1),
             learning_rate=checks.real(self.learning_rate, "learning_rate", 0, open_low=True),
             schedule=self.schedule,
-            patience=checks.integer(getattr(self, "patience", self.max_iter), "patience", 1),
+            patience=checks.integer(getattr(self, "patience", max_iter), "patience", 1),
             weight_decay=checks.real(self.weight_decay, "weight_decay", 0),
             seed=self._seed(),
         )
@@ -74,15 +75,15 @@ class NetworkEmbedder(Embedder):
             return layers, layers[::-1]
         return layers, checked_sizes(self.decoder_layers, "decoder_layers")
 
-    def _new_network(self, n_features: int, dtype: np.dtype[Any], seed: int) -> Any:
-        """The untrained network on the current device; its weights depend on the seed alone."""
+    def _new_network(self, rows: Any, seed: int) -> Any:
+        """The untrained network for such rows; its weights depend on the seed alone."""
         import torch
 
         from lowdim.networks.weights import on_device
 
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            return on_device(self._build(n_features), dtype)
+            return on_device(self._build(rows.shape[1]), checks.float_dtype(rows.dtype))
 
     def _keep(self, network: Any, rows: Rows, history: Array) -> None:
         """Set what `transform` needs, and `embedding_`."""
@@ -104,19 +105,17 @@ class NetworkEmbedder(Embedder):
         from lowdim.networks.weights import load_arrays, on_device
 
         if not hasattr(self, "_cached_network"):
-            network = self._new_network(len(self.mean_), self.mean_.dtype, 0)
+            network = self._new_network(self.mean_[None], 0)
             load_arrays(network, self.network_)
             self._cached_network = network.eval()
         return on_device(self._cached_network, self.mean_.dtype)
 
-    def _rows(self, rows: Any) -> Rows:
-        """New rows as the network takes them."""
+    def _transform(self, new: NewObjects) -> Array:
         from lowdim.networks.weights import Rows
 
-        return Rows(rows.astype(self.mean_.dtype, copy=False), self.mean_, self.scale_)
-
-    def _transform(self, new: NewObjects) -> Array:
-        return self._encoded(self._rows(new.vectors())).astype(new.vectors().dtype, copy=False)
+        rows = new.vectors()
+        found = self._encoded(Rows(rows, self.mean_, self.scale_))
+        return found.astype(checks.float_dtype(rows.dtype), copy=False)
 
     def _decoded(self, Y: Array) -> Array:
         """Vectors of coordinates, by the decoder."""
@@ -134,3 +133,29 @@ class NetworkEmbedder(Embedder):
 
     def _vectors(self, objects: Objects) -> Any:
         return objects.vectors(type(self).__name__)
+
+    def _objects(self, X: Any) -> Objects:
+        if not _small_integers(X):
+            return super()._objects(X)
+        self._check_features(X, "euclidean", fitting=True)
+        return MeasuredObjects(X, euclidean())
+
+    def _new_objects(self, X: Any) -> NewObjects:
+        if not _small_integers(X):
+            return super()._new_objects(X)
+        self._check_features(X, "euclidean", fitting=False)
+        return MeasuredNewObjects(X, MeasuredObjects(X, euclidean()))
+
+
+def _small_integers(X: Any) -> bool:
+    """Whether X is a table of pixels or the like, of which mini-batches alone become floats.
+
+    A fourth of the memory of float32 is enough for bytes, and none for a memory map.
+    """
+    return (
+        type(X) in (np.ndarray, np.memmap)
+        and X.ndim == 2
+        and X.size > 0
+        and X.dtype.kind in "iu"
+        and X.dtype.itemsize <= 2
+    )

@@ -15,13 +15,16 @@ from lowdim.checks import Array
 from lowdim.methods.network_embedder import NetworkEmbedder
 from lowdim.methods.tsne import joint_affinities
 from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.objects import Objects
+from lowdim.relations.metrics import euclidean
+from lowdim.relations.objects import MeasuredObjects, Objects
 
 if TYPE_CHECKING:
     from lowdim.networks.pairs import PairLoss
     from lowdim.networks.training import Settings
 
 PAIRS_PER_OBJECT = 2  # in an epoch
+WANTED_PAIRS = 4_000_000  # of a training by default; on Fashion-MNIST more hardly change the map
+FEWEST_EPOCHS, MOST_EPOCHS = 30, 200  # by default
 FIRST_STEPS = 1000  # of the regression on the map of the objects, at least
 FIRST_EPOCHS = 40  # of it, at least
 FIRST_RATE = 2e-3  # its learning rate
@@ -73,13 +76,10 @@ class ParametricEmbedder(NetworkEmbedder):
         from lowdim.networks.weights import Rows, apply
 
         self._check_n_components(objects.n)
-        settings, loss = self._settings(), self._pair_loss()
+        settings, loss = self._settings(self._epochs(objects.n)), self._pair_loss()
         vectors = self._vectors(objects)
-        network = self._new_network(vectors.shape[1], vectors.dtype, settings.seed)
-        if affinities is None:
-            weights = self._weights(self._graph(objects, graph))
-        else:
-            weights = joint_affinities(affinities, objects)
+        network = self._new_network(vectors, settings.seed)
+        weights = self._pair_weights(objects, graph, affinities)
         rows = Rows.of(vectors)
         self._check_outputs(network, rows)
         noise = checks.real(self.noise, "noise", 0)
@@ -98,7 +98,19 @@ class ParametricEmbedder(NetworkEmbedder):
         self._keep(network, rows, history[:, 0])
         self.loss_ = float(history[-1, 0])
         if not self.decoder:
-            self.X_fit_ = vectors  # for the general decoder
+            self.X_fit_ = _floats(vectors)  # for the general decoder
+
+    def _epochs(self, n: int) -> int:
+        if self.max_iter is not None:
+            return checks.integer(self.max_iter, "max_iter", 1)
+        wanted = WANTED_PAIRS // (PAIRS_PER_OBJECT * n)
+        return min(max(wanted, FEWEST_EPOCHS), MOST_EPOCHS)
+
+    def _pair_weights(self, objects: Objects, graph: NeighborGraph | None, affinities: Any) -> Any:
+        if affinities is not None:
+            return joint_affinities(affinities, objects)
+        floats = MeasuredObjects(_floats(self._vectors(objects)), euclidean())
+        return self._weights(self._graph(floats, graph))
 
     def _n_neighbors(self, n: int) -> int:
         """The number of neighbours of each object, not counting itself."""
@@ -119,7 +131,7 @@ class ParametricEmbedder(NetworkEmbedder):
         from lowdim.networks.pairs import Regression
         from lowdim.networks.training import train
 
-        Y = (Y - Y.mean(axis=0)).astype(rows.rows.dtype)
+        Y = (Y - Y.mean(axis=0)).astype(rows.mean.dtype)
         network.unit.fill_(float(Y.std()) or 1.0)
         size = int(np.clip(len(Y) // 20, 64, 256))
         epochs = max(FIRST_EPOCHS, math.ceil(FIRST_STEPS * size / len(Y)))
@@ -145,11 +157,11 @@ class ParametricEmbedder(NetworkEmbedder):
         return graph if graph.n_neighbors is None else graph.take(wanted)
 
     def _build(self, n_features: int) -> Any:
-        from lowdim.networks.layers import Architecture, checked_image_shape, suited_sizes
+        from lowdim.networks.layers import Architecture, checked_image_shape, even_sizes
         from lowdim.networks.pairs import MapNetwork, copied
 
         image = checked_image_shape(self.image_shape, n_features)
-        layers, back = self._layers(suited_sizes(n_features) if image is None else (32, 64))
+        layers, back = self._layers(even_sizes(n_features) if image is None else (32, 64))
         shape = Architecture(
             n_features, int(self.n_components), layers, back, self.activation, image
         )
@@ -171,3 +183,8 @@ class ParametricEmbedder(NetworkEmbedder):
 
     def _inverse(self, Y: Array) -> Any:
         return self._decoded(Y) if self.decoder else super()._inverse(Y)
+
+
+def _floats(rows: Any) -> Any:
+    """Rows that may be small integers, as floats."""
+    return rows.astype(checks.float_dtype(rows.dtype), copy=False)

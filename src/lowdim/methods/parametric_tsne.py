@@ -36,7 +36,7 @@ class ParametricTSNE(ParametricEmbedder):
         Degrees of freedom of Student's kernel of the map; None is n_components - 1, at least 1.
     layers : sequence of int or "auto", default="auto"
         Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
-        channels of convolutions. "auto" is (512, 256, 128), less for fewer than 64 features, and
+        channels of convolutions. "auto" is (256, 256, 256), less for fewer than 64 features, and
         (32, 64) for images.
     decoder_layers : sequence of int, default=None
         The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
@@ -67,7 +67,8 @@ class ParametricTSNE(ParametricEmbedder):
     Notes
     -----
     The affinities are those of `TSNE`, of all objects, where [1]_ computes them anew in each batch.
-    Pairs are drawn from them, and the normalisation of Q is estimated from all pairs of a batch.
+    Pairs are drawn from them. The normalisation of Q is estimated from all pairs of the batches, as
+    a running mean.
 
     An epoch takes time n w for n objects and w weights, after the search of neighbours.
     ``transform(X_train)`` equals `embedding_`. Without `decoder`, `inverse_transform` interpolates
@@ -97,12 +98,12 @@ class ParametricTSNE(ParametricEmbedder):
         layers: Any = "auto",
         decoder_layers: Any = None,
         image_shape: Any = None,
-        activation: str = "relu",
+        activation: str = "silu",
         network: Any = None,
         decoder: bool = False,
         init: str = "map",
         noise: float = 0.3,
-        max_iter: int = 30,
+        max_iter: int | None = None,
         batch_size: int = 512,
         learning_rate: float = 1e-3,
         schedule: str = "cosine",

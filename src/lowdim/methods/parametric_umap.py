@@ -46,7 +46,7 @@ class ParametricUMAP(ParametricEmbedder):
         Number of other pairs that count for each pair of neighbours.
     layers : sequence of int or "auto", default="auto"
         Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
-        channels of convolutions. "auto" is (512, 256, 128), less for fewer than 64 features, and
+        channels of convolutions. "auto" is (256, 256, 256), less for fewer than 64 features, and
         (32, 64) for images.
     decoder_layers : sequence of int, default=None
         The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
@@ -111,12 +111,12 @@ class ParametricUMAP(ParametricEmbedder):
         layers: Any = "auto",
         decoder_layers: Any = None,
         image_shape: Any = None,
-        activation: str = "relu",
+        activation: str = "silu",
         network: Any = None,
         decoder: bool = False,
         init: str = "map",
         noise: float = 0.3,
-        max_iter: int = 30,
+        max_iter: int | None = None,
         batch_size: int = 512,
         learning_rate: float = 1e-3,
         schedule: str = "cosine",

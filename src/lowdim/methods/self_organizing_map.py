@@ -75,8 +75,10 @@ class SelfOrganizingMap(SOMParameters):
     radius : tuple of float, default=None
         First and last radius, in units of the spacing of the grid; it decreases geometrically.
         None is from a quarter of the longer side (at least 1) to 1.
-    learning_rate : tuple of float, default=(0.5, 0.01)
-        First and last step size of training="online"; it decreases geometrically.
+    learning_rate : tuple of float, default=(0.5, 0.1)
+        First and last step size of training="online"; it decreases geometrically. With a much
+        smaller last step size the prototypes cannot follow the shrinking neighbourhoods, and the
+        quantization error is larger.
     max_iter : int, default=40
         Number of passes over the objects.
     init : {"pca", "random"} or array of shape (n_units, n_features), default="pca"

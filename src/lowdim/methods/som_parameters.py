@@ -32,7 +32,7 @@ class SOMParameters(Embedder):
         training: str = "batch",
         neighborhood: str = "gaussian",
         radius: tuple[float, float] | None = None,
-        learning_rate: tuple[float, float] = (0.5, 0.01),
+        learning_rate: tuple[float, float] = (0.5, 0.1),
         max_iter: int = 40,
         init: Any = "pca",
         prototypes: str = "mean",

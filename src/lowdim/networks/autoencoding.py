@@ -12,9 +12,11 @@ from torch import nn
 from lowdim.checks import Array
 from lowdim.networks.layers import Architecture
 from lowdim.networks.training import sharded
-from lowdim.networks.weights import Rows, apply, noisy, seeded
+from lowdim.networks.weights import BLOCK_ROWS, Rows, apply, noisy, seeded
+from lowdim.runtime.scheduling import blocks
 
 WARM_UP = 20  # epochs in which the divergence gets its weight: it would hide the data at first
+JUDGED_ROWS = 16 * BLOCK_ROWS  # rows whose reconstructions are held in memory at once
 SMALLEST_VARIANCE = 1e-6  # of the decoder's Gaussian, as a share of the variance of the data
 
 
@@ -119,6 +121,12 @@ class Reconstruction:
         self.variance, self.epochs = max(loss, SMALLEST_VARIANCE), self.epochs + 1
         return bool(self.penalties.variational) and self.epochs < WARM_UP
 
+    def state(self) -> dict[str, float]:
+        return {"variance": self.variance, "epochs": self.epochs}
+
+    def restore(self, saved: dict[str, float]) -> None:
+        self.variance, self.epochs = saved["variance"], int(saved["epochs"])
+
     def validation(self, network: Any) -> float | None:
         """The mean squared error; of a variational autoencoder the negative bound per feature."""
         if not len(self.held_out):
@@ -148,10 +156,12 @@ def _squared_jacobian(code: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 def mean_squared_error(network: nn.Module, rows: Rows, index: Array) -> float:
     """The mean squared error of reconstruction of some rows, in units of their variance."""
-    chosen = Rows(rows.rows[index], rows.mean, rows.scale)
-    found = apply(network, chosen)
-    wanted = chosen.take(slice(None)).cpu().numpy()
-    return float(np.square(found - wanted).mean(dtype=np.float64))
+    total = 0.0
+    for part in blocks(len(index), JUDGED_ROWS):
+        chosen = Rows(rows.rows[index[part]], rows.mean, rows.scale)
+        wanted = chosen.take(slice(None)).cpu().numpy()
+        total += float(np.square(apply(network, chosen) - wanted).sum(dtype=np.float64))
+    return total / (len(index) * len(rows.mean))
 
 
 def split(n: int, share: float, seed: int) -> tuple[Array, Array]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,27 @@ from lowdim.networks.weights import Rows, noisy, seeded
 from lowdim.relations.lists import row_of_entries
 from lowdim.runtime.scheduling import blocks, run
 
-PairLoss = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
-"""From (m,) squared distances of neighbours, and (m, m) squared distances of other pairs with their
-weights, to the loss."""
+TINY = 1e-12  # smallest sum of weights and smallest mean repulsion
+AVERAGED_STEPS = 50  # steps that the running mean of the repulsion is taken over
+
+
+@dataclass(frozen=True)
+class PairLoss:
+    """A loss of the squared distances of pairs on the map.
+
+    It is the mean attraction of neighbours plus the mean repulsion of arbitrary pairs, or plus the
+    logarithm of that mean, which normalises the kernel of the map as in t-SNE.
+
+    Attributes
+    ----------
+    attraction, repulsion : callable
+        From squared distances to the terms of the loss.
+    logarithm : bool
+    """
+
+    attraction: Callable[[torch.Tensor], torch.Tensor]
+    repulsion: Callable[[torch.Tensor], torch.Tensor]
+    logarithm: bool = False
 
 
 class MapNetwork(nn.Module):
@@ -101,6 +121,12 @@ class Regression:
     def end_epoch(self, loss: float) -> bool:
         return False
 
+    def state(self) -> dict[str, float]:
+        return {}
+
+    def restore(self, saved: dict[str, float]) -> None:
+        pass
+
 
 class Pairs:
     """The problem of a parametric embedding; implements `training.Problem`.
@@ -132,6 +158,7 @@ class Pairs:
         degrees = np.bincount(self.heads, weights, minlength=len(rows))
         used = degrees > 0
         self.importance = np.where(used, degrees.mean() / np.where(used, degrees, 1), 0)
+        self.mean_repulsion = math.nan  # over the last steps
 
     def gradient(
         self, network: Any, items: Array, key: tuple[int, int]
@@ -150,8 +177,10 @@ class Pairs:
 
         found = run(forward, list(enumerate(parts)))
         Y = torch.cat([y.detach() for _, y in found]).requires_grad_()
-        loss = self._loss(Y, both)
-        (slope,) = torch.autograd.grad(loss, Y)
+        attraction, repulsion = self._forces(Y, both)
+        loss = self._loss(float(attraction.detach()), float(repulsion.detach()))
+        share = 1 / self.mean_repulsion if self.loss.logarithm else 1.0
+        (slope,) = torch.autograd.grad(attraction + share * repulsion, Y)
         slope = slope - slope.mean(dim=0)  # which is 0 but for rounding: distances have no origin
         parameters = [p for p in network.parameters() if p.requires_grad]
 
@@ -163,11 +192,25 @@ class Pairs:
                 total = total + (back - x).square().sum() / (len(both) * x.shape[1])
             return total
 
-        return float(loss.detach()), sharded(loss_of, len(both), parameters)[1]
+        return loss, sharded(loss_of, len(both), parameters)[1]
 
-    def _loss(self, Y: torch.Tensor, both: Array) -> torch.Tensor:
-        """The loss of the coordinates of pairs; the first and the second members follow in turn."""
+    def _loss(self, attraction: float, repulsion: float) -> float:
+        """The loss of a step; updates the running mean of the repulsion.
+
+        The gradient of log E[r] is E[r'] / E[r]. With the mean of a step in place of E[r], which
+        rare pairs of near objects dominate, the quotient would be biased towards larger maps.
+        """
+        if not self.loss.logarithm:
+            return attraction + repulsion
+        if math.isnan(self.mean_repulsion):
+            self.mean_repulsion = repulsion
+        self.mean_repulsion += (repulsion - self.mean_repulsion) / AVERAGED_STEPS
+        return attraction + math.log(self.mean_repulsion)
+
+    def _forces(self, Y: torch.Tensor, both: Array) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mean attraction and mean repulsion; first and second members of pairs follow in turn."""
         m = len(Y) // 2
+        Y = Y - Y.detach().mean(dim=0)  # far from the origin the products below lose digits
         first, second = Y[:m], Y[m:]
         weights = np.outer(self.importance[both[:m]], self.importance[both[m:]])
         weights[both[:m, None] == both[None, m:]] = 0
@@ -175,7 +218,9 @@ class Pairs:
         near = (first - second).square().sum(dim=1)
         squares = first.square().sum(dim=1)[:, None] + second.square().sum(dim=1)[None, :]
         far = (squares - 2 * first @ second.T).clamp_min(0)
-        return self.loss(near, far, torch.as_tensor(weights, dtype=Y.dtype, device=Y.device))
+        weight = torch.as_tensor(weights, dtype=Y.dtype, device=Y.device)
+        repulsion = (weight * self.loss.repulsion(far)).sum() / weight.sum().clamp_min(TINY)
+        return self.loss.attraction(near).mean(), repulsion.clamp_min(TINY)
 
     def validation(self, network: nn.Module) -> float | None:
         return None
@@ -183,19 +228,21 @@ class Pairs:
     def end_epoch(self, loss: float) -> bool:
         return False
 
+    def state(self) -> dict[str, float]:
+        return {"mean_repulsion": self.mean_repulsion}
+
+    def restore(self, saved: dict[str, float]) -> None:
+        self.mean_repulsion = saved["mean_repulsion"]
+
 
 def student_divergence(dof: float) -> PairLoss:
-    """The part of KL(P || Q) that depends on the map, Q being Student's kernel over its sum.
-
-    The sum over all pairs is estimated from those of the step.
-    """
-
-    def loss(near: torch.Tensor, far: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        power = (dof + 1) / 2
-        total = (weights * (1 + far / dof).pow(-power)).sum() / weights.sum().clamp_min(1e-12)
-        return power * torch.log1p(near / dof).mean() + torch.log(total + 1e-12)
-
-    return loss
+    """The part of KL(P || Q) that depends on the map, Q being Student's kernel over its sum."""
+    power = (dof + 1) / 2
+    return PairLoss(
+        attraction=lambda near: power * torch.log1p(near / dof),
+        repulsion=lambda far: (1 + far / dof).pow(-power),
+        logarithm=True,
+    )
 
 
 def fuzzy_cross_entropy(a: float, b: float, repulsion: float) -> PairLoss:
@@ -204,10 +251,8 @@ def fuzzy_cross_entropy(a: float, b: float, repulsion: float) -> PairLoss:
     def kernel_parts(squares: torch.Tensor) -> torch.Tensor:
         return a * (squares + 1e-6).pow(b)  # the derivative at 0 is infinite if b < 1
 
-    def loss(near: torch.Tensor, far: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        attraction = torch.log1p(kernel_parts(near)).mean()
-        odds = kernel_parts(far)
-        apart = torch.log1p(1 / (odds + 1e-3))  # -log(1 - 1 / (1 + odds)), bounded
-        return attraction + repulsion * (weights * apart).sum() / weights.sum().clamp_min(1e-12)
-
-    return loss
+    return PairLoss(
+        attraction=lambda near: torch.log1p(kernel_parts(near)),
+        # -log(1 - 1 / (1 + odds)), bounded
+        repulsion=lambda far: repulsion * torch.log1p(1 / (kernel_parts(far) + 1e-3)),
+    )

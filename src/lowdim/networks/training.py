@@ -48,6 +48,12 @@ class Problem(Protocol):
         Epochs of a changing objective are not compared with others.
         """
 
+    def state(self) -> dict[str, float]:
+        """What the next epoch depends on, beside the network."""
+
+    def restore(self, saved: dict[str, float]) -> None:
+        """Go on from such a state."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -135,6 +141,7 @@ def train(
             "best": best,
             "moments": [moments_of(optimizer.state[one]) for one in parameters],
             "progress": asdict(progress),
+            "problem": problem.state(),
         }
 
     with one_thread(), _reproducible(), monitor:
@@ -145,8 +152,7 @@ def train(
                 optimizer.state[one] = tensors_of(moments, one.device)
             progress, best = Progress(**saved["progress"]), saved["best"]
             progress.history = [(loss, held_out) for loss, held_out in progress.history]
-            for loss, _ in progress.history:
-                problem.end_epoch(loss)
+            problem.restore(saved["problem"])
         while progress.epoch < settings.max_iter and progress.waited < settings.patience:
             _set_rate(optimizer, settings, progress)
             network.train()

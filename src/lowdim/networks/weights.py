@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from lowdim.checks import Array, dense
+from lowdim.checks import Array, dense, float_dtype
 from lowdim.networks.device import one_thread, torch_device
 from lowdim.runtime.scheduling import blocks, run
 
@@ -76,6 +76,7 @@ class Rows:
     Attributes
     ----------
     rows : array, memory map or CSR matrix of shape (n, d)
+        Numbers of any type; mini-batches are converted to that of `mean`.
     mean : array of shape (d,)
     scale : float
     """
@@ -99,14 +100,14 @@ class Rows:
             scale = float(np.sqrt(sum(run(squares, parts)) / (n * d)))
         if not np.isfinite(scale):
             raise ValueError("X: squares of its entries overflow. Divide X by a large number.")
-        return cls(rows, mean.astype(rows.dtype), scale or 1.0)
+        return cls(rows, mean.astype(float_dtype(rows.dtype)), scale or 1.0)
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
     def take(self, index: Any) -> torch.Tensor:
         """Some of the rows, on the current device."""
-        part = dense(self.rows[index])
+        part = dense(self.rows[index]).astype(self.mean.dtype, copy=False)
         part = (part - self.mean) / part.dtype.type(self.scale)
         return torch.from_numpy(np.ascontiguousarray(part)).to(torch_device())
 

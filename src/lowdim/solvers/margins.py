@@ -15,11 +15,14 @@ from scipy.sparse import csr_array
 from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
-from lowdim.solvers.labelled import pair_blocks
 
 MARGIN = 1.0
 REFRESH = 5  # iterations between two searches of all impostors
+SEARCH_ROWS = 256  # objects whose distances to all others are held at once by a thread
+PAIR_ROWS = 8192  # pairs whose differences are held at once by a thread
+IMPOSTOR_BYTES = 150  # of memory for each impostor that is found
 LAST_FAILURES = 20  # failed steps in a row, after which the step is too small to matter
 FASTER, SLOWER = 1.3, 0.4  # factors of the step size after a better and after a worse iterate
 
@@ -61,13 +64,23 @@ class LargeMargin:
         np.maximum.at(reach, self.i, _lengths(Z, self.i, self.j) + MARGIN)
 
         def part(rows: slice) -> Array:
-            D = norms[rows, None] + norms - 2 * (Z[rows] @ Z.T)
-            near = (reach[rows, None] > D) & (self.codes[rows, None] != self.codes)
+            squares = Z[rows] @ Z.T  # in place: the claim of memory counts one such array
+            squares *= -2
+            squares += norms
+            near = squares < (reach - norms)[rows, None]
+            near &= self.codes[rows, None] != self.codes
             found = np.argwhere(near)
             found[:, 0] += rows.start
             return found
 
-        found = np.concatenate(run(part, pair_blocks(len(Z))))
+        parts = run(part, blocks(len(Z), SEARCH_ROWS))
+        count = len(self.impostors) + sum(map(len, parts))
+        memory.claim(
+            count * IMPOSTOR_BYTES,
+            f"LargeMarginNearestNeighbor with {count} impostors",
+            "Set a smaller n_neighbors, or take a sample of the objects.",
+        )
+        found = np.concatenate(parts)
         n = len(Z)
         keys = np.union1d(self._keys(), found[:, 0] * n + found[:, 1])
         self.impostors = np.column_stack(np.divmod(keys, n))
@@ -90,19 +103,31 @@ class LargeMargin:
         pulls = _lengths(Z, self.i, self.j)
         edges = np.full((n, k), -np.inf)
         edges[self.known] = pulls + MARGIN
-        i, far = self.impostors.T
-        gaps = edges[i] - _lengths(Z, i, far)[:, None]
-        active = gaps > 0
-        hinge = float(np.where(active, gaps, 0.0).sum())
+        i, far = self.impostors.T  # in ascending order
+        lengths = _lengths(Z, i, far)
+        violated = np.empty(len(i))
+
+        def part(some: slice) -> tuple[float, slice, Array]:
+            """The loss of some impostors, and the violated margins of the objects they are at."""
+            gaps = edges[i[some]] - lengths[some, None]
+            active = gaps > 0
+            violated[some] = active.sum(axis=1)
+            first = i[some.start]
+            begins = np.flatnonzero(np.diff(i[some], prepend=-1))
+            counts = np.zeros((i[some.stop - 1] + 1 - first, k))
+            counts[i[some][begins] - first] = np.add.reduceat(active, begins, axis=0, dtype=float)
+            return float(gaps[active].sum()), slice(first, first + len(counts)), counts
+
+        weight, hinge = np.zeros((n, k)), 0.0
+        for loss, rows, counts in run(part, blocks(len(i), PAIR_ROWS)):
+            hinge += loss
+            weight[rows] += counts
         value = (1 - self.push) * float(pulls.sum()) + self.push * hinge
-        weight = np.zeros((n, k))
-        np.add.at(weight, i, active.astype(np.float64))
         pull = (1 - self.push) + self.push * weight[self.known]
-        away = -self.push * active.sum(axis=1)
         return value, self._scatter(
             np.concatenate([self.i, i]),
             np.concatenate([self.j, far]),
-            np.concatenate([pull, away]),
+            np.concatenate([pull, -self.push * violated]),
         )
 
     def _scatter(self, i: Array, j: Array, weights: Array) -> Array:
@@ -208,5 +233,11 @@ def _project(M: Array) -> Array:
 
 def _lengths(Z: Array, i: Array, j: Array) -> Array:
     """Squared distances of pairs."""
-    gap = Z[i] - Z[j]
-    return np.asarray(np.einsum("ij,ij->i", gap, gap))
+    out = np.empty(len(i))
+
+    def fill(part: slice) -> None:
+        gap = Z[i[part]] - Z[j[part]]
+        out[part] = np.einsum("ij,ij->i", gap, gap)
+
+    run(fill, blocks(len(i), PAIR_ROWS))
+    return out
