@@ -325,7 +325,7 @@ def fuzzy_union(graph: Any, mix: float) -> Any:
     return _with_transpose(graph, combine)
 
 
-def shortest_paths(graph: Any, sources: Array, report: Any = None) -> Array:
+def shortest_paths(graph: Any, sources: Array) -> Array:
     """The Bellman-Ford algorithm: all arcs are relaxed until nothing changes."""
     n = graph.shape[0]
     tails = np.repeat(np.arange(n), np.diff(graph.indptr))

@@ -233,13 +233,8 @@ class Backend(Protocol):
     def fuzzy_union(self, graph: Any, mix: float) -> Any:
         """mix (a + b - a b) + (1 - mix) a b of a CSR graph and its transpose."""
 
-    def shortest_paths(
-        self, graph: Any, sources: Array, report: Callable[[int], object] | None = None
-    ) -> Array:
-        """Lengths of the shortest paths from each source to every node of a CSR graph.
-
-        `report` is called from time to time with the number of sources finished since.
-        """
+    def shortest_paths(self, graph: Any, sources: Array) -> Array:
+        """Lengths of the shortest paths from each source to every node of a CSR graph."""
 
     def components(self, graph: Any) -> tuple[int, Array]:
         """Number of connected components of an undirected CSR graph and each node's component.

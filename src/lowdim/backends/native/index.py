@@ -80,7 +80,7 @@ class CellIndex:
             found = self._candidates(self.vectors[own], places, self.k)
             indices[own], distances[own] = self._ranked(self.rows[own], found, self.k)
 
-        run(search, blocks(n, BATCH_ROWS))
+        run(search, blocks(n, BATCH_ROWS), counts=True)
         distances_in_range(distances)
         return indices, distances
 
