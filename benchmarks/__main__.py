@@ -4,6 +4,7 @@
 `python -m benchmarks resume` kills fits that have a checkpoint and compares the resumed maps.
 `python -m benchmarks scaling` measures the steps of a fit by number of threads.
 `python -m benchmarks gpu` measures a GPU beside our own CPU engine.
+`python -m benchmarks studio` measures streaming, the report and the scatter view.
 """
 
 from __future__ import annotations
@@ -39,7 +40,15 @@ print(json.dumps({{"import": imported - start, "class": time.perf_counter() - st
 """
 
 
-TOOLS = ("gpu", "memory", "resume", "scaling", "soak", "suites")  # modules with a main of their own
+TOOLS = (
+    "gpu",
+    "memory",
+    "resume",
+    "scaling",
+    "soak",
+    "studio",
+    "suites",
+)  # modules with a main of their own
 
 
 def main() -> int:

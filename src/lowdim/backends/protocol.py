@@ -7,8 +7,7 @@ an implementation in plain NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -31,6 +30,25 @@ class Index(Protocol):
 
     def query(self, queries: Any, k: int) -> Neighbors:
         """The k rows nearest to each query; they do not depend on the other queries."""
+
+
+class Ranking(NamedTuple):
+    """Another metric than the Euclidean one, by which an index ranks the candidates that it finds.
+
+    Attributes
+    ----------
+    metric, power : str and float
+        As in `Backend.rank_candidates`.
+    sample : array of int
+        Some rows, ascending.
+    reach : array of shape (len(sample),)
+        The distance of each row of the sample to its k-th neighbour, slightly enlarged.
+    """
+
+    metric: str
+    power: float
+    sample: Array
+    reach: Array
 
 
 class Heaps(Protocol):
@@ -149,7 +167,13 @@ class Backend(Protocol):
         """The k points nearest to each query, for dense vectors."""
 
     def rank_candidates(
-        self, points: Array, queries: Array, candidates: Array, k: int, metric: str
+        self,
+        points: Array,
+        queries: Array,
+        candidates: Array,
+        k: int,
+        metric: str,
+        power: float = 2.0,
     ) -> Neighbors:
         """The k nearest of the points that are listed as each query's candidates.
 
@@ -160,8 +184,11 @@ class Backend(Protocol):
             Numbers of points, different ones in a row; -1: none.
         k : int
             At most c.
-        metric : {"euclidean", "cosine", "cityblock", "chebyshev", "canberra", "braycurtis"}
-            "cosine" is for rows of length 1 or 0.
+        metric : str
+            "euclidean", "cosine", for rows of length 1 or 0, "cityblock", "chebyshev", "canberra",
+            "braycurtis" or "minkowski".
+        power : float
+            That of "minkowski".
         """
 
     def pairs_within(
@@ -170,9 +197,18 @@ class Backend(Protocol):
         """Query, point and distance of every pair with |query - point| <= reach[point]."""
 
     def build_index(
-        self, rows: Any, k: int, cosine: bool, recall: float, random: np.random.Generator
+        self,
+        rows: Any,
+        k: int,
+        cosine: bool,
+        recall: float,
+        random: np.random.Generator,
+        ranking: Ranking | None = None,
     ) -> Index | None:
-        """An index of at least this recall, or None if the exact search is cheaper."""
+        """An index of at least this recall, or None if the exact search is cheaper.
+
+        With a `ranking`, neighbours, distances and recall are those of its metric.
+        """
 
     def exact_search_seconds(self, rows: Any) -> float:
         """A rough estimate of the time that `nearest` takes."""

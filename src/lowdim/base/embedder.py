@@ -73,7 +73,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             unknown = next((name for name in kwargs if name not in signature.parameters), "")
             hint = checks.did_you_mean(unknown, signature.parameters)
             raise TypeError(f"{cls.__name__}: {error}.{hint}") from None
-        return super().__new__(cls)
+        made: Self = super().__new__(cls)
+        return made
 
     # --- the public contract -------------------------------------------------------------
 
