@@ -246,7 +246,8 @@ def _readings(runs: Sequence[Run]) -> str:
             card.append(tag("ul", *(tag("li", text(line)) for line in warnings)))
         parts.append(tag("div", *card, class_="card"))
     cards = tag("div", *parts, class_="grid")
-    return _section("Can the maps be believed?", cards) if parts else ""
+    title = "Can the map be believed?" if len(runs) == 1 else "Can the maps be believed?"
+    return _section(title, cards) if parts else ""
 
 
 def _quality(runs: Sequence[Run]) -> str:
