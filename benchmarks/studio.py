@@ -74,7 +74,7 @@ def streaming(repeat: int) -> None:
 def _cost(X: Any, iterations: int, repeat: int) -> tuple[float, float, int]:
     """Ratios of wall and processor time, with and without frames, and the number of frames."""
     import lowdim
-    from lowdim.studio.worker import Channel, Control
+    from lowdim.studio.control import Channel, Control
 
     class Counting(Control):
         sent = 0
