@@ -11,8 +11,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 FRAMES_PER_SECOND = 30
-LEAST_SHARE = 100  # processor time of the fit between two frames, in units of that of a frame
-LOSS_EVERY = 25  # iterations at least between two losses that are computed for the page alone
+LEAST_SHARE = 100  # processor time of the fit between two frames, in units of that of a frame;
+# also between two losses that are computed for the page alone
+LOSS_EVERY = 25  # iterations at least between two such losses
 
 
 class Channel:
@@ -68,16 +69,29 @@ class Control:
         self.channel = channel
         self.next = self.next_cost = 0.0  # when the next frame is due, in wall and processor time
         self.stepping = self.stopping = False
-        self.since_loss = LOSS_EVERY  # iterations
+        self.since_loss = self.loss_every = LOSS_EVERY  # iterations
+        self.has_loss, self.clock, self.plain = False, time.process_time(), 0.0
         self.pace, self.at = pace, 0.0  # iterations per second, and when the next one may begin
         self.began, self.paused = time.perf_counter(), 0.0
 
     def due(self) -> bool:
         """Whether a frame is due, a command waits, or the fit is slowed down."""
+        self._measure_loss()
         self.since_loss += 1
         if self.pace or self.stepping or not self.channel.commands.empty():
             return True
         return self._frame_due()
+
+    def _measure_loss(self) -> None:
+        """Compare the processor time of an iteration with a loss to that of one without."""
+        now = time.process_time()
+        spent, self.clock = now - self.clock, now
+        if not self.has_loss:
+            self.plain = spent
+        elif self.plain > 0:
+            pause = LEAST_SHARE * (spent - self.plain) / self.plain
+            self.loss_every = max(LOSS_EVERY, int(pause))
+        self.has_loss = False
 
     def _frame_due(self) -> bool:
         if not self.channel.taken.is_set() or time.perf_counter() < self.next:
@@ -87,11 +101,11 @@ class Control:
     @property
     def wants_loss(self) -> bool:
         """Whether the loss is to be computed, which takes a part of an iteration."""
-        return bool(self.pace) or self.stepping or self.since_loss > LOSS_EVERY
+        return bool(self.pace) or self.stepping or self.since_loss > self.loss_every
 
     def __call__(self, state: Any) -> bool:
         if state.loss == state.loss:  # not NaN
-            self.since_loss = 0
+            self.since_loss, self.has_loss = 0, True
         if self.stepping or self._frame_due():
             self._send(state)
         if self.stepping:
