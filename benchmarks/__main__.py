@@ -9,6 +9,7 @@
 `python -m benchmarks decoders` compares decoders on held-out faces.
 `python -m benchmarks learned-maps` places held-out images by networks and by other methods.
 `python -m benchmarks metric-learning` runs the cases of metric learning.
+`python -m benchmarks studio` measures streaming, the report and the scatter view.
 """
 
 from __future__ import annotations

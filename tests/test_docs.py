@@ -19,6 +19,7 @@ from lowdim import docstrings
 from lowdim.callbacks import Monitor
 from lowdim.catalog import CATALOG
 from lowdim.cli import main
+from lowdim.cli.demo import write_wines
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.glob("*.rst"), *(DOCS / "api").glob("*.rst")])
@@ -55,16 +56,7 @@ def short_fits(monkeypatch):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """A folder with the files that the pages name, and small stand-ins for the real images."""
-    from sklearn.datasets import load_wine
-
-    wine = load_wine()
-    lines = [
-        ",".join([*map(str, row), f"cultivar {kind}"])
-        for row, kind in zip(wine.data, wine.target, strict=True)
-    ]
-    head = ",".join([*wine.feature_names, "cultivar"])
-    (tmp_path / "wines.csv").write_text("\n".join([head, *lines, ""]))
-    (tmp_path / "new-wines.csv").write_text("\n".join([head, *lines[::10], ""]))
+    write_wines(tmp_path)
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(0)
 

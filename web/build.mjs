@@ -14,8 +14,9 @@ function palette() {
     const found = new RegExp(`^${name} = [[{]([^\\]}]*)[\\]}]`, "m").exec(source);
     return found[1].match(/#[0-9a-f]{6}/g);
   };
+  const digits = (name) => list(name).join("").replaceAll("#", "");
   const [light, dark] = list("OTHER");
-  return { light: list("LIGHT"), dark: list("DARK"), other: { light, dark } };
+  return { light: digits("LIGHT"), dark: digits("DARK"), other: { light, dark } };
 }
 
 const common = {
@@ -89,7 +90,7 @@ async function exportsOf(entry) {
 const scatter = "src/scatter/index.ts";
 // Properties that only files of the scatter view use, and that no browser interface has.
 const mangleProps =
-  /^(projection|versions|uploaded|stride|nDim|spatial|touched|anchors|ringed|offsets|reach|positions|before|opacity|faint|grow)$/;
+  /^(anchors|before|bold|budget|camera|clickAt|colors|decodeAt|drawLasso|drew|faint|grow|hoverAt|locate|moving|nDim|offsets|opacity|order|painter|part|positions|projection|reach|redraw|ringed|selectInside|spatial|stride|touched|uploaded|versions|zoomBy)$/;
 const plugins = [shared(await exportsOf(scatter))];
 const entries = [
   {
@@ -104,6 +105,7 @@ const entries = [
     entryPoints: ["src/studio/main.tsx"],
     format: "esm",
     inject: ["src/studio/jsx.ts"],
+    mangleProps: /^hideLabel$/, // only components have it
     plugins,
     outfile: "studio.js",
   },

@@ -33,8 +33,9 @@ PairMetric pair_metric(std::string_view name) {
     if (name == "cityblock") return PairMetric::cityblock;
     if (name == "chebyshev") return PairMetric::chebyshev;
     if (name == "canberra") return PairMetric::canberra;
-    expect(name == "braycurtis", "candidates cannot be ranked by this metric");
-    return PairMetric::braycurtis;
+    if (name == "braycurtis") return PairMetric::braycurtis;
+    expect(name == "minkowski", "candidates cannot be ranked by this metric");
+    return PairMetric::minkowski;
 }
 
 // Every query has candidates and results, and there are as many candidates as results at least.
@@ -83,18 +84,19 @@ void bind(nb::module_& m) {
     m.def(
         "rerank",
         [](In2<T> queries, In2<T> points, In2<int32_t> candidates, const char* metric,
-           Out2<int32_t> ids, Out2<T> distances, int n_threads) {
+           double power, Out2<int32_t> ids, Out2<T> distances, int n_threads) {
             expect(queries.shape(1) == points.shape(1), "queries and points must have equal width");
             const PairMetric kind = pair_metric(metric);
+            expect(kind != PairMetric::minkowski || power > 0, "power must be positive");
             const auto n_queries = int64_t(queries.shape(0));
             check_candidates(candidates, ids, distances, n_queries, int64_t(points.shape(0)));
             nb::gil_scoped_release released;
             rerank<T>(queries.data(), points.data(), n_queries, int64_t(queries.shape(1)),
-                      candidates.data(), int(candidates.shape(1)), int(ids.shape(1)), kind,
+                      candidates.data(), int(candidates.shape(1)), int(ids.shape(1)), kind, power,
                       n_threads, ids.data(), distances.data());
         },
-        "queries"_array, "points"_array, "candidates"_array, "metric"_a, "ids"_array,
-        "distances"_array, "n_threads"_a);
+        "queries"_array, "points"_array, "candidates"_array, "metric"_a, "power"_a,
+        "ids"_array, "distances"_array, "n_threads"_a);
     m.def(
         "rerank_sparse",
         [](In1<int64_t> query_indptr, In1<int32_t> query_indices, In1<T> query_data,

@@ -165,28 +165,34 @@ void check_rerank(PairMetric metric) {
             std::vector<int32_t> ids(size_t(n_queries * k)), again(ids.size());
             std::vector<T> distances(ids.size()), distances_again(ids.size());
             rerank<T>(queries.data(), points.data(), n_queries, dim, candidates.data(), m, k,
-                      metric, 1, ids.data(), distances.data());
+                      metric, 3.0, 1, ids.data(), distances.data());
             rerank<T>(queries.data(), points.data(), n_queries, dim, candidates.data(), m, k,
-                      metric, 3, again.data(), distances_again.data());
+                      metric, 3.0, 3, again.data(), distances_again.data());
             CHECK_EQUAL(ids, again);
             CHECK_SAME_BITS(distances, distances_again);
             for (int64_t q = 0; q < n_queries; ++q) {
                 Ranked<T> all;
                 for (int c = 0; c < m; ++c) {
                     const int32_t id = candidates[size_t(q * m + c)];
-                    T dot = 0, squares = 0, gaps = 0, largest = 0, shares = 0, sizes = 0;
+                    T dot = 0, squares = 0, gaps = 0, largest = 0, shares = 0, sizes = 0, cubes = 0;
                     for (int64_t d = 0; d < dim && id >= 0; ++d) {
                         const T a = queries[size_t(q * dim + d)], b = points[size_t(id * dim + d)];
                         const T gap = std::abs(a - b), size = std::abs(a) + std::abs(b);
                         dot += a * b;
                         squares += gap * gap;
+                        cubes += gap * gap * gap;
                         gaps += gap;
                         largest = std::max(largest, gap);
                         shares += size > 0 ? gap / size : 0;
                         sizes += std::abs(a + b);
                     }
-                    const T values[] = {std::sqrt(squares),         1 - dot, gaps, largest, shares,
-                                        gaps > 0 ? gaps / sizes : 0};
+                    const T values[] = {std::sqrt(squares),
+                                        1 - dot,
+                                        gaps,
+                                        largest,
+                                        shares,
+                                        gaps > 0 ? gaps / sizes : 0,
+                                        T(std::pow(double(cubes), 1 / 3.0))};
                     all.emplace_back(id < 0 ? kInf<T> : values[int(metric)], id);
                 }
                 std::sort(all.begin(), all.end());
@@ -235,7 +241,7 @@ void check_rerank_sparse(bool cosine) {
     rerank_sparse<T>(q, p, n_queries, dim, candidates.data(), m, k, cosine, 3, again.data(),
                      distances_again.data());
     rerank<T>(dense_queries.data(), dense_points.data(), n_queries, dim, candidates.data(), m, k,
-              cosine ? PairMetric::cosine : PairMetric::euclidean, 1, expected.data(),
+              cosine ? PairMetric::cosine : PairMetric::euclidean, 0.0, 1, expected.data(),
               right.data());
     CHECK_EQUAL(ids, again);
     CHECK_SAME_BITS(distances, distances_again);
@@ -245,7 +251,8 @@ void check_rerank_sparse(bool cosine) {
 
 TEST_FLOATS(rerank_orders_by_distance_and_id) {
     for (PairMetric metric : {PairMetric::euclidean, PairMetric::cosine, PairMetric::cityblock,
-                              PairMetric::chebyshev, PairMetric::canberra, PairMetric::braycurtis})
+                              PairMetric::chebyshev, PairMetric::canberra, PairMetric::braycurtis,
+                              PairMetric::minkowski})
         check_rerank<T>(metric);
 }
 

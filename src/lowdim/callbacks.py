@@ -15,6 +15,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.runtime.checkpoint import Slot
 from lowdim.runtime.checkpoint import State as SolverState
+from lowdim.runtime.progress import counting
 
 
 @dataclass(frozen=True)
@@ -111,23 +112,32 @@ def reporting(label: str) -> Iterator[None]:
 
 
 @contextmanager
-def phase(name: str, total: int | None = None) -> Iterator[Callable[[int], object]]:
-    """One phase of a computation; yields a function that counts finished parts.
+def phase(name: str, unit: str = "parts") -> Iterator[None]:
+    """Show a progress bar for one phase of a computation, if bars are shown.
+
+    The bar has as many parts as the computation announces (`lowdim.runtime.progress.counted`). If
+    it only counts finished parts, their number is shown; if it counts nothing, only the time.
 
     Parameters
     ----------
     name : str
         What is computed.
-    total : int, default=None
-        Number of parts; None if they are not counted, then only the time is shown.
+    unit : str, default="parts"
+        What is counted, in the plural.
     """
     label = _reported.get()
     if not label:
-        yield lambda parts: None
+        yield
         return
-    form = "{desc} [{elapsed}]" if total is None else None
-    with _new_bar(total=total, desc=f"{label}: {name}", bar_format=form) as bar:
-        yield bar.update
+    with _new_bar(desc=f"{label}: {name}", bar_format="{desc} [{elapsed}]") as bar:
+
+        def show(finished: int, total: int | None) -> None:
+            bar.total = total
+            bar.bar_format = None if total else f"{{desc}}: {{n_fmt}} {unit} [{{elapsed}}]"
+            bar.update(finished - bar.n)
+
+        with counting(show):
+            yield
 
 
 def _new_bar(**options: Any) -> Any:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -283,6 +284,12 @@ def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
         listed = ", ".join(map(repr, options))
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
     return value
+
+
+def did_you_mean(name: Any, known: Iterable[str]) -> str:
+    """A question to end an error message with: the known name that is most like an unknown one."""
+    near = get_close_matches(name, list(known), 1) if isinstance(name, str) else []
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def warn(message: str) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 _HEAD = re.compile(r"(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: ?: ?(?P<rest>.*))?")
 _RULE = re.compile(r"-{3,}")
 _SEE = re.compile(r"[Ss]ee (?::class:)?`?(?P<name>\w+)`?\.")
+_CITED = re.compile(r" \[\d+\]_")
+_QUOTED = re.compile(r'"([^"]+)"')
 _LONG = 70  # characters of a first line that is prose rather than a type
 _NEXT = re.compile(r"(?<=\.) (?=\w+(?:, \w+)* : )")
 
@@ -26,12 +28,18 @@ class Entry:
     type : str
         What stands after the colon, such as "int, default=5"; may be empty.
     text : str
-        The description in one line.
+        The description in one line, without references to the literature.
     """
 
     names: tuple[str, ...]
     type: str
     text: str
+
+    @property
+    def choices(self) -> list[str]:
+        """The values of a type such as {"auto", "dense"}; none for other types."""
+        listed = self.type.partition("}")[0]
+        return _QUOTED.findall(listed) if listed.startswith("{") else []
 
 
 def sections(text: str) -> dict[str, list[str]]:
@@ -87,7 +95,7 @@ def _entries(head: str, body: list[str]) -> list[Entry]:
     if match is None:
         return []
     names = tuple(match["names"].split(", "))
-    rest, text = match["rest"] or "", " ".join(body)
+    rest, text = match["rest"] or "", _CITED.sub("", " ".join(body))
     typed = "default=" in rest or not rest or len(head) < _LONG
     if typed and text and not text[0].islower():
         return [Entry(names, rest, text)]

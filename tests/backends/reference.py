@@ -112,11 +112,12 @@ def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> Neighbors:
 
 
 def rank_candidates(
-    points: Array, queries: Array, candidates: Array, k: int, metric: str
+    points: Array, queries: Array, candidates: Array, k: int, metric: str, power: float = 2.0
 ) -> Neighbors:
     from scipy.spatial.distance import cdist
 
-    found = cdist(queries, points, metric).astype(queries.dtype)
+    options = {"p": power} if metric == "minkowski" else {}
+    found = cdist(queries, points, metric, **options).astype(queries.dtype)
     listed = np.take_along_axis(found, np.maximum(candidates, 0), axis=1)
     listed[candidates < 0] = np.inf
     order = np.lexsort((candidates, listed), axis=1)[:, :k]
@@ -130,7 +131,12 @@ def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Ar
 
 
 def build_index(
-    rows: Any, k: int, cosine: bool, recall: float, random: np.random.Generator
+    rows: Any,
+    k: int,
+    cosine: bool,
+    recall: float,
+    random: np.random.Generator,
+    ranking: Any = None,
 ) -> None:
     return None
 
@@ -330,7 +336,7 @@ def fuzzy_union(graph: Any, mix: float) -> Any:
     return _with_transpose(graph, combine)
 
 
-def shortest_paths(graph: Any, sources: Array, report: Any = None) -> Array:
+def shortest_paths(graph: Any, sources: Array) -> Array:
     """The Bellman-Ford algorithm: all arcs are relaxed until nothing changes."""
     n = graph.shape[0]
     tails = np.repeat(np.arange(n), np.diff(graph.indptr))

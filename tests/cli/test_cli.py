@@ -52,10 +52,11 @@ def test_demo_without_a_name_draws_all(tmp_path, monkeypatch):
     result = run("demo", "-o", tmp_path)
     assert result.exit_code == 0
     assert drawn == list(PICTURES)
-    assert len(result.stdout.splitlines()) == len(PICTURES) + 1
+    assert len(result.stdout.splitlines()) == len(PICTURES) + 2
     table = tables.read(tmp_path / "digits.csv")
     assert table.X.shape == (1797, 64)
     assert set(table.labels) == {"digit"}
+    assert tables.read(tmp_path / "wines.csv").X.shape == (178, 13)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,13 @@ def test_a_table_becomes_a_table_with_ids_and_labels(flowers, tmp_path):
     assert str(tmp_path / "m.csv") in said
 
 
+def test_a_constant_table_is_pointed_out(tmp_path):
+    (tmp_path / "same.csv").write_text("a,b\n1,2\n1,2\n1,2\n")
+    result = run("embed", tmp_path / "same.csv", "-m", "pca", "-o", tmp_path / "m.csv")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("all 3 objects are the same") == 1
+
+
 def test_without_outputs_the_map_lies_in_this_folder(flowers, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run("embed", flowers, "-m", "PCA").exit_code == 0

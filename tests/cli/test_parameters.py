@@ -65,6 +65,12 @@ def test_names_as_people_type_them(typed, name):
     assert find(typed).name == name
 
 
+def test_help_lists_choices_and_leaves_citations_out():
+    text = " ".join(CliRunner().invoke(main, ["embed", "--help", "-m", "isomap"]).output.split())
+    assert "--path-method [auto|D|FW]" in text
+    assert "random objects only: memory" in text  # the docstring cites a paper here
+
+
 def test_a_parameter_that_is_described_elsewhere_is_described_here():
     from lowdim import LaplacianEigenmaps, SpectralClustering
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -29,6 +30,14 @@ def string_parameters(case):
     for name, parameter in inspect.signature(case.cls.__init__).parameters.items():
         if isinstance(parameter.default, str) and name not in IGNORED:
             yield name
+
+
+def test_errors_of_the_constructor_name_the_class(case):
+    name = case.cls.__name__
+    with pytest.raises(TypeError, match=rf"^{name}: .*'n_component'.*mean 'n_components'"):
+        case.cls(n_component=2)
+    with pytest.raises(TypeError, match=rf"^{name}: too many positional arguments"):
+        case.cls(*[2] * 60)
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.5, "two", [2], True])
@@ -185,10 +194,14 @@ def test_two_samples_with_one_neighbor(graph_case, X, quiet):
     assert np.isfinite(Y).all()
 
 
-def test_constant_data(case, quiet):
-    """All objects in one place: all coordinates in one place, or an error that says why."""
+def test_constant_data(case):
+    """All objects in one place: a warning, and a finite map or an error that says why."""
     same = np.full((30, 4), 3.0)
-    estimator, message = attempt(case.make(), same)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator, message = attempt(case.make(), same)
+    said = [str(one.message) for one in caught]
+    assert sum("all 30 objects are the same" in text for text in said) == 1
     if estimator is None:
         assert any(word in message for word in ("n_components", "eigenvalues", "in one place"))
     else:

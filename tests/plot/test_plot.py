@@ -531,3 +531,19 @@ def test_the_numbers_of_many_clusters_are_kinds():
     assert len(kinds.names) == 41
     assert kinds.n_grey == 11
     assert kinds_of(np.arange(18, 90).repeat(3)) is None  # such as years of age
+
+
+@pytest.mark.parametrize("labels", [list("abc") * 10, np.linspace(0, 1, 30)])
+def test_the_legend_names_the_column(labels):
+    Y = np.random.default_rng(0).normal(size=(30, 2))
+    pandas = pytest.importorskip("pandas")
+    for named in ({"height": labels}, pandas.Series(labels, name="height")):
+        ax = lowdim.plot.scatter(Y, named)
+        legend = ax.get_legend()
+        bars = [one.get_ylabel() for one in ax.figure.axes[1:]]
+        assert ([legend.get_title().get_text()] if legend else bars) == ["height"]
+        figure = lowdim.plot.compare({"a": Y, "b": Y[::-1]}, named)
+        titles = [one.get_title().get_text() for one in figure.legends]
+        assert "height" in [*titles, *(one.get_xlabel() for one in figure.axes)]
+    with pytest.raises(ValueError, match="one column"):
+        lowdim.plot.scatter(Y, {"a": labels, "b": labels})

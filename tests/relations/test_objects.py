@@ -352,3 +352,27 @@ def test_large_dissimilarities_are_in_a_unit_of_their_own():
 def test_a_graph_alone_is_a_graph():
     graph = NeighborGraph(np.array([[1], [0]], np.int32), np.ones((2, 1)), "euclidean")
     assert objects_of(graph, "precomputed").neighbor_graph(None) is graph
+
+
+@pytest.mark.parametrize(
+    ("rows", "metric", "same"),
+    [
+        (np.full((5, 3), 2.0), "euclidean", True),
+        (np.zeros((5, 3)), "cosine", True),
+        (csr_array(np.tile([0.0, 1.0, 2.0], (5, 1))), "euclidean", True),
+        (csr_array((5, 3)), "euclidean", True),
+        (csr_array(np.eye(5)), "euclidean", False),
+        (np.full((5, 5), 0.0), "precomputed", True),
+        (np.ones((5, 5)) - np.eye(5), "precomputed", False),
+        (np.full((5, 2), np.nan), "nan_euclidean", False),
+        (["a", "a"], lambda a, b: float(a != b), False),
+    ],
+)
+def test_objects_that_are_all_the_same(rows, metric, same):
+    assert objects_of(rows, metric).identical() == same
+
+
+def test_one_row_differs():
+    X = np.zeros((1000, 2))
+    X[-1, 1] = 1e-300
+    assert not objects_of(X).identical()

@@ -172,27 +172,54 @@ def test_colours_switch_and_pictures_and_tables_are_exported(tab: Tab, own: Serv
     expect(page.locator(".map")).to_have_count(2)
     until(lambda: shown(page, 0) == 300, "all points are there")
     expect(page.locator(".legend li")).to_have_count(10)
+
+    def take(offer: str, kind: str) -> bytes:
+        page.get_by_role("button", name="Take away").click()
+        row = page.locator(".offers li").filter(has_text=offer)
+        with page.expect_download() as waiting:
+            row.get_by_role("button", name=kind, exact=True).click()
+        page.get_by_role("button", name="Close", exact=True).click()
+        return Path(waiting.value.path()).read_bytes()
+
+    def drawn() -> tuple[int, int, int]:
+        """The points and the entries of the key of a picture, and its width."""
+        svg = ElementTree.fromstring(take("Picture", "SVG"))
+        paths = [one.get("d", "") for one in svg.iter("{http://www.w3.org/2000/svg}path")]
+        entries = list(svg.iter("{http://www.w3.org/2000/svg}circle"))
+        return "".join(paths).count("M"), len(entries), int(svg.get("width", 0))
+
+    digits = drawn()
+    png = take("Picture", "PNG")
+    assert png.startswith(b"\x89PNG")
+    assert int.from_bytes(png[16:20]) == 2 * digits[2]  # the same width at twice the resolution
     before = picture(page)
     page.get_by_label("Colour by").select_option("error:torn")
     expect(page.get_by_role("heading", name="PCA: mean")).to_be_visible()
     until(lambda: picture(page) != before, "the colours changed")
+    errors = drawn()
     page.get_by_label("Colour by").select_option("none")
-
-    page.get_by_role("button", name="Take away").click()
-
-    def take(offer: str, kind: str) -> bytes:
-        row = page.locator(".offers li").filter(has_text=offer)
-        with page.expect_download() as waiting:
-            row.get_by_role("button", name=kind, exact=True).click()
-        return Path(waiting.value.path()).read_bytes()
-
-    assert take("Picture", "PNG").startswith(b"\x89PNG")
-    svg = ElementTree.fromstring(take("Picture", "SVG"))
-    dots = "".join(one.get("d", "") for one in svg.iter("{http://www.w3.org/2000/svg}path"))
-    assert dots.count("M") == 300
+    plain = drawn()
+    assert (digits[:2], errors[:2], plain[:2]) == ((300, 10), (300, 5), (300, 0))
+    assert digits[2] > plain[2]
     assert len(take("Coordinates", "CSV").splitlines()) == 301
     assert b"<!DOCTYPE html>" in take("Report", "HTML")[:100]
+    page.get_by_role("button", name="Take away").click()
     expect(page.locator(".code pre").first).to_contain_text("lowdim.")
+
+
+def test_deleting_a_map_can_be_undone(tab: Tab, own: Server):
+    client, _, _ = two_maps(own)
+    page = tab.open()
+    until(lambda: shown(page, 1) == 300, "all points are there")
+    page.get_by_role("button", name="Delete the map Isomap").click()
+    expect(page.locator(".map")).to_have_count(1)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".map")).to_have_count(2)
+    until(lambda: shown(page, 1) == 300, "the map is back")
+    assert len(client.ask("GET", "/api/state")["maps"]) == 2
+    page.get_by_role("button", name="Delete the map Isomap").click()
+    page.get_by_role("button", name="Dismiss").click()
+    until(lambda: len(client.ask("GET", "/api/state")["maps"]) == 1, "the server has deleted it")
 
 
 def test_a_click_shows_the_record_and_the_neighbours(tab: Tab, own: Server):
@@ -438,6 +465,12 @@ def test_places_are_decoded_a_selection_is_embedded_alone_and_turned(tab: Tab, o
     page.mouse.move(box["x"] + 300, box["y"] + 170, steps=4)
     page.mouse.up()
     until(lambda: picture(page) != before, "the space turns")
+
+    page.get_by_role("button", name="Decode").click()
+    with page.expect_request("**/decode") as asked:
+        page.locator(".scatter").hover(position={"x": 250, "y": 200})
+    assert len(asked.value.post_data_json["y"]) == 3
+    expect(page.locator(".decoded img")).to_be_visible()
 
 
 def test_other_seeds_show_what_is_stable(tab: Tab, own: Server):

@@ -229,13 +229,6 @@ def test_gower_does_not_hide_missing_text(tmp_path):
     assert kept.X[1].tolist() == [2.0, None]
 
 
-def test_a_constant_table_is_pointed_out(tmp_path):
-    path = save(tmp_path, "a,b\n1,2\n1,2\n1,2\n")
-    with pytest.warns(UserWarning, match="all 3 objects have the same values"):
-        tables.read(path)
-    tables.read(save(tmp_path, "a,b\n1,2\n1,2\n1,3\n"))
-
-
 # --- distances --------------------------------------------------------------------------------
 
 

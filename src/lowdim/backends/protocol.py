@@ -8,7 +8,7 @@ an implementation in plain NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -50,6 +50,25 @@ class GrowingIndex(Index, Protocol):
         At least k, and as many more as have been compared, nearest first; shorter lists are padded
         with infinite distances. None if the index cannot take more rows.
         """
+
+
+class Ranking(NamedTuple):
+    """Another metric than the Euclidean one, by which an index ranks the candidates that it finds.
+
+    Attributes
+    ----------
+    metric, power : str and float
+        As in `Backend.rank_candidates`.
+    sample : array of int
+        Some rows, ascending.
+    reach : array of shape (len(sample),)
+        The distance of each row of the sample to its k-th neighbour, slightly enlarged.
+    """
+
+    metric: str
+    power: float
+    sample: Array
+    reach: Array
 
 
 class Heaps(Protocol):
@@ -179,7 +198,13 @@ class Backend(Protocol):
         """The k points nearest to each query, for dense vectors."""
 
     def rank_candidates(
-        self, points: Array, queries: Array, candidates: Array, k: int, metric: str
+        self,
+        points: Array,
+        queries: Array,
+        candidates: Array,
+        k: int,
+        metric: str,
+        power: float = 2.0,
     ) -> Neighbors:
         """The k nearest of the points that are listed as each query's candidates.
 
@@ -190,8 +215,11 @@ class Backend(Protocol):
             Numbers of points, different ones in a row; -1: none.
         k : int
             At most c.
-        metric : {"euclidean", "cosine", "cityblock", "chebyshev", "canberra", "braycurtis"}
-            "cosine" is for rows of length 1 or 0.
+        metric : str
+            "euclidean", "cosine", for rows of length 1 or 0, "cityblock", "chebyshev", "canberra",
+            "braycurtis" or "minkowski".
+        power : float
+            That of "minkowski".
         """
 
     def pairs_within(
@@ -200,9 +228,18 @@ class Backend(Protocol):
         """Query, point and distance of every pair with |query - point| <= reach[point]."""
 
     def build_index(
-        self, rows: Any, k: int, cosine: bool, recall: float, random: np.random.Generator
+        self,
+        rows: Any,
+        k: int,
+        cosine: bool,
+        recall: float,
+        random: np.random.Generator,
+        ranking: Ranking | None = None,
     ) -> Index | None:
-        """An index of at least this recall, or None if the exact search is cheaper."""
+        """An index of at least this recall, or None if the exact search is cheaper.
+
+        With a `ranking`, neighbours, distances and recall are those of its metric.
+        """
 
     def exact_search_seconds(self, rows: Any) -> float:
         """A rough estimate of the time that `nearest` takes."""
@@ -263,13 +300,8 @@ class Backend(Protocol):
     def fuzzy_union(self, graph: Any, mix: float) -> Any:
         """mix (a + b - a b) + (1 - mix) a b of a CSR graph and its transpose."""
 
-    def shortest_paths(
-        self, graph: Any, sources: Array, report: Callable[[int], object] | None = None
-    ) -> Array:
-        """Lengths of the shortest paths from each source to every node of a CSR graph.
-
-        `report` is called from time to time with the number of sources finished since.
-        """
+    def shortest_paths(self, graph: Any, sources: Array) -> Array:
+        """Lengths of the shortest paths from each source to every node of a CSR graph."""
 
     def components(self, graph: Any) -> tuple[int, Array]:
         """Number of connected components of an undirected CSR graph and each node's component.

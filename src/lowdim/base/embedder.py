@@ -6,6 +6,7 @@ an inverse of its own also implements `_inverse(Y)`. Everything else is done her
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -67,6 +68,21 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         for name in METHODS:
             if name in vars(cls):
                 setattr(cls, name, where_x_is(vars(cls)[name]))
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Check the names of the arguments, so that errors name this class.
+
+        Errors of Python name the class that defines `__init__`, which may be a parent.
+        """
+        signature = inspect.signature(cls.__init__)
+        try:
+            signature.bind_partial(None, *args, **kwargs)
+        except TypeError as error:
+            unknown = next((name for name in kwargs if name not in signature.parameters), "")
+            hint = checks.did_you_mean(unknown, signature.parameters)
+            raise TypeError(f"{cls.__name__}: {error}.{hint}") from None
+        made: Self = super().__new__(cls)
+        return made
 
     # --- the public contract -------------------------------------------------------------
 
@@ -302,6 +318,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             label = type(self).__name__ if verbosity(getattr(self, "verbose", 0)) else ""
             with running(self._n_jobs), reporting(label):
                 objects = self._objects(X)
+                if objects.n > 1 and objects.identical():
+                    checks.warn(
+                        f"X: all {objects.n} objects are the same, so a map of them shows nothing."
+                    )
                 states = states_of(self, objects, arguments, before)
                 with resuming(states):
                     if exponent_of_rows(objects) == objects.exponent == 0:

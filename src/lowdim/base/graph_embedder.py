@@ -97,8 +97,7 @@ class GraphEmbedder(NeighborEmbedder):
             )
         checks.warn(
             f"{problem}: they were joined by their shortest bridges, so distances between "
-            "components are a guess. Raise n_neighbors or radius, or see the parameter "
-            "disconnected."
+            "components are a guess. Raise n_neighbors or radius=, or choose another disconnected=."
         )
         return graph.join(objects.nearest_outside(), self._symmetry)
 

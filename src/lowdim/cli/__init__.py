@@ -53,7 +53,7 @@ def demo(name: str | None, output: Path) -> None:
 
     NAME is one of swiss-roll, dimension, digits, bars and cities.
     """
-    from lowdim.cli.demo import PICTURES, draw, write_digits
+    from lowdim.cli.demo import PICTURES, draw, write_digits, write_wines
 
     if name is not None and name not in PICTURES:
         raise click.UsageError(f"no picture is called {name!r}: choose {', '.join(PICTURES)}.")
@@ -64,6 +64,7 @@ def demo(name: str | None, output: Path) -> None:
     if name is None:
         table = write_digits(output)
         click.echo(f"{table}  to try yourself: lowdim embed {table} -m umap --plot map.png")
+        click.echo(f"{write_wines(output)}  the table of the quick start")
 
 
 @main.command()

@@ -219,7 +219,7 @@ def _write(
     import numpy as np
 
     from lowdim import plot, report, tables
-    from lowdim.cli.embed import shown_labels
+    from lowdim.cli.embed import named_labels
 
     force, written = values["force"], []
     if values["output"] is not None:
@@ -240,7 +240,7 @@ def _write(
         written.append(("maps     ", values["output"]))
     if values["picture"] is not None:
         maps = {f"{run.name}\n{run.seconds:.2f} s": run.points for run in runs}
-        figure = plot.compare(maps, shown_labels(table, values["color_by"]))
+        figure = plot.compare(maps, named_labels(table, values["color_by"]))
         plot.save(figure, values["picture"], force=force)
         written.append(("picture  ", values["picture"]))
     if values["report"] is not None:

@@ -116,6 +116,22 @@ def write_digits(folder: Path) -> Path:
     )
 
 
+def write_wines(folder: Path) -> Path:
+    """The wines of the quick start as a table, and every tenth of them as new objects."""
+    from sklearn.datasets import load_wine
+
+    wine = load_wine()
+    for name, step in (("new-wines.csv", 10), ("wines.csv", 1)):
+        path = tables.write(
+            folder / name,
+            wine.data[::step],
+            names=wine.feature_names,
+            labels={"cultivar": np.array([f"cultivar {kind}" for kind in wine.target[::step]])},
+            force=True,
+        )
+    return path
+
+
 def bars() -> Figure:
     """Images of horizontal and vertical bars by a linear method and by a graph."""
     X, y = data.bars(1000, random_state=0)

@@ -113,6 +113,12 @@ def embed(
         raise Stop(INTERRUPTED)
 
 
+def named_labels(table: Table, by: str | None) -> dict[str, Any] | None:
+    """The column to colour by with its name, for the legend of a picture."""
+    by = by or next(iter(table.labels), None)
+    return None if by is None else {by: shown_labels(table, by)}
+
+
 def shown_labels(table: Table, by: str | None) -> Any:
     """The column to colour by: the one that is named, or the first label; None if there is none."""
     by = by or next(iter(table.labels), None)
@@ -258,7 +264,7 @@ class Outputs:
         Y = fitted.embedding if fitted.embedding.shape[1] <= 3 else fitted.embedding[:, :2]
         color = names = images = None
         if len(Y) == table.n_rows:
-            color = shown_labels(table, self.color_by)
+            color = named_labels(table, self.color_by)
             names = None if table.ids is None or len(Y) > MAX_NAMES else list(table.ids)
             images = table.images if Y.shape[1] == 2 else None
         title = f"{self.method.name} of {self.file.name}"

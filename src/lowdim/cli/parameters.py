@@ -104,6 +104,13 @@ def descriptions(cls: Any) -> dict[str, str]:
     return {name: entry.text for name, entry in docstrings.parameters(cls).items()}
 
 
+def _choices(name: str, classes: list[Any]) -> str | None:
+    """What help shows in place of the type, if all classes have the same choices."""
+    found = {tuple(entry.choices) for c in classes if (entry := docstrings.parameters(c).get(name))}
+    listed = found.pop() if len(found) == 1 else ()
+    return f"[{'|'.join(listed)}]" if listed else None
+
+
 def options_of(methods: Sequence[Method], taken: set[str]) -> list[click.Option]:
     """Options for the parameters of the methods; one that several have is given to all of them."""
     owners: dict[str, list[Method]] = {}
@@ -134,7 +141,11 @@ def _option(name: str, classes: list[Any], marked: bool, taken: set[str]) -> cli
         return click.Option([*declared, _PREFIX + name], default=None, help=text.strip())
     short = [s for s in _SHORT_FLAGS.get(name, ()) if s not in taken]
     return click.Option(
-        [*short, flag, _PREFIX + name], type=Value(hint), default=None, help=text.strip()
+        [*short, flag, _PREFIX + name],
+        type=Value(hint),
+        default=None,
+        help=text.strip(),
+        metavar=_choices(name, classes),
     )
 
 

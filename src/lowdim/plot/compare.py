@@ -112,6 +112,7 @@ def compare(
             loc="outside lower center",
             ncols=min(len(painted.handles()), 4 * columns),
             **LEGEND,
+            **painted.legend_title(),
         )
     painted.color_bar(figure, panels, location="bottom", aspect=60, shrink=0.5)
     if title is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ class Paint(NamedTuple):
     kinds : the names of kinds, if the colours tell kinds apart, and `codes` which one each is;
     shades : the colour of each kind;
     n_grey : how many of the kinds are grey because they are too many;
-    scale : the least and the greatest value, if the colours run along viridis.
+    scale : the least and the greatest value, if the colours run along viridis;
+    title : the name of the column that they show, if it is known.
     """
 
     colors: Array
@@ -34,6 +36,7 @@ class Paint(NamedTuple):
     shades: Array | None = None
     n_grey: int = 0
     scale: tuple[float, float] | None = None
+    title: str | None = None
 
     def handles(self) -> list[Any]:
         """What a legend shows: a dot for each kind that has a colour, one for all others."""
@@ -66,6 +69,14 @@ class Paint(NamedTuple):
         bar = figure.colorbar(ScalarMappable(Normalize(*self.scale), "viridis"), ax=axes, **place)
         bar.ax.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
         bar.outline.set_visible(False)
+        if self.title:
+            bar.set_label(self.title, fontsize=TEXT, color=INK)
+
+    def legend_title(self) -> dict[str, Any]:
+        """Options of a legend that give it the title, if there is one."""
+        if not self.title:
+            return {}
+        return {"title": self.title, "title_fontsize": TEXT, "alignment": "left"}
 
 
 def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
@@ -77,13 +88,16 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
         return Paint(_given(n, LIGHT[0] if color is None else color))
     if color is not None:
         raise ValueError("labels and color both say how to colour the points: give one of them.")
+    title, labels = named_column(labels)
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels has shape {values.shape}, but there are {n} objects.")
     kinds = kinds_of(values)
     if kinds is not None:
         shades = to_rgba_array([*LIGHT, OTHER["light"]])[kinds.places]
-        return Paint(shades[kinds.codes], kinds.names, kinds.codes, shades, kinds.n_grey)
+        return Paint(
+            shades[kinds.codes], kinds.names, kinds.codes, shades, kinds.n_grey, title=title
+        )
     if values.dtype.kind not in "biuf":
         raise TypeError(f"labels must be numbers or strings, got {values.dtype}.")
     numbers = values.astype(np.float64)
@@ -91,7 +105,19 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
     with np.errstate(invalid="ignore"):
         unit = (numbers - low) / ((high - low) or 1.0)
-    return Paint(viridis(unit), scale=(low, high))
+    return Paint(viridis(unit), scale=(low, high), title=title)
+
+
+def named_column(labels: Any) -> tuple[str | None, Any]:
+    """The name of a column and its values: of a mapping with one entry, or a Series."""
+    if isinstance(labels, Mapping):
+        if len(labels) != 1:
+            raise ValueError(
+                f"labels must be one column, got a mapping of {len(labels)}: choose one of them."
+            )
+        return next(iter(labels.items()))
+    name = getattr(labels, "name", None)
+    return (name if isinstance(name, str) else None), labels
 
 
 def viridis(unit: Array) -> Array:

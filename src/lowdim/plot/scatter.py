@@ -51,10 +51,11 @@ def scatter(
     ----------
     Y : array of shape (n,) or (n, 1 to 3)
         Coordinates. Rows with NaN are left out.
-    labels : array of shape (n,), default=None
+    labels : array of shape (n,), Series or mapping of a name to an array, default=None
         Strings, and integers of at most thirty values, are kinds with a colour each and a legend.
         Of more than thirty kinds, the largest thirty have colours and the others are grey. Other
-        numbers are coloured along viridis, with a colour bar.
+        numbers are coloured along viridis, with a colour bar. The name of a Series or in a mapping
+        is the title of the legend.
     names : sequence of n strings, or mapping of row to string, default=None
         Written beside the points: all of them, or those that are mapped.
     images : array of shape (n, height, width) or (n, height, width, 3 or 4), default=None
@@ -175,7 +176,7 @@ def _legend(ax: Any, place: PlotPoints, painted: Paint, where: str | None) -> in
         if place.strip:  # too low for a column
             columns = min(len(handles), _MOST_LINES // 2)
             spot = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": columns}
-        ax.legend(handles=handles, **spot, **LEGEND)
+        ax.legend(handles=handles, **spot, **LEGEND, **painted.legend_title())
         return 0 if place.strip else columns
     return 0
 

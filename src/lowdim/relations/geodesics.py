@@ -118,8 +118,8 @@ def shortest_path_lengths(
         backend().floyd_warshall(lengths)
         return lengths if sources is None else lengths[sources]
     start = np.arange(n) if sources is None else sources
-    with phase("geodesics", n_sources) as done:
-        lengths = backend().shortest_paths(graph, start, done)
+    with phase("geodesics"):
+        lengths = backend().shortest_paths(graph, start)
     if sources is None and _undirected(graph):
         symmetrize_in_place(lengths)
     return lengths

@@ -10,6 +10,21 @@ from lowdim.checks import Array, is_sparse
 from lowdim.runtime.scheduling import blocks
 
 
+def all_identical(rows: Any) -> bool:
+    """Whether all rows of a table have the same values; a missing value differs from all others.
+
+    Of a CSR matrix, rows are compared as they are stored.
+    """
+    n = rows.shape[0]
+    if is_sparse(rows):
+        counts = np.diff(rows.indptr)
+        if (counts != counts[0]).any():
+            return False
+        entries = (side.reshape(n, counts[0]) for side in (rows.indices, rows.data))
+        return all(bool((side == side[0]).all()) for side in entries)
+    return not any((rows[part] != rows[0]).any() for part in blocks(n))
+
+
 def zero_up_to(D: Array) -> float:
     """Largest value that counts as zero, if the largest dissimilarity is one."""
     return 1e-6 if D.dtype == np.float32 else 1e-12

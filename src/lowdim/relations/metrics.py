@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -183,11 +182,9 @@ def canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]
     """One name for each metric: "minkowski" with p = 2 becomes "euclidean", and so on."""
     names = metric_names()
     if metric not in names:
-        near = get_close_matches(metric, names, 1) if isinstance(metric, str) else []
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(
             f"metric must be one of {', '.join(names)}, 'precomputed' or a callable; "
-            f"got {metric!r}.{hint}"
+            f"got {metric!r}.{checks.did_you_mean(metric, names)}"
         )
     name = (
         metric

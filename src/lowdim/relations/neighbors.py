@@ -51,9 +51,9 @@ def neighbors(
         "exact" compares all pairs, or uses a k-d tree in up to 8 dimensions. "approximate" searches
         each object's neighbours in a few cells, as many as a sample of the objects needs to reach
         the `recall`; it is exact where that is no slower. Neighbours of vectors under "cityblock",
-        "chebyshev", "canberra" and "braycurtis" are sought among more neighbours under the
-        Euclidean distance. "auto" is exact wherever a k-d tree can be used and for up to 10,000
-        objects, or 30,000 under a named metric other than these, "euclidean", "sqeuclidean",
+        "chebyshev", "canberra", "braycurtis" and "minkowski" are sought among more neighbours
+        under the Euclidean distance. "auto" is exact wherever a k-d tree can be used and for up to
+        10,000 objects, or 30,000 under a named metric other than these, "euclidean", "sqeuclidean",
         "cosine", "true_angular", "correlation", "spearmanr" and "hellinger". A graph with a radius
         is always exact.
     recall : float, default=0.95

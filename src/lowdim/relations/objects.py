@@ -21,12 +21,14 @@ from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.choice import NeighborQuery, neighbor_graph, neighbor_query
 from lowdim.relations.distances import check_dissimilarities, distance_matrix
 from lowdim.relations.graph import NearestOutside, NeighborGraph, fingerprint
+from lowdim.relations.identical import all_identical
 from lowdim.relations.metrics import NAN_AWARE, Metric, resolve_metric
 from lowdim.relations.pairs import Pairs, check_known, dense_pairs, sparse_pairs
 from lowdim.relations.precomputed import check_stored_dissimilarities, precomputed_graph
 from lowdim.relations.search import nearest_outside
 from lowdim.relations.streams import distances_from
 from lowdim.relations.units import exponent_of, scaled
+from lowdim.runtime.scheduling import blocks
 
 LARGEST_KEPT_MATRIX = 256 * 1024**2  # bytes; a larger matrix of distances is computed in parts
 LARGEST_KEPT_INDEX = 0.25  # of the size of the rows; a larger index is built again for `transform`
@@ -67,6 +69,10 @@ class Objects:
     @property
     def has_vectors(self) -> bool:
         """Whether the objects are complete rows of numbers, which have principal components."""
+        return False
+
+    def identical(self) -> bool:
+        """Whether all objects are known to be the same."""
         return False
 
     def all_pairs(self) -> Array:
@@ -142,6 +148,9 @@ class MeasuredObjects(Objects):
         numbers = self.has_table and self.rows.dtype.kind == "f"
         return bool(numbers and self.metric.name not in NAN_AWARE)
 
+    def identical(self) -> bool:
+        return self.has_table and all_identical(self.rows)
+
     def all_pairs(self) -> Array:
         return distance_matrix(self.rows, self.metric)
 
@@ -194,6 +203,9 @@ class Dissimilarities(Objects):
 
     def fingerprint(self) -> str:
         return fingerprint(self.matrix)
+
+    def identical(self) -> bool:
+        return not any(self.matrix[part].any() for part in blocks(self.n))
 
     def all_pairs(self) -> Array:
         return self.matrix

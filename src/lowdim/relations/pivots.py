@@ -87,7 +87,7 @@ class PivotIndex:
             indices[part] = np.take_along_axis(ids, best, axis=1)
             distances[part] = np.take_along_axis(values, best, axis=1)
 
-        run(search_batch, blocks(n, BATCH_OBJECTS))
+        run(search_batch, blocks(n, BATCH_OBJECTS), counts=True)
         return indices, distances
 
     def _visit(

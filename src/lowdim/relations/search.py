@@ -184,5 +184,5 @@ def _block_neighbors(rows: Any, k: int, metric: Metric) -> tuple[Array, Array]:
             with locks[right.start]:
                 heaps.offer(tile, first, rows=right, columns=True)
 
-    run(measure, combinations_with_replacement(tiles, 2))
+    run(measure, combinations_with_replacement(tiles, 2), counts=True)
     return heaps.sorted()

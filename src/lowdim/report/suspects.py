@@ -45,4 +45,4 @@ def suspects_table(found: Suspects, ids: Sequence[Any] | None) -> str:
     table = tag("table", tag("thead", head), tag("tbody", *rows))
     more = len(found) - len(rows)
     note = [tag("p", f"and {more:,} more", class_="note")] if more else []
-    return "".join([tag("div", table, class_="scroll left"), *note])
+    return "".join([tag("div", table, class_="scroll left suspects"), *note])

@@ -66,12 +66,13 @@ def quality_table(runs: Sequence[Run]) -> str:
             cells.append(tag("td", "–" if run.seconds is None else f"{run.seconds:.2f}"))
         rows.append(tag("tr", *cells))
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows))
-    marks = "★ best of the column."
+    marks = ["★ best of the column."] if len(runs) > 1 else []
     if any(near for _, near in leaders.values()):
-        marks += " ≈ no clear difference from the best: the confidence intervals overlap."
+        marks.append("≈ no clear difference from the best: the confidence intervals overlap.")
     if any(measure.margin for run in runs for measure in run.findings.measures.values()):
-        marks += " ± is half of a 95 % confidence interval."
-    return tag("div", table, class_="scroll", tabindex=0) + tag("p", marks, class_="note")
+        marks.append("± is half of a 95 % confidence interval.")
+    note = tag("p", " ".join(marks), class_="note") if marks else ""
+    return tag("div", table, class_="scroll", tabindex=0) + note
 
 
 def _heading(name: str, runs: Sequence[Run]) -> str:

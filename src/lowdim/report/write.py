@@ -14,17 +14,13 @@ from typing import Any
 from lowdim import checks
 from lowdim.atomic import check_writable, replacing
 from lowdim.quality import Suspects, compare
-from lowdim.report.charts import dash, rnx_chart, shade, shepard_chart
-from lowdim.report.markup import tag, text, user
+from lowdim.report import sections
+from lowdim.report.markup import tag, text
 from lowdim.report.payload import encode
 from lowdim.report.runs import Run, check_runs, runs_of
-from lowdim.report.suspects import find_suspects, suspects_table
-from lowdim.report.tables import best, measure_names, number, quality_table
-from lowdim.versions import versions
+from lowdim.report.suspects import find_suspects
 
 _SCRIPTS = ("scatter.js", "report.js")
-_UNDER_A_MAP = 3
-"""Measures written under each map."""
 
 
 def write(
@@ -113,14 +109,14 @@ def write(
         style=_resource("web", "report.css"),
         introduction=_introduction(n, runs, notes),
         columns=_columns(len(runs)),
-        maps="".join(_figure(run, n) for run in runs),
-        findings=_summary(runs)
-        + _quality(runs)
-        + _readings(runs)
-        + _curves(runs)
-        + _shepards(runs)
-        + _suspects(suspects, ids),
-        again=_again(runs, commands),
+        maps="".join(sections.figure(run, n) for run in runs),
+        findings=sections.summary(runs)
+        + sections.quality_section(runs)
+        + sections.readings(runs)
+        + sections.curves(runs)
+        + sections.shepards(runs)
+        + sections.suspects_section(suspects, ids),
+        again=sections.again(runs, commands),
         data=data,
         script="\n".join(_resource("web", name) for name in _SCRIPTS),
     )
@@ -169,165 +165,3 @@ def _introduction(n: int, runs: Sequence[Run], notes: Sequence[str]) -> str:
     if runs[0].findings.no_structure:  # of the data, so of every run
         lines.append(tag("p", tag("strong", text(runs[0].findings.verdict))))
     return "".join(lines)
-
-
-def _summary(runs: Sequence[Run]) -> str:
-    """Facts about the data, and which map is best for what."""
-    facts = dict.fromkeys(fact for run in runs for fact in run.findings.data)
-    lines = [tag("p", text(fact)) for fact in facts]
-    if not runs[0].findings.no_structure:
-        lines.append(_headlines(runs))
-    return _section("Summary", *lines) if any(lines) else ""
-
-
-def _headlines(runs: Sequence[Run]) -> str:
-    """Which map is best for what."""
-    items = []
-    for name in measure_names(runs):
-        found = {run.name: m for run in runs if (m := run.findings.measures.get(name))}
-        headline = next(iter(found.values())).headline
-        winners, near = best(runs, name)
-        if not headline or not winners:
-            continue
-        value = number(found[winners[0]].value)
-        parts = ["Best for ", text(headline), ": ", _names(winners), f" ({text(name)} {value})"]
-        if near:
-            parts += ["; no clear difference from it: ", _names(near)]
-        items.append(tag("li", *parts))
-    return tag("ul", *items, class_="verdict") if items else ""
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(user(name) for name in names)
-
-
-def _figure(run: Run, n: int) -> str:
-    """A map's place on the page; the script draws into it."""
-    measures = list(run.findings.measures.items())[:_UNDER_A_MAP]
-    measured = ", ".join(f"{name} {number(measure.value)}" for name, measure in measures)
-    by = f", by {run.method}" if run.method else ""
-    description = f"Map of {n:,} objects, {run.name}{by}. {measured}".strip()
-    facts = [measured] if measured else []
-    if run.seconds is not None:
-        facts.append(f"{run.seconds:.2f} s")
-    columns = getattr(run.embedding, "shape", (n, 1))[1:]
-    if columns and columns[0] > 3:
-        facts.append(f"dimensions 1 and 2 of {columns[0]}")
-    plot = tag("div", class_="plot", role="group", aria_label=description)
-    button = tag("button", "Enlarge", type="button", class_="enlarge", aria_pressed="false")
-    heading = tag("div", tag("h3", user(run.name)), button, class_="heading")
-    caption = tag("figcaption", text(" · ".join(facts)), class_="note")
-    return tag("figure", heading, plot, caption, class_="map")
-
-
-def _section(title: str, *content: str, note: str = "") -> str:
-    lead = [tag("p", note, class_="note")] if note else []
-    return tag("section", tag("h2", title), *lead, *content)
-
-
-def _readings(runs: Sequence[Run]) -> str:
-    """What to see on the maps, and what not to read from them; what several share, once."""
-    shared: dict[tuple[str, ...], list[str]] = {}
-    for run in runs:
-        verdict = "" if run.findings.no_structure else run.findings.verdict
-        reading = (verdict, *run.findings.warnings)
-        if any(reading):
-            shared.setdefault(reading, []).append(run.name)
-    parts = []
-    for (verdict, *warnings), names in shared.items():
-        heading = _names(names)
-        if len(names) == len(runs) > 1:
-            heading = "All maps"
-        card = [tag("h3", heading)]
-        if verdict:
-            card.append(tag("p", text(verdict)))
-        if warnings:
-            card.append(tag("p", "Do not read from it:", class_="note"))
-            card.append(tag("ul", *(tag("li", text(line)) for line in warnings)))
-        parts.append(tag("div", *card, class_="card"))
-    cards = tag("div", *parts, class_="grid")
-    return _section("Can the maps be believed?", cards) if parts else ""
-
-
-def _quality(runs: Sequence[Run]) -> str:
-    if not measure_names(runs):
-        return ""
-    return _section("How true each map is", quality_table(runs))
-
-
-def _curves(runs: Sequence[Run]) -> str:
-    curves = {run.name: run.findings.rnx for run in runs if run.findings.rnx is not None}
-    if not curves:
-        return ""
-    places = {run.name: place for place, run in enumerate(runs)}
-    keys = []
-    for name in curves:
-        line = tag(
-            "line",
-            x1=0,
-            x2=28,
-            y1=6,
-            y2=6,
-            class_=f"curve {shade(places[name])}",
-            stroke_dasharray=dash(places[name]),
-        )
-        drawn = tag("svg", line, viewBox="0 0 28 12", width=28, height=12, aria_hidden="true")
-        keys.append(tag("li", drawn, user(name)))
-    return _section(
-        "Neighbourhoods of every size",
-        tag("div", rnx_chart(curves, places), class_="chart"),
-        tag("ul", *keys, class_="keys"),
-        note="R<sub>NX</sub>(K): how much of the K nearest neighbours a map keeps; 1 is all, 0 as "
-        "many as by chance. Left: close neighbours. Right: the arrangement as a whole.",
-    )
-
-
-def _shepards(runs: Sequence[Run]) -> str:
-    shown = []
-    for run in runs:
-        if run.findings.shepard is not None:
-            chart = shepard_chart(run.name, *run.findings.shepard)
-            shown.append(tag("figure", tag("figcaption", tag("h3", user(run.name))), chart))
-    if not shown:
-        return ""
-    return _section(
-        "Distances",
-        tag("div", *shown, class_="grid small"),
-        note="Shepard diagrams: where many pairs of objects lie, by how far apart they are in "
-        "the data and on the map; the line is the closest relation that never falls. A thin band "
-        "along it means that distances can be read.",
-    )
-
-
-def _suspects(found: Suspects | None, ids: Sequence[Any] | None) -> str:
-    if found is None or not len(found):
-        return ""
-    return _section(
-        "Objects to look at",
-        suspects_table(found, ids),
-        note="Probably mislabelled, because their neighbours in the data (not on a map) carry "
-        "another label, or far from all others.",
-    )
-
-
-def _again(runs: Sequence[Run], commands: Sequence[str] | None) -> str:
-    """What to type, with which versions."""
-    lines = commands if commands is not None else [run.call for run in runs if run.call]
-    rows = []
-    for run in runs:
-        given = (f"{name} = {value!r}" for name, value in run.parameters.items())
-        cells = (
-            user(run.name),
-            text(run.method),
-            text(", ".join(given) or ("defaults" if run.method else "")),
-        )
-        rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("map", "method", "parameters")))
-    found = "\n".join(f"{name:<13} {value}" for name, value in versions().items())
-    code = [tag("pre", tag("code", text("\n".join(lines))), tabindex=0)] if lines else []
-    return _section(
-        "How to make this again",
-        *code,
-        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), class_="scroll left"),
-        tag("pre", tag("code", text(found)), tabindex=0),
-    )

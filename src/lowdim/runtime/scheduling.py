@@ -29,6 +29,7 @@ from lowdim.runtime.context import (
     using,
     with_threads,
 )
+from lowdim.runtime.progress import counted
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -137,7 +138,9 @@ def uses_threads(function: Callable[Arguments, Result]) -> Callable[Arguments, R
     return call
 
 
-def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def run(
+    work: Callable[[Item], Result], items: Iterable[Item], *, counts: bool = False
+) -> list[Result]:
     """Call `work` on every item, on the threads of the computation, in a copy of the context.
 
     Parameters
@@ -147,6 +150,8 @@ def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         are made one after the other (a single item, or a single thread).
     items : iterable
         For instance `blocks(n)`.
+    counts : bool, default=False
+        Whether the items are the parts that a progress bar shows.
 
     Returns
     -------
@@ -161,19 +166,30 @@ def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """
     items = list(items)
     threads = min(current().threads, len(items))
+    finish = counted(len(items)) if counts else _ignore
+
+    def finished(item: Item) -> Result:
+        result = work(item)
+        finish(1)
+        return result
+
     with blas_on_one_thread():
         if threads <= 1:
-            return [work(item) for item in items]
+            return [finished(item) for item in items]
         results: dict[int, Result] = {}
         context = copy_context()
         context.run(choose, with_threads(1))
 
         def one(number: int) -> None:
             # A context can be entered by one thread at a time; copying it takes no time.
-            results[number] = context.copy().run(work, items[number])
+            results[number] = context.copy().run(finished, items[number])
 
         _native.run_chunks(one, len(items), threads)
         return [results[number] for number in range(len(items))]
+
+
+def _ignore(parts: int) -> None:
+    """Count nothing."""
 
 
 def blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:

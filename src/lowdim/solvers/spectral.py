@@ -13,7 +13,9 @@ large spectral gaps, and use all cores. If they do not converge, Lanczos iterati
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from lowdim.callbacks import phase
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator, as_operator
 from lowdim.runtime import memory
+from lowdim.runtime.progress import counted
 from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.solvers.eigensolvers import (
     Eigenpairs,
@@ -95,7 +98,7 @@ def top_eigenpairs(
         return Eigenpairs(inner.values, fix_signs(inner.vectors * scale[:, None]))
     operator = as_operator(A)
     solver = _choose(operator.n, k, solver, "arpack")
-    with phase("eigenvectors"), blas_on_one_thread():
+    with _eigenvectors(operator) as operator:
         if solver == "dense":
             found = dense(A, operator, k, top=True)
         elif operator.dense:
@@ -157,7 +160,7 @@ def bottom_eigenpairs(
     basis = _orthonormal(null, operator)
     known = 0 if basis is None else basis.shape[1]
     solver = _choose(operator.n, k + known, solver, "bottom")
-    with phase("eigenvectors"), blas_on_one_thread():
+    with _eigenvectors(operator) as operator:
         found = _bottom(A, operator, k, basis, solver, tol, max_iter, preconditioner, seed)
     return _finish(operator, found, np.argsort(found.values, kind="stable"), basis)
 
@@ -179,7 +182,7 @@ def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
     """
     operator = as_operator(A)
     n = operator.n
-    with phase("eigenvectors"), blas_on_one_thread():
+    with _eigenvectors(operator) as operator:
         if exact:
             full = operator.matmat(np.eye(n, dtype=operator.dtype)).astype(np.float64)
             return float(np.abs(np.linalg.eigvalsh((full + full.T) / 2)).sum())
@@ -191,6 +194,20 @@ def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
         found = residuals <= 0.1 * np.abs(values)
         inside = float(np.abs(values[found]).sum())
         return inside + quadrature(operator, Q @ S[:, found], probes=4, steps=10)
+
+
+@contextmanager
+def _eigenvectors(operator: Operator) -> Iterator[Operator]:
+    """The phase of a computation in which eigensolvers run; its bar counts the products."""
+    with phase("eigenvectors", "products"), blas_on_one_thread():
+        finish = counted()
+
+        def product(V: Array) -> Array:
+            found = operator.matmat(V)
+            finish(V.shape[1])
+            return found
+
+        yield replace(operator, matmat=product)
 
 
 def _choose(n: int, k: int, solver: str, otherwise: str) -> str:

@@ -15,12 +15,8 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.studio.columns import described_columns, label_of
 
-MOST_COLUMNS = 200  # that are listed
-MOST_CATEGORIES = 1000  # of a column of text, beyond which it is text
-FEW_VALUES = 50  # of a label of whole numbers, up to which it is a category
-BINS = 24  # of a histogram
-COMMONEST = 12  # values of a category that are listed
 LEAST_SIDE, MOST_SIDE = 8, 256  # pixels of square images that are recognised
 
 
@@ -51,13 +47,13 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
     notes = [*table.notes, *(str(one.message) for one in caught)]
     place = Path(folder)
     _write_objects(place, table.X)
-    columns, stored = _columns(table)
+    columns, stored = described_columns(table)
     np.save(
         place / "numbers.npy", np.array(stored["numbers"], np.float32).reshape(-1, table.n_rows)
     )
     np.save(place / "codes.npy", np.array(stored["codes"], np.int32).reshape(-1, table.n_rows))
     shape = _write_images(place, table, source, choices)
-    label = _label(choices.get("label"), columns)
+    label = label_of(choices.get("label"), columns)
     center, scale = _scaling(table)
     n_features = None if table.metric == "precomputed" else int(table.X.shape[1])
     private = {
@@ -171,99 +167,6 @@ def read_labels(folder: Path, name: str) -> Array:
     if values is None:
         raise KeyError(name)
     return values
-
-
-# --- columns ------------------------------------------------------------------------------
-
-
-def _columns(table: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The description of the columns, and their values."""
-    stored: dict[str, Any] = {
-        "numbers": [],
-        "codes": [],
-        "texts": {},
-        "categories": {},
-        "places": {},
-    }
-    features = set(table.columns or table.file_columns)
-    names = [*table.labels, *(name for name in table.file_columns if name not in table.labels)]
-    described = []
-    for name in names[:MOST_COLUMNS]:
-        values = np.asarray(table.labels.get(name, table.file_columns.get(name)))
-        is_id = table.ids is not None and name == table.id_name
-        role = "id" if is_id else "label" if name in table.labels else "feature"
-        if role == "feature" and not _used(name, features):
-            role = "ignore"
-        column = _described(name, values, role, stored)
-        described.append({"name": name, "role": role, **column})
-    return described, stored
-
-
-def _used(name: str, features: set[str]) -> bool:
-    return name in features or any(one.startswith(f"{name}=") for one in features)
-
-
-def _described(name: str, values: Array, role: str, stored: dict[str, Any]) -> dict[str, Any]:
-    numeric = values.dtype.kind in "biuf"
-    few = numeric and role == "label" and _few_whole_numbers(values)
-    if numeric and not few:
-        stored["places"][name] = "number", len(stored["numbers"])
-        stored["numbers"].append(values.astype(np.float32))
-        return {"kind": "number", **_histogram(values.astype(np.float64))}
-    texts = [None if _is_missing(one) else _text(one) for one in values.tolist()]
-    kinds, counts = np.unique(
-        np.array([one for one in texts if one is not None], dtype=object).astype(str),
-        return_counts=True,
-    )
-    missing = sum(one is None for one in texts)
-    found: dict[str, Any] = {"missing": missing, "distinct": len(kinds)}
-    if role == "id" or len(kinds) > min(MOST_CATEGORIES, max(20, len(texts) // 2)):
-        stored["texts"][name] = texts
-        return {"kind": "id" if role == "id" else "text", **found}
-    if few:
-        order = np.argsort(kinds.astype(np.float64), kind="stable")
-        kinds, counts = kinds[order], counts[order]
-    codes = {kind: code for code, kind in enumerate(kinds.tolist())}
-    stored["places"][name] = "category", len(stored["codes"])
-    stored["categories"][name] = kinds.tolist()
-    stored["codes"].append([-1 if one is None else codes[one] for one in texts])
-    top = np.argsort(-counts, kind="stable")[:COMMONEST]
-    found["top"] = [[str(kinds[at]), int(counts[at])] for at in top]
-    return {"kind": "category", **found}
-
-
-def _few_whole_numbers(values: Array) -> bool:
-    known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    whole = values.dtype.kind in "biu" or bool((known == np.rint(known)).all())
-    return whole and len(np.unique(known)) <= FEW_VALUES
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _histogram(values: Array) -> dict[str, Any]:
-    known = values[np.isfinite(values)]
-    found: dict[str, Any] = {"missing": len(values) - len(known), "distinct": len(np.unique(known))}
-    if not len(known):
-        return found
-    low, high = float(known.min()), float(known.max())
-    counts = np.histogram(known, BINS, (low, high if high > low else low + 1))[0]
-    return {**found, "low": low, "high": high, "histogram": counts.tolist()}
-
-
-def _label(chosen: str | None, columns: list[dict[str, Any]]) -> str | None:
-    """The label that colours the map: as chosen, else the first category, else the first label."""
-    labels = [one for one in columns if one["role"] == "label" and one["kind"] != "text"]
-    names = [one["name"] for one in labels]
-    if chosen in names:
-        return chosen
-    categories = [one["name"] for one in labels if one["kind"] == "category"]
-    return next(iter([*categories, *names]), None)
 
 
 def _scaling(table: Any) -> tuple[list[float] | None, list[float] | None]:

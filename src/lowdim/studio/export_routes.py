@@ -15,9 +15,10 @@ from starlette.routing import Route
 
 from lowdim.studio import export
 from lowdim.studio.errors import Refused
+from lowdim.studio.given import whole_numbers
 from lowdim.studio.records import Map
 from lowdim.studio.requests import body
-from lowdim.studio.studio import Studio, whole_numbers
+from lowdim.studio.studio import Studio
 
 TABLES = ("csv", "parquet", "npz")
 

@@ -16,8 +16,9 @@ from lowdim.checks import Array
 from lowdim.report.payload import png
 from lowdim.studio import datasets, questions
 from lowdim.studio.errors import Refused
+from lowdim.studio.given import whole_numbers
 from lowdim.studio.requests import binary, body, number
-from lowdim.studio.studio import Studio, whole_numbers
+from lowdim.studio.studio import Studio
 
 MOST_NEIGHBORS = 200
 MOST_VALUES = 400  # of a record or a decoded object

@@ -17,6 +17,7 @@ from lowdim.checks import Array
 from lowdim.quality.rows import Rows, data_rows
 from lowdim.runtime.scheduling import running
 from lowdim.studio.datasets import read_about, read_column, read_labels, read_objects
+from lowdim.studio.effects import category_effects, number_effect
 
 MOST_ROWS = 5000  # of points whose errors are computed; the others are unknown
 MOST_COMPARED = 20_000  # objects among which suspects are sought
@@ -230,9 +231,9 @@ def selection(view: View, n: int, points: Array) -> dict[str, Any]:
         if isinstance(values, dict):
             codes = np.asarray(values["codes"])
             codes = codes if chosen is None else codes[chosen]
-            categories += _shares(name, values["categories"], codes, inside)
+            categories += category_effects(name, values["categories"], codes, inside)
         elif values is not None:
-            found = _difference(values if chosen is None else values[chosen], inside)
+            found = number_effect(values if chosen is None else values[chosen], inside)
             columns += [] if found is None else [{"name": name, **found}]
     columns.sort(key=lambda one: -abs(one["effect"]))
     categories.sort(key=lambda one: -abs(one["effect"]))
@@ -241,45 +242,6 @@ def selection(view: View, n: int, points: Array) -> dict[str, Any]:
         "columns": columns[:MOST_EFFECTS],
         "categories": categories[:MOST_EFFECTS],
     }
-
-
-def _difference(values: Array, inside: Array) -> dict[str, Any] | None:
-    known = np.isfinite(values)
-    a, b = values[known & inside].astype(np.float64), values[known & ~inside].astype(np.float64)
-    if not len(a) or not len(b):
-        return None
-    spread = np.sqrt((a.var() * len(a) + b.var() * len(b)) / (len(a) + len(b)))
-    gap = float(a.mean() - b.mean())
-    if spread == 0 and gap == 0:
-        return None
-    effect = gap / spread if spread > 0 else np.sign(gap) * 1e3
-    return {
-        "effect": float(effect),
-        "inside": float(a.mean()),
-        "outside": float(b.mean()),
-        "direction": "higher" if gap > 0 else "lower",
-    }
-
-
-def _shares(name: str, kinds: list[str], codes: Array, inside: Array) -> list[dict[str, Any]]:
-    known = codes >= 0
-    a = np.bincount(codes[known & inside], minlength=len(kinds)).astype(np.float64)
-    b = np.bincount(codes[known & ~inside], minlength=len(kinds)).astype(np.float64)
-    if not a.sum() or not b.sum():
-        return []
-    a, b = a / a.sum(), b / b.sum()
-    effects = 2 * np.arcsin(np.sqrt(a)) - 2 * np.arcsin(np.sqrt(b))
-    return [
-        {
-            "name": name,
-            "value": kinds[at],
-            "effect": float(effects[at]),
-            "inside": float(a[at]),
-            "outside": float(b[at]),
-        }
-        for at in np.argsort(-np.abs(effects), kind="stable")[:5]
-        if effects[at]
-    ]
 
 
 @lru_cache(maxsize=2)

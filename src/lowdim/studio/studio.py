@@ -15,6 +15,7 @@ from lowdim.solvers.procrustes import procrustes
 from lowdim.studio import datasets, questions
 from lowdim.studio.errors import Refused
 from lowdim.studio.forms import checked_parameters
+from lowdim.studio.given import changed_choices, pace_of, whole_numbers
 from lowdim.studio.helper import Helper
 from lowdim.studio.jobs import Jobs
 from lowdim.studio.questions import View
@@ -107,23 +108,7 @@ class Studio:
 
     async def change_dataset(self, dataset: Dataset, changes: dict[str, Any]) -> Dataset:
         """Prepare a data set again, with other roles of its columns and so on."""
-        choices = dict(dataset.choices)
-        if changes.keys() & {"roles", "label", "ids"}:
-            roles = {one["name"]: one["role"] for one in dataset.about["columns"]}
-            roles |= _texts(changes.get("roles", {}), "roles")
-            if changes.get("ids") in roles:
-                roles[changes["ids"]] = "id"
-            if changes.get("label") in roles and roles[changes["label"]] != "label":
-                roles[changes["label"]] = "label"
-            choices["roles"] = roles
-            kinds = {one["name"]: one["kind"] for one in dataset.about["columns"]}
-            choices["text_features"] = any(
-                role == "feature" and kinds.get(name) != "number" for name, role in roles.items()
-            )
-            choices["more"] = dataset.about["more"]
-        for key in ("label", "standardize", "missing", "images"):
-            if key in changes:
-                choices[key] = changes[key]
+        choices = changed_choices(dataset, changes)
         changed = Dataset(dataset.id, dataset.name, dataset.source, choices, dataset.version + 1)
         return await self._prepared(changed)
 
@@ -180,7 +165,7 @@ class Studio:
             n=dataset.about["n"] if rows is None else len(rows),
             dim=parameters.get("n_components", 2),
             live=list(method.live),
-            pace=_pace(asked.get("pace")),
+            pace=pace_of(asked.get("pace")),
         )
         start = None
         if asked.get("from") is not None and "init" in method.load()().get_params():
@@ -238,7 +223,7 @@ class Studio:
         if "title" in changes:
             one.title = str(changes["title"])[:200]
         if "pace" in changes:
-            one.pace = _pace(changes["pace"])
+            one.pace = pace_of(changes["pace"])
             self.jobs.set_pace(one)
         if "parameters" in changes:
             checked = checked_parameters(one.method, changes["parameters"])
@@ -323,28 +308,3 @@ class Studio:
         if (folder / "coordinates.npy").exists():
             return np.asarray(np.load(folder / "coordinates.npy"))
         return read_snapshot(folder, one.snapshots[-1]) if one.snapshots else None
-
-
-def whole_numbers(given: Any, below: int, name: str) -> Array:
-    """A list of whole numbers of the page as an array."""
-    if not isinstance(given, list) or not all(type(one) is int for one in given):
-        raise Refused(f"{name} must be a list of whole numbers.")
-    found = np.array(given, dtype=np.int64)
-    if len(found) and not (found.min() >= 0 and found.max() < below):
-        raise Refused(f"{name} must be between 0 and {below - 1}.")
-    return found
-
-
-def _pace(given: Any) -> float | None:
-    """Iterations per second; None: as fast as the fit can."""
-    if given is None:
-        return None
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0.1 <= given <= 1e6:
-        raise Refused("pace must be a number of iterations per second, or null.")
-    return float(given)
-
-
-def _texts(given: Any, name: str) -> dict[str, str]:
-    if not isinstance(given, dict) or not all(isinstance(one, str) for one in given.values()):
-        raise Refused(f"{name} must be an object of texts.")
-    return given

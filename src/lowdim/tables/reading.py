@@ -23,7 +23,6 @@ from lowdim.tables.roles import CATEGORICAL, MISSING_POLICIES, Choices, Columns,
 from lowdim.tables.sources import opened_source
 from lowdim.tables.table import Table
 
-_ROWS = 4096  # that are compared at a time
 KINDS = ("auto", "vectors", "distances", "edges")
 
 
@@ -205,20 +204,8 @@ def _vectors(frame: Frame, choices: Choices, source: str) -> Table:
     recipe, X, kept = learn(frame, roles, choices, source)
     if X.shape[0] < 2:
         raise DataError(f"{source}: {X.shape[0]} object is left; a map needs at least 2.")
-    if _is_constant(X):
-        checks.warn(
-            f"{source}: all {X.shape[0]} objects have the same values, so a map of them shows "
-            "nothing."
-        )
     used = [] if recipe.names is None else [_used(recipe.names)]
     return _table(frame, roles, recipe, X, kept, source, used)
-
-
-def _is_constant(X: Any) -> bool:
-    """Whether all rows are equal."""
-    if checks.is_sparse(X):
-        return bool(X.nnz == 0)
-    return not any((X[start : start + _ROWS] != X[0]).any() for start in range(0, len(X), _ROWS))
 
 
 def _used(names: list[str]) -> str:

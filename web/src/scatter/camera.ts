@@ -37,6 +37,7 @@ export function boundingBox(positions: Float32Array, dim: number): Box {
 }
 
 const FROM_ABOVE = [1, 0, 0, 0, 0.94, 0.34, 0, -0.34, 0.94]; // the first view of three dimensions
+const FROM_FRONT = [1, 0, 0, 0, 1, 0, 0, 0, 1];
 const MARGIN = 0.92; // share of the canvas that the box fills
 const SPHERE = 0.8; // share of the radius around a box of three dimensions: its corners are mostly empty
 const MOST_ZOOM = 1000;
@@ -118,10 +119,17 @@ export class Camera {
     if (!this.flat) this.#shift[1] = up + (this.#shift[1] - up) * real;
   }
 
-  /** The coordinates at a place of a map in two dimensions, given in shares of the canvas. */
-  locate(x: number, y: number): [number, number] {
+  /**
+   * The coordinates at a place, given in shares of the canvas. In three dimensions those on the plane
+   * through a point that is parallel to the screen.
+   */
+  locate(x: number, y: number, through: ArrayLike<number> = this.box.center): number[] {
+    const m = this.projection();
     const [sx, sy] = this.#scale();
-    const { center } = this.box;
-    return [center[0] + (2 * x - 1 - this.#shift[0]) / sx, center[1] + (1 - 2 * y - this.#shift[1]) / sy];
+    const t = this.spatial ? this.#turn : FROM_FRONT;
+    const [a, b, c] = [through[0], through[1], this.spatial ? through[2] : 0];
+    const right = (2 * x - 1 - (m[0] * a + m[1] * b + m[2] * c + m[3])) / sx;
+    const up = (1 - 2 * y - (m[4] * a + m[5] * b + m[6] * c + m[7])) / sy;
+    return [a, b, c].slice(0, this.spatial ? 3 : 2).map((at, d) => at + t[d] * right + t[3 + d] * up);
   }
 }

@@ -3,34 +3,22 @@
 export type Theme = "light" | "dark";
 export type Rgb = readonly [number, number, number];
 
-declare const PALETTE: {
-  light: string[];
-  dark: string[];
-  other: Record<Theme, string>;
-};
+declare const PALETTE: { light: string; dark: string; other: Record<Theme, string> };
+
+/** Colours from their digits without separators, as the bundle stores them. */
+const colorsOf = (digits: string): string[] => digits.match(/.{6}/g)!.map((one) => `#${one}`);
 
 /** Distinct colours for up to 30 categories; `other` is the grey of all further ones. */
-export const palette = PALETTE;
+export const palette = {
+  light: colorsOf(PALETTE.light),
+  dark: colorsOf(PALETTE.dark),
+  other: PALETTE.other,
+};
 
-const VIRIDIS = [
-  "#440154",
-  "#48186a",
-  "#472d7b",
-  "#424086",
-  "#3b528b",
-  "#33638d",
-  "#2c728e",
-  "#26828e",
-  "#21918c",
-  "#1fa088",
-  "#28ae80",
-  "#3fbc73",
-  "#5ec962",
-  "#84d44b",
-  "#addc30",
-  "#d8e219",
-  "#fde725",
-].map(rgb);
+const VIRIDIS = colorsOf(
+  "44015448186a472d7b4240863b528b33638d2c728e26828e21918c1fa088" +
+    "28ae803fbc735ec96284d44baddc30d8e219fde725",
+).map(rgb);
 
 export function rgb(hex: string): Rgb {
   const long = hex.length === 4 ? hex.replace(/[0-9a-f]/gi, "$&$&") : hex;

@@ -1,5 +1,9 @@
 // The scatter view that studio, report and notebook widget share.
 
 export * from "./color";
-export { DIM, HIDDEN, Scatter, SHOWN } from "./view";
-export type { Events, Mode, Names, Options } from "./view";
+export { DIM, HIDDEN, SHOWN } from "./scene";
+export { Scatter } from "./view";
+export type { Mode } from "./gestures";
+export type { Key } from "./key";
+export type { Names } from "./overlay";
+export type { Events, Options } from "./view";

@@ -75,8 +75,8 @@ function median(values: Float32Array): number {
   return values.sort()[values.length >> 1];
 }
 
-export function fontOf(ratio: number): string {
-  return `600 ${12 * ratio}px system-ui, sans-serif`;
+export function fontOf(ratio: number, bold = true): string {
+  return `${bold ? 600 : 400} ${12 * ratio}px system-ui, sans-serif`;
 }
 
 /** Where names can be written without covering each other. */

@@ -66,3 +66,65 @@ export function shuffled(n: number): Uint32Array {
   }
   return list;
 }
+
+/** The order in which points are drawn, dim ones first; points without coordinates are left out. */
+export function orderOf(
+  shuffle: Uint32Array,
+  states: Uint8Array | null,
+  positions: Float32Array,
+  stride: number,
+): { order: Uint32Array; nDim: number } {
+  if (!states && !positions.some(Number.isNaN)) return { order: shuffle, nDim: 0 };
+  const order = new Uint32Array(shuffle.length);
+  let [end, nDim] = [0, 0];
+  for (const state of [DIM, SHOWN]) {
+    if (state === SHOWN) nDim = end;
+    for (let k = 0; k < shuffle.length; k++) {
+      const i = shuffle[k];
+      const placed = positions[i * stride] + positions[i * stride + 1];
+      if ((states ? states[i] : SHOWN) === state && placed === placed) order[end++] = i; // not NaN
+    }
+  }
+  return { order: order.subarray(0, end), nDim };
+}
+
+/** Where the points are in the middle of a move. */
+export function halfway({ before, positions, part }: Scene): Float32Array {
+  if (part >= 1) return positions;
+  return positions.map((value, i) => before[i] + (value - before[i]) * part);
+}
+
+const GOLDEN = 0.6180339887498949;
+
+/** One coordinate and a second that only keeps points apart. */
+export function spreadOut(line: Float32Array): Float32Array {
+  const points = new Float32Array(2 * line.length);
+  for (let i = 0; i < line.length; i++) {
+    points[2 * i] = line[i];
+    points[2 * i + 1] = 2 * ((i * GOLDEN) % 1) - 1;
+  }
+  return points;
+}
+
+/** A scene without points. */
+export function emptyScene(projection: Projection): Scene {
+  const none = new Float32Array(0);
+  return {
+    positions: none,
+    before: none,
+    stride: 2,
+    part: 1,
+    colors: new Uint32Array(0),
+    order: new Uint32Array(0),
+    nDim: 0,
+    projection,
+    width: 0,
+    height: 0,
+    size: 4,
+    opacity: 0.9,
+    grow: 1,
+    paper: 0,
+    faint: 0,
+    versions: { positions: 0, colors: 0, order: 0 },
+  };
+}

@@ -1,12 +1,14 @@
 // A map as SVG: one path per colour, in which each point is a round dot.
 
 import { hex } from "./color";
+import { DOT, leftOf, type Line } from "./key";
 import { fontOf, placeNames, type Overlay } from "./overlay";
 import type { Scene } from "./scene";
 
 const MOST = 200_000; // points; beyond that an evenly drawn sample, because editors cannot open the file
 
-export function svgOf(scene: Scene, overlay: Overlay): string {
+/** The map, and to its right the lines of a key on a strip of some width. */
+export function svgOf(scene: Scene, overlay: Overlay, key: readonly Line[], strip: number): string {
   const { width, height, order, nDim, colors, size } = scene;
   const inside = ([x, y]: readonly [number, number]): boolean =>
     x >= 0 && y >= 0 && x <= width && y <= height;
@@ -24,7 +26,7 @@ export function svgOf(scene: Scene, overlay: Overlay): string {
     return [...found];
   };
   const lines = [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width + strip}" height="${height}" viewBox="0 0 ${width + strip} ${height}">`,
     `<rect width="100%" height="100%" fill="${rgbHex(overlay.paper)}"/>`,
     `<g fill="none" stroke-linecap="round" stroke-width="${size.toFixed(2)}" stroke-opacity="${scene.opacity.toFixed(2)}">`,
   ];
@@ -47,6 +49,16 @@ export function svgOf(scene: Scene, overlay: Overlay): string {
   );
   for (const { text, x, y } of placeNames(overlay, (text) => context.measureText(text).width)) {
     lines.push(`<text x="${x.toFixed(1)}" y="${(y + 4).toFixed(1)}">${escapeXml(text)}</text>`);
+  }
+  lines.push(
+    "</g>",
+    `<g transform="translate(${width} 0)" font-family="system-ui, sans-serif" font-size="12" fill="${rgbHex(overlay.ink)}">`,
+  );
+  for (const line of key) {
+    if (line.color)
+      lines.push(`<circle cx="${DOT.x}" cy="${line.y}" r="${DOT.radius}" fill="${rgbHex(line.color)}"/>`);
+    const weight = line.bold ? ' font-weight="600"' : "";
+    lines.push(`<text x="${leftOf(line)}" y="${line.y + 4}"${weight}>${escapeXml(line.text)}</text>`);
   }
   return [...lines, "</g>", "</svg>", ""].join("\n");
 }

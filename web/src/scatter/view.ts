@@ -3,21 +3,20 @@
 import { boundingBox, Camera, UNIT_BOX } from "./camera";
 import { css, mix, pack, plain, rgb, type Theme } from "./color";
 import { listen, type Mode } from "./gestures";
+import type { Key } from "./key";
 import { anchorsOf, drawOverlay, type Anchor, type Names, type Overlay, type Place } from "./overlay";
-import { DIM, HIDDEN, SHOWN, shuffled, type Painter, type Scene } from "./scene";
-import { stampPainter } from "./stamp";
-import { svgOf } from "./svg";
-import { webglPainter } from "./webgl";
-
-export { DIM, HIDDEN, SHOWN } from "./scene";
-export type { Mode } from "./gestures";
-export type { Names } from "./overlay";
+import { Pace } from "./pace";
+import { painterOf } from "./painters";
+import * as picture from "./picture";
+import { nearestPoint, placer, pointsInside } from "./places";
+import { DIM, emptyScene, halfway, HIDDEN, orderOf, shuffled, spreadOut } from "./scene";
+import type { Painter, Scene } from "./scene";
 
 export interface Events {
   hover?(point: number, event: MouseEvent): void;
   click?(point: number, event: MouseEvent): void;
   select?(points: Uint32Array): void;
-  decode?(y: [number, number]): void;
+  decode?(y: number[]): void;
   escape?(): void;
   /** The view was moved, zoomed or turned. */
   moved?(): void;
@@ -32,24 +31,7 @@ export interface Options {
   withoutWebgl?: boolean;
 }
 
-const GOLDEN = 0.6180339887498949;
-const SLOW = 50; // milliseconds between pictures; above it fewer points are drawn while the view moves
-const FAST = 20;
-const IDLE = 500; // milliseconds; a longer pause says nothing about the speed of drawing
-const LEAST = 50_000; // points that are always drawn
-const SETTLED = 160; // milliseconds after the last move until all points are drawn again
-
-const MANY = 100_000; // points, from which stamping is faster than a graphics card in software
-
-let webgl: Painter | null | undefined;
-let stamps: Painter | undefined;
-
-/** The painter that is fastest for some number of points. */
-function painterOf(n: number, withoutWebgl: boolean): Painter {
-  if (webgl === undefined) webgl = webglPainter();
-  if (!withoutWebgl && webgl && !(webgl.slow && n > MANY)) return webgl;
-  return (stamps ??= stampPainter());
-}
+const REACH = 6; // CSS pixels around a point at which it is pointed at
 
 export class Scatter {
   readonly camera = new Camera();
@@ -59,9 +41,6 @@ export class Scatter {
   mode: Mode = "move";
   n = 0;
   dim = 2;
-  /** Pictures drawn so far, and the points of the last one. */
-  drawn = 0;
-  pointsDrawn = 0;
   readonly #base = document.createElement("canvas");
   readonly #upper = document.createElement("canvas");
   readonly #events: Events;
@@ -81,10 +60,7 @@ export class Scatter {
   #ratio = 1;
   #frame = 0;
   #dirty = false; // the points must be drawn, not only what is above them
-  #settle = 0;
-  #budget = Infinity; // points that are drawn while the view moves
-  #moving = false;
-  #lastDrawn = 0;
+  readonly #pace = new Pace();
   #animation: { start: number; duration: number } | null = null;
 
   constructor(host: HTMLElement, options: Options) {
@@ -98,25 +74,7 @@ export class Scatter {
     this.#upper.setAttribute("role", "application");
     host.append(this.#base, this.#upper);
     this.label = options.label;
-    const none = new Float32Array(0);
-    this.#scene = {
-      positions: none,
-      before: none,
-      stride: 2,
-      part: 1,
-      colors: new Uint32Array(0),
-      order: new Uint32Array(0),
-      nDim: 0,
-      projection: this.camera.projection(),
-      width: 0,
-      height: 0,
-      size: 4,
-      opacity: 0.9,
-      grow: 1,
-      paper: 0,
-      faint: 0,
-      versions: { positions: 0, colors: 0, order: 0 },
-    };
+    this.#scene = emptyScene(this.camera.projection());
     this.#stopListening = listen(this, this.#upper);
     this.#observer = new ResizeObserver(() => this.#fit() && this.drawNow());
     this.#observer.observe(this.#upper);
@@ -132,7 +90,7 @@ export class Scatter {
     this.#stopListening();
     this.painter.forget(this.#scene);
     cancelAnimationFrame(this.#frame);
-    clearTimeout(this.#settle);
+    this.#pace.stop();
     this.#base.remove();
     this.#upper.remove();
   }
@@ -149,7 +107,7 @@ export class Scatter {
     const positions = dim === 1 ? spreadOut(given) : given;
     const stride = Math.max(dim, 2);
     const same = n === this.n && stride === this.#scene.stride;
-    this.#scene.before = same && milliseconds > 0 ? this.#halfway() : positions;
+    this.#scene.before = same && milliseconds > 0 ? halfway(this.#scene) : positions;
     this.#scene.positions = positions;
     this.#scene.stride = stride;
     this.#scene.versions.positions++;
@@ -174,13 +132,6 @@ export class Scatter {
     this.redraw();
   }
 
-  /** Where the points are in the middle of a move. */
-  #halfway(): Float32Array {
-    const { before, positions, part } = this.#scene;
-    if (part >= 1) return positions;
-    return positions.map((value, i) => before[i] + (value - before[i]) * part);
-  }
-
   /** Packed colours of the points; null for one colour. */
   setColors(colors: Uint32Array | null): void {
     this.#colorsGiven = colors !== null;
@@ -200,26 +151,11 @@ export class Scatter {
   }
 
   #reorder(): void {
-    const states = this.#states;
-    const shuffle = this.#shuffle;
-    const { positions, stride } = this.#scene;
-    let [order, end, nDim] = [shuffle, this.n, 0];
-    if (states || positions.some(Number.isNaN)) {
-      order = new Uint32Array(this.n);
-      end = 0;
-      for (const state of [DIM, SHOWN]) {
-        if (state === SHOWN) nDim = end;
-        for (let k = 0; k < shuffle.length; k++) {
-          const i = shuffle[k];
-          const placed = positions[i * stride] + positions[i * stride + 1];
-          if ((states ? states[i] : SHOWN) === state && placed === placed) order[end++] = i; // not NaN
-        }
-      }
-    }
-    this.#scene.nDim = nDim;
-    this.#scene.order = order.subarray(0, end);
-    this.#scene.versions.order++;
-    const said = `${(end - this.#scene.nDim).toLocaleString("en")} of ${this.n.toLocaleString("en")} points shown`;
+    const scene = this.#scene;
+    Object.assign(scene, orderOf(this.#shuffle, this.#states, scene.positions, scene.stride));
+    scene.versions.order++;
+    const shown = scene.order.length - scene.nDim;
+    const said = `${shown.toLocaleString("en")} of ${this.n.toLocaleString("en")} points shown`;
     this.#upper.setAttribute("aria-description", said);
   }
 
@@ -299,21 +235,10 @@ export class Scatter {
     scene.opacity = this.camera.spatial
       ? 1
       : Math.min(Math.max(1.3 - 0.13 * Math.log10(Math.max(this.n, 1)), 0.45), 0.95);
-    const most = this.#moving || this.#animation ? this.#budget : Infinity;
+    const moves = this.#pace.moving || this.#animation !== null;
+    const most = moves ? this.#pace.budget : Infinity;
     this.painter.paint(scene, this.#base.getContext("2d")!, most);
-    this.drawn++;
-    this.pointsDrawn = Math.min(scene.order.length, most);
-    this.#adapt();
-  }
-
-  /** Draws fewer points while the view moves if pictures come slowly, and more if they come fast. */
-  #adapt(): void {
-    const now = performance.now();
-    const since = now - this.#lastDrawn;
-    this.#lastDrawn = now;
-    if (!(this.#moving || this.#animation) || since > IDLE) return;
-    if (since > SLOW) this.#budget = Math.max(LEAST, (this.pointsDrawn * SLOW * 0.7) / since);
-    else if (since < FAST) this.#budget *= 1.3;
+    this.#pace.drew(Math.min(scene.order.length, most), moves);
   }
 
   /** Radius of a point in pixels: smaller for many points, larger when zoomed in. */
@@ -327,7 +252,7 @@ export class Scatter {
     const scene = this.#scene;
     if (this.#names && !this.#anchors)
       this.#anchors = anchorsOf(this.#names, scene.order.subarray(scene.nDim), scene.positions, scene.stride);
-    const place = this.#placer(width, height);
+    const place = placer(scene, this.camera.projection(), width, height);
     return {
       anchors: this.#names ? (this.#anchors ?? []) : [],
       place: (i) => (i >= this.n || (this.#states && this.#states[i] === HIDDEN) ? null : place(i)),
@@ -339,23 +264,6 @@ export class Scatter {
       radius: this.#radius(ratio),
       width,
       height,
-    };
-  }
-
-  /** Where points are on a picture of some size. */
-  #placer(width: number, height: number): (i: number) => [number, number] {
-    const m = this.camera.projection();
-    const { positions, before, part, stride } = this.#scene;
-    const spatial = this.camera.spatial;
-    const at = (k: number): number =>
-      part < 1 ? before[k] + (positions[k] - before[k]) * part : positions[k];
-    return (i) => {
-      const j = i * stride;
-      const [a, b, c] = [at(j), at(j + 1), spatial ? at(j + 2) : 0];
-      return [
-        ((m[0] * a + m[1] * b + m[2] * c + m[3] + 1) * width) / 2,
-        ((1 - m[4] * a - m[5] * b - m[6] * c - m[7]) * height) / 2,
-      ];
     };
   }
 
@@ -378,12 +286,7 @@ export class Scatter {
   }
 
   #wasMoved(): void {
-    this.#moving = true;
-    clearTimeout(this.#settle);
-    this.#settle = window.setTimeout(() => {
-      this.#moving = false;
-      if (this.#budget < this.#scene.order.length) this.redraw();
-    }, SETTLED);
+    this.#pace.moved(() => this.#pace.budget < this.#scene.order.length && this.redraw());
     this.redraw();
     this.#events.moved?.();
   }
@@ -391,32 +294,8 @@ export class Scatter {
   // --- pointing ---
 
   /** The point drawn nearest to a place, given in shares of the canvas; -1 if none is close. */
-  nearest(x: number, y: number): number {
-    const { width, height } = this.#scene;
-    const [px, py] = [x * width, y * height];
-    let found = -1;
-    let least = (this.#radius(this.#ratio) + 6 * this.#ratio) ** 2;
-    this.#eachPlace(width, height, (i, x, y) => {
-      const gap = (x - px) * (x - px) + (y - py) * (y - py);
-      if (gap < least) [found, least] = [i, gap];
-    });
-    return found;
-  }
-
-  /** Visits all points that are drawn, with their places on a picture of some size. */
-  #eachPlace(width: number, height: number, visit: (i: number, x: number, y: number) => void): void {
-    const { order, positions, stride } = this.#scene;
-    const [ax, bx, cx, dx, ay, by, cy, dy] = this.camera.projection();
-    const spatial = this.camera.spatial;
-    for (let k = 0; k < order.length; k++) {
-      const j = order[k] * stride;
-      const [a, b, c] = [positions[j], positions[j + 1], spatial ? positions[j + 2] : 0];
-      visit(
-        order[k],
-        ((ax * a + bx * b + cx * c + dx + 1) * width) / 2,
-        ((1 - ay * a - by * b - cy * c - dy) * height) / 2,
-      );
-    }
+  nearest(x: number, y: number, pixels = this.#radius(this.#ratio) + REACH * this.#ratio): number {
+    return nearestPoint(this.#scene, this.camera.projection(), [x, y], pixels);
   }
 
   hoverAt(x: number, y: number, event: MouseEvent): void {
@@ -433,7 +312,11 @@ export class Scatter {
   }
 
   decodeAt(x: number, y: number): void {
-    if (this.dim === 2) this.#events.decode?.(this.camera.locate(x, y));
+    if (!this.#events.decode || this.dim < 2 || this.dim > 3) return;
+    const { positions, stride } = this.#scene;
+    const near = this.dim === 3 ? this.nearest(x, y, Infinity) : -1; // its depth is taken
+    const through = near < 0 ? undefined : positions.subarray(near * stride);
+    this.#events.decode(this.camera.locate(x, y, through));
   }
 
   escape(): void {
@@ -451,64 +334,30 @@ export class Scatter {
   }
 
   inside(line: readonly Place[]): Uint32Array {
-    const [width, height] = [Math.min(this.#scene.width, 2048), Math.min(this.#scene.height, 2048)];
-    const canvas = Object.assign(document.createElement("canvas"), { width, height });
-    const context = canvas.getContext("2d", { willReadFrequently: true })!;
-    context.beginPath();
-    line.forEach(([x, y]) => context.lineTo(x * width, y * height));
-    context.fill("evenodd");
-    const mask = context.getImageData(0, 0, width, height).data;
-    const within: number[] = [];
-    this.#eachPlace(width, height, (i, x, y) => {
-      if (x < 0 || y < 0 || x >= width || y >= height) return;
-      if (mask[4 * (Math.floor(y) * width + Math.floor(x)) + 3] > 127) within.push(i);
-    });
-    return Uint32Array.from(within).sort();
+    return pointsInside(this.#scene, this.camera.projection(), line);
   }
 
   // --- pictures ---
 
-  /** The picture on its paper, enlarged; without rings and lasso. */
-  async png(enlarge = 2): Promise<Blob> {
-    const width = Math.round(this.#upper.clientWidth * enlarge);
-    const height = Math.round(this.#upper.clientHeight * enlarge);
-    const points = Object.assign(document.createElement("canvas"), { width, height });
-    const scene = {
-      ...this.#scene,
-      width,
-      height,
-      projection: this.camera.projection(),
-      size: 2 * this.#radius(enlarge),
+  /** The picture on its paper, enlarged, with a key to its colours; without rings and lasso. */
+  png(key: Key | null, enlarge = 2): Promise<Blob> {
+    const { scene, overlay } = this.#still(enlarge);
+    return picture.png(this.painter, scene, overlay, key, enlarge);
+  }
+
+  svg(key: Key | null): string {
+    const { scene, overlay } = this.#still(1);
+    return picture.svg(scene, overlay, key);
+  }
+
+  /** What a picture shows whose CSS pixels have some number of pixels. */
+  #still(scale: number): { scene: Scene; overlay: Overlay } {
+    const width = Math.round(this.#upper.clientWidth * scale);
+    const height = Math.round(this.#upper.clientHeight * scale);
+    const [projection, size] = [this.camera.projection(), 2 * this.#radius(scale)];
+    return {
+      scene: { ...this.#scene, width, height, projection, size },
+      overlay: { ...this.#overlay(width, height, scale), ringed: [], lasso: [] },
     };
-    this.painter.paint(scene, points.getContext("2d")!, Infinity);
-    this.painter.forget(scene);
-    const whole = Object.assign(document.createElement("canvas"), { width, height });
-    const context = whole.getContext("2d")!;
-    context.fillStyle = this.#inks.paper;
-    context.fillRect(0, 0, width, height);
-    context.drawImage(points, 0, 0);
-    drawOverlay(context, { ...this.#overlay(width, height, enlarge), ringed: [], lasso: [] });
-    return new Promise((resolve, reject) =>
-      whole.toBlob(
-        (blob) => (blob ? resolve(blob) : reject(new Error("The browser made no picture."))),
-        "image/png",
-      ),
-    );
   }
-
-  svg(): string {
-    const [width, height] = [this.#upper.clientWidth, this.#upper.clientHeight];
-    const scene = { ...this.#scene, width, height, size: 2 * this.#radius(1) };
-    return svgOf(scene, { ...this.#overlay(width, height, 1), ringed: [], lasso: [] });
-  }
-}
-
-/** One coordinate and a second that only keeps points apart. */
-function spreadOut(line: Float32Array): Float32Array {
-  const points = new Float32Array(2 * line.length);
-  for (let i = 0; i < line.length; i++) {
-    points[2 * i] = line[i];
-    points[2 * i + 1] = 2 * ((i * GOLDEN) % 1) - 1;
-  }
-  return points;
 }

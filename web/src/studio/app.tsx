@@ -2,16 +2,19 @@
 
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { Button, Icon, type IconName } from "./controls";
-import { DataPanel, DropTarget, Welcome } from "./data";
+import { Button } from "./controls";
+import { Icon, type IconName } from "./icons";
+import { DataPanel } from "./data";
 import { Lesson } from "./lesson";
 import { Stage } from "./maps";
 import { MethodPanel, RunButton } from "./method";
-import { Tooltip } from "./plot";
 import { Questions } from "./questions";
+import { DropTarget } from "./sources";
 import * as state from "./state";
 import { connection } from "./stream";
 import { TakeAway, takingAway } from "./takeaway";
+import { Tooltip } from "./tooltip";
+import { Welcome } from "./welcome";
 
 type Pane = "data" | "method" | "maps" | "questions";
 
@@ -144,13 +147,8 @@ function Notices(): JSX.Element {
       {state.notices.value.map((one) => (
         <div key={one.key} class={one.bad ? "notice bad" : "notice"}>
           <span>{one.text}</span>
-          <Button
-            kind="quiet"
-            icon="close"
-            label="Dismiss"
-            hideLabel
-            onClick={() => state.dismiss(one.key)}
-          />
+          {one.undo && <Button label="Undo" onClick={() => state.dismiss(one, true)} />}
+          <Button kind="quiet" icon="close" label="Dismiss" hideLabel onClick={() => state.dismiss(one)} />
         </div>
       ))}
     </div>

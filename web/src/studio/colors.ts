@@ -1,9 +1,10 @@
 // What the points are coloured by, and their colours on each map.
 
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { byCategory, byValue, categoryColor, palette, type Theme } from "../scatter";
-import { DIM, HIDDEN, SHOWN, type Names } from "../scatter";
+import { byCategory, byValue, categoryColor, css, palette, valueColor } from "../scatter";
+import { DIM, HIDDEN, SHOWN, type Key, type Names, type Theme } from "../scatter";
 import * as api from "./api";
+import { number } from "./format";
 import * as state from "./state";
 import type { Dataset, MapInfo } from "./types";
 
@@ -151,6 +152,25 @@ export function shadingOf(map: MapInfo): Shading | null {
   if (found.kind === "number")
     return { ...found, values: Float32Array.from(rows, (row) => found.values[row]) };
   return { ...found, codes: Int32Array.from(rows, (row) => found.codes[row]) };
+}
+
+/** What the colours of a map mean, for a picture of it. */
+export function keyOf(map: MapInfo): Key | null {
+  const found = shadingOf(map);
+  const kind = errorKind();
+  if (!found) return null;
+  const title = kind ? ERRORS[kind].title : choice.value.slice(7);
+  const theme = state.theme.value;
+  if (found.kind === "number") {
+    const { low, high } = found;
+    const steps = [1, 0.75, 0.5, 0.25, 0];
+    return {
+      title,
+      entries: steps.map((t) => [number(low + (high - low) * t), css(valueColor(t, theme))] as const),
+    };
+  }
+  const entries = found.names.map((name, code) => [name, found.shades[theme][code]] as const);
+  return { title, entries: entries.filter((_, code) => !state.hiddenKinds.value.has(code)) };
 }
 
 export function colorsOf(found: Shading | null, theme: Theme): Uint32Array | null {

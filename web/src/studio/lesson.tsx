@@ -35,8 +35,8 @@ async function replace(step: Step, value: number, keepData: boolean): Promise<vo
   const map = await state.embed({ dataset, method: step.method, parameters });
   made = { dataset, map: map?.id ?? "" };
   if (!before) return;
-  if (before.dataset !== dataset) await state.removeDataset(before.dataset);
-  else if (before.map) await state.removeMap(before.map);
+  if (before.dataset !== dataset) await state.remove("datasets", before.dataset);
+  else if (before.map) await state.remove("maps", before.map);
 }
 
 let waiting = 0;

@@ -2,13 +2,14 @@
 
 import type { JSX } from "preact";
 import { ERRORS, choice, choicesOf } from "./colors";
-import { LossCurve } from "./charts";
-import { Button, Icon, Select, type IconName } from "./controls";
-import { duration, count } from "./format";
+import { Button, Select } from "./controls";
+import { Icon, type IconName } from "./icons";
+import { count } from "./format";
 import { RunButton } from "./method";
 import { Plot, views } from "./plot";
 import type { Mode } from "../scatter";
 import * as state from "./state";
+import { Transport } from "./transport";
 import type { MapInfo, Status } from "./types";
 
 export function Stage(): JSX.Element {
@@ -177,7 +178,7 @@ function MapCard({ map }: { map: MapInfo }): JSX.Element {
           icon="trash"
           label={`Delete the map ${state.titleOf(map)}`}
           hideLabel
-          onClick={() => void state.removeMap(map.id)}
+          onClick={() => state.discard(map)}
         />
         {many && (
           <Button
@@ -238,103 +239,5 @@ function Morph({ map }: { map: MapInfo }): JSX.Element | null {
         onChange={(id) => (into.value = id || null)}
       />
     </span>
-  );
-}
-
-const SPEEDS = [
-  ["25", "slow"],
-  ["150", "normal"],
-  ["null", "full speed"],
-] as const;
-
-function speed(map: MapInfo, text: string): void {
-  state.pace.value = JSON.parse(text) as number | null;
-  void state.tune(map, { pace: state.pace.value });
-}
-
-const PHASES: Record<string, string> = { start: "starting", neighbours: "finding neighbours" };
-
-function lossesOf(map: MapInfo): [number, number][] {
-  return map.losses.map((one, k): [number, number] => (Array.isArray(one) ? one : [k, one]));
-}
-
-function Transport({ map }: { map: MapInfo }): JSX.Element {
-  const busy = map.status === "running" || map.status === "paused" || map.status === "queued";
-  const rewound = state.rewindOf(map.id);
-  const last = Math.max(map.frames - 1, 0);
-  const go = (frame: number): void =>
-    void state.attempt(() => state.rewind(map, frame >= last ? null : frame));
-  const total = map.total ? ` / ${count(map.total)}` : "";
-  const left =
-    map.status === "running" && map.seconds_left !== null ? `, ${duration(map.seconds_left)} left` : "";
-  return (
-    <footer class="transport">
-      {busy && (
-        <div class="pair">
-          {map.status === "running" ? (
-            <Button icon="pause" label="Pause" hideLabel onClick={() => void state.command(map, "pause")} />
-          ) : (
-            <Button
-              icon="play"
-              label="Continue"
-              hideLabel
-              disabled={map.status === "queued"}
-              onClick={() => void state.command(map, "continue")}
-            />
-          )}
-          <Button
-            icon="step"
-            label="Single step"
-            hideLabel
-            disabled={map.status === "queued"}
-            onClick={() => void state.command(map, "step")}
-          />
-          <Button icon="stop" label="Stop" hideLabel onClick={() => void state.command(map, "stop")} />
-        </div>
-      )}
-      {busy && (
-        <Select
-          label="Speed"
-          hideLabel
-          value={String(map.pace ?? null)}
-          options={SPEEDS}
-          onChange={(text) => speed(map, text)}
-        />
-      )}
-      {map.frames > 1 && (
-        <label class="rewind">
-          <span class="unseen">Rewind {state.titleOf(map)}</span>
-          <input
-            type="range"
-            min={0}
-            max={last}
-            step={1}
-            value={rewound.value && rewound.value.frame >= 0 ? rewound.value.frame : last}
-            aria-valuetext={rewound.value ? `snapshot ${rewound.value.frame}` : "newest"}
-            onInput={(event) => go(event.currentTarget.valueAsNumber)}
-          />
-        </label>
-      )}
-      <span class="progress" role="status">
-        {rewound.value ? (
-          rewound.value.frame === state.OTHER_SEED ? (
-            "another seed"
-          ) : (
-            `iteration ${count(map.snapshots?.[rewound.value.frame] ?? rewound.value.frame)}`
-          )
-        ) : map.status === "queued" ? (
-          "waiting for its turn"
-        ) : map.phase && map.phase !== "fit" ? (
-          (PHASES[map.phase] ?? map.phase)
-        ) : (
-          <>
-            {map.iteration > 0 && `${count(map.iteration)}${total} iterations, `}
-            {duration(map.seconds)}
-            {left}
-          </>
-        )}
-      </span>
-      <LossCurve losses={lossesOf(map)} label={`Loss of ${state.titleOf(map)}`} />
-    </footer>
   );
 }

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { Button, Empty, Section } from "./controls";
 import { number, shownValue } from "./format";
-import { neighbors, pick, record } from "./plot";
+import { neighbors, pick, record } from "./picking";
 import * as state from "./state";
 
 export function ObjectPanel(): JSX.Element {

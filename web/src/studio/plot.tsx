@@ -1,60 +1,19 @@
 // One map on the screen: the scatter view, driven by the signals.
 
-import { computed, effect, signal, useSignal } from "@preact/signals";
+import { computed, effect, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { Scatter } from "../scatter";
 import * as api from "./api";
 import { colorsOf, namesOf, shadingOf, statesOf } from "./colors";
 import { number } from "./format";
+import { neighbors, pick } from "./picking";
 import * as state from "./state";
-import type { MapInfo, RecordOf, Value } from "./types";
+import { tip } from "./tooltip";
+import type { MapInfo, Value } from "./types";
 
 /** The views on the page by map, for pictures to take away. */
 export const views = new Map<string, Scatter>();
-
-interface Tip {
-  x: number;
-  y: number;
-  row: number;
-  map: string;
-}
-
-const tip = signal<Tip | null>(null);
-
-/** Rows of the true neighbours of the picked object. */
-export const neighbors = signal<{ row: number; dataset: string; rows: number[]; distances: number[] } | null>(
-  null,
-);
-export const record = signal<RecordOf | null>(null);
-
-let asked = 0;
-
-/** Shows an object: its record, its true neighbours. */
-export function pick(map: MapInfo, row: number): void {
-  asked++;
-  if (row < 0) {
-    state.picked.value = null;
-    neighbors.value = null;
-    record.value = null;
-    return;
-  }
-  const mine = asked;
-  state.picked.value = { dataset: map.dataset, row };
-  const point = state.pointOf(map, row);
-  void state.attempt(async () => {
-    const found = await api.get<RecordOf>(`/api/datasets/${map.dataset}/records/${row}`);
-    if (mine === asked) record.value = found;
-  });
-  if (point < 0) return;
-  void state.attempt(async () => {
-    const found = await api.get<{ neighbors: number[]; distances: number[] }>(
-      `/api/maps/${map.id}/neighbors/${point}?k=10`,
-    );
-    const rows = found.neighbors.map((one) => state.rowOf(map, one));
-    if (mine === asked) neighbors.value = { row, dataset: map.dataset, rows, distances: found.distances };
-  });
-}
 
 interface Decoded {
   image: string | null;
@@ -74,7 +33,7 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
     const size = computed(() => state.displayOf(id).value?.positions.length ?? 0);
     const shading = computed(() => shadingOf(state.maps.value.get(id) ?? map));
     let decoding = false;
-    let wanted: [number, number] | null = null;
+    let wanted: number[] | null = null;
     const decode = async (): Promise<void> => {
       if (decoding) return;
       decoding = true;
@@ -223,37 +182,5 @@ export function FeatureBars({ values }: { values: readonly (readonly [string, Va
         ))}
       </tbody>
     </table>
-  );
-}
-
-/** What is under the pointer. */
-export function Tooltip(): JSX.Element | null {
-  const box = useRef<HTMLDivElement>(null);
-  const shown = tip.value;
-  useEffect(() => {
-    const element = box.current;
-    if (!element || !shown) return;
-    const right = shown.x + 16 + element.offsetWidth > innerWidth;
-    const low = shown.y + 16 + element.offsetHeight > innerHeight;
-    const x = right ? shown.x - 16 - element.offsetWidth : shown.x + 16;
-    const y = low ? shown.y - 16 - element.offsetHeight : shown.y + 16;
-    element.style.transform = `translate(${Math.max(x, 4)}px, ${Math.max(y, 4)}px)`;
-  });
-  const map = shown && state.maps.value.get(shown.map);
-  const data = map && state.datasets.value.get(map.dataset);
-  if (!shown || !map || !data) return null;
-  const shading = shadingOf(map);
-  const point = state.pointOf(map, shown.row);
-  const value =
-    shading &&
-    (shading.kind === "category" ? shading.names[shading.codes[point]] : number(shading.values[point]));
-  return (
-    <div ref={box} class="tip" role="status">
-      {data.images && <img src={`/api/datasets/${data.id}/images/${shown.row}`} alt="" />}
-      <span>
-        {value !== null && value !== undefined && <strong>{value}</strong>}
-        <small>row {shown.row}</small>
-      </span>
-    </div>
   );
 }

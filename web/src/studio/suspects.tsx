@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import * as api from "./api";
 import { Empty, Section } from "./controls";
 import { number } from "./format";
-import { pick } from "./plot";
+import { pick } from "./picking";
 import * as state from "./state";
 import type { MapInfo, Suspect } from "./types";
 

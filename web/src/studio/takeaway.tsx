@@ -4,7 +4,9 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import * as api from "./api";
-import { Button, Icon, Select, type IconName } from "./controls";
+import { keyOf } from "./colors";
+import { Button, Select } from "./controls";
+import { Icon, type IconName } from "./icons";
 import { plural } from "./format";
 import { views } from "./plot";
 import * as state from "./state";
@@ -60,8 +62,9 @@ function Offers({ map }: { map: MapInfo }): JSX.Element {
   const picture = async (ending: "png" | "svg"): Promise<void> => {
     const view = views.get(map.id);
     if (!view) return;
-    if (ending === "png") api.download(await view.png(2), fileName(map, "png"));
-    else api.download(new Blob([view.svg()], { type: "image/svg+xml" }), fileName(map, "svg"));
+    const key = keyOf(map);
+    if (ending === "png") api.download(await view.png(key), fileName(map, "png"));
+    else api.download(new Blob([view.svg(key)], { type: "image/svg+xml" }), fileName(map, "svg"));
   };
   const fetched = async (kind: string, ending: string): Promise<void> =>
     api.download(await api.blobOf(`/api/maps/${map.id}/export/${kind}`), fileName(map, ending));

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from lowdim import _native
 from lowdim.backends.native.sparse import csr_indices, csr_matrix
 from lowdim.checks import Array
 from lowdim.runtime.context import current
+from lowdim.runtime.progress import counted
 from lowdim.runtime.scheduling import blocks
 
 SOURCES = 1024  # whose paths are found between two reports of progress
@@ -28,20 +28,18 @@ def fuzzy_union(graph: Any, mix: float) -> Any:
     return csr_matrix(parts, graph.shape)
 
 
-def shortest_paths(
-    graph: Any, sources: Array, report: Callable[[int], object] | None = None
-) -> Array:
+def shortest_paths(graph: Any, sources: Array) -> Array:
     """Lengths of the shortest paths from each source to every node of a CSR graph."""
     out = np.empty((len(sources), graph.shape[0]), dtype=graph.dtype)
     start = np.asarray(sources, dtype=np.int32)
     arcs = (*csr_indices(graph), graph.data)
     order = np.empty_like(start)  # in which successive sources are near each other
     _native.group_sources(*arcs, start, order)
+    finish = counted(len(order))
     for part in blocks(len(order), SOURCES):
         rows = order[part]
         _native.shortest_paths(*arcs, start[rows], rows, out, current().threads)
-        if report is not None:
-            report(len(rows))
+        finish(len(rows))
     return out
 
 

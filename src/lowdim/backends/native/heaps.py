@@ -107,13 +107,15 @@ def rerank(
 
 
 def rank_candidates(
-    points: Array, queries: Array, candidates: Array, k: int, metric: str
+    points: Array, queries: Array, candidates: Array, k: int, metric: str, power: float = 2.0
 ) -> tuple[Array, Array]:
     """The k nearest of each query's candidates, ordered by (distance, index).
 
-    The cosine distance is that of rows of length 1 or 0. Candidates of -1 are skipped.
+    The cosine distance is that of rows of length 1 or 0. Candidates of -1 are skipped. `power` is
+    that of the metric "minkowski".
     """
     ids = np.empty((queries.shape[0], k), dtype=np.int32)
     distances = np.empty((queries.shape[0], k), dtype=queries.dtype)
-    _native.rerank(queries, points, candidates, metric, ids, distances, current().threads)
+    threads = current().threads
+    _native.rerank(queries, points, candidates, metric, power, ids, distances, threads)
     return ids, distances

@@ -27,7 +27,7 @@ from lowdim.backends.native.cells import (
     coarse_spaces,
     extended_cells,
 )
-from lowdim.backends.native.heaps import rerank
+from lowdim.backends.native.heaps import rank_candidates, rerank
 from lowdim.backends.native.products import (
     SAMPLE_BLOCK_ROWS,
     canonical,
@@ -35,6 +35,7 @@ from lowdim.backends.native.products import (
     unit_rows,
     with_zero_column,
 )
+from lowdim.backends.protocol import Ranking
 from lowdim.checks import Array, dense, distances_in_range, is_sparse
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
@@ -68,6 +69,7 @@ class CellIndex:
     vectors: Array  # coarse vectors of the rows
     plan: Plan
     k: int  # largest number of neighbours of a search
+    ranking: Ranking | None = None  # by which candidates are ranked; None: Euclidean or cosine
 
     @property
     def recall(self) -> float:
@@ -86,7 +88,7 @@ class CellIndex:
             found = self._candidates(self.vectors[own], places, self.k)
             indices[own], distances[own] = self._ranked(self.rows[own], found, self.k)
 
-        run(search, blocks(n, BATCH_ROWS))
+        run(search, blocks(n, BATCH_ROWS), counts=True)
         distances_in_range(distances)
         return indices, distances
 
@@ -169,17 +171,28 @@ class CellIndex:
 
     def _ranked(self, queries: Any, candidates: Array, k: int) -> tuple[Array, Array]:
         """The k nearest candidates of each query by their true distances."""
-        return rerank(queries, self.rows, candidates, k, self.cosine)
+        if self.ranking is None:
+            return rerank(queries, self.rows, candidates, k, self.cosine)
+        metric, power = self.ranking.metric, self.ranking.power
+        return rank_candidates(self.rows, queries, candidates, k, metric, power)
 
 
 def build_index(
-    rows: Any, k: int, cosine: bool, recall: float, random: np.random.Generator
+    rows: Any,
+    k: int,
+    cosine: bool,
+    recall: float,
+    random: np.random.Generator,
+    ranking: Ranking | None = None,
 ) -> CellIndex | None:
     """An index of at least this recall, or None if the exact search is cheaper."""
     n = rows.shape[0]
-    sample = np.sort(random.choice(n, SAMPLE_ROWS, replace=False))
     points = unit_rows(rows)[0] if cosine else canonical(rows)
-    farthest = nearest_of_sample(points, sample, k, cosine)[1][:, -1]
+    if ranking is None:
+        sample = np.sort(random.choice(n, SAMPLE_ROWS, replace=False))
+        farthest = nearest_of_sample(points, sample, k, cosine)[1][:, -1]
+    else:
+        sample, farthest = ranking.sample, ranking.reach
     limit = LARGEST_COST * _exact_cost(points)
     for space in coarse_spaces(points, cosine, random):
         Z, squares = space.vectors(points)
@@ -187,7 +200,7 @@ def build_index(
             return None  # overflow, which the exact search reports
         count = max(16, min(n // ROWS_PER_CELL, 4 * int(np.sqrt(n))))
         cells = build_cells(Z, squares, count, random)
-        unplanned = CellIndex(points, cosine, space, cells, Z, Plan(0, 0, 0, 0), k)
+        unplanned = CellIndex(points, cosine, space, cells, Z, Plan(0, 0, 0, 0), k, ranking)
         plan = _plan(unplanned, sample, farthest, recall, limit)
         if plan is not None:
             logger.info(
@@ -198,9 +211,9 @@ def build_index(
                 plan.probes,
                 plan.candidates,
                 plan.recall,
-                SAMPLE_ROWS,
+                len(sample),
             )
-            return CellIndex(points, cosine, space, cells, Z, plan, k)
+            return replace(unplanned, plan=plan)
     return None
 
 

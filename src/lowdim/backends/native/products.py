@@ -47,7 +47,7 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
             with locks[right.start]:
                 heaps.offer(tile, first, rows=right, scale=-2.0, offset=norms[left], columns=True)
 
-    run(multiply, combinations_with_replacement(tiles, 2))
+    run(multiply, combinations_with_replacement(tiles, 2), counts=True)
     exact = shifted if cosine else canonical(X)
     if is_sparse(X):
         distances_in_range(heaps.values)

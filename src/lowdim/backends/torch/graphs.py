@@ -13,6 +13,7 @@ from lowdim.backends.torch import kernels
 from lowdim.backends.torch.arrays import Unsupported, free_bytes, get, put
 from lowdim.backends.torch.sparse import Csr, from_keys, put_csr, resident_csr
 from lowdim.checks import Array
+from lowdim.runtime.progress import counted
 
 SYMMETRIES = ("union", "mutual", "mean", "half-sum")
 LARGEST_DEGREE = 512  # of a node in `shortest_paths` without a compiled kernel, which pads rows
@@ -93,12 +94,7 @@ def components(device: torch.device, graph: Any) -> tuple[int, Array]:
     return len(names), get(numbers.int())
 
 
-def shortest_paths(
-    device: torch.device,
-    graph: Any,
-    sources: Array,
-    report: Callable[[int], object] | None = None,
-) -> Array:
+def shortest_paths(device: torch.device, graph: Any, sources: Array) -> Array:
     """Lengths of the shortest paths from each source to every node, by Bellman and Ford.
 
     All arcs into a node are relaxed for many sources at once, until no length decreases.
@@ -110,6 +106,7 @@ def shortest_paths(
         raise Unsupported
     out = np.empty((len(sources), n), dtype=graph.dtype)
     columns = min(len(sources), max(1, free_bytes(device) // (4 * max(n, 1) * out.itemsize)))
+    finish = counted(len(sources))
     for begin in range(0, len(sources), columns):
         chosen = put(device, sources[begin : begin + columns].astype(np.int64))
         lengths = arcs.values.new_full((n, len(chosen)), torch.inf)
@@ -123,8 +120,7 @@ def shortest_paths(
             out = found
         else:
             out[begin : begin + columns] = found
-        if report is not None:
-            report(len(chosen))
+        finish(len(chosen))
     return out
 
 

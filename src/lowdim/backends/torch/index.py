@@ -18,6 +18,7 @@ from torch import Tensor
 
 from lowdim import checks
 from lowdim.backends import native
+from lowdim.backends.protocol import Ranking
 from lowdim.backends.torch.arrays import Unsupported, get, put, resident, tile_rows
 from lowdim.backends.torch.neighbors import (
     GROUP,
@@ -164,9 +165,10 @@ def build_index(
     cosine: bool,
     recall: float,
     random: np.random.Generator,
+    ranking: Ranking | None = None,
 ) -> CellIndex | None:
     """An index of at least this recall, or None if the exact search is cheaper."""
-    if is_sparse(rows):
+    if is_sparse(rows) or ranking is not None:
         raise Unsupported
     limit = EXACT_UP_TO if device.type == "cpu" else EXACT_UP_TO_GPU
     n = rows.shape[0]

@@ -1,0 +1,113 @@
+// The coordinates of the maps: the newest, those of snapshots, and those on the screen.
+
+import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { aligned } from "./align";
+import * as api from "./api";
+import { align, maps, settled, shown } from "./signals";
+import type { MapInfo } from "./types";
+
+/** In place of a frame: the coordinates are of a run with another seed. */
+export const OTHER_SEED = -1;
+
+export interface Coordinates {
+  positions: Float32Array;
+  dim: number;
+  frame: number;
+}
+
+const newest = new Map<string, Signal<Coordinates | null>>();
+const rewinds = new Map<string, Signal<Coordinates | null>>();
+const morphs = new Map<string, Signal<string | null>>();
+const rowsOfMaps = new Map<string, Signal<Int32Array | null>>();
+const displays = new Map<string, ReadonlySignal<Coordinates | null>>();
+
+/** The entry of a map of signals, made when it is first asked for. */
+function entry<T>(store: Map<string, Signal<T>>, id: string, first: T): Signal<T> {
+  let found = store.get(id);
+  if (!found) store.set(id, (found = signal(first)));
+  return found;
+}
+
+export const newestOf = (id: string): Signal<Coordinates | null> => entry(newest, id, null);
+/** An earlier snapshot that is looked at in place of the newest coordinates. */
+export const rewindOf = (id: string): Signal<Coordinates | null> => entry(rewinds, id, null);
+/** The map into which a map is shown to turn. */
+export const morphOf = (id: string): Signal<string | null> => entry(morphs, id, null);
+/** The rows of the dataset that a map of a subset shows. */
+export const rowsOf = (id: string): Signal<Int32Array | null> => entry(rowsOfMaps, id, null);
+
+/** The coordinates that are on the screen: rewound, turned into another map, aligned. */
+export function displayOf(id: string): ReadonlySignal<Coordinates | null> {
+  let found = displays.get(id);
+  if (!found) {
+    found = computed(() => {
+      const own = rewindOf(id).value ?? newestOf(id).value;
+      const other = morphOf(id).value;
+      if (!own) return null;
+      if (other) return brought(other, id, own) ?? own;
+      const first = shown.value[0];
+      if (!align.value || !first || first === id) return own;
+      const target = rewindOf(first).value ?? newestOf(first).value;
+      return (target && aligns(id, own, first, target)) ?? own;
+    });
+    displays.set(id, found);
+  }
+  return found;
+}
+
+function samePoints(a: string, b: string): boolean {
+  const [one, two] = [maps.value.get(a), maps.value.get(b)];
+  return Boolean(
+    one && two && one.dataset === two.dataset && one.rows === null && two.rows === null && one.n === two.n,
+  );
+}
+
+function aligns(id: string, own: Coordinates, first: string, target: Coordinates): Coordinates | null {
+  if (own.dim !== target.dim || !samePoints(id, first)) return null;
+  return { ...own, positions: aligned(own.positions, target.positions, own.dim) };
+}
+
+/** The coordinates of another map, brought onto those of this one. */
+function brought(other: string, id: string, own: Coordinates): Coordinates | null {
+  const there = newestOf(other).value;
+  return there && aligns(other, there, id, own);
+}
+
+/** Point numbers by row of the dataset, for a map of a subset. */
+export function pointOf(map: MapInfo, row: number): number {
+  if (map.rows === null) return row;
+  return rowsOf(map.id).value?.indexOf(row) ?? -1;
+}
+
+export function rowOf(map: MapInfo, point: number): number {
+  return map.rows === null ? point : (rowsOf(map.id).value?.[point] ?? -1);
+}
+
+/** Asks for the newest coordinates of a map, if it has any. */
+export async function load(id: string): Promise<void> {
+  const map = maps.value.get(id);
+  if (!map) return;
+  if (map.rows !== null && !rowsOf(id).value) {
+    const buffer = await api.values(`/api/maps/${id}/rows`);
+    if (buffer instanceof ArrayBuffer) rowsOf(id).value = new Int32Array(buffer);
+  }
+  if (!map.frames && !settled(map)) return; // no coordinates yet
+  const positions = await api.floats(`/api/maps/${id}/coordinates`);
+  if (positions?.length) newestOf(id).value = { positions, dim: map.dim, frame: map.frames };
+}
+
+let rewinding = 0;
+
+/** Shows a snapshot of a map; null shows the newest coordinates again. */
+export async function rewind(map: MapInfo, frame: number | null): Promise<void> {
+  const mine = ++rewinding;
+  const positions =
+    frame === null ? null : await api.floats(`/api/maps/${map.id}/coordinates?frame=${frame}`);
+  if (mine !== rewinding) return; // the slider has moved on
+  rewindOf(map.id).value = positions && frame !== null ? { positions, dim: map.dim, frame } : null;
+}
+
+/** Forgets the coordinates of a map that was removed. */
+export function forgetCoordinates(id: string): void {
+  for (const store of [newest, rewinds, morphs, rowsOfMaps, displays]) store.delete(id);
+}

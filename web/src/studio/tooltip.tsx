@@ -1,0 +1,48 @@
+// What is under the pointer.
+
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { JSX } from "preact";
+import { shadingOf } from "./colors";
+import { number } from "./format";
+import * as state from "./state";
+
+interface Tip {
+  x: number;
+  y: number;
+  row: number;
+  map: string;
+}
+
+export const tip = signal<Tip | null>(null);
+
+export function Tooltip(): JSX.Element | null {
+  const box = useRef<HTMLDivElement>(null);
+  const shown = tip.value;
+  useEffect(() => {
+    const element = box.current;
+    if (!element || !shown) return;
+    const right = shown.x + 16 + element.offsetWidth > innerWidth;
+    const low = shown.y + 16 + element.offsetHeight > innerHeight;
+    const x = right ? shown.x - 16 - element.offsetWidth : shown.x + 16;
+    const y = low ? shown.y - 16 - element.offsetHeight : shown.y + 16;
+    element.style.transform = `translate(${Math.max(x, 4)}px, ${Math.max(y, 4)}px)`;
+  });
+  const map = shown && state.maps.value.get(shown.map);
+  const data = map && state.datasets.value.get(map.dataset);
+  if (!shown || !map || !data) return null;
+  const shading = shadingOf(map);
+  const point = state.pointOf(map, shown.row);
+  const value =
+    shading &&
+    (shading.kind === "category" ? shading.names[shading.codes[point]] : number(shading.values[point]));
+  return (
+    <div ref={box} class="tip" role="status">
+      {data.images && <img src={`/api/datasets/${data.id}/images/${shown.row}`} alt="" />}
+      <span>
+        {value !== null && value !== undefined && <strong>{value}</strong>}
+        <small>row {shown.row}</small>
+      </span>
+    </div>
+  );
+}
