@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from lowdim.cli.cluster import cluster_options
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.device import device_option
 from lowdim.cli.inputs import input_options, read_table, reading, stem_of
@@ -28,6 +29,7 @@ from lowdim.cli.names import alias
 @input_options
 @device_option
 @memory_options
+@cluster_options
 @output_options
 def transform(
     model: Path,
