@@ -18,6 +18,7 @@ from dask.delayed import delayed
 from distributed import Client, LocalCluster
 
 import lowdim
+from lowdim.backends.dask.calls import ClusterTasks
 from lowdim.cli import main
 from lowdim.relations.block_sources import as_blocks, opened
 from lowdim.relations.blocks import RowBlocks
@@ -225,27 +226,38 @@ def load_or_die(number, folder, fatal):
     return X[number * BLOCK : (number + 1) * BLOCK]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-def test_a_lost_worker_does_not_change_the_map(client, tmp_path, monkeypatch):
-    def lazy(folder, fatal):
-        load = delayed(load_or_die, pure=False)
-        parts = [load(number, str(folder), fatal) for number in range(N // BLOCK)]
-        return da.concatenate([da.from_delayed(part, (BLOCK, D), X.dtype) for part in parts])
+def loads(folder):
+    return os.path.getsize(folder / "loads")
 
-    monkeypatch.setattr("lowdim.relations.blocked_objects.FEW", 100)
-    monkeypatch.setattr("lowdim.backends.dask.calls.ClusterTasks.memory", lambda self: SMALL)
-    maps, before = [], set(client.scheduler_info()["workers"])
-    for name, fatal in (("whole", -1), ("lost", 6)):  # the sixth pass sends the rows to shards
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+def test_lost_workers_do_not_change_the_map(client, tmp_path, monkeypatch):
+    def fitted(name, fatal=-1):
         folder = tmp_path / name
         folder.mkdir()
-        model = lowdim.UMAP(n_epochs=5, random_state=0).fit(lazy(folder, fatal))
-        maps.append(model.embedding_)
-    assert os.path.getsize(tmp_path / "whole" / "loads") >= 6
-    assert os.path.getsize(tmp_path / "lost" / "loads") > os.path.getsize(
-        tmp_path / "whole" / "loads"
-    )
-    assert set(client.scheduler_info()["workers"]) != before
-    np.testing.assert_array_equal(*maps)
+        load = delayed(load_or_die, pure=False)
+        parts = [load(number, str(folder), fatal) for number in range(N // BLOCK)]
+        lazy = da.concatenate([da.from_delayed(part, (BLOCK, D), X.dtype) for part in parts])
+        return lowdim.UMAP(n_epochs=5, random_state=0).fit(lazy).embedding_
+
+    def deadly(self, *arguments):
+        """Kills all workers after the first result of the first shard."""
+        for number, result in enumerate(exchange(self, *arguments)):
+            if number == 0:
+                for worker in client.run(os.getpid).values():
+                    os.kill(worker, signal.SIGKILL)
+            yield result
+
+    monkeypatch.setattr("lowdim.relations.blocked_objects.FEW", 100)
+    monkeypatch.setattr(ClusterTasks, "memory", lambda self: SMALL)
+    exchange = ClusterTasks.exchange
+    wanted = fitted("none lost")
+    last = loads(tmp_path / "none lost")  # of the pass that sends the rows to their shards
+    np.testing.assert_array_equal(fitted("one lost", last), wanted)
+    assert loads(tmp_path / "one lost") == last + 1
+    monkeypatch.setattr(ClusterTasks, "exchange", deadly)
+    np.testing.assert_array_equal(fitted("all lost"), wanted)
+    assert loads(tmp_path / "all lost") > last
 
 
 def test_errors_of_workers_are_those_of_this_process(client):

@@ -27,6 +27,8 @@ Result = TypeVar("Result")
 
 BUDGET_SHARE = 64  # the memory of a computation, in units of the size of a block
 LARGEST_BLOCK = 64 * 1024**2  # bytes; larger ones are not read faster
+PARALLEL_BLOCKS = 64  # on a cluster, whatever the number of workers: sums must not depend on it
+SMALL_BLOCK = 1024**2  # bytes of a block that is not divided for the sake of more tasks
 DIGEST_CHUNK = 1024**2  # bytes of a digest of its own; see `Backend.digest`
 
 
@@ -55,6 +57,8 @@ class RowBlocks:
         self.shape = int(shape[0]), int(shape[1])
         self.dtype = float_dtype(given)
         size = min(memory.budget() // BUDGET_SHARE, LARGEST_BLOCK)
+        if tasks().parallel:
+            size = min(size, max(self.nbytes // PARALLEL_BLOCKS, SMALL_BLOCK))
         self.block_rows = max(1, min(self.shape[0], size // self.row_bytes))
         self._scanned: Scan | None = None
 
@@ -221,7 +225,7 @@ def _of_block(
 
 def _chosen_of_block(rows: Array, first: int, numbers: Array) -> Array:
     begin, end = np.searchsorted(numbers, (first, first + len(rows)))
-    return rows[numbers[begin:end] - first]
+    return np.asarray(rows[numbers[begin:end] - first])
 
 
 def _scan_block(rows: Array, first: int) -> tuple[float, bytes, Array, bytes]:
