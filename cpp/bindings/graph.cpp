@@ -40,6 +40,15 @@ void bind_graph(nb::module_& m) {
     bind_symmetrize<float>(m);
     bind_symmetrize<double>(m);
     m.def(
+        "components",
+        [](In1<int64_t> indptr, In1<int32_t> indices, Out1<int32_t> labels) {
+            const int64_t n = check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1);
+            expect(has_shape(labels, n), "labels must have one entry per node");
+            nb::gil_scoped_release released;
+            return components(n, indptr.data(), indices.data(), labels.data());
+        },
+        "indptr"_array, "indices"_array, "labels"_array);
+    m.def(
         "level_structure",
         [](In1<int64_t> indptr, In1<int32_t> indices) {
             const int64_t n = check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1);

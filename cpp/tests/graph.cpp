@@ -23,8 +23,8 @@ TEST_FLOATS(transpose_of_large_graphs) {
             for (int64_t e = csr.indptr[size_t(i)]; e < csr.indptr[size_t(i) + 1]; ++e)
                 wanted[size_t(csr.indices[size_t(e)])].emplace_back(i, csr.data[size_t(e)]);
         for (int n_threads : {1, 3}) {
-            const Csr<T> found =
-                transpose<T>(n, csr.indptr.data(), csr.indices.data(), csr.data.data(), n_threads);
+            const Csr<T> found = transpose<T>(n, csr.indptr.data(), csr.indices.data(),
+                                              csr.data.data(), 0, n, n_threads);
             CHECK_EQUAL(found.indptr[size_t(n)], csr.indptr[size_t(n)]);
             size_t place = 0;
             for (size_t j = 0; j < size_t(n); ++j) {
@@ -55,7 +55,7 @@ TEST_FLOATS(transpose_and_symmetrize) {
         }
         const Csr<T> csr = from_arcs(n, arcs);
         const Csr<T> flipped =
-            transpose<T>(n, csr.indptr.data(), csr.indices.data(), csr.data.data(), 3);
+            transpose<T>(n, csr.indptr.data(), csr.indices.data(), csr.data.data(), 0, n, 3);
         CHECK_EQUAL(flipped.indices.size(), arcs.size());
         for (int i = 0; i < n; ++i) {
             size_t place = size_t(flipped.indptr[size_t(i)]);
@@ -113,6 +113,49 @@ TEST_FLOATS(transpose_and_symmetrize) {
     CHECK_EQUAL(one.indptr, three.indptr);
     CHECK_EQUAL(one.indices, three.indices);
     CHECK_SAME_BITS(one.data, three.data);
+}
+
+// Combined some rows at a time, a graph has the same bits.
+TEST_FLOATS(combination_in_slabs) {
+    for (int n : {1, 7, 700}) {
+        const Case here("n", n);
+        const Csr<T> csr = random_graph<T>(n, 40 * n, Lengths::kReal, true, uint32_t(n));
+        const auto sum = [](const T* a, const T* b, T& out) {
+            out = (a ? *a : T(0)) + 2 * (b ? *b : T(0));
+            return out > T(0.1);
+        };
+        const auto combined = [&](int n_threads, int64_t slab_arcs) {
+            return combine_with_transpose<T>(n, csr.indptr.data(), csr.indices.data(),
+                                             csr.data.data(), n_threads, sum, slab_arcs);
+        };
+        const Csr<T> whole = combined(1, 1 << 30);
+        for (int64_t slab_arcs : {1, 100, 9000})
+            for (int n_threads : {1, 3}) {
+                const Csr<T> found = combined(n_threads, slab_arcs);
+                CHECK_EQUAL(found.indptr, whole.indptr);
+                CHECK_EQUAL(found.indices, whole.indices);
+                CHECK_SAME_BITS(found.data, whole.data);
+            }
+    }
+}
+
+TEST(components_of_graphs) {
+    using Labels = std::vector<int32_t>;
+    const auto found = [](int64_t n, const std::vector<Arc<float>>& arcs) {
+        const Csr<float> csr = from_arcs(n, arcs);
+        Labels labels(static_cast<size_t>(n), -1);
+        const int64_t count = components(n, csr.indptr.data(), csr.indices.data(), labels.data());
+        return std::pair(count, labels);
+    };
+    CHECK_EQUAL(found(0, {}).first, int64_t(0));
+    CHECK_EQUAL(found(3, {}).second, (Labels{0, 1, 2}));
+    CHECK_EQUAL(found(5, {{4, 1, 1}, {2, 4, 1}}).second, (Labels{0, 1, 1, 2, 1}));  // one direction
+    CHECK_EQUAL(found(5, {{0, 4, 0}, {1, 3, 1}, {3, 1, 1}}).second, (Labels{0, 1, 2, 1, 0}));
+    std::vector<Arc<float>> ring;  // a long path of merges, and its two halves
+    for (int32_t i = 0; i < 1000; ++i) ring.push_back({999 - i, (1001 - i) % 1000, 1});
+    CHECK_EQUAL(found(1000, ring).first, int64_t(2));
+    ring.push_back({10, 11, 1});
+    CHECK_EQUAL(found(1000, ring).first, int64_t(1));
 }
 
 using Levels = std::pair<int64_t, int64_t>;

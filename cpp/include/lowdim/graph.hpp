@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -19,47 +20,53 @@ struct Csr {
     Buffer<T> data;
 };
 
-// The transpose, its rows sorted by column: a counting sort that visits rows in order. Entries go
-// first to buckets of consecutive columns and from there to their places, so that both steps write
-// to few places at a time and can be divided among threads.
+// Rows first, ..., last - 1 of the transpose, sorted by column: a counting sort that visits rows in
+// order. Entries go first to buckets of consecutive columns and from there to their places, so that
+// both steps write to few places at a time and can be divided among threads.
 template <class T>
 Csr<T> transpose(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data,
-                 int n_threads) {
+                 int64_t first, int64_t last, int n_threads) {
     constexpr int64_t kRows = 512, kMostBuckets = 256;
     struct Entry {
         int32_t row, column;
         T value;
     };
+    const int64_t count = last - first, n_blocks = (n + kRows - 1) / kRows;
     int shift = 8;
-    while ((n >> shift) >= kMostBuckets) ++shift;
-    const int64_t n_buckets = (n + (int64_t(1) << shift) - 1) >> shift;
-    Buffer<Entry> entries(size_t(indptr[n]));
+    while ((count >> shift) >= kMostBuckets) ++shift;
+    const int64_t n_buckets = (count + (int64_t(1) << shift) - 1) >> shift;
+    const auto visit = [&](int64_t block, auto&& emit) {
+        for (int64_t i = block * kRows; i < std::min(n, (block + 1) * kRows); ++i)
+            for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e)
+                if (indices[e] >= first && indices[e] < last)
+                    emit((indices[e] - first) >> shift, Entry{int32_t(i), indices[e], data[e]});
+    };
+    std::vector<int64_t> sizes(size_t(n_blocks), 0);
+    parallel_chunks(n_blocks, n_threads, [&](int64_t block, int) {
+        visit(block, [&](int64_t, const Entry&) { ++sizes[size_t(block)]; });
+    });
+    Buffer<Entry> entries(size_t(std::accumulate(sizes.begin(), sizes.end(), int64_t(0))));
     const std::vector<int64_t> starts = sort_into_buckets(
-        (n + kRows - 1) / kRows, n_buckets, n_threads,
-        [&](int64_t block, auto&& emit) {
-            for (int64_t i = block * kRows; i < std::min(n, (block + 1) * kRows); ++i)
-                for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e)
-                    emit(indices[e] >> shift, Entry{int32_t(i), indices[e], data[e]});
-        },
+        n_blocks, n_buckets, n_threads, visit,
         [&](int64_t place, const Entry& entry) { entries[size_t(place)] = entry; });
     Csr<T> t;
-    t.indptr.resize(size_t(n) + 1);
+    t.indptr.resize(size_t(count) + 1);
     t.indptr[0] = 0;
     t.indices.resize(entries.size());
     t.data.resize(entries.size());
     parallel_chunks(n_buckets, n_threads, [&](int64_t bucket, int) {
-        const int64_t first = bucket << shift, last = std::min(n, (bucket + 1) << shift);
+        const int64_t low = bucket << shift, high = std::min(count, (bucket + 1) << shift);
         const auto begin = size_t(starts[size_t(bucket)]), end = size_t(starts[size_t(bucket) + 1]);
-        std::vector<int64_t> at(size_t(last - first) + 1, 0);
-        for (size_t e = begin; e < end; ++e) ++at[size_t(entries[e].column - first) + 1];
+        std::vector<int64_t> at(size_t(high - low) + 1, 0);
+        for (size_t e = begin; e < end; ++e) ++at[size_t(entries[e].column - first - low) + 1];
         at[0] = int64_t(begin);
-        for (int64_t column = first; column < last; ++column) {
-            const auto c = size_t(column - first);
+        for (int64_t column = low; column < high; ++column) {
+            const auto c = size_t(column - low);
             at[c + 1] += at[c];
             t.indptr[size_t(column) + 1] = at[c + 1];
         }
         for (size_t e = begin; e < end; ++e) {
-            const auto place = size_t(at[size_t(entries[e].column - first)]++);
+            const auto place = size_t(at[size_t(entries[e].column - first - low)]++);
             t.indices[place] = entries[e].row;
             t.data[place] = entries[e].value;
         }
@@ -67,45 +74,102 @@ Csr<T> transpose(int64_t n, const int64_t* indptr, const int32_t* indices, const
     return t;
 }
 
-// A graph combined with its transpose. combine(a, b, out) gets the value of an edge in the
-// graph and in its transpose (null: absent) and returns whether to keep it. Rows of the result are
-// sorted by column.
+// Sorts the entries of a row by column; entries of a column stay in order.
+template <class T>
+void sort_row(std::vector<std::pair<int32_t, T>>& row) {
+    constexpr size_t kShort = 32;  // rows that are sorted by insertion, without a buffer
+    const auto before = [](const auto& p, const auto& q) { return p.first < q.first; };
+    if (row.size() > kShort) {
+        std::stable_sort(row.begin(), row.end(), before);
+        return;
+    }
+    for (size_t i = 1; i < row.size(); ++i) {
+        const auto entry = row[i];
+        size_t place = i;
+        for (; place > 0 && before(entry, row[place - 1]); --place) row[place] = row[place - 1];
+        row[place] = entry;
+    }
+}
+
+// Rows first, ..., last - 1 of a graph combined with its transpose; see combine_with_transpose.
 template <class T, class Combine>
-Csr<T> combine_with_transpose(int64_t n, const int64_t* indptr, const int32_t* indices,
-                              const T* data, int n_threads, Combine&& combine) {
-    const Csr<T> columns = transpose(n, indptr, indices, data, n_threads);
-    const Csr<T> rows = transpose(n, columns.indptr.data(), columns.indices.data(),
-                                  columns.data.data(), n_threads);  // the input, rows sorted
-    auto merge = [&](int64_t i, auto&& emit) {
-        int64_t a = rows.indptr[size_t(i)], b = columns.indptr[size_t(i)];
-        const int64_t a_end = rows.indptr[size_t(i) + 1], b_end = columns.indptr[size_t(i) + 1];
-        while (a < a_end || b < b_end) {
-            const int32_t ja = a < a_end ? rows.indices[size_t(a)] : INT32_MAX;
+Csr<T> combined_rows(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data,
+                     int64_t first, int64_t last, int n_threads, const Combine& combine) {
+    const Csr<T> columns = transpose(n, indptr, indices, data, first, last, n_threads);
+    // The entries of row i, sorted by column, merged with those of the transpose.
+    auto merge = [&](int64_t i, std::vector<std::pair<int32_t, T>>& row, auto&& emit) {
+        row.clear();
+        for (int64_t e = indptr[first + i]; e < indptr[first + i + 1]; ++e)
+            row.emplace_back(indices[e], data[e]);
+        sort_row(row);
+        auto a = row.begin();
+        int64_t b = columns.indptr[size_t(i)];
+        const int64_t b_end = columns.indptr[size_t(i) + 1];
+        while (a != row.end() || b < b_end) {
+            const int32_t ja = a != row.end() ? a->first : INT32_MAX;
             const int32_t jb = b < b_end ? columns.indices[size_t(b)] : INT32_MAX;
-            const T* va = ja <= jb ? &rows.data[size_t(a++)] : nullptr;
+            const T* va = ja <= jb ? &(a++)->second : nullptr;
             const T* vb = jb <= ja ? &columns.data[size_t(b++)] : nullptr;
             T value = 0;
             if (combine(va, vb, value)) emit(std::min(ja, jb), value);
         }
     };
+    const int64_t count = last - first;
     Csr<T> out;
-    out.indptr.assign(size_t(n) + 1, 0);
-    parallel_ranges(n, 512, n_threads, [&](int64_t begin, int64_t end, int) {
+    out.indptr.assign(size_t(count) + 1, 0);
+    parallel_ranges(count, 512, n_threads, [&](int64_t begin, int64_t end, int) {
+        std::vector<std::pair<int32_t, T>> row;
         for (int64_t i = begin; i < end; ++i)
-            merge(i, [&](int32_t, T) { ++out.indptr[size_t(i) + 1]; });
+            merge(i, row, [&](int32_t, T) { ++out.indptr[size_t(i) + 1]; });
     });
-    for (int64_t i = 0; i < n; ++i) out.indptr[size_t(i) + 1] += out.indptr[size_t(i)];
-    out.indices.resize(size_t(out.indptr[size_t(n)]));
-    out.data.resize(size_t(out.indptr[size_t(n)]));
-    parallel_ranges(n, 512, n_threads, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = 0; i < count; ++i) out.indptr[size_t(i) + 1] += out.indptr[size_t(i)];
+    out.indices.resize(size_t(out.indptr[size_t(count)]));
+    out.data.resize(size_t(out.indptr[size_t(count)]));
+    parallel_ranges(count, 512, n_threads, [&](int64_t begin, int64_t end, int) {
+        std::vector<std::pair<int32_t, T>> row;
         for (int64_t i = begin; i < end; ++i) {
             size_t place = size_t(out.indptr[size_t(i)]);
-            merge(i, [&](int32_t j, T v) {
+            merge(i, row, [&](int32_t j, T v) {
                 out.indices[place] = j;
                 out.data[place++] = v;
             });
         }
     });
+    return out;
+}
+
+// A graph combined with its transpose. combine(a, b, out) gets the value of an edge in the
+// graph and in its transpose (null: absent) and returns whether to keep it. Rows of the result are
+// sorted by column. Large graphs are combined some rows at a time, which takes less memory: beside
+// the graph and the result, about 20 bytes for each of slab_arcs arcs.
+template <class T, class Combine>
+Csr<T> combine_with_transpose(int64_t n, const int64_t* indptr, const int32_t* indices,
+                              const T* data, int n_threads, const Combine& combine,
+                              int64_t slab_arcs = int64_t(1) << 25) {
+    const int64_t n_slabs = std::max<int64_t>(1, (indptr[n] + slab_arcs - 1) / slab_arcs);
+    const int64_t slab = (n + n_slabs - 1) / n_slabs;
+    std::vector<Csr<T>> parts;
+    int64_t total = 0;
+    for (int64_t first = 0; first == 0 || first < n; first += slab) {
+        parts.push_back(combined_rows<T>(n, indptr, indices, data, first, std::min(n, first + slab),
+                                         n_threads, combine));
+        total += parts.back().indptr.back();
+        if (slab == 0) break;
+    }
+    if (parts.size() == 1) return std::move(parts[0]);
+    Csr<T> out;
+    out.indptr.reserve(size_t(n) + 1);
+    out.indptr.push_back(0);
+    out.indices.reserve(size_t(total));
+    out.data.reserve(size_t(total));
+    for (Csr<T>& part : parts) {
+        const int64_t before = out.indptr.back();
+        for (size_t i = 1; i < part.indptr.size(); ++i)
+            out.indptr.push_back(before + part.indptr[i]);
+        out.indices.insert(out.indices.end(), part.indices.begin(), part.indices.end());
+        out.data.insert(out.data.end(), part.data.begin(), part.data.end());
+        part = Csr<T>{};  // frees it
+    }
     return out;
 }
 
@@ -153,6 +217,29 @@ Csr<T> renumbered(const Csr<T>& graph, const int32_t* order, int n_threads) {
         }
     });
     return out;
+}
+
+// The component of each node, components being numbered in the order of their first nodes, and the
+// number of components. An edge may be stored in one direction only.
+inline int64_t components(int64_t n, const int64_t* indptr, const int32_t* indices,
+                          int32_t* labels) {
+    std::vector<int32_t> parent(static_cast<size_t>(n));
+    std::iota(parent.begin(), parent.end(), 0);
+    const auto root = [&](int32_t i) {
+        while (parent[size_t(i)] != i) i = parent[size_t(i)] = parent[size_t(parent[size_t(i)])];
+        return i;
+    };
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
+            const int32_t a = root(int32_t(i)), b = root(indices[e]);
+            if (a != b) parent[size_t(std::max(a, b))] = std::min(a, b);
+        }
+    int32_t count = 0;
+    for (int64_t i = 0; i < n; ++i) {  // the root of a component is its first node
+        const int32_t first = root(int32_t(i));
+        labels[i] = first == i ? count++ : labels[first];
+    }
+    return count;
 }
 
 // Breadth-first levels from a peripheral node of the first component: their number, and the number

@@ -47,14 +47,8 @@ def shortest_paths(
 
 def components(graph: Any) -> tuple[int, Array]:
     """Number of connected components of an undirected CSR graph and each node's component."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    # SciPy ignores stored zeros, which are edges here.
-    links = np.ones(len(graph.data), dtype=np.int8)
-    pattern = csr_array((links, graph.indices, graph.indptr), shape=graph.shape)
-    count, labels = connected_components(pattern, directed=False)
-    return int(count), labels
+    labels = np.empty(graph.shape[0], dtype=np.int32)
+    return int(_native.components(*csr_indices(graph), labels)), labels
 
 
 def floyd_warshall(lengths: Array) -> None:
