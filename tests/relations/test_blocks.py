@@ -375,13 +375,13 @@ def test_approximate_neighbours_need_a_metric_with_products(sheet):
 def test_temporary_files_have_no_name_and_none_is_left(sheet, tmp_path, monkeypatch):
     folder, seen = tmp_path / "scratch", []
     folder.mkdir()
-    search = shards.Shard.search
+    read = shards.Shard.read
 
     def watched(*arguments):
         seen.append(os.listdir(folder))
-        search(*arguments)
+        return read(*arguments)
 
-    monkeypatch.setattr(shards.Shard, "search", watched)
+    monkeypatch.setattr(shards.Shard, "read", watched)
     with lowdim.compute(scratch=folder):
         lowdim.neighbors(sheet[1], 5, method="approximate")
     assert len(seen) > 3

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lowdim import checks, persist
 from lowdim.base.checkpoints import states_of
 from lowdim.base.footprint import claim_memory
+from lowdim.base.partitions import placed, placed_lazily
 from lowdim.base.placement import METHODS, where_x_is
 from lowdim.base.updating import Growth, growing, update
 from lowdim.callbacks import Callback, Change, Monitor, State, reporting, verbosity
@@ -28,6 +29,7 @@ from lowdim.extend.decoders import NearestObjects, apply_decoder, fit_decoder, n
 from lowdim.relations.block_sources import opened, reopened, whole
 from lowdim.relations.blocked_objects import BlockedObjects, NewToBlocks, blocked_objects
 from lowdim.relations.blocks import RowBlocks
+from lowdim.relations.dask_rows import DaskRows, is_dask
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
 from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_relations
@@ -95,7 +97,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
             One object per row, or a matrix of dissimilarities or kernel values if the estimator's
             `metric`, `kernel` or `affinity` is "precomputed". Rows may also be in a file: a memory
-            map, an HDF5 or Zarr array, or the path of a .npy or Parquet file.
+            map, an HDF5 or Zarr array, or the path of a .npy or Parquet file; or be those of a Dask
+            array or DataFrame.
         y : None
             Ignored.
 
@@ -123,13 +126,18 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Returns
         -------
         array of shape (n_new, n_components)
+            A Dask array if X is one or a Dask DataFrame.
         """
         check_is_fitted(self)
         with running(self._n_jobs):
-            X = X if is_precomputed(self._metric_choice()[0]) else opened(X)
+            if not is_precomputed(self._metric_choice()[0]):
+                X = DaskRows(X) if is_dask(X) else opened(X)
             if isinstance(X, RowBlocks):
-                placed: Array = joined(list(X.map(_transform_block, self)))
-                return placed
+                self._check_features(X, "euclidean", fitting=False)
+                found: Array = (
+                    placed_lazily(self, X) if isinstance(X, DaskRows) else placed(self, X)
+                )
+                return found
             new = self._new_objects(X)
             Y = self._in_unit._transform(new)
             Y = self._converted("embedding_", Y, getattr(self, "_fitted_exponent", 0))
@@ -587,20 +595,6 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if not k.startswith("_cached")}
-
-
-def joined(parts: list[Any]) -> Any:
-    """Rows of arrays or of sparse matrices, one part after the other."""
-    if checks.is_sparse(parts[0]):
-        from scipy.sparse import vstack
-
-        return vstack(parts, format="csr")
-    return np.concatenate(parts)
-
-
-def _transform_block(rows: Array, first: int, estimator: Embedder) -> Array:
-    """Coordinates of the rows of a block."""
-    return estimator.transform(rows)
 
 
 def _is_fitted(name: str) -> bool:

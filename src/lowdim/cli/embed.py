@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lowdim.cli.cluster import cluster_options
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.device import device_option
 from lowdim.cli.inputs import input_options, read_table, reading, stem_of
@@ -59,6 +60,7 @@ _FILE = click.Path(path_type=Path)
 @input_options
 @device_option
 @memory_options
+@cluster_options
 @output_options
 def embed(
     file: Path, method: Method, quiet: bool, as_json: bool, force: bool, **values: Any

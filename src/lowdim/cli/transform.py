@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lowdim.cli.cluster import cluster_options
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.device import device_option
 from lowdim.cli.inputs import input_options, read_table, reading, stem_of
@@ -57,6 +58,7 @@ def model_and_objects(
 @input_options
 @device_option
 @memory_options
+@cluster_options
 @output_options
 def transform(
     model: Path,

@@ -1,4 +1,5 @@
-"""Where rows that are read in blocks come from: memory maps, HDF5 and Zarr arrays, Parquet files.
+"""Where rows that are read in blocks come from: memory maps, HDF5 and Zarr arrays, Parquet files,
+Dask arrays and DataFrames.
 
 `opened` decides which inputs are read in blocks. Memory maps are read by ordinary reads of their
 file, because pages of a map that have been touched count as memory of the process.
@@ -16,8 +17,10 @@ import numpy as np
 
 from lowdim.checks import Array, float_dtype
 from lowdim.relations.blocks import RowBlocks
+from lowdim.relations.dask_rows import DaskRows, is_dask
 from lowdim.relations.parquet_rows import ParquetRows, parquet_files
 from lowdim.runtime import memory
+from lowdim.runtime.tasks import tasks
 
 IN_MEMORY_SHARE = 8  # the memory of a computation, in units of the largest data that is read whole:
 # an index of neighbours holds the rows three times, and methods need as much again
@@ -29,13 +32,24 @@ def opened(X: Any) -> Any:
     Data in files that are small for the memory of the computation are read, and a small memory map
     is returned as it is. Whatever is not a source of rows is returned as it is.
     """
-    largest = memory.budget() // IN_MEMORY_SHARE if _is_source(X) else 0
+    largest = largest_whole(is_dask(X)) if _is_source(X) else 0
     if isinstance(X, np.memmap) and X.size * float_dtype(X.dtype).itemsize <= largest:
         return X
     found = as_blocks(X)
     if found is None:
         return X
     return read_whole(found, "fit") if found.nbytes <= largest else found
+
+
+def largest_whole(dask: bool = False) -> int:
+    """Bytes up to which data in files, or in a Dask array, are read whole.
+
+    Dask arrays are left where they are if there is a cluster, and so are files if the user asked
+    for one.
+    """
+    place = tasks()
+    stays = place.wanted or (dask and place.parallel)
+    return 0 if stays else memory.budget() // IN_MEMORY_SHARE
 
 
 def whole(X: Any) -> Any:
@@ -71,15 +85,17 @@ def as_blocks(X: Any) -> RowBlocks | None:
         return None
     if isinstance(X, np.memmap):
         return MappedRows(X)
+    if is_dask(X):
+        return DaskRows(X)
     return file_rows(Path(X)) if isinstance(X, str | PathLike) else StoredRows(X)
 
 
 def _is_source(X: Any) -> bool:
-    """Whether X is a file or an array in one."""
+    """Whether X is a file or an array in one, or is of Dask."""
     if isinstance(X, np.memmap):
         return X.ndim == 2
     stored = type(X).__module__.partition(".")[0] in ("h5py", "zarr")
-    return isinstance(X, str | PathLike) or (stored and hasattr(X, "dtype"))
+    return isinstance(X, str | PathLike) or (stored and hasattr(X, "dtype")) or is_dask(X)
 
 
 def file_rows(path: Path) -> RowBlocks:

@@ -2,14 +2,16 @@
 
 `RowBlocks` is the base class of all sources of such rows; the sources are in `block_sources`.
 Everything that is computed from all rows goes through `map`: a function of one block, which is
-called for each of them. A source whose blocks are on other machines overrides `map`, so functions
-that are given to it are functions of a module, and their further arguments can be pickled.
+called for each of them, in this process or on the workers of a cluster (`lowdim.runtime.tasks`).
+So functions that are given to it are functions of a module, and their further arguments can be
+pickled.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,11 +21,14 @@ from lowdim.checks import Array, float_dtype
 from lowdim.relations.graph import digest_header
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks
+from lowdim.runtime.tasks import HERE, NewGroup, Tasks, tasks
 
 Result = TypeVar("Result")
 
 BUDGET_SHARE = 64  # the memory of a computation, in units of the size of a block
 LARGEST_BLOCK = 64 * 1024**2  # bytes; larger ones are not read faster
+PARALLEL_BLOCKS = 64  # on a cluster, whatever the number of workers: sums must not depend on it
+SMALL_BLOCK = 1024**2  # bytes of a block that is not divided for the sake of more tasks
 DIGEST_CHUNK = 1024**2  # bytes of a digest of its own; see `Backend.digest`
 
 
@@ -52,6 +57,8 @@ class RowBlocks:
         self.shape = int(shape[0]), int(shape[1])
         self.dtype = float_dtype(given)
         size = min(memory.budget() // BUDGET_SHARE, LARGEST_BLOCK)
+        if tasks().parallel:
+            size = min(size, max(self.nbytes // PARALLEL_BLOCKS, SMALL_BLOCK))
         self.block_rows = max(1, min(self.shape[0], size // self.row_bytes))
         self._scanned: Scan | None = None
 
@@ -94,17 +101,24 @@ class RowBlocks:
     def read(self, rows: slice) -> Array:
         """Consecutive rows as a C-contiguous array; ValueError if a number is not finite."""
         start, stop, _ = rows.indices(self.shape[0])
-        where = f"rows {start} to {stop - 1} of {self.description}"
         try:
             values = self._values(start, stop)
         except (OSError, ValueError) as error:
             kind = OSError if isinstance(error, OSError) else ValueError
             reason = str(error).removeprefix("X: ")
-            raise kind(f"X: {where} cannot be read: {reason}") from error
+            raise kind(f"X: {self.place(start, stop)} cannot be read: {reason}") from error
+        return self.checked(values, start, stop)
+
+    def place(self, start: int, stop: int) -> str:
+        """The rows start, ..., stop - 1 in words."""
+        return f"rows {start} to {stop - 1} of {self.description}"
+
+    def checked(self, values: Array, start: int, stop: int) -> Array:
+        """What was read for some consecutive rows, as a C-contiguous array of finite numbers."""
         if values.shape != (stop - start, self.shape[1]):
             raise ValueError(
-                f"X: {where} cannot be read: {values.shape[0]} rows were found. Is the file cut "
-                "short?"
+                f"X: {self.place(start, stop)} cannot be read: {values.shape[0]} rows were found. "
+                "Is the file cut short?"
             )
         found = np.ascontiguousarray(values, dtype=self.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -114,22 +128,40 @@ class RowBlocks:
             what = "NaN" if np.isnan(found[row, column]) else "infinity"
             raise ValueError(
                 f"X contains {what} in row {start + row}, {self.column(int(column))} (found in "
-                f"{where}). Remove or impute such numbers."
+                f"{self.place(start, stop)}). Remove or impute such numbers."
             )
         return found
 
     def take(self, rows: Array) -> Array:
         """Some rows, by ascending numbers."""
-        out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
-        for part in self.blocks():
-            first, last = np.searchsorted(rows, (part.start, part.stop))
-            if first < last:
-                out[first:last] = self.read(part)[rows[first:last] - part.start]
-        return out
+        parts = self.blocks()
+        chosen = [
+            number
+            for number, part in enumerate(parts)
+            if np.searchsorted(rows, part.start) < np.searchsorted(rows, part.stop)
+        ]
+        items = self.items()
+        found = self._map([items[number] for number in chosen], _chosen_of_block, rows)
+        return np.concatenate([np.empty((0, self.shape[1]), dtype=self.dtype), *found])
 
     def blocks(self) -> list[slice]:
         """The blocks as ranges of rows, in order."""
         return blocks(self.shape[0], self.block_rows)
+
+    # --- working on blocks ----------------------------------------------------------------------
+
+    @property
+    def tasks(self) -> Tasks:
+        """Where blocks are worked on; a source that only this process can read stays here."""
+        return HERE if self.reference() is None else tasks()
+
+    def items(self) -> list[Any]:
+        """The blocks as they are sent to where they are worked on, in order; see `loaded`."""
+        return list(self.blocks())
+
+    def loaded(self, item: Any) -> tuple[Array, int]:
+        """The rows of an item of `items`, and the number of the first one."""
+        return self.read(item), item.start
 
     def map(self, function: Callable[..., Result], *shared: Any) -> Iterator[Result]:
         """The results of a function for all blocks, in their order.
@@ -142,8 +174,27 @@ class RowBlocks:
         *shared
             Further arguments, the same for all blocks. They can be pickled.
         """
-        for part in self.blocks():
-            yield function(self.read(part), part.start, *shared)
+        return self._map(self.items(), function, *shared)
+
+    def _map(
+        self, items: list[Any], function: Callable[..., Result], *shared: Any
+    ) -> Iterator[Result]:
+        return self.tasks.map(partial(_of_block, self, function, shared), items)
+
+    def exchange(
+        self,
+        split: Callable[..., Any],
+        shared: tuple[Any, ...],
+        count: int,
+        group: NewGroup,
+        work: Callable[[Any, int], Iterator[Result]],
+    ) -> Iterator[Result]:
+        """Divide all blocks into pieces, and work on groups of these; see `Tasks.exchange`.
+
+        `split` is called as the function of `map` is.
+        """
+        divide = partial(_of_block, self, split, shared)
+        return self.tasks.exchange(divide, self.items(), count, group, work)
 
     # --- what all rows are read for once --------------------------------------------------------
 
@@ -163,6 +214,18 @@ class Scan:
 
     def __init__(self, digest: str, largest: float) -> None:
         self.digest, self.largest = digest, largest
+
+
+def _of_block(
+    source: RowBlocks, function: Callable[..., Result], shared: tuple[Any, ...], item: Any
+) -> Result:
+    rows, first = source.loaded(item)
+    return function(rows, first, *shared)
+
+
+def _chosen_of_block(rows: Array, first: int, numbers: Array) -> Array:
+    begin, end = np.searchsorted(numbers, (first, first + len(rows)))
+    return np.asarray(rows[numbers[begin:end] - first])
 
 
 def _scan_block(rows: Array, first: int) -> tuple[float, bytes, Array, bytes]:

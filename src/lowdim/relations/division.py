@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.preprocessing import normalize
@@ -10,11 +12,13 @@ from sklearn.preprocessing import normalize
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.blocks import RowBlocks
+from lowdim.runtime.scheduling import blocks
 
 CELLS_PER_SHARD = 32
 MOST_CELLS = 2048  # every row is compared with the centres of all cells
 SAMPLE_ROWS_PER_CELL = 40  # of the sample for k-means
 ROUNDS = 8  # of k-means
+PIECE_ROWS = 8192  # of the sample, in a task of k-means
 FILL = 0.7  # expected size of a shard, as a share of the largest: sizes in a sample are estimates
 
 
@@ -46,9 +50,13 @@ def divided(source: RowBlocks, capacity: int, metric: str, random: np.random.Gen
     if metric == "cosine":
         points = normalize(points)
     centers = points[np.sort(random.choice(len(points), count, replace=False))]
+    where = source.tasks
+    pieces = where.held([points[part] for part in blocks(len(points), PIECE_ROWS)])
     for _ in range(ROUNDS):
-        _move_to_means(centers, points, _nearest(centers, points, 1, metric)[:, 0])
-    sizes = np.bincount(_nearest(centers, points, 1, metric)[:, 0], minlength=count)
+        sums, sizes = _total(where.map(partial(_sums_of_cells, centers, metric), pieces))
+        used = sizes > 0  # centres without points stay
+        centers[used] = sums[used] / sizes[used, None]
+    sizes = _total(where.map(partial(_sums_of_cells, centers, metric), pieces))[1]
     shard_of = np.zeros(count, dtype=np.int32)
     _split(centers, sizes, np.arange(count), n_shards, shard_of)
     return Division(centers, np.unique(shard_of, return_inverse=True)[1].astype(np.int32), metric)
@@ -58,15 +66,20 @@ def _nearest(centers: Array, rows: Array, count: int, metric: str) -> Array:
     return backend().nearest_to(centers, rows, min(count, len(centers)), metric == "cosine")[0]
 
 
-def _move_to_means(centers: Array, points: Array, owner: Array) -> None:
-    """Move each centre to the mean of its points; centres without points stay."""
+def _sums_of_cells(centers: Array, metric: str, points: Array) -> tuple[Array, Array]:
+    """The sum and the number of the points that are nearest to each centre."""
     from scipy.sparse import csr_array
 
+    owner = _nearest(centers, points, 1, metric)[:, 0]
     parts = (np.ones(len(owner), points.dtype), (owner, np.arange(len(owner))))
     sums = csr_array(parts, shape=(len(centers), len(owner))) @ points
-    counts = np.bincount(owner, minlength=len(centers))
-    used = counts > 0
-    centers[used] = sums[used] / counts[used, None].astype(points.dtype)
+    return sums.astype(np.float64), np.bincount(owner, minlength=len(centers))
+
+
+def _total(parts: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """The sums of what `_sums_of_cells` returns, in the order of the pieces."""
+    sums, sizes = zip(*parts, strict=True)
+    return np.sum(sums, axis=0), np.sum(sizes, axis=0)
 
 
 def _split(centers: Array, sizes: Array, cells: Array, pieces: int, shard_of: Array) -> None:

@@ -101,8 +101,9 @@ class ParquetRows(RowBlocks):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _group(self, number: int) -> Array:
-        if self._kept is None or self._kept[0] != number:
-            self._kept = None  # frees the last one first
+        kept = self._kept  # another thread of a worker may replace it
+        if kept is None or kept[0] != number:
+            self._kept = kept = None  # frees the last one first
             file, group = self.groups[number]
             try:
                 table = _opened(file).read_row_group(group, columns=self.names)
@@ -111,8 +112,8 @@ class ParquetRows(RowBlocks):
             values = np.empty((table.num_rows, len(self.names)), dtype=self.dtype)
             for place, name in enumerate(self.names):
                 values[:, place] = table.column(name).to_numpy(zero_copy_only=False)
-            self._kept = number, values
-        return self._kept[1]
+            self._kept = kept = number, values
+        return kept[1]
 
     def _check_same(
         self, file: Path, found: dict[str, Any], names: list[str], reference: Path

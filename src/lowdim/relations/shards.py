@@ -2,9 +2,10 @@
 
 The rows are divided into cells by k-means on a sample, and cells that lie near each other are put
 together to shards. A shard is so small that the rows in it, with an index of their own, fit into
-memory. One pass over the rows writes each of them to the file of its shard, and to the files of
-queries of the other shards in which some of its nearest cells are. The shards are then searched one
-after the other, and the k best of all that is found for a row are kept.
+memory. One pass over the rows sends each of them to its shard, and as a query to the other shards
+in which some of its nearest cells are. The shards are then searched, and the k best of all that is
+found for a row are kept. In one process, shards are temporary files and are searched one after the
+other; on a cluster, the search of a shard is a task.
 
 How many of the nearest cells are looked at follows from a sample of rows whose true neighbours are
 known: as few as the wanted recall needs. Everything depends on the data, the seed and the memory of
@@ -14,8 +15,9 @@ the computation, not on the number of threads.
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack
-from typing import NamedTuple, Self
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -25,15 +27,16 @@ from lowdim.relations.blocked_search import NO_NUMBER, Nearest, nearest_in_block
 from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.division import Division, divided
 from lowdim.relations.search import nearest, query, tree_fits
-from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks
-from lowdim.runtime.scratch import ScratchRows
+from lowdim.runtime.scratch import Rows
 
 logger = logging.getLogger("lowdim")
 
 BUDGET_SHARE = 24  # the memory of a computation, in units of the rows of a shard, which an index
 # holds three times, beside the neighbours of all rows
 MOST_SHARDS = 256  # each has two open files
+PARALLEL_SHARDS = 32  # on a cluster, whatever the number of workers: results must not depend on it
+SMALL_SHARD = 20_000  # rows of a shard that is not divided for the sake of more tasks
 TEST_ROWS = 512  # rows on which recall is measured
 
 
@@ -59,8 +62,7 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: str, recall: float, see
     """
     n = source.shape[0]
     random = np.random.default_rng(seed)
-    in_memory = memory.budget() // BUDGET_SHARE // source.row_bytes
-    capacity = max(4 * k, 64, in_memory, 2 * n // MOST_SHARDS)
+    capacity = largest_shard(source, k)
     division = divided(source, capacity, metric, random)
     test = np.sort(random.choice(n, min(n, TEST_ROWS), replace=False))
     asked = source.take(test)
@@ -68,14 +70,10 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: str, recall: float, see
     each = recall + (1 - recall) / 2  # of the choice of shards, and of the search in a shard
     depth = needed_depth(source, division, asked, true_indices, each)
     found = Nearest(n, k, source.dtype)
-    with ExitStack() as files:
-        shards = [files.enter_context(Shard(source)) for _ in range(division.n_shards)]
-        for parts in source.map(routed, division, depth):
-            for part in parts:
-                shards[part.shard].add(part)
-        for number, shard in enumerate(shards):
-            shard.search(found, metric, each, seed + number, capacity)
-            shard.close()
+    shard = partial(Shard, source.shape[1], source.dtype)
+    search = partial(searched, k=k, metric=metric, recall=each, seed=seed, capacity=capacity)
+    for offer in source.exchange(routed, (division, depth), division.n_shards, shard, search):
+        found.offer(*offer)
     _complete(found, source, metric)
     farthest = true_distances[:, -1:] * (1 + 32 * np.finfo(source.dtype).eps)
     measured = float((found.distances[test] <= farthest).mean())
@@ -89,6 +87,15 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: str, recall: float, see
         len(test),
     )
     return Found(found.indices, found.distances, measured)
+
+
+def largest_shard(source: RowBlocks, k: int) -> int:
+    """Rows of a shard that can be searched in the memory of a task."""
+    n, place = source.shape[0], source.tasks
+    rows = place.memory() // BUDGET_SHARE // source.row_bytes
+    if place.parallel:
+        rows = min(rows, max(n // PARALLEL_SHARDS, SMALL_SHARD))
+    return int(max(4 * k, 64, rows, 2 * n // MOST_SHARDS))
 
 
 def needed_depth(
@@ -106,13 +113,20 @@ def needed_depth(
 class Part(NamedTuple):
     """Rows of a block that belong to a shard, or that are to be searched there."""
 
-    shard: int
     member: bool
     numbers: Array
     rows: Array
 
 
-def routed(rows: Array, first: int, division: Division, depth: int) -> list[Part]:
+class Offer(NamedTuple):
+    """What was found for some rows; the arguments of `Nearest.offer`."""
+
+    queries: Array
+    indices: Array
+    distances: Array
+
+
+def routed(rows: Array, first: int, division: Division, depth: int) -> list[tuple[int, Part]]:
     """The rows of a block, by the shards that they belong to or are to be searched in."""
     near = division.shards_near(rows, depth)
     numbers = np.arange(first, first + len(rows), dtype=np.int32)
@@ -122,15 +136,24 @@ def routed(rows: Array, first: int, division: Division, depth: int) -> list[Part
         query = (near == shard).any(axis=1) & ~member
         for kind, chosen in ((True, member), (False, query)):
             if chosen.any():
-                parts.append(Part(shard, kind, numbers[chosen], rows[chosen]))
+                parts.append((shard, Part(kind, numbers[chosen], rows[chosen])))
     return parts
 
 
 class Shard:
-    """The rows of a shard and those that are to be searched in it, in temporary files."""
+    """The rows of a shard and those that are to be searched in it.
 
-    def __init__(self, source: RowBlocks) -> None:
-        self._files = {m: ScratchRows(source.shape[1], source.dtype) for m in (True, False)}
+    Parameters
+    ----------
+    width : int
+        Number of columns.
+    dtype : dtype
+    kept : class
+        Where the rows are kept: `ScratchRows` or `HeldRows`.
+    """
+
+    def __init__(self, width: int, dtype: np.dtype[Any], kept: type[Rows]) -> None:
+        self._rows = {member: kept(width, dtype) for member in (True, False)}
         self._numbers: dict[bool, list[Array]] = {True: [], False: []}
 
     def __enter__(self) -> Self:
@@ -140,34 +163,46 @@ class Shard:
         self.close()
 
     def close(self) -> None:
-        """Remove the files."""
-        for file in self._files.values():
-            file.close()
+        """Free the rows."""
+        for rows in self._rows.values():
+            rows.close()
 
-    def add(self, part: Part) -> None:
-        self._files[part.member].append(part.rows)
-        self._numbers[part.member].append(part.numbers)
+    def add(self, piece: Part) -> None:
+        """Take in rows."""
+        self._rows[piece.member].append(piece.rows)
+        self._numbers[piece.member].append(piece.numbers)
 
-    def search(self, found: Nearest, metric: str, recall: float, seed: int, capacity: int) -> None:
-        """Offer what is found in the shard to the rows that are searched in it."""
-        numbers = {kind: np.concatenate([_NONE, *some]) for kind, some in self._numbers.items()}
-        own, k = numbers[True], found.indices.shape[1]
-        n_pieces = max(1, -(-len(own) // capacity))  # one, unless many rows are in a single cell
-        for piece in blocks(len(own), max(1, -(-len(own) // n_pieces))):
-            points, mine = self._files[True].read(piece), own[piece]
-            searcher = Searcher(points, k, metric, recall, seed)
-            if len(points) > 1:
-                indices, distances = searcher.neighbors()
-                found.offer(mine, mine[indices], distances)
-            for member, begin, end in (
-                (True, 0, piece.start),
-                (True, piece.stop, len(own)),
-                (False, 0, len(numbers[False])),
-            ):
-                for part in blocks(end - begin, max(1, capacity // 2)):
-                    asked = slice(begin + part.start, begin + part.stop)
-                    indices, distances = searcher.query(self._files[member].read(asked))
-                    found.offer(numbers[member][asked], mine[indices], distances)
+    def numbers(self, member: bool) -> Array:
+        """The numbers of the rows of the shard, or of those that are searched in it."""
+        return np.concatenate([_NONE, *self._numbers[member]])
+
+    def read(self, member: bool, rows: slice) -> Array:
+        """Some of these rows."""
+        return self._rows[member].read(rows)
+
+
+def searched(
+    shard: Shard, number: int, *, k: int, metric: str, recall: float, seed: int, capacity: int
+) -> Iterator[Offer]:
+    """What is found in a shard for the rows that are searched in it."""
+    numbers = {member: shard.numbers(member) for member in (True, False)}
+    own = numbers[True]
+    n_pieces = max(1, -(-len(own) // capacity))  # one, unless many rows are in a single cell
+    for piece in blocks(len(own), max(1, -(-len(own) // n_pieces))):
+        points, mine = shard.read(True, piece), own[piece]
+        searcher = Searcher(points, k, metric, recall, seed + number)
+        if len(points) > 1:
+            indices, distances = searcher.neighbors()
+            yield Offer(mine, mine[indices], distances)
+        for member, begin, end in (
+            (True, 0, piece.start),
+            (True, piece.stop, len(own)),
+            (False, 0, len(numbers[False])),
+        ):
+            for part in blocks(end - begin, max(1, capacity // 2)):
+                asked = slice(begin + part.start, begin + part.stop)
+                indices, distances = searcher.query(shard.read(member, asked))
+                yield Offer(numbers[member][asked], mine[indices], distances)
 
 
 _NONE = np.empty(0, dtype=np.int32)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
@@ -104,8 +104,9 @@ def compute(
     n_jobs: int | None = None,
     memory: int | str | None = None,
     scratch: str | os.PathLike[str] | None = None,
+    scheduler: str | None = None,
 ) -> Iterator[Compute]:
-    """Choose the device, the threads and the memory for all calls in a block of code.
+    """Choose the device, the threads, the memory and the cluster for all calls in a block of code.
 
     Parameters
     ----------
@@ -128,6 +129,11 @@ def compute(
         An existing folder for temporary files, which searches in data that do not fit into memory
         write. They vanish when the search or the process ends. None leaves the choice to the
         surrounding block, else to `LOWDIM_SCRATCH`, else it is the folder of the system.
+    scheduler : str, default=None
+        The address of a scheduler of Dask, such as "tcp://10.0.0.1:8786": data in files, which all
+        workers must find under the same paths, and Dask arrays are worked on there. None takes the
+        `distributed.Client` in scope, if there is one, for Dask arrays and large files. Needs
+        Dask: ``pip install 'lowdim[dask]'``.
 
     Yields
     ------
@@ -148,8 +154,27 @@ def compute(
         outer.memory if memory is None else check_bytes(memory, "memory"),
         outer.scratch if scratch is None else check_folder(scratch, "scratch"),
     )
-    with using(inner):
+    with using(inner), _joined(scheduler):
         yield inner
+
+
+def _joined(scheduler: str | None) -> AbstractContextManager[None]:
+    """The context of a cluster, if its scheduler is named."""
+    if scheduler is None:
+        return nullcontext()
+    if not isinstance(scheduler, str):
+        raise TypeError(f"scheduler must be the address of a Dask scheduler, got {scheduler!r}.")
+    found: AbstractContextManager[None] = dask_clusters("scheduler").joined(scheduler)
+    return found
+
+
+def dask_clusters(argument: str) -> Any:
+    """The module of the clusters of Dask; `argument` is named in the message if it is missing."""
+    if find_spec("distributed") is None:
+        raise ImportError(
+            f"{argument} needs Dask, which is not installed: pip install 'lowdim[dask]'."
+        )
+    return import_module("lowdim.backends.dask.clusters")
 
 
 def choose(resources: Compute) -> None:

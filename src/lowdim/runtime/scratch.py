@@ -5,12 +5,48 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 
 from lowdim.checks import Array
 from lowdim.runtime.context import current
+
+
+class Rows(Protocol):
+    """Rows of numbers that are appended and read back."""
+
+    def __init__(self, width: int, dtype: np.dtype[Any]) -> None: ...
+
+    def append(self, rows: Array) -> None:
+        """Put rows after those that are there."""
+
+    def read(self, rows: slice) -> Array:
+        """Some consecutive rows."""
+
+    def close(self) -> None:
+        """Free the rows."""
+
+
+class HeldRows:
+    """Rows that are held in memory; the parameters are those of `ScratchRows`."""
+
+    def __init__(self, width: int, dtype: np.dtype[Any]) -> None:
+        self._parts = [np.empty((0, width), dtype=dtype)]
+
+    def close(self) -> None:
+        """Free the rows."""
+        self._parts = []
+
+    def append(self, rows: Array) -> None:
+        """Put rows after those that are there."""
+        self._parts.append(rows)
+
+    def read(self, rows: slice) -> Array:
+        """Some consecutive rows."""
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0][rows]
 
 
 class ScratchRows:

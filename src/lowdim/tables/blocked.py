@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.relations.block_sources import IN_MEMORY_SHARE, file_rows
+from lowdim.relations.block_sources import file_rows, largest_whole
 from lowdim.relations.parquet_rows import ParquetRows, column_kinds, parquet_files, read_column
-from lowdim.runtime import memory
 from lowdim.tables.errors import DataError, listed
 from lowdim.tables.recipe import Recipe
 from lowdim.tables.table import Table
@@ -102,11 +101,11 @@ def _is_large(path: Path) -> bool:
         ).nbytes
     else:
         return False
-    return size > memory.budget() // IN_MEMORY_SHARE
+    return size > largest_whole()
 
 
 def _note(X: Any) -> str:
-    return f"read in blocks of {X.block_rows} rows, because it is large for the memory"
+    return f"read in blocks of {X.block_rows} rows"
 
 
 def _texts(values: Array) -> Array:

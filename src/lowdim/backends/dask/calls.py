@@ -1,0 +1,152 @@
+"""Calls as tasks of Dask; see `lowdim.runtime.tasks`.
+
+A function is sent with its arguments as a part of the graph of tasks, which the scheduler keeps.
+So what a lost worker held can be computed again, which data that were scattered could not.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, TypeVar
+
+import dask
+from dask.delayed import Delayed, delayed
+
+from lowdim.runtime import memory
+from lowdim.runtime.context import Compute, current, using
+from lowdim.runtime.scheduling import blocks, running
+from lowdim.runtime.scratch import HeldRows
+from lowdim.runtime.tasks import HERE, NewGroup, Tasks, working
+
+Result = TypeVar("Result")
+
+BATCH = 4  # tasks for each thread, whose results are in memory at the same time
+NO_WARNING = {"distributed.admin.large-graph-warning-threshold": "1PB"}
+"""Dask advises to scatter large arguments; see the module for why they are not."""
+
+
+class Call:
+    """A function that is sent to workers, with the resources that it may use there.
+
+    Tasks run on one thread each: a worker runs as many at a time as it has threads.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.resources = Compute("cpu", 1, current().memory)
+
+    def __call__(self, *arguments: Any) -> Any:
+        with working(HERE), using(self.resources), running(None):
+            return self.function(*arguments)
+
+
+class LocalTasks(Tasks):
+    """Tasks on the scheduler of Dask that is configured in this process, by default its threads."""
+
+    def map(self, function: Callable[[Any], Result], items: Sequence[Any]) -> Iterator[Result]:
+        threads = current().threads
+        calls = _calls(function, items)
+        for part in blocks(len(calls), BATCH * threads):
+            yield from dask.compute(*calls[part], num_workers=threads)
+
+
+class ClusterTasks(Tasks):
+    """Tasks on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    wanted : bool, default=False
+        Whether small data in files are sent there too.
+    """
+
+    parallel = True
+
+    def __init__(self, client: Any, wanted: bool = False) -> None:
+        self.client, self.wanted = client, wanted
+
+    def memory(self) -> int:
+        """What the computation was given, or a share of what the smallest worker has a thread."""
+        allowed = current().memory
+        if allowed is not None:
+            return allowed
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        limits = [w["memory_limit"] / w["nthreads"] for w in workers if w["memory_limit"]]
+        return int(memory.FREE_SHARE * min(limits)) if limits else memory.budget()
+
+    def map(self, function: Callable[[Any], Result], items: Sequence[Any]) -> Iterator[Result]:
+        return self._results(_calls(function, items))
+
+    def held(self, items: Sequence[Any]) -> Sequence[Any]:
+        with dask.config.set(NO_WARNING):
+            found: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
+        return found
+
+    def exchange(
+        self,
+        split: Callable[[Any], Iterable[tuple[int, Any]]],
+        items: Sequence[Any],
+        count: int,
+        group: NewGroup,
+        work: Callable[[Any, int], Iterator[Result]],
+    ) -> Iterator[Result]:
+        divided = _calls(split, items)
+        pick, call = delayed(_pieces_of, pure=False), delayed(_work, pure=False)
+        both = _leaf(Call(partial(_listed, work))), _leaf(group)
+        return chain.from_iterable(
+            self._results(
+                [
+                    call(*both, number, [pick(pieces, number) for pieces in divided])
+                    for number in range(count)
+                ]
+            )
+        )
+
+    def _results(self, calls: list[Delayed]) -> Iterator[Any]:
+        """The results in order; each is freed on the workers once it is here."""
+        from distributed import KilledWorker
+
+        with dask.config.set(NO_WARNING):
+            futures = deque(self.client.compute(calls))
+        while futures:
+            try:
+                yield futures.popleft().result()
+            except KilledWorker as error:
+                raise RuntimeError(
+                    "The cluster has lost several workers with the same task. Did they run out of "
+                    "memory? Start workers with more memory or fewer threads, or set a smaller "
+                    f"one by lowdim.compute(memory=...) or --memory. ({error})"
+                ) from error
+
+
+def _leaf(value: Any) -> Delayed:
+    """A value that several tasks share."""
+    return delayed(value, pure=False, traverse=False)
+
+
+def _calls(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Delayed]:
+    shared, call = _leaf(Call(function)), delayed(_called, pure=False)
+    return [call(shared, item) for item in items]
+
+
+def _called(function: Call, item: Any) -> Any:
+    return function(item)
+
+
+def _pieces_of(pieces: Iterable[tuple[int, Any]], number: int) -> list[Any]:
+    return [piece for group, piece in pieces if group == number]
+
+
+def _work(work: Call, group: NewGroup, number: int, pieces: list[list[Any]]) -> Any:
+    """The results of a group, whose pieces are those of all items."""
+    with group(HeldRows) as gathered:
+        for piece in chain.from_iterable(pieces):
+            gathered.add(piece)
+        return work(gathered, number)
+
+
+def _listed(function: Callable[[Any, int], Iterator[Any]], group: Any, number: int) -> list[Any]:
+    return list(function(group, number))
