@@ -107,7 +107,8 @@ def _gram(V: Tensor, W: Tensor) -> Array:
 def _times(V: Tensor, S: Array) -> Tensor:
     """V S in double precision, rounded to the dtype of V."""
     wider = V.to(wide(V.device))
-    return (wider @ like(S, wider)).to(V.dtype)
+    product: Tensor = (wider @ like(S, wider)).to(V.dtype)
+    return product
 
 
 def scatter(device: torch.device, X: Array, center: Array) -> tuple[Array, Array]:
