@@ -1,5 +1,6 @@
-// Products of a matrix with a few columns.
+// Products of a matrix with a few columns, and of matrices of a few columns.
 #include "checks.hpp"
+#include "lowdim/columns.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -40,6 +41,26 @@ void bind(nb::module_& m) {
                             });
         },
         "a"_array, "x"_array, "y"_array, "squared"_a, "n_threads"_a);
+    m.def(
+        "gram",
+        [](In2<T> v, In2<T> w, Out2<double> out, int n_threads) {
+            expect(v.shape(0) == w.shape(0) && has_shape(out, v.shape(1), w.shape(1)),
+                   "v must be (n, p), w (n, q) and out (p, q)");
+            nb::gil_scoped_release released;
+            gram<T>(v.data(), int64_t(v.shape(1)), w.data(), int64_t(w.shape(1)),
+                    int64_t(v.shape(0)), n_threads, out.data());
+        },
+        "v"_array, "w"_array, "out"_array, "n_threads"_a);
+    m.def(
+        "times",
+        [](In2<T> v, In2<T> s, Out2<T> out, int n_threads) {
+            expect(v.shape(1) == s.shape(0) && has_shape(out, v.shape(0), s.shape(1)),
+                   "v must be (n, p), s (p, q) and out (n, q)");
+            nb::gil_scoped_release released;
+            times<T>(v.data(), int64_t(v.shape(0)), int64_t(v.shape(1)), s.data(),
+                     int64_t(s.shape(1)), n_threads, out.data());
+        },
+        "v"_array, "s"_array, "out"_array, "n_threads"_a);
 }
 
 }  // namespace

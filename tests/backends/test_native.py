@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from helpers import with_threads
 from lowdim.backends import native
-from lowdim.backends.native import _native
+from lowdim.backends.native import _native, algebra
 from lowdim.backends.native.heaps import Heaps, rerank
 
 CHAIN = (np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.ones(2))  # 0 -> 1 -> 2
@@ -214,3 +215,17 @@ def test_kernels_refuse_other_types_rather_than_copy_results_away():
         native.floyd_warshall(np.ones((3, 3), dtype=np.int64))
     with pytest.raises(TypeError, match="incompatible function arguments"):
         Heaps(3, 2, "f8").offer(np.ones((3, 4), np.float32), (0, 0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_tall_matrices(dtype):
+    V, W = np.random.default_rng(0).normal(size=(2, 3000, 5)).astype(dtype)
+    S = np.random.default_rng(1).normal(size=(5, 3))
+    wide = V.astype(np.float64)
+    one, three = (with_threads(n, algebra.gram, V, W) for n in (1, 3))
+    assert np.array_equal(one, three)
+    np.testing.assert_allclose(one, wide.T @ W, rtol=1e-9, atol=1e-9)
+    one, three = (with_threads(n, algebra.times, V, S) for n in (1, 3))
+    assert np.array_equal(one, three)
+    assert one.dtype == dtype
+    np.testing.assert_allclose(one, wide @ S, rtol=1e-3, atol=1e-5)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy.sparse import diags_array, random_array
 
 from helpers import with_threads
 from lowdim.backends import numpy_blocks
-from lowdim.backends.numpy_blocks import Shifted, elementwise, gram, scaled_entries, times
+from lowdim.backends.numpy_blocks import Shifted, elementwise, scaled_entries
 from lowdim.runtime.scheduling import blocks, run
 
 RANDOM = np.random.default_rng(0)
@@ -20,17 +19,6 @@ def on_threads(function, *arguments):
     one, three = (with_threads(n, function, *arguments) for n in (1, 3))
     assert np.array_equal(one, three)
     return one
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_of_tall_matrices(dtype):
-    V, W = RANDOM.normal(size=(2, N, 5)).astype(dtype)
-    S = RANDOM.normal(size=(5, 3))
-    wide = V.astype(np.float64)
-    np.testing.assert_allclose(on_threads(gram, V, W), wide.T @ W, rtol=1e-9, atol=1e-9)
-    found = on_threads(times, V, S)
-    assert found.dtype == dtype
-    np.testing.assert_allclose(found, wide @ S, rtol=1e-3, atol=1e-5)
 
 
 def test_functions_of_vectors():

@@ -1,7 +1,4 @@
-"""NumPy operations on blocks of rows, on the threads of the computation.
-
-Sums over rows are sums of fixed blocks, added in order, so the number of threads does not matter.
-"""
+"""NumPy operations on blocks of rows, on the threads of the computation."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.runtime.scheduling import blocks, run
 
-ROWS = 4096  # of a block of a matrix of a few columns
+ROWS = 4096  # of a block of a sparse matrix
 ENTRIES = 1 << 16  # of a block of a vector
 
 
@@ -32,24 +29,6 @@ class Shifted:
         if len(getattr(self.local, "buffer", ())) < len(some):
             self.local.buffer = np.empty(some.shape, np.result_type(some, self.center))
         return np.asarray(np.subtract(some, self.center, out=self.local.buffer[: len(some)]))
-
-
-def gram(V: Array, W: Array) -> Array:
-    """V' W of matrices of a few columns, in float64."""
-
-    def part(rows: slice) -> Array:
-        left, right = V[rows], W[rows]
-        return left.T.astype(np.float64, copy=False) @ right.astype(np.float64, copy=False)
-
-    return np.asarray(np.sum(run(part, blocks(len(V), ROWS)), axis=0))
-
-
-def times(V: Array, S: Array) -> Array:
-    """V S for a matrix V of a few columns, in its dtype."""
-    out = np.empty((len(V), S.shape[1]), dtype=V.dtype)
-    small = S.astype(V.dtype, copy=False)
-    run(lambda rows: np.matmul(V[rows], small, out=out[rows]), blocks(len(V), ROWS))
-    return out
 
 
 def elementwise(function: Any, out: Array, *vectors: Any) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.backends import backend
-from lowdim.backends.numpy_blocks import gram, times
+from lowdim.backends.native.algebra import gram, times
 from lowdim.backends.subspace import Problem, smallest_eigenpairs
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator, symmetric_lu

@@ -10,7 +10,7 @@ from lowdim import _native
 from lowdim.backends import subspace
 from lowdim.backends.native.optional import or_empty
 from lowdim.backends.native.sparse import csr_indices, csr_matrix
-from lowdim.backends.numpy_blocks import Shifted, gram, scaled_entries, times
+from lowdim.backends.numpy_blocks import Shifted, scaled_entries
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
@@ -43,6 +43,21 @@ def spmm(
     out = np.empty((A.shape[0], V.shape[1]), dtype=A.dtype)
     less = or_empty(before, A.dtype, 2)
     _native.spmm(*csr_indices(A), A.data, V, scale, shift, less, out, current().threads)
+    return out
+
+
+def gram(V: Array, W: Array) -> Array:
+    """V' W of matrices of a few columns, in float64."""
+    out = np.empty((V.shape[1], W.shape[1]))
+    _native.gram(np.ascontiguousarray(V), np.ascontiguousarray(W), out, current().threads)
+    return out
+
+
+def times(V: Array, S: Array) -> Array:
+    """V S for a matrix V of a few columns, in its dtype."""
+    out = np.empty((len(V), S.shape[1]), dtype=V.dtype)
+    small = np.ascontiguousarray(S, dtype=V.dtype)
+    _native.times(np.ascontiguousarray(V), small, out, current().threads)
     return out
 
 

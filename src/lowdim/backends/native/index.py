@@ -235,6 +235,7 @@ def _plan(
     place = np.empty(n, dtype=np.int32)
     place[cells.order] = np.arange(n, dtype=np.int32)
     most = min(n - 1, 10 * k + 100)
+    least = min(k + k // 8 + 4, most)
     sizes = np.diff(cells.starts)
 
     def measure(part: slice) -> tuple[Array, Array, Array]:
@@ -267,12 +268,19 @@ def _plan(
         enough = np.flatnonzero(found >= wanted)
         if not len(enough):
             return None
-        m = min(max(int(enough[0]), k + k // 8 + 4), most)
+        m = max(int(enough[0]), least)
         cost = _cost(index, float(compared[p - 1]), m)
         return Plan(p, m, float(found[m]), cost) if cost < limit else None
 
-    plans = [plan for plan in run(cheapest, _grid(cells.count)) if plan is not None]
-    return min(plans, key=lambda plan: plan.cost, default=None)
+    best: Plan | None = None
+    for p in _grid(cells.count):
+        bound = limit if best is None else best.cost
+        if _cost(index, float(compared[p - 1]), least) >= bound:
+            break  # more cells cost more, however few candidates they need
+        plan = cheapest(p)
+        if plan is not None and plan.cost < bound:
+            best = plan
+    return best
 
 
 def _grid(count: int) -> list[int]:

@@ -20,6 +20,8 @@ from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
 TILE_ROWS = 2048  # rows and columns of a tile of inner products: 16 MB in float32
+LEAST_TILE_ROWS = 256  # the same if there are few rows, so that all threads get a tile
+LEAST_TILES = 16  # on each side of the matrix, until they are that small
 EXTRA_CANDIDATES = 8  # beyond k, so that rounding in the tiles does not lose neighbours
 QUERY_ROWS = 512  # queries compared with all points at once
 SAMPLE_BLOCK_ROWS = 16  # rows of a small sample that a thread takes at once
@@ -33,7 +35,7 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
     n = X.shape[0]
     shifted, norms = _scores(unit_rows(X)[0]) if cosine else _prepared(X)
     heaps = Heaps(n, min(n - 1, k + EXTRA_CANDIDATES), shifted.dtype)
-    tiles = blocks(n, TILE_ROWS)
+    tiles = blocks(n, int(np.clip(-(-n // LEAST_TILES), LEAST_TILE_ROWS, TILE_ROWS)))
     locks = {rows.start: threading.Lock() for rows in tiles}
     local = threading.local()
 

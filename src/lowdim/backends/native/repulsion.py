@@ -21,7 +21,7 @@ MIN_NODES = 32  # on the longest side of the embedding
 MAX_NODES = 2048  # on any side; a wider embedding gets a coarser grid
 MARGIN_NODES = 8  # around the embedding: the support of a spline, and two more
 ALL_PAIRS_UP_TO = 4000  # points up to which all pairs are fastest, as measured
-LINES = 32  # of a grid that are transformed at once
+LINES = 128  # of a grid that are transformed at once; with fewer, Python takes most of the time
 TREE_UP_TO = 12_000  # points up to which a tree is faster than a grid
 
 
