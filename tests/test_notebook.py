@@ -53,14 +53,18 @@ def test_the_selection_is_checked_and_sorted() -> None:
         view.selection = [-1]
 
 
-def test_a_fit_is_shown_while_it_runs() -> None:
+def test_a_fit_is_shown_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowdim.notebook.FRAMES_PER_SECOND", 1e9)
+    monkeypatch.setattr("lowdim.notebook.LEAST_SHARE", 0)
     view = lowdim.widget(labels=y)
     seen = []
-    view.observe(lambda change: seen.append(change["new"][0]), "_maps")
+    view.send = lambda message, buffers: seen.append((message, buffers[0]))
     Y = lowdim.TSNE(perplexity=10, max_iter=300, callback=view).fit_transform(X)
     assert len(view._maps) == 1
-    assert len({one.get("points") for one in seen}) > 2
-    assert view._maps[0]["name"].startswith("iteration 300 of 300")
+    assert len({points for _, points in seen}) > 2
+    last = seen[-1][0]
+    assert (last["type"], last["map"], last["dim"], last["iteration"]) == ("frame", 0, 2, 300)
+    assert 0 < last["loss"] < 10
     np.testing.assert_allclose(coordinates(view._maps[0]), Y, rtol=1e-6)  # the last one is shown
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from lowdim.callbacks import State
 from lowdim.checks import Array
+from lowdim.plot.given import named_maps
 
 try:
     import anywidget
@@ -66,13 +67,21 @@ class Widget(anywidget.AnyWidget):
     def __call__(self, state: State) -> None:
         """Show the state of a fit."""
         began = time.thread_time()
+        shown = _described("fit", state.embedding)
         if self._live is None or self._live >= len(self._maps):
             self._live = len(self._maps)
-            self._maps = [*self._maps, {}]
-        name = f"iteration {state.iteration} of {state.max_iter}, loss {state.loss:.4g}"
-        shown = list(self._maps)
-        shown[self._live] = _described(name, state.embedding)
-        self._maps = shown
+            self._maps = [*self._maps, shown]
+        self._maps[self._live] = shown  # for pages that are opened later; this one gets the frame
+        self.send(
+            {
+                "type": "frame",
+                "map": self._live,
+                "dim": shown["dim"],
+                "iteration": state.iteration,
+                "loss": float(state.loss),
+            },
+            [shown["points"]],
+        )
         cost = time.thread_time() - began
         self._next = time.perf_counter() + max(1 / FRAMES_PER_SECOND, LEAST_SHARE * cost)
 
@@ -130,7 +139,7 @@ def widget(
     >>> live = lowdim.widget(labels=y)
     >>> Y = lowdim.TSNE(perplexity=10, callback=live).fit_transform(X)
     """
-    shown = [_described(name, Y) for name, Y in _named(maps)]
+    shown = [_described(name, Y) for name, Y in named_maps(maps)]
     sizes = {len(one["points"]) // (4 * one["dim"]) for one in shown}
     if len(sizes) > 1:
         raise ValueError(f"maps must place the same objects, but they have {sorted(sizes)} rows.")
@@ -141,21 +150,6 @@ def widget(
     if n is not None and texts and len(texts) != n:
         raise ValueError(f"ids has {len(texts)} entries, but the maps have {n} objects.")
     return Widget(_maps=shown, _colors=colors, _ids=texts, height=height)
-
-
-def _named(maps: Any) -> list[tuple[str, Any]]:
-    """Maps with their names."""
-    if maps is None:
-        return []
-    if isinstance(maps, Mapping):
-        return [(str(name), one) for name, one in maps.items()]
-    single = hasattr(maps, "fit") or hasattr(maps, "shape")
-    listed = [maps] if single else list(maps)
-    names = [type(one).__name__ if hasattr(one, "fit") else "map" for one in listed]
-    return [
-        (name if names.count(name) == 1 else f"{name} {place}", one)
-        for place, (name, one) in enumerate(zip(names, listed, strict=True), start=1)
-    ]
 
 
 def _described(name: str, given: Any) -> dict[str, Any]:

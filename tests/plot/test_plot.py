@@ -506,23 +506,33 @@ def test_without_matplotlib_the_error_says_what_to_install(call):
     assert last == 'ImportError: Pictures need matplotlib: pip install "lowdim[plot]"'
 
 
-def test_a_notebook_shows_a_figure_once():
+NOTEBOOK = """
+import matplotlib
+matplotlib.use("module://matplotlib_inline.backend_inline")
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+shell = InteractiveShell.instance()
+shell.run_cell("import lowdim, matplotlib.pyplot as plt; Y = [[0, 0], [1, 2], [2, 1]]")
+shell.run_cell("value = lambda picture: get_ipython().display_formatter.format(picture)[0]")
+for cell in (
+    "data = value(lowdim.plot.scatter(Y))",
+    "figure = lowdim.plot.compare({'a': Y}); data = value(figure)",
+    "data = value(figure)",
+    "ax = lowdim.plot.scatter(Y); data = {}; plt.show()",
+):
+    with capture_output() as shown:
+        shell.run_cell(cell)
+    by_pyplot = sum("image/png" in one.data for one in shown.outputs)
+    print(by_pyplot, int("image/png" in shell.user_ns["data"]))
+"""
+
+
+def test_a_notebook_shows_each_figure_once():
     """pyplot shows its open figures at the end of a cell; IPython shows the value of the cell."""
-    code = (
-        "import matplotlib; matplotlib.use('agg')\n"
-        "from matplotlib import pyplot\n"
-        "import lowdim\n"
-        "figure = lowdim.plot.compare({'a': [[0, 0], [1, 2], [2, 1]]})\n"
-        "assert figure.number in pyplot.get_fignums()\n"
-        "assert figure._ipython_display_() is None\n"  # left to pyplot
-        "pyplot.close(figure)\n"
-        "try:\n"
-        "    figure._ipython_display_()\n"
-        "except NotImplementedError:\n"  # IPython goes on to its other ways of showing a figure
-        "    print('shown again')\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.strip() == "shown again", done.stderr
+    pytest.importorskip("IPython")
+    result = run_python(NOTEBOOK)
+    assert result.stdout.splitlines() == ["1 0", "1 0", "0 1", "1 0"], result.stderr
 
 
 def test_the_numbers_of_many_clusters_are_kinds():

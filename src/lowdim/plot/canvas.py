@@ -74,11 +74,25 @@ def _figure_shown_once() -> type[Figure]:
 
     class PyplotFigure(Figure):
         def _ipython_display_(self) -> None:
-            """Leave the figure to pyplot, which shows its open figures at the end of a cell."""
-            if not pyplot.fignum_exists(getattr(self, "number", -1)):
-                raise NotImplementedError  # already shown and closed: IPython shows it again
+            """Leave an open figure that is the value of a cell to pyplot, which shows it too.
+
+            NotImplementedError makes IPython show the figure in its usual way: if pyplot asks for
+            it, at the end of the cell, and if pyplot has closed it since.
+            """
+            if not pyplot.fignum_exists(getattr(self, "number", -1)) or _asked_by_pyplot():
+                raise NotImplementedError
 
     return PyplotFigure
+
+
+def _asked_by_pyplot() -> bool:
+    """Whether the backend of notebooks is showing its open figures."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        if frame.f_globals.get("__name__", "").startswith("matplotlib_inline"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _in_pyplot_session() -> bool:

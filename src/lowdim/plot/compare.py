@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.plot.canvas import INK, TEXT, TITLE, new_figure
+from lowdim.plot.given import named_maps
 from lowdim.plot.paint import LEGEND, paint
 from lowdim.plot.scatter import scatter
 from lowdim.solvers.procrustes import procrustes
@@ -25,7 +26,7 @@ Quality = str | float | Mapping[str, float]
 
 
 def compare(
-    embeddings: Mapping[str, Any],
+    embeddings: Mapping[str, Any] | Sequence[Any],
     labels: Any = None,
     *,
     quality: Mapping[str, Quality] | None = None,
@@ -39,7 +40,7 @@ def compare(
 
     Parameters
     ----------
-    embeddings : mapping of str to array
+    embeddings : mapping of str to array or fitted estimator, or sequence of fitted estimators
         The title of each panel and its coordinates, as `scatter` takes them.
     labels : array of shape (n,), default=None
         As in `scatter`.
@@ -72,10 +73,14 @@ def compare(
     >>> figure = lowdim.plot.compare(maps, t)
     >>> [panel.get_title() for panel in figure.axes[:2]]
     ['PCA', 'Isomap']
+
+    Fitted estimators have a title already.
+
+    >>> figure = lowdim.plot.compare([lowdim.PCA(2).fit(X), lowdim.Isomap().fit(X)], t)
     """
-    if not embeddings:
+    maps = {name: _columns(getattr(Y, "embedding_", Y)) for name, Y in named_maps(embeddings)}
+    if not maps:
         raise ValueError("embeddings is empty: give at least one, as {title: coordinates}.")
-    maps = {name: _columns(Y) for name, Y in embeddings.items()}
     if len({len(Y) for Y in maps.values()}) > 1:
         found = ", ".join(f"{len(Y)} in {name!r}" for name, Y in maps.items())
         raise ValueError(f"embeddings must place the same objects, got {found}.")

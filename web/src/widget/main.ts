@@ -199,9 +199,11 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     if (message.type !== "frame" || !views[message.map]) return;
     const { view, caption } = views[message.map];
     const before = view.n;
+    const stored = model.get("_maps")[message.map];
+    Object.assign(stored, { points: buffers[0], dim: message.dim }); // for another view of the widget
     view.setPositions(new Float32Array(bytes(buffers[0])), message.dim, 80);
     const loss = typeof message.loss === "number" ? `, loss ${message.loss.toPrecision(4)}` : "";
-    caption.textContent = `${model.get("_maps")[message.map].name}: iteration ${message.iteration ?? 0}${loss}`;
+    caption.textContent = `${stored.name}: iteration ${message.iteration ?? 0}${loss}`;
     if (view.n !== before) recolor();
   }
 
