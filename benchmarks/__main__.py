@@ -4,6 +4,8 @@
 `python -m benchmarks resume` kills fits that have a checkpoint and compares the resumed maps.
 `python -m benchmarks scaling` measures the steps of a fit by number of threads.
 `python -m benchmarks large --rows 1000000` makes a map of data that are read in blocks.
+`python -m benchmarks cluster` makes a map on a cluster of processes, beside one in memory.
+`python -m benchmarks partitions` simulates the neighbour search with many shards.
 `python -m benchmarks gpu` measures a GPU beside our own CPU engine.
 `python -m benchmarks update` compares `update` with a fresh fit.
 `python -m benchmarks decoders` compares decoders on held-out faces.

@@ -90,12 +90,12 @@ def _array_of_frame(frame: Any) -> Any:
     """A DataFrame as an array of floats; TypeError if a column does not hold numbers."""
     if frame.ndim != 2:
         raise ValueError("X must be a table of rows and columns, but got a Dask Series.")
-    wrong = [str(name) for name, kind in frame.dtypes.items() if kind.kind not in "fiub"]
+    wrong = {str(name): kind for name, kind in frame.dtypes.items() if kind.kind not in "fiub"}
     if wrong:
+        found = ", ".join(f"{name} ({kind})" for name, kind in list(wrong.items())[:5])
         raise TypeError(
-            f"X must hold numbers, but of the columns of a Dask DataFrame {', '.join(wrong[:5])} "
-            f"hold{'s' if len(wrong) == 1 else ''} {frame.dtypes[wrong[0]]}. Drop or convert such "
-            "columns."
+            "X must hold numbers, but these columns of a Dask DataFrame do not: "
+            f"{found}. Drop or convert them."
         )
     kinds = {float_dtype(np.dtype(f"{kind.kind}{kind.itemsize}")) for kind in frame.dtypes}
     return frame.astype(np.result_type(*kinds)).to_dask_array(lengths=True)
