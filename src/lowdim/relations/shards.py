@@ -37,6 +37,8 @@ BUDGET_SHARE = 24  # the memory of a computation, in units of the rows of a shar
 MOST_SHARDS = 256  # each has two open files
 PARALLEL_SHARDS = 32  # on a cluster, whatever the number of workers: results must not depend on it
 SMALL_SHARD = 20_000  # rows of a shard that is not divided for the sake of more tasks
+LEAST_CELLS = 2  # to look at: with one, no row at the border of a shard has a neighbour beyond it,
+# which cuts the graph into pieces
 TEST_ROWS = 512  # rows on which recall is measured
 
 
@@ -107,7 +109,8 @@ def needed_depth(
     shard = division.shards_near(source.take(numbers), 1)[:, 0][place].reshape(neighbors.shape)
     order = division.shards_near(asked, len(division.centers))
     first = np.stack([(order == column[:, None]).argmax(axis=1) for column in shard.T], axis=1)
-    return int(np.sort(first, axis=None)[int(np.ceil(wanted * first.size)) - 1]) + 1
+    needed = int(np.sort(first, axis=None)[int(np.ceil(wanted * first.size)) - 1]) + 1
+    return max(needed, LEAST_CELLS)
 
 
 class Part(NamedTuple):
