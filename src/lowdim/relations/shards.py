@@ -131,7 +131,7 @@ class Shard:
 
     def __init__(self, source: RowBlocks) -> None:
         self._files = {m: ScratchRows(source.shape[1], source.dtype) for m in (True, False)}
-        self._numbers: dict[bool, list[Array]] = {True: [], False: []}
+        self._numbers = {True: Numbers(), False: Numbers()}
 
     def __enter__(self) -> Self:
         return self
@@ -150,7 +150,7 @@ class Shard:
 
     def search(self, found: Nearest, metric: str, recall: float, seed: int, capacity: int) -> None:
         """Offer what is found in the shard to the rows that are searched in it."""
-        numbers = {kind: np.concatenate([_NONE, *some]) for kind, some in self._numbers.items()}
+        numbers = {kind: some.values for kind, some in self._numbers.items()}
         own, k = numbers[True], found.indices.shape[1]
         n_pieces = max(1, -(-len(own) // capacity))  # one, unless many rows are in a single cell
         for piece in blocks(len(own), max(1, -(-len(own) // n_pieces))):
@@ -170,7 +170,29 @@ class Shard:
                     found.offer(numbers[member][asked], mine[indices], distances)
 
 
-_NONE = np.empty(0, dtype=np.int32)
+class Numbers:
+    """Numbers of rows in an array that grows.
+
+    Many small arrays, made between large ones that are freed, would keep their memory in use.
+    """
+
+    def __init__(self) -> None:
+        self._array, self._count = np.empty(0, dtype=np.int32), 0
+
+    def append(self, numbers: Array) -> None:
+        """Add numbers after those that are there."""
+        end = self._count + len(numbers)
+        if end > len(self._array):
+            larger = np.empty(max(end, 2 * len(self._array)), dtype=np.int32)
+            larger[: self._count] = self.values
+            self._array = larger
+        self._array[self._count : end] = numbers
+        self._count = end
+
+    @property
+    def values(self) -> Array:
+        """All numbers."""
+        return self._array[: self._count]
 
 
 class Searcher:
