@@ -41,11 +41,15 @@ Csr<T> transpose(int64_t n, const int64_t* indptr, const int32_t* indices, const
                 if (indices[e] >= first && indices[e] < last)
                     emit((indices[e] - first) >> shift, Entry{int32_t(i), indices[e], data[e]});
     };
-    std::vector<int64_t> sizes(size_t(n_blocks), 0);
-    parallel_chunks(n_blocks, n_threads, [&](int64_t block, int) {
-        visit(block, [&](int64_t, const Entry&) { ++sizes[size_t(block)]; });
-    });
-    Buffer<Entry> entries(size_t(std::accumulate(sizes.begin(), sizes.end(), int64_t(0))));
+    int64_t size = indptr[n];
+    if (count < n) {  // of the rows that are wanted
+        std::vector<int64_t> sizes(size_t(n_blocks), 0);
+        parallel_chunks(n_blocks, n_threads, [&](int64_t block, int) {
+            visit(block, [&](int64_t, const Entry&) { ++sizes[size_t(block)]; });
+        });
+        size = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
+    }
+    Buffer<Entry> entries(static_cast<size_t>(size));
     const std::vector<int64_t> starts = sort_into_buckets(
         n_blocks, n_buckets, n_threads, visit,
         [&](int64_t place, const Entry& entry) { entries[size_t(place)] = entry; });
@@ -74,21 +78,46 @@ Csr<T> transpose(int64_t n, const int64_t* indptr, const int32_t* indices, const
     return t;
 }
 
-// Sorts the entries of a row by column; entries of a column stay in order.
+// Rows first, ..., last - 1 of a graph, each sorted by column; entries of a column stay in order.
 template <class T>
-void sort_row(std::vector<std::pair<int32_t, T>>& row) {
-    constexpr size_t kShort = 32;  // rows that are sorted by insertion, without a buffer
-    const auto before = [](const auto& p, const auto& q) { return p.first < q.first; };
-    if (row.size() > kShort) {
-        std::stable_sort(row.begin(), row.end(), before);
-        return;
-    }
-    for (size_t i = 1; i < row.size(); ++i) {
-        const auto entry = row[i];
-        size_t place = i;
-        for (; place > 0 && before(entry, row[place - 1]); --place) row[place] = row[place - 1];
-        row[place] = entry;
-    }
+Csr<T> sorted_rows(const int64_t* indptr, const int32_t* indices, const T* data, int64_t first,
+                   int64_t last, int n_threads) {
+    constexpr int64_t kShort = 32;  // rows that are sorted by insertion, without a buffer
+    const int64_t start = indptr[first], size = indptr[last] - start;
+    Csr<T> out;
+    out.indptr.resize(size_t(last - first) + 1);
+    out.indices.resize(size_t(size));
+    out.data.resize(size_t(size));
+    for (int64_t i = first; i <= last; ++i) out.indptr[size_t(i - first)] = indptr[i] - start;
+    parallel_ranges(last - first, 512, n_threads, [&](int64_t begin, int64_t end, int) {
+        std::vector<std::pair<int32_t, T>> row;
+        for (int64_t i = begin; i < end; ++i) {
+            const int64_t from = indptr[first + i], count = indptr[first + i + 1] - from;
+            int32_t* columns = out.indices.data() + (from - start);
+            T* values = out.data.data() + (from - start);
+            if (count <= kShort) {
+                for (int64_t e = 0; e < count; ++e) {
+                    int64_t at = e;
+                    for (; at > 0 && columns[at - 1] > indices[from + e]; --at) {
+                        columns[at] = columns[at - 1];
+                        values[at] = values[at - 1];
+                    }
+                    columns[at] = indices[from + e];
+                    values[at] = data[from + e];
+                }
+                continue;
+            }
+            row.clear();
+            for (int64_t e = from; e < from + count; ++e) row.emplace_back(indices[e], data[e]);
+            std::stable_sort(row.begin(), row.end(),
+                             [](const auto& p, const auto& q) { return p.first < q.first; });
+            for (int64_t e = 0; e < count; ++e) {
+                columns[e] = row[size_t(e)].first;
+                values[e] = row[size_t(e)].second;
+            }
+        }
+    });
+    return out;
 }
 
 // Rows first, ..., last - 1 of a graph combined with its transpose; see combine_with_transpose.
@@ -96,19 +125,14 @@ template <class T, class Combine>
 Csr<T> combined_rows(int64_t n, const int64_t* indptr, const int32_t* indices, const T* data,
                      int64_t first, int64_t last, int n_threads, const Combine& combine) {
     const Csr<T> columns = transpose(n, indptr, indices, data, first, last, n_threads);
-    // The entries of row i, sorted by column, merged with those of the transpose.
-    auto merge = [&](int64_t i, std::vector<std::pair<int32_t, T>>& row, auto&& emit) {
-        row.clear();
-        for (int64_t e = indptr[first + i]; e < indptr[first + i + 1]; ++e)
-            row.emplace_back(indices[e], data[e]);
-        sort_row(row);
-        auto a = row.begin();
-        int64_t b = columns.indptr[size_t(i)];
-        const int64_t b_end = columns.indptr[size_t(i) + 1];
-        while (a != row.end() || b < b_end) {
-            const int32_t ja = a != row.end() ? a->first : INT32_MAX;
+    const Csr<T> rows = sorted_rows(indptr, indices, data, first, last, n_threads);
+    auto merge = [&](int64_t i, auto&& emit) {
+        int64_t a = rows.indptr[size_t(i)], b = columns.indptr[size_t(i)];
+        const int64_t a_end = rows.indptr[size_t(i) + 1], b_end = columns.indptr[size_t(i) + 1];
+        while (a < a_end || b < b_end) {
+            const int32_t ja = a < a_end ? rows.indices[size_t(a)] : INT32_MAX;
             const int32_t jb = b < b_end ? columns.indices[size_t(b)] : INT32_MAX;
-            const T* va = ja <= jb ? &(a++)->second : nullptr;
+            const T* va = ja <= jb ? &rows.data[size_t(a++)] : nullptr;
             const T* vb = jb <= ja ? &columns.data[size_t(b++)] : nullptr;
             T value = 0;
             if (combine(va, vb, value)) emit(std::min(ja, jb), value);
@@ -118,18 +142,16 @@ Csr<T> combined_rows(int64_t n, const int64_t* indptr, const int32_t* indices, c
     Csr<T> out;
     out.indptr.assign(size_t(count) + 1, 0);
     parallel_ranges(count, 512, n_threads, [&](int64_t begin, int64_t end, int) {
-        std::vector<std::pair<int32_t, T>> row;
         for (int64_t i = begin; i < end; ++i)
-            merge(i, row, [&](int32_t, T) { ++out.indptr[size_t(i) + 1]; });
+            merge(i, [&](int32_t, T) { ++out.indptr[size_t(i) + 1]; });
     });
     for (int64_t i = 0; i < count; ++i) out.indptr[size_t(i) + 1] += out.indptr[size_t(i)];
     out.indices.resize(size_t(out.indptr[size_t(count)]));
     out.data.resize(size_t(out.indptr[size_t(count)]));
     parallel_ranges(count, 512, n_threads, [&](int64_t begin, int64_t end, int) {
-        std::vector<std::pair<int32_t, T>> row;
         for (int64_t i = begin; i < end; ++i) {
             size_t place = size_t(out.indptr[size_t(i)]);
-            merge(i, row, [&](int32_t j, T v) {
+            merge(i, [&](int32_t j, T v) {
                 out.indices[place] = j;
                 out.data[place++] = v;
             });
@@ -141,7 +163,7 @@ Csr<T> combined_rows(int64_t n, const int64_t* indptr, const int32_t* indices, c
 // A graph combined with its transpose. combine(a, b, out) gets the value of an edge in the
 // graph and in its transpose (null: absent) and returns whether to keep it. Rows of the result are
 // sorted by column. Large graphs are combined some rows at a time, which takes less memory: beside
-// the graph and the result, about 20 bytes for each of slab_arcs arcs.
+// the graph and the result, about 30 bytes for each of slab_arcs arcs.
 template <class T, class Combine>
 Csr<T> combine_with_transpose(int64_t n, const int64_t* indptr, const int32_t* indices,
                               const T* data, int n_threads, const Combine& combine,

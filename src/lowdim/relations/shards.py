@@ -157,7 +157,7 @@ class Shard:
 
     def __init__(self, width: int, dtype: np.dtype[Any], kept: type[Rows]) -> None:
         self._rows = {member: kept(width, dtype) for member in (True, False)}
-        self._numbers: dict[bool, list[Array]] = {True: [], False: []}
+        self._numbers = {True: Numbers(), False: Numbers()}
 
     def __enter__(self) -> Self:
         return self
@@ -177,7 +177,7 @@ class Shard:
 
     def numbers(self, member: bool) -> Array:
         """The numbers of the rows of the shard, or of those that are searched in it."""
-        return np.concatenate([_NONE, *self._numbers[member]])
+        return self._numbers[member].values
 
     def read(self, member: bool, rows: slice) -> Array:
         """Some of these rows."""
@@ -208,7 +208,29 @@ def searched(
                 yield Offer(numbers[member][asked], mine[indices], distances)
 
 
-_NONE = np.empty(0, dtype=np.int32)
+class Numbers:
+    """Numbers of rows in an array that grows.
+
+    Many small arrays, made between large ones that are freed, would keep their memory in use.
+    """
+
+    def __init__(self) -> None:
+        self._array, self._count = np.empty(0, dtype=np.int32), 0
+
+    def append(self, numbers: Array) -> None:
+        """Add numbers after those that are there."""
+        end = self._count + len(numbers)
+        if end > len(self._array):
+            larger = np.empty(max(end, 2 * len(self._array)), dtype=np.int32)
+            larger[: self._count] = self.values
+            self._array = larger
+        self._array[self._count : end] = numbers
+        self._count = end
+
+    @property
+    def values(self) -> Array:
+        """All numbers."""
+        return self._array[: self._count]
 
 
 class Searcher:
