@@ -104,12 +104,12 @@ def _fit(options: argparse.Namespace) -> dict[str, Any]:
     X = np.load(options.data, mmap_mode="r")
     checked = rows_checked(len(X))
     kept: dict[str, Any] = {}
-    steps: list[tuple[str, float, float]] = []
+    steps: list[tuple[str, float, float, float]] = []
     began = time.perf_counter()
 
     def step(name: str) -> None:
-        steps.append((name, time.perf_counter() - began, _peak()))
-        print(f"{name}: {steps[-1][1]:.0f} s, {steps[-1][2]:.2f} GB", file=sys.stderr, flush=True)
+        steps.append((name, time.perf_counter() - began, time.process_time(), _peak()))
+        print(f"{name}: {steps[-1][1]:.0f} s, {steps[-1][3]:.2f} GB", file=sys.stderr, flush=True)
 
     class Watched(lowdim.UMAP):  # type: ignore[misc]
         """Keeps the neighbours of some rows, and notes time and memory after each step."""
@@ -157,19 +157,20 @@ def report(found: dict[str, Any], path: Path) -> None:
     with np.load(results) as file:
         Y, indices = file["embedding"], file["indices"]
     results.unlink()
-    print(f"| step of {len(X)} x {X.shape[1]} | seconds | peak GB |")
-    print("| --- | --: | --: |")
-    before = 0.0
-    for name, seconds, peak in found["steps"]:
-        print(f"| {name} | {seconds - before:.1f} | {peak:.2f} |")
-        before = seconds
+    print(f"| step of {len(X)} x {X.shape[1]} | seconds | of CPU | peak GB |")
+    print("| --- | --: | --: | --: |")
+    before = busy = 0.0
+    for name, seconds, cpu, peak in found["steps"]:
+        print(f"| {name} | {seconds - before:.1f} | {cpu - busy:.1f} | {peak:.2f} |")
+        before, busy = seconds, cpu
     checked = rows_checked(len(X))
     source = MappedRows(X)
     exact = nearest_in_blocks(source, source.take(checked), indices.shape[1], "euclidean", checked)[
         0
     ]
     hits = [len(set(a) & set(b)) for a, b in zip(exact.tolist(), indices.tolist(), strict=True)]
-    print(f"total {before:.0f} s, load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
+    load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    print(f"total {before:.0f} s, {busy:.0f} s of CPU, {load}")
     print(f"recall {np.sum(hits) / exact.size:.4f} (the search measured {found['recall']:.4f})")
     print(f"trustworthiness {trustworthiness(source, Y):.4f}, of {ASSESSED} sampled rows")
 

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARDS = (4, 16, 64, 256)
 REPLICATION = (1, 2, 3, 4, 8)
 RECALLS = (0.9, 0.95, 0.99)
+SMALLEST = 500  # rows of a shard
 SAMPLED = 1000
 NEIGHBORS = 15
 
@@ -58,7 +59,7 @@ def simulate(name: str, X: Any) -> None:
     heads = [f"recall, r = {r}" for r in REPLICATION] + [f"shards for {r}" for r in RECALLS]
     print(f"| shards | {' | '.join(heads)} |")
     print("| --: |" + " --: |" * len(heads))
-    for count in SHARDS:
+    for count in [count for count in SHARDS if n // count >= SMALLEST]:
         shares, needed = row_of_table(X, X[some], neighbors, count)
         cells = [f"{share:.3f}" for share in shares] + [f"{mean:.2f}" for mean in needed]
         print(f"| {count} | {' | '.join(cells)} |", flush=True)
@@ -68,6 +69,7 @@ def simulate(name: str, X: Any) -> None:
 def row_of_table(X: Any, asked: Any, neighbors: Any, count: int) -> tuple[list[float], list[float]]:
     """Recall for each number of nearest shards, and mean numbers of shards for each recall."""
     from lowdim.relations.division import FILL, divided
+    from lowdim.relations.shards import LEAST_CELLS
 
     capacity = int(np.ceil(len(X) / count / FILL))
     division = divided(_source(X), capacity, "euclidean", np.random.default_rng(0))
@@ -78,8 +80,8 @@ def row_of_table(X: Any, asked: Any, neighbors: Any, count: int) -> tuple[list[f
     distinct = np.array([_distinct(row) for row in order])
     shards = np.take_along_axis(distinct, cell, axis=1)
     shares = [float((shards <= r).mean()) for r in REPLICATION]
-    depths = [int(np.quantile(cell, recall, method="inverted_cdf")) for recall in RECALLS]
-    return shares, [float(distinct[:, depth].mean()) for depth in depths]
+    depths = [1 + int(np.quantile(cell, recall, method="inverted_cdf")) for recall in RECALLS]
+    return shares, [float(distinct[:, max(depth, LEAST_CELLS) - 1].mean()) for depth in depths]
 
 
 def _distinct(order: Any) -> Any:

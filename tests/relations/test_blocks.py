@@ -329,6 +329,11 @@ def test_more_recall_is_had_by_asking_for_it(sheet):
     assert shares[1] >= 0.98
 
 
+def test_borders_of_shards_do_not_cut_the_graph(sheet):
+    graph = lowdim.neighbors(sheet[1], 10, method="approximate", recall=0.5)
+    assert graph.components()[0] == lowdim.neighbors(sheet[0], 10).components()[0] == 1
+
+
 def test_approximate_neighbours_are_the_same_bits_for_any_number_of_threads(sheet):
     one, three = (
         with_threads(t, lowdim.neighbors, sheet[1], 10, method="approximate") for t in (1, 3)

@@ -37,6 +37,8 @@ BUDGET_SHARE = 24  # the memory of a computation, in units of the rows of a shar
 MOST_SHARDS = 256  # each has two open files
 PARALLEL_SHARDS = 32  # on a cluster, whatever the number of workers: results must not depend on it
 SMALL_SHARD = 20_000  # rows of a shard that is not divided for the sake of more tasks
+LEAST_CELLS = 2  # to look at: with one, no row at the border of a shard has a neighbour beyond it,
+# which cuts the graph into pieces
 TEST_ROWS = 512  # rows on which recall is measured
 
 
@@ -107,7 +109,8 @@ def needed_depth(
     shard = division.shards_near(source.take(numbers), 1)[:, 0][place].reshape(neighbors.shape)
     order = division.shards_near(asked, len(division.centers))
     first = np.stack([(order == column[:, None]).argmax(axis=1) for column in shard.T], axis=1)
-    return int(np.sort(first, axis=None)[int(np.ceil(wanted * first.size)) - 1]) + 1
+    needed = int(np.sort(first, axis=None)[int(np.ceil(wanted * first.size)) - 1]) + 1
+    return max(needed, LEAST_CELLS)
 
 
 class Part(NamedTuple):
@@ -154,7 +157,7 @@ class Shard:
 
     def __init__(self, width: int, dtype: np.dtype[Any], kept: type[Rows]) -> None:
         self._rows = {member: kept(width, dtype) for member in (True, False)}
-        self._numbers: dict[bool, list[Array]] = {True: [], False: []}
+        self._numbers = {True: Numbers(), False: Numbers()}
 
     def __enter__(self) -> Self:
         return self
@@ -174,7 +177,7 @@ class Shard:
 
     def numbers(self, member: bool) -> Array:
         """The numbers of the rows of the shard, or of those that are searched in it."""
-        return np.concatenate([_NONE, *self._numbers[member]])
+        return self._numbers[member].values
 
     def read(self, member: bool, rows: slice) -> Array:
         """Some of these rows."""
@@ -205,7 +208,29 @@ def searched(
                 yield Offer(numbers[member][asked], mine[indices], distances)
 
 
-_NONE = np.empty(0, dtype=np.int32)
+class Numbers:
+    """Numbers of rows in an array that grows.
+
+    Many small arrays, made between large ones that are freed, would keep their memory in use.
+    """
+
+    def __init__(self) -> None:
+        self._array, self._count = np.empty(0, dtype=np.int32), 0
+
+    def append(self, numbers: Array) -> None:
+        """Add numbers after those that are there."""
+        end = self._count + len(numbers)
+        if end > len(self._array):
+            larger = np.empty(max(end, 2 * len(self._array)), dtype=np.int32)
+            larger[: self._count] = self.values
+            self._array = larger
+        self._array[self._count : end] = numbers
+        self._count = end
+
+    @property
+    def values(self) -> Array:
+        """All numbers."""
+        return self._array[: self._count]
 
 
 class Searcher:
