@@ -254,8 +254,8 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self.history_ = np.vstack([history, np.add(self.history_, [before, 0])])
 
     def _update(self, new: NewObjects) -> Growth:
-        old, placed = self.embedding_, self._transform(new)
         objects, self._fitted_neighbors = self._join(new)
+        old, placed = self.embedding_, self._transform(new)
         self._check_parameters(objects.n)
         divergence = self._objective(self._affinities(self._fitted_neighbors))
         anchors = hold(old, placed, UPDATE_HOLD, self._working_dtype)

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array, dense, is_sparse
+from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import row_of_entries
 from lowdim.relations.new_objects import MeasuredNewObjects
 from lowdim.relations.objects import MeasuredObjects
 from lowdim.runtime.scheduling import blocks, run
+from lowdim.runtime.stacking import stacked
 
 BLOCK_ROWS = 4096  # lists that are merged at once
 NOVELTY_NEIGHBORS = 10  # nearest neighbours by which a new object is compared with the old ones
@@ -29,7 +30,7 @@ Pairs = tuple[Array, Array, Array]
 
 def joined_objects(new: MeasuredNewObjects) -> MeasuredObjects:
     """The training objects and after them the new ones."""
-    return MeasuredObjects(_stacked(new.known.rows, new.rows), new.known.metric)
+    return MeasuredObjects(stacked(new.known.rows, new.rows), new.known.metric)
 
 
 def joined_graph(
@@ -92,32 +93,6 @@ def novelty(graph: NeighborGraph, n_old: int) -> float:
     return max(0.0, (float(alone.mean()) - expected) / (1 - expected)) if expected < 1 else 0.0
 
 
-def _stacked(rows: Any, more: Any) -> Any:
-    """The rows of two tables, in the form of the first: dense or CSR."""
-    if not is_sparse(rows):
-        return _filled(rows, dense(more))
-    from scipy.sparse import csr_array, vstack
-
-    return csr_array(vstack([rows, csr_array(more)], format="csr", dtype=rows.dtype))
-
-
-def _filled(rows: Array, more: Array) -> Array:
-    """`numpy.concatenate` by several threads: most of its time is that of new pages of memory."""
-    n = len(rows)
-    out = np.empty((n + len(more), *rows.shape[1:]), dtype=np.result_type(rows, more))
-
-    def fill(part: slice) -> None:
-        old = slice(part.start, min(part.stop, n))
-        new = slice(max(part.start, n), part.stop)
-        if old.stop > old.start:
-            out[old] = rows[old]
-        if new.stop > new.start:
-            out[new] = more[new.start - n : new.stop - n]
-
-    run(fill, blocks(len(out), BLOCK_ROWS))
-    return out
-
-
 def _searched(
     graph: NeighborGraph, new: MeasuredNewObjects, objects: MeasuredObjects, method: str
 ) -> tuple[tuple[Array, Array], Pairs]:
@@ -127,6 +102,7 @@ def _searched(
     search = new.known.search(k, method)
     found = search.joined(objects.rows, n)
     if found is not None:
+        new.remember(_among_old(*found, n), method)
         return (found[0][:, :k].copy(), found[1][:, :k].copy()), _reverse(*found, reach)
     nearest, distances = new.nearest(k, method)
     arcs = None if search.index is None else _reverse(nearest, distances, reach)
@@ -139,6 +115,14 @@ def _searched(
         rows, columns, lengths = new.within_reach(reach)
         arcs = columns, (rows + n).astype(np.int32), lengths.astype(distances.dtype)
     return _nearest(nearest, distances, k), arcs
+
+
+def _among_old(nearest: Array, distances: Array, n: int) -> tuple[Array, Array]:
+    """Lists of neighbours without new objects, as short as the shortest of them."""
+    known = np.isfinite(distances) & (nearest < n)
+    width = int(known.sum(axis=1).min(initial=nearest.shape[1]))
+    order = np.argsort(~known, axis=1, kind="stable")[:, :width]
+    return np.take_along_axis(nearest, order, axis=1), np.take_along_axis(distances, order, axis=1)
 
 
 def _reverse(nearest: Array, distances: Array, reach: Array) -> Pairs:

@@ -190,6 +190,11 @@ class Cells:
         """
         return search_cells(self.members, Z, self_places, probes, m, ordered=ordered)[0]
 
+    def filled_with(self, Z: Array, squares: Array) -> Cells:
+        """The same cells with other vectors in them; some may be empty."""
+        order, starts = order_by_cell(self.nearest(Z, 1)[:, 0], self.count)
+        return Cells(order, starts, self.centers, fill_panels(Z, squares, order, starts))
+
 
 def build_cells(Z: Array, squares: Array, count: int, random: np.random.Generator) -> Cells:
     """Divide the vectors into about `count` cells by k-means on a sample of them."""
@@ -200,20 +205,8 @@ def build_cells(Z: Array, squares: Array, count: int, random: np.random.Generato
     for _ in range(KMEANS_ROUNDS):
         owner = _nearest(_packed(centers), points, 1)[:, 0]
         cell_means(points, *order_by_cell(owner, count), centers)
-    return _divided(Z, squares, _nearest(_packed(centers), Z, 1)[:, 0], count)
-
-
-def extended_cells(cells: Cells, Z: Array, squares: Array) -> Cells:
-    """Divide more vectors into cells by the centres of those of some of them."""
-    return _divided(Z, squares, cells.nearest(Z, 1)[:, 0], cells.count)
-
-
-def _divided(Z: Array, squares: Array, owner: Array, count: int) -> Cells:
-    """The cells of vectors from the number of the cell of each, divided further if they are large.
-
-    The mean size of `count` cells is the unit of `LARGEST_CELL`.
-    """
-    owner = _divide_large(Z, owner, LARGEST_CELL * -(-len(Z) // count))
+    owner = _nearest(_packed(centers), Z, 1)[:, 0]
+    owner = _divide_large(Z, owner, LARGEST_CELL * -(-n // count))
     order, starts = order_by_cell(owner, int(owner.max()) + 1)
     starts = np.unique(starts)  # removes empty cells
     means = np.empty((len(starts) - 1, Z.shape[1]), dtype=np.float32)

@@ -20,18 +20,14 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from lowdim import checks
-from lowdim.backends.native.cells import (
-    Cells,
-    CoarseSpace,
-    build_cells,
-    coarse_spaces,
-    extended_cells,
-)
+from lowdim.backends.native.cells import Cells, CoarseSpace, build_cells, coarse_spaces
 from lowdim.backends.native.heaps import rank_candidates, rerank
+from lowdim.backends.native.panels import search_cells
 from lowdim.backends.native.products import (
     SAMPLE_BLOCK_ROWS,
     canonical,
     nearest_of_sample,
+    squared_norms,
     unit_rows,
     with_zero_column,
 )
@@ -39,6 +35,7 @@ from lowdim.backends.protocol import Ranking
 from lowdim.checks import Array, dense, distances_in_range, is_sparse
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
+from lowdim.runtime.stacking import stacked
 
 logger = logging.getLogger("lowdim")
 
@@ -116,29 +113,50 @@ class CellIndex:
     def joined(self, rows: Any, first: int) -> tuple[Array, Array] | None:
         """Neighbours of rows[first:] among all rows, of which the index has those before them.
 
-        All candidates, nearest first, padded with infinite distances; their number does not
-        matter for the neighbours of a row.
+        All candidates, nearest first, padded with infinite distances. The new rows have cells of
+        their own, by the same centres; of the candidates from both, those of the best scores are
+        ranked by their true distances.
         """
-        points = unit_rows(rows)[0] if self.cosine else canonical(rows)
-        if points.shape[1] != self.rows.shape[1]:
-            return None  # the first zero row under the cosine distance
-        Z, squares = self.space.vectors(points)
-        if not np.isfinite(squares).all():
-            return None  # overflow, which the exact search reports
-        n, cells = len(Z), extended_cells(self.cells, Z, squares)
-        grown = replace(self, rows=points, cells=cells, vectors=Z)
-        place = np.empty(n, dtype=np.int32)
-        place[cells.order] = np.arange(n, dtype=np.int32)
+        asked = self._like_rows(rows[first:])
+        zeros = self.cosine and not squared_norms(asked).all()  # see `unit_rows`
+        Z, squares = self.space.vectors(asked)
+        if zeros or not np.isfinite(squares).all():
+            return None
+        own = self.cells.filled_with(Z, squares)
+        place = np.empty(len(Z), dtype=np.int32)
+        place[own.order] = np.arange(len(Z), dtype=np.int32)
+        points = stacked(self.rows, asked) if self.cosine else canonical(rows)
 
         def search(part: slice) -> tuple[Array, Array]:
-            own = slice(first + part.start, first + part.stop)
-            found = grown._candidates(Z[own], place[own], self.k)
-            return grown._ranked(points[own], found, found.shape[1])
+            found = self._candidates_of_both(own, Z[part], place[part], first, self.plan.probes)
+            return rerank(asked[part], points, found, found.shape[1], self.cosine)
 
-        found = run(search, blocks(n - first, BATCH_ROWS))
+        found = run(search, blocks(len(Z), BATCH_ROWS))
         indices, distances = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         distances_in_range(distances[:, : self.k])
         return indices, distances
+
+    def _candidates_of_both(self, own: Cells, Z: Array, places: Array, first: int, p: int) -> Array:
+        """Row numbers of the best candidates from p cells of the index and of new rows."""
+        m = self.plan.candidates
+        probes, nowhere = self.cells.nearest(Z, p), np.full(len(Z), -1, dtype=np.int32)
+        old, scores = search_cells(self.cells.members, Z, nowhere, probes, m)
+        new, more = search_cells(own.members, Z, places, probes, m)
+        found = np.concatenate(
+            [
+                np.where(old >= 0, self.cells.order[old], -1),
+                np.where(new >= 0, own.order[new] + first, -1),
+            ],
+            axis=1,
+        ).astype(np.int32)
+        scores = np.where(found >= 0, np.concatenate([scores, more], axis=1), np.inf)
+        best = np.argpartition(scores, m - 1, axis=1)[:, :m]
+        found = np.take_along_axis(found, best, axis=1)
+        short = np.flatnonzero((found >= 0).sum(axis=1) < self.k)
+        if len(short) and p < self.cells.count:
+            few, wider = np.ascontiguousarray(Z[short]), min(4 * p, self.cells.count)
+            found[short] = self._candidates_of_both(own, few, places[short], first, wider)
+        return found
 
     def _like_rows(self, queries: Any) -> Any:
         """Queries in the form of the rows: dense or CSR, of the same dtype, normalised."""
