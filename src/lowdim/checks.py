@@ -145,7 +145,7 @@ def all_finite(entries: Array) -> bool:
     return bool(np.isfinite(total) or np.isfinite(entries).all())
 
 
-_scan = all_finite
+_scan: Callable[[Array], bool] = all_finite
 
 
 def scan_by(scan: Callable[[Array], bool]) -> None:
