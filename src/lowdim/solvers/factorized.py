@@ -150,8 +150,8 @@ def low_rank(
     """The programme over K = Y Y' with a few columns (Burer and Monteiro 2003).
 
     Levenberg-Marquardt steps on the coordinates Y, each with a positive definite approximation of
-    the Hessian, which is factorised if that is cheap. With enough columns a local optimum is the optimum of the
-    programme; with few columns its trace is slightly smaller.
+    the Hessian, which is factorised if that is cheap. With enough columns a local optimum is the
+    optimum of the programme; with few columns its trace is slightly smaller.
 
     Parameters
     ----------
