@@ -9,6 +9,7 @@ from scipy.sparse import coo_array
 from lowdim import data, neighbors
 from lowdim.callbacks import Monitor
 from lowdim.matrices.laplacian import laplacian, weighted
+from lowdim.solvers import factorized as module
 from lowdim.solvers.edge_lengths import compliance, lengths_of
 from lowdim.solvers.factorized import factorized, low_rank
 from lowdim.solvers.semidefinite import interior_point
@@ -144,8 +145,10 @@ def test_a_general_solver_agrees(inequality):
     np.testing.assert_allclose(J @ X @ J, found.gram, atol=5e-3 * np.abs(X).max())
 
 
+@pytest.mark.parametrize("flops", [0.0, 1e30])  # steps by conjugate gradients, or by factors
 @pytest.mark.parametrize("inequality", [False, True])
-def test_low_rank_with_enough_columns_is_the_programme(inequality):
+def test_low_rank_with_enough_columns_is_the_programme(inequality, flops, monkeypatch):
+    monkeypatch.setattr(module, "FACTOR_FLOPS", flops)
     lengths = roll(40)
     e = compliance(lengths, 1e-2)
     found = interior_point(lengths, inequality=inequality, compliance=e)

@@ -19,6 +19,7 @@ from lowdim.relations.landmarks import choose_landmarks
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
 from lowdim.solvers.edge_lengths import Lengths, lengths_of
+from lowdim.solvers.factorized import factorizes
 from lowdim.solvers.graph_functions import landmark_functions, smooth_functions
 from lowdim.solvers.unfolding import (
     Programme,
@@ -222,15 +223,17 @@ class MaximumVarianceUnfolding(GraphEmbedder):
             _warn_if_long(len(lengths.squares))
             found = unfold_exactly(programme, monitor, shown)
         else:
-            self._claim_steps(objects, k)
+            self._claim_steps(objects, edges, k)
             Q = self._functions(objects, graph, edges, lengths, points, k)
             found = unfold_in_span(programme, Q, k, monitor, shown)
         self.length_error_ = length_error(programme, found.Y)
         self._keep(found, lengths.unit, points, k, edges.dtype)
 
-    def _claim_steps(self, objects: Objects, k: int) -> None:
+    def _claim_steps(self, objects: Objects, edges: Any, k: int) -> None:
         """Raise MemoryError if the steps of the refinement would take too much memory."""
         if objects.n <= CLAIMED_FROM or not objects.complete or self.radius is not None:
+            return
+        if not factorizes(edges):
             return
         graphs = []
         for size in SAMPLES:

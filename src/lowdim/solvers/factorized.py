@@ -127,6 +127,15 @@ def factorized(
     return symmetric(turn @ L @ turn.T)
 
 
+def factorizes(graph: Any) -> bool:
+    """Whether steps of `low_rank` factorise a matrix with the pattern of a CSR graph.
+
+    Graphs of data of many dimensions have large factors; steps are then computed iteratively.
+    """
+    limit = int(np.sqrt(FACTOR_FLOPS / graph.shape[0]))
+    return backend().level_structure(graph, limit)[1] <= limit
+
+
 def low_rank(
     lengths: Lengths,
     start: Array,
@@ -140,9 +149,9 @@ def low_rank(
 ) -> tuple[Array, Array]:
     """The programme over K = Y Y' with a few columns (Burer and Monteiro 2003).
 
-    Levenberg-Marquardt steps on the coordinates Y, each with a sparse factorisation of a positive
-    definite approximation of the Hessian. With enough columns a local optimum is the optimum of the
-    programme; with few columns its trace is slightly smaller.
+    Levenberg-Marquardt steps on the coordinates Y, each with a positive definite approximation of
+    the Hessian, which is factorised if that is cheap. With enough columns a local optimum is the
+    optimum of the programme; with few columns its trace is slightly smaller.
 
     Parameters
     ----------
@@ -239,8 +248,7 @@ class _Coordinates:
         self.C = self.B.T.tocsr()
         self.inequality = inequality
         self.heads, self.tails, self.n = lengths.heads, lengths.tails, lengths.n
-        limit = int(np.sqrt(FACTOR_FLOPS / self.n))
-        self.factorizes = backend().level_structure(lengths.adjacency(), limit)[1] <= limit
+        self.factorizes = factorizes(lengths.adjacency())
 
     def errors(self, Y: Array) -> tuple[Array, Array]:
         """The scaled edge vectors B Y, and the errors r_k."""
