@@ -40,6 +40,13 @@ def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -
         parts.append(f"<thead><tr>{cells}</tr></thead>")
     parts.append("<tbody>")
     for first, *others in rows:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
+        cells = "".join(_cell(cell) for cell in others)
         parts.append(f"<tr><th>{escape(first)}</th>{cells}</tr>")
     return "".join([*parts, "</tbody></table>"])
+
+
+def _cell(text: str) -> str:
+    """A cell of a table; words begin at its left, which notebooks do not do of themselves."""
+    words = any(letter.isalpha() for letter in text)
+    style = ' style="text-align: left"' if words else ""
+    return f"<td{style}>{escape(text)}</td>"

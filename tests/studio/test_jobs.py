@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,8 @@ def test_a_crash_is_reported_and_loses_nothing_else(tmp_path: Path) -> None:
         jobs.close()
         return maps[0], maps[1]
 
-    crashed, other = asyncio.run(attack())
+    with ThreadPoolExecutor(1) as pool:  # this one may have a loop, of a browser test before
+        crashed, other = pool.submit(asyncio.run, attack()).result()
     assert "ended unexpectedly (signal 9" in crashed.error
     assert read_snapshot(tmp_path / "map0", crashed.snapshots[-1]).shape == (200, 2)
     assert not other.error

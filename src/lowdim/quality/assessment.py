@@ -16,6 +16,7 @@ from lowdim.quality.measures import MEASURES, QualityMeasure
 from lowdim.quality.ranks import Curve, PointErrors
 from lowdim.quality.stress import ShepardDiagram
 from lowdim.quality.structure import Structure
+from lowdim.summaries import html_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -169,6 +170,22 @@ class Assessment:
     def __repr__(self) -> str:
         name = self.method or "map"
         return f"Assessment({name} of {self.n_objects} objects, rnx_auc={self.rnx_auc:.3f})"
+
+    def _repr_html_(self) -> str:
+        name = self.method or "Map"
+        rows = [
+            [
+                f"{measure.label} {'↑' if measure.better == 'higher' else '↓'}",
+                shown(self.measures[measure.name]),
+                self.meaning(measure),
+            ]
+            for measure in MEASURES
+            if self.measures.get(measure.name) is not None
+        ]
+        rows.append(["intrinsic dimension", f"{self.dimension.consensus:.1f}", ""])
+        rows += [["do not read from it", "", text] for text in self.warnings]
+        title = f"{name}: {self.n_objects:,} objects. {self.verdict}"
+        return html_table(title, ["", "", ""], rows)
 
     def _measure_lines(self) -> list[str]:
         lines, source = [], ""

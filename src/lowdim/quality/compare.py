@@ -11,6 +11,7 @@ from lowdim.quality.assessment import Assessment, plain, shown
 from lowdim.quality.measures import MEASURES, find_measure
 from lowdim.quality.rows import data_rows
 from lowdim.runtime.scheduling import uses_threads
+from lowdim.summaries import html_table, short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +51,20 @@ class Comparison:
         top = max(values.values(), default=0.0)
         return [key for key, value in values.items() if value == top]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        best = ", ".join(self.best("rnx_auc"))
+        return short_repr(self, {"n_maps": len(self.assessments), "best": best or None})
+
+    def _repr_html_(self) -> str:
+        title = "↑ higher is better, ↓ lower is better, * best of the row"
+        rows = [[f"{label} {arrow}", *cells] for label, arrow, *cells in self._rows()]
+        rows += [[f"{name}: not assessed", reason] for name, reason in self.failures.items()]
+        return html_table(title, ["", *self.assessments], rows)
+
+    def _rows(self) -> list[list[str]]:
         """A row for each measure and a column for each map; the best of a row have a star."""
         names = list(self.assessments)
-        rows = [["", "", *names]]
+        rows: list[list[str]] = []
         for measure in MEASURES:
             found = [one.measures.get(measure.name) for one in self.assessments.values()]
             if not measure.compared or all(value is None for value in found):
@@ -64,6 +75,10 @@ class Comparison:
                 for name, value in zip(names, found, strict=True)
             ]
             rows.append([measure.label, "↑" if measure.better == "higher" else "↓", *cells])
+        return rows
+
+    def __str__(self) -> str:
+        rows = [["", "", *self.assessments], *self._rows()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(

@@ -20,6 +20,7 @@ from lowdim.quality.rows import Rows, blocks_of, chosen_rows, data_rows
 from lowdim.quality.stress import between, some_objects
 from lowdim.relations.precomputed import check_k
 from lowdim.runtime.scheduling import uses_threads
+from lowdim.summaries import html_facts, short_repr
 
 ISOMAP_OBJECTS = 1000
 MAX_DIMENSIONS = 10  # that Isomap's residual variance is looked at for
@@ -55,6 +56,12 @@ class IntrinsicDimension:
         if self.isomap is not None:
             parts.append(f"Isomap {self.isomap}")
         return f"about {self.consensus:.1f} ({', '.join(parts)})"
+
+    def __repr__(self) -> str:
+        return short_repr(self, vars(self))
+
+    def _repr_html_(self) -> str:
+        return html_facts("Intrinsic dimension", vars(self))
 
 
 @uses_threads

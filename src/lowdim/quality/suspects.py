@@ -13,8 +13,10 @@ from lowdim.checks import Array
 from lowdim.quality.labels import check_labels, class_codes
 from lowdim.quality.rows import Rows, blocks_of, data_rows
 from lowdim.runtime.scheduling import uses_threads
+from lowdim.summaries import html_table, short_repr
 
 DEFAULT_NEIGHBORS = 10
+MOST_LISTED = 20  # suspects that are printed
 OUTLIER_DEVIATIONS = 5.0  # of the log outlier factor above its median
 NORMAL_MAD = 1.4826  # standard deviations of a normal distribution per median absolute deviation
 
@@ -72,13 +74,31 @@ class Suspects:
             return f"No suspects among {len(self.label_scores):,} objects."
         lines = [f"{len(self):,} suspects among {len(self.label_scores):,} objects", ""]
         lines.append("  object  score  reason   label -> suggested (neighbours with each)")
-        for at in range(min(len(self), 20)):
+        for at in range(min(len(self), MOST_LISTED)):
             line = f"{self.objects[at]:8d}  {self.scores[at]:.3f}  {self.reasons[at]:<7}  "
             counts = f"({self.n_same[at]} and {self.n_suggested[at]} of {self.n_neighbors})"
             lines.append(line + f"{self.labels[at]} -> {self.suggested[at]} {counts}")
-        if len(self) > 20:
-            lines.append(f"and {len(self) - 20:,} more")
+        if len(self) > MOST_LISTED:
+            lines.append(f"and {len(self) - MOST_LISTED:,} more")
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        facts = {"n_suspects": len(self), "n_objects": len(self.label_scores)}
+        return short_repr(self, {**facts, "n_neighbors": self.n_neighbors})
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                str(self.objects[at]),
+                f"{self.scores[at]:.2f}",
+                str(self.labels[at]),
+                str(self.suggested[at]) if self.reasons[at] == "label" else "",
+                self.why(at),
+            ]
+            for at in range(min(len(self), MOST_LISTED))
+        ]
+        title = f"{len(self):,} suspects among {len(self.label_scores):,} objects"
+        return html_table(title, ["object", "score", "label", "neighbours' label", "why"], rows)
 
 
 @uses_threads
