@@ -24,7 +24,7 @@ def digits():
 @pytest.mark.parametrize("cls", METHODS)
 def test_new_digits_lie_among_their_own(cls, digits):
     X, y = digits
-    model = cls(layers=(128, 64), max_iter=5).fit(X[:700])
+    model = cls(max_iter=20).fit(X[:700])
     nearest = KNeighborsClassifier(10).fit(model.embedding_, y[:700])
     assert nearest.score(model.transform(X[700:]), y[700:]) > 0.8
     assert lowdim.quality.trustworthiness(X[:700], model.embedding_, n_neighbors=10) > 0.93
