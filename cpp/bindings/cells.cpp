@@ -46,8 +46,8 @@ void bind_project_rows(nb::module_& m) {
                             scale, axes.data(), int64_t(out.shape(1)) - 1, share, n_threads,
                             out.data(), squares.data());
         },
-        "x"_array, "center"_array, "scale"_a, "axes"_array, "share"_a, "out"_array,
-        "squares"_array, "n_threads"_a);
+        "x"_array, "center"_array, "scale"_a, "axes"_array, "share"_a, "out"_array, "squares"_array,
+        "n_threads"_a);
 }
 
 }  // namespace

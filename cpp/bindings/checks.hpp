@@ -131,8 +131,8 @@ int64_t check_csr(const In1<int64_t>& indptr, const In1<int32_t>& indices, const
 
 // A graph is a square sparse matrix.
 template <class T>
-Graph<T> checked_graph(const In1<int64_t>& indptr, const In1<int32_t>& indices,
-                       const In1<T>& data, int n_threads = 1) {
+Graph<T> checked_graph(const In1<int64_t>& indptr, const In1<int32_t>& indices, const In1<T>& data,
+                       int n_threads = 1) {
     const int64_t n = check_csr(indptr, indices, data, int64_t(indptr.shape(0)) - 1, n_threads);
     return {n, indptr.data(), indices.data(), data.data()};
 }

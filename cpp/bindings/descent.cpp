@@ -27,8 +27,7 @@ void bind(nb::module_& m) {
         [](Out2<T> first, double a, In2<T> second, double b, int n_threads) {
             expect(same_shape(first, second), "first and second must have the same shape");
             nb::gil_scoped_release released;
-            subtract_scaled<T>(first.data(), a, second.data(), b, int64_t(first.size()),
-                               n_threads);
+            subtract_scaled<T>(first.data(), a, second.data(), b, int64_t(first.size()), n_threads);
         },
         "first"_array, "a"_a, "second"_array, "b"_a, "n_threads"_a);
     m.def(

@@ -42,8 +42,8 @@ struct Edges {
 template <class T>
 void bind_edges(nb::module_& m, const char* name) {
     nb::class_<Edges<T>>(m, name)
-        .def(nb::init<In1<int64_t>, In1<int32_t>, In1<T>, int>(), "indptr"_array,
-             "indices"_array, "p"_array, "n_threads"_a)
+        .def(nb::init<In1<int64_t>, In1<int32_t>, In1<T>, int>(), "indptr"_array, "indices"_array,
+             "p"_array, "n_threads"_a)
         .def(
             "attraction",
             [](const Edges<T>& edges, In2<T> y, const std::string& similarity, double dof,

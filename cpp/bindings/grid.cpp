@@ -38,8 +38,8 @@ void bind(nb::module_& m) {
         "n_threads"_a);
     m.def(
         "gather",
-        [](Out2<T> field, In1<double> origin, double step, int64_t columns, In2<T> y,
-           double offset, double scale, Out1<T> value, Out2<T> gradient, int n_threads) {
+        [](Out2<T> field, In1<double> origin, double step, int64_t columns, In2<T> y, double offset,
+           double scale, Out1<T> value, Out2<T> gradient, int n_threads) {
             const Grid grid = grid_of<T>(field, int(y.shape(1)), columns, origin, step);
             expect(has_shape(value, y.shape(0)) && same_shape(y, gradient),
                    "y and gradient must be (n, dim), value of n");

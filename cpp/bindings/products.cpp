@@ -17,7 +17,8 @@ void bind(nb::module_& m) {
             expect(has_shape(y, n, x.shape(1)), "x and y must match");
             const AffineStep<T> step{T(scale), T(shift), data_or_null(before),
                                      scale == 1 && shift == 0 && before.shape(0) == 0};
-            expect(step.plain || int64_t(x.shape(0)) == n, "with a scale or shift A must be square");
+            expect(step.plain || int64_t(x.shape(0)) == n,
+                   "with a scale or shift A must be square");
             expect(step.before == nullptr || same_shape(before, y), "before and y must match");
             nb::gil_scoped_release released;
             parallel_ranges(n, 512, n_threads, [&](int64_t begin, int64_t end, int) {

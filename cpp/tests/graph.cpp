@@ -190,10 +190,10 @@ TEST(level_structures) {
     CHECK_EQUAL(levels(28, grid), Levels(10, 4));
     CHECK_EQUAL(levels(6, complete), Levels(2, 5));
     CHECK_EQUAL(levels(28, grid, 4), Levels(10, 4));
-    CHECK_EQUAL(levels(28, grid, 3), Levels(4, 4));      // from a corner
-    CHECK_EQUAL(levels(28, grid, 0), Levels(1, 1));      // the first sweep ends already
-    CHECK_EQUAL(levels(10, star, 1), Levels(2, 9));      // from the middle, more than eight
-    CHECK_EQUAL(levels(10, star, 2), Levels(3, 8));      // from a leaf
+    CHECK_EQUAL(levels(28, grid, 3), Levels(4, 4));  // from a corner
+    CHECK_EQUAL(levels(28, grid, 0), Levels(1, 1));  // the first sweep ends already
+    CHECK_EQUAL(levels(10, star, 1), Levels(2, 9));  // from the middle, more than eight
+    CHECK_EQUAL(levels(10, star, 2), Levels(3, 8));  // from a leaf
 }
 
 TEST(components_are_numbered_by_their_first_nodes) {
@@ -223,9 +223,9 @@ TEST(components_are_numbered_by_their_first_nodes) {
         }
         for (int threads : {1, 4}) {
             std::vector<int32_t> labels(n);
-            CHECK_EQUAL(components(n, csr.indptr.data(), csr.indices.data(), threads,
-                                   labels.data()),
-                        count);
+            CHECK_EQUAL(
+                components(n, csr.indptr.data(), csr.indices.data(), threads, labels.data()),
+                count);
             CHECK_EQUAL(labels, expected);
         }
     }

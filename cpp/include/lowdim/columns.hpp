@@ -7,7 +7,8 @@
 
 namespace lowdim {
 
-// v' w in double precision, for v (n, p) and w (n, q): sums of fixed blocks of rows, added in order.
+// v' w in double precision, for v (n, p) and w (n, q): sums of fixed blocks of rows, added in
+// order.
 template <class T>
 void gram(const T* v, int64_t p, const T* w, int64_t q, int64_t n, int n_threads, double* out) {
     constexpr int64_t kRows = 1024;

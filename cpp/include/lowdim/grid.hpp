@@ -14,8 +14,8 @@
 namespace lowdim {
 
 // The indices of points in the order of bands of the first axis; band b begins at starts[b]. Points
-// two bands apart share no node: a band is one row wider than a spline (with its padding on the only
-// axis of a line), because rounding in the kernel may move a point by one row.
+// two bands apart share no node: a band is one row wider than a spline (with its padding on the
+// only axis of a line), because rounding in the kernel may move a point by one row.
 struct Bands {
     Buffer<int32_t> order;
     std::vector<int64_t> starts;

@@ -141,7 +141,8 @@ class Tree {
                 kernels<T>().repel_multipoles(&here[i * width], cells.data(), far, far, dim_,
                                               kernel, &push[i * width], &sum);
                 const int64_t own = order_[from];
-                for (size_t c = 0; c < width; ++c) force[own * dim_ + int64_t(c)] = push[i * width + c];
+                for (size_t c = 0; c < width; ++c)
+                    force[own * dim_ + int64_t(c)] = push[i * width + c];
                 z[own] = static_cast<T>(sum);
             }
         });

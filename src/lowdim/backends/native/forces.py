@@ -128,12 +128,13 @@ class Convolution:
 
 def subtract_scaled(first: Array, a: float, second: Array, b: float) -> None:
     """Set `first` to a first - b second."""
-    _native.subtract_scaled(first, a, second, b, current().threads)
+    less = np.ascontiguousarray(second, dtype=first.dtype)
+    _native.subtract_scaled(first, a, less, b, current().threads)
 
 
 def total(values: Array) -> float:
     """The sum of a vector in double precision."""
-    return float(_native.sum(values, current().threads))
+    return float(_native.sum(np.ascontiguousarray(values), current().threads))
 
 
 def momentum_step(
