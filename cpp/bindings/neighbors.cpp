@@ -83,8 +83,8 @@ void bind(nb::module_& m) {
         "ids"_array, "n_threads"_a);
     m.def(
         "rerank",
-        [](In2<T> queries, In2<T> points, In2<int32_t> candidates, const char* metric,
-           double power, Out2<int32_t> ids, Out2<T> distances, int n_threads) {
+        [](In2<T> queries, In2<T> points, In2<int32_t> candidates, const char* metric, double power,
+           Out2<int32_t> ids, Out2<T> distances, int n_threads) {
             expect(queries.shape(1) == points.shape(1), "queries and points must have equal width");
             const PairMetric kind = pair_metric(metric);
             expect(kind != PairMetric::minkowski || power > 0, "power must be positive");
@@ -95,8 +95,8 @@ void bind(nb::module_& m) {
                       candidates.data(), int(candidates.shape(1)), int(ids.shape(1)), kind, power,
                       n_threads, ids.data(), distances.data());
         },
-        "queries"_array, "points"_array, "candidates"_array, "metric"_a, "power"_a,
-        "ids"_array, "distances"_array, "n_threads"_a);
+        "queries"_array, "points"_array, "candidates"_array, "metric"_a, "power"_a, "ids"_array,
+        "distances"_array, "n_threads"_a);
     m.def(
         "rerank_sparse",
         [](In1<int64_t> query_indptr, In1<int32_t> query_indices, In1<T> query_data,

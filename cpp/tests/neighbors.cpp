@@ -250,9 +250,9 @@ void check_rerank_sparse(bool cosine) {
 }
 
 TEST_FLOATS(rerank_orders_by_distance_and_id) {
-    for (PairMetric metric : {PairMetric::euclidean, PairMetric::cosine, PairMetric::cityblock,
-                              PairMetric::chebyshev, PairMetric::canberra, PairMetric::braycurtis,
-                              PairMetric::minkowski})
+    for (PairMetric metric :
+         {PairMetric::euclidean, PairMetric::cosine, PairMetric::cityblock, PairMetric::chebyshev,
+          PairMetric::canberra, PairMetric::braycurtis, PairMetric::minkowski})
         check_rerank<T>(metric);
 }
 

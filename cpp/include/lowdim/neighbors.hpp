@@ -113,8 +113,8 @@ T pair_distance(PairMetric metric, double power, const Kernels<T>& kernel, const
 // none. cosine: the vectors have unit length (or are zero), the distance is 1 - <x, y>.
 template <class T>
 void rerank(const T* queries, const T* points, int64_t n_queries, int64_t dim,
-            const int32_t* candidates, int m, int k, PairMetric metric, double power,
-            int n_threads, int32_t* ids, T* distances) {
+            const int32_t* candidates, int m, int k, PairMetric metric, double power, int n_threads,
+            int32_t* ids, T* distances) {
     constexpr int64_t kChunk = 256;
     const Kernels<T>& kernel = kernels<T>();
     struct Scratch {  // kept from chunk to chunk
