@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from lowdim.networks.training import Settings
 
 PAIRS_PER_OBJECT = 2  # in an epoch
-WANTED_PAIRS = 4_000_000  # of a training by default; on Fashion-MNIST more hardly change the map
+# Pairs of a training by default: minutes on two cores for 784 features. Three times as many raised
+# the accuracy of held-out images of Fashion-MNIST by one point.
+WANTED_PAIRS = 4_000_000
 FEWEST_EPOCHS, MOST_EPOCHS = 30, 200  # by default
 FIRST_STEPS = 1000  # of the regression on the map of the objects, at least
 FIRST_EPOCHS = 40  # of it, at least

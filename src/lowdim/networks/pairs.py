@@ -20,7 +20,7 @@ from lowdim.relations.lists import row_of_entries
 from lowdim.runtime.scheduling import blocks, run
 
 TINY = 1e-12  # smallest sum of weights and smallest mean repulsion
-AVERAGED_STEPS = 50  # steps that the running mean of the repulsion is taken over
+AVERAGED_STEPS = 10  # of the running mean of the repulsion; more lag behind a map that grows
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ class Pairs:
         if math.isnan(self.mean_repulsion):
             self.mean_repulsion = repulsion
         self.mean_repulsion += (repulsion - self.mean_repulsion) / AVERAGED_STEPS
-        return attraction + math.log(self.mean_repulsion)
+        return attraction + math.log(repulsion)
 
     def _forces(self, Y: torch.Tensor, both: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """Mean attraction and mean repulsion; first and second members of pairs follow in turn."""
