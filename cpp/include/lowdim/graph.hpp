@@ -167,7 +167,7 @@ Csr<T> combined_rows(int64_t n, const int64_t* indptr, const int32_t* indices, c
 template <class T, class Combine>
 Csr<T> combine_with_transpose(int64_t n, const int64_t* indptr, const int32_t* indices,
                               const T* data, int n_threads, const Combine& combine,
-                              int64_t slab_arcs = int64_t(1) << 25) {
+                              int64_t slab_arcs = int64_t(1) << 23) {
     const int64_t n_slabs = std::max<int64_t>(1, (indptr[n] + slab_arcs - 1) / slab_arcs);
     const int64_t slab = (n + n_slabs - 1) / n_slabs;
     std::vector<Csr<T>> parts;
