@@ -128,6 +128,7 @@ def test_functions_are_refused_and_the_old_file_stays(case, X, tmp_path):
     ],
     ids=str,
 )
+@pytest.mark.filterwarnings("ignore:.*objects are the same")
 def test_a_map_of_no_dimensions(estimator, X, tmp_path):
     rows = X if isinstance(estimator, lowdim.PCA) else np.zeros_like(X)
     estimator.fit(rows)

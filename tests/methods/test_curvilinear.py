@@ -271,6 +271,7 @@ def test_very_few_objects(method, n):
 
 
 @both
+@pytest.mark.filterwarnings("ignore:.*objects are the same")
 def test_objects_all_in_one_place(method):
     found = method().fit(np.ones((12, 3)))
     np.testing.assert_array_equal(found.embedding_, 0)

@@ -384,6 +384,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
+@pytest.mark.filterwarnings("ignore:.*objects are the same")
 def test_bad_dissimilarities(D, why):
     change, message = REFUSED[why]
     with pytest.raises(ValueError, match=message):

@@ -225,6 +225,7 @@ def test_merging():
     assert kinds.tolist() == [0, 0, 1, 2]
 
 
+@pytest.mark.filterwarnings("ignore:.*objects are the same")
 def test_identical_objects():
     found = lowdim.Sammon(metric="precomputed").fit(np.zeros((5, 5)))
     np.testing.assert_array_equal(found.embedding_, 0)
@@ -241,6 +242,7 @@ def test_identical_objects():
     method=st.sampled_from(["lbfgs", "majorize"]),
     epsilon=st.sampled_from([0.0, 0.1]),
 )
+@pytest.mark.filterwarnings("ignore:.*objects are the same")
 def test_any_dissimilarities(D, method, epsilon):
     D = np.triu(D, 1) + np.triu(D, 1).T
     found = lowdim.Sammon(1, metric="precomputed", method=method, epsilon=epsilon).fit(D)

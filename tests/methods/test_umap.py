@@ -100,6 +100,7 @@ def test_clusters_apart_stay_apart():
     assert accuracy(Y, labels) == 1.0
 
 
+@pytest.mark.filterwarnings("ignore:.*objects are the same")
 def test_equal_rows_and_all_rows_equal():
     random = np.random.RandomState(0)
     X = np.repeat(random.standard_normal((20, 3)), 20, axis=0)

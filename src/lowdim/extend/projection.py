@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lowdim.backends import backend
 from lowdim.checks import Array
 
 
@@ -22,7 +23,7 @@ def kernel_projection(K: Array, values: Array, vectors: Array) -> Array:
     size = np.abs(values).max(initial=0.0)
     used = values > 1e-12 * size
     scale = np.where(used, 1 / np.sqrt(np.where(used, values, 1)), 0)
-    return np.asarray(K @ (vectors * scale.astype(vectors.dtype)))
+    return backend().matmul(K, vectors * scale.astype(vectors.dtype))
 
 
 def unit_axes(values: Array, vectors: Array) -> Array:

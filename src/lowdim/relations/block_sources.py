@@ -22,6 +22,7 @@ from lowdim.relations.parquet_rows import ParquetRows, parquet_files
 from lowdim.runtime import memory
 from lowdim.runtime.tasks import tasks
 
+SUFFIXES = (".npy", ".parquet")  # of files that are read in blocks
 IN_MEMORY_SHARE = 8  # the memory of a computation, in units of the largest data that is read whole:
 # an index of neighbours holds the rows three times, and methods need as much again
 
@@ -94,8 +95,10 @@ def _is_source(X: Any) -> bool:
     """Whether X is a file or an array in one, or is of Dask."""
     if isinstance(X, np.memmap):
         return X.ndim == 2
+    if isinstance(X, str):  # other text is no data, and is refused as such
+        return Path(X).suffix in SUFFIXES or os.path.exists(X)
     stored = type(X).__module__.partition(".")[0] in ("h5py", "zarr")
-    return isinstance(X, str | PathLike) or (stored and hasattr(X, "dtype")) or is_dask(X)
+    return isinstance(X, PathLike) or (stored and hasattr(X, "dtype")) or is_dask(X)
 
 
 def file_rows(path: Path) -> RowBlocks:
