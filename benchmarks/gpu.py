@@ -75,7 +75,12 @@ def fashion_distances(folder: Path) -> tuple[Any, Any]:
 
 def first_rows(count: int) -> Callable[[Path], tuple[Any, Any]]:
     """The first images of Fashion-MNIST."""
-    return lambda folder: tuple(part[:count] for part in fashion(folder))  # type: ignore[return-value]
+
+    def load(folder: Path) -> tuple[Any, Any]:
+        X, y = fashion(folder)
+        return X[:count], y[:count]
+
+    return load
 
 
 DATA_SETS: dict[str, Callable[[Path], tuple[Any, Any]]] = {
@@ -214,7 +219,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--work", nargs=2, metavar=("CASE", "DEVICE"), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.work:
-        print(json.dumps(work(*options.work, options.data)))
+        case, device = options.work
+        print(json.dumps(work(case, device, options.data)))
         return 0
     unknown = [name for name in options.cases if name not in CASES]
     if unknown:

@@ -111,13 +111,13 @@ def _fit(options: argparse.Namespace) -> dict[str, Any]:
         steps.append((name, time.perf_counter() - began, time.process_time(), _peak()))
         print(f"{name}: {steps[-1][1]:.0f} s, {steps[-1][3]:.2f} GB", file=sys.stderr, flush=True)
 
-    class Watched(lowdim.UMAP):  # type: ignore[misc]
+    class Watched(lowdim.UMAP):
         """Keeps the neighbours of some rows, and notes time and memory after each step."""
 
-        def _set_graph(self, graph: Any, targets: Any) -> Any:
+        def _set_graph(self, objects: Any, graph: Any, targets: Any) -> Any:
             kept["indices"], kept["recall"] = graph.indices[checked], graph.recall
             step("neighbours")
-            found = super()._set_graph(graph, targets)
+            found = super()._set_graph(objects, graph, targets)
             step("fuzzy graph")
             return found
 

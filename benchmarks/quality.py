@@ -92,7 +92,7 @@ def neighborhoods(fitted: Any, data: Data) -> Quality:
     squared = norms - 2 * X[some] @ X.T
     squared[np.arange(len(some)), some] = np.inf
     wanted = np.argpartition(squared, 15, axis=1)[:, :15]
-    found = cKDTree(Y).query(Y[some], k=16)[1]
+    found = np.asarray(cKDTree(Y).query(Y[some], k=16)[1])
     kept = [len(np.intersect1d(a, b[b != i])) for a, b, i in zip(wanted, found, some, strict=True)]
     i, j = np.random.default_rng(0).integers(0, len(X), (2, 20_000))
     return {

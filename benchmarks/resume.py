@@ -127,7 +127,7 @@ def _overhead(n: int, folder: Path) -> None:
         begin(self, *arguments)
         made.append(self)
 
-    Checkpoint.__init__ = noted  # type: ignore[method-assign]
+    Checkpoint.__init__ = noted  # type: ignore[method-assign, assignment]
     for name in ("TSNE", "UMAP"):
         cpu: dict[bool, float] = {}
         for kept in (False, True):

@@ -79,7 +79,7 @@ def _swiss_roll(random: np.random.Generator, n: int, d: int) -> Array:
     from lowdim.data import swiss_roll
 
     roll = np.asarray(swiss_roll(n, random_state=int(random.integers(2**31)))[0])
-    X = random.normal(size=(n, d)) * roll.std() * np.sqrt(0.1)
+    X: Array = random.normal(size=(n, d)) * roll.std() * np.sqrt(0.1)
     X[:, :3] = roll
     return X
 

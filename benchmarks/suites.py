@@ -208,12 +208,12 @@ def _reason(test: str) -> str | None:
     return REASONS.get(test.partition("[")[0])
 
 
-def _with_names(ours: type, renamed: dict[str, str | None]) -> type:
+def _with_names(ours: Any, renamed: dict[str, str | None]) -> Any:
     """Our class with another library's names of parameters."""
 
     def __init__(self: Any, **parameters: Any) -> None:
-        known = {renamed.get(name, name): value for name, value in parameters.items()}
-        known.pop(None, None)
+        names = {name: renamed.get(name, name) for name in parameters}
+        known = {new: parameters[name] for name, new in names.items() if new is not None}
         ours.__init__(self, **known)
 
     return type(ours.__name__, (ours,), {"__init__": __init__}) if renamed else ours
