@@ -144,7 +144,8 @@ TEST(components_of_graphs) {
     const auto found = [](int64_t n, const std::vector<Arc<float>>& arcs) {
         const Csr<float> csr = from_arcs(n, arcs);
         Labels labels(static_cast<size_t>(n), -1);
-        const int64_t count = components(n, csr.indptr.data(), csr.indices.data(), 2, labels.data());
+        const int64_t count =
+            components(n, csr.indptr.data(), csr.indices.data(), 2, labels.data());
         return std::pair(count, labels);
     };
     CHECK_EQUAL(found(0, {}).first, int64_t(0));

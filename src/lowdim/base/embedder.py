@@ -1,47 +1,46 @@
 """The contract of every estimator: checks, fit, transform, feature names, tags, saving.
 
 A method implements `_fit(objects)`, which sets `embedding_`, and `_transform(new)`. A method with
-an inverse of its own also implements `_inverse(Y)`. Everything else is done here.
+an inverse of its own also implements `_inverse(Y)`. Everything else is done here, in `inputs` and
+in `units`.
 """
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks, persist
 from lowdim.base.checkpoints import states_of
 from lowdim.base.footprint import claim_memory
 from lowdim.base.partitions import placed, placed_lazily
 from lowdim.base.placement import METHODS, where_x_is
+from lowdim.base.units import FitsInUnit, exponent_of_rows, is_fitted_state
 from lowdim.base.updating import Growth, growing, update
-from lowdim.callbacks import Callback, Change, Monitor, State, reporting, verbosity
+from lowdim.callbacks import Change, Monitor, reporting, verbosity
 from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.extend.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
-from lowdim.relations.block_sources import opened, reopened, whole
-from lowdim.relations.blocked_objects import BlockedObjects, NewToBlocks, blocked_objects
+from lowdim.relations.block_sources import opened
+from lowdim.relations.blocked_objects import BlockedObjects
 from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.dask_rows import DaskRows, is_dask
-from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
-from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_relations
-from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, objects_of
-from lowdim.relations.preparation import in_unit, vectors
-from lowdim.relations.units import exponent_of, scaled
+from lowdim.relations.metrics import NAN_AWARE
+from lowdim.relations.new_objects import NewObjects
+from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed
+from lowdim.relations.units import scaled
 from lowdim.runtime.checkpoint import States, new_slot, resuming
 from lowdim.runtime.context import suited
 from lowdim.runtime.scheduling import running
 
 
-class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
     """Base class of all estimators.
 
     Fitted attributes end in `_`. Further fitted state is named `_fitted...`, and state that can be
@@ -49,21 +48,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     deletes all three before each fit.
     """
 
-    embedding_: Array
-    X_fit_: Any
-    gower_kinds_: list[Any]
     decoder_: dict[str, Any]
-    source_: dict[str, Any]
     drift_: Array
     drift_score_: float
-    _cached_training: MeasuredObjects | BlockedObjects
     _cached_states: States
-    _fitted_in_unit: Self
-    _fitted_exponent: int
 
-    # Fitted attributes, parameters and arguments of `fit` that have the unit of the
-    # dissimilarities, each with the power of the unit; see `_fit_in_unit`.
-    _units: ClassVar[dict[str, float]] = {}
+    _leaves_out = False  # whether `transform` gives NaN to objects that it cannot place
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -314,7 +304,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         decoder = getattr(self, "decoder_", {"kind": "local"})
         return apply_decoder(decoder, self.embedding_[placed], vectors[placed], Y)
 
-    # --- from user input to `Objects` and `NewObjects` ------------------------------------
+    # --- a fit ------------------------------------------------------------------------------
 
     def _fit_to(self, X: Any, **arguments: Any) -> Self:
         """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
@@ -355,156 +345,11 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         with suited(objects.n):
             self._fit(objects, **arguments)
 
-    def _fit_in_unit(self, objects: Objects, arguments: dict[str, Any]) -> None:
-        """Fit a copy to objects of extreme magnitude in their unit, and convert what it found."""
-        inner = clone(self)
-        for name, value in self.get_params(deep=False).items():
-            setattr(inner, name, self._converted(name, value, -objects.exponent))
-        if callable(getattr(self, "callback", None)):
-            inner.callback = self._in_own_unit(self.callback, objects.exponent)
-        inner._fit_objects(
-            objects,
-            **{k: self._converted(k, v, -objects.exponent) for k, v in arguments.items()},
-        )
-        if hasattr(inner, "callback"):
-            inner.callback = None  # the function made above cannot be pickled
-        self._take_over(inner, objects.exponent)
-        if hasattr(self, "X_fit_"):
-            self.X_fit_ = scaled(inner.X_fit_, exponent_of_rows(objects))
-        if np.isinf(self.embedding_).any():
-            raise ValueError("X: coordinates of the map overflow. Divide X by a large number.")
-        self._fitted_in_unit, self._fitted_exponent = inner, objects.exponent
-
-    @property
-    def _in_unit(self) -> Self:
-        """The model in the unit of the data, which `transform` reads; self for ordinary data."""
-        return self._fitted_in_unit if hasattr(self, "_fitted_in_unit") else self
-
-    def _take_over(self, inner: Self, exponent: int) -> None:
-        """Set the fitted attributes to those of a model in units of 2^exponent."""
-        for name, value in vars(inner).items():
-            if _is_fitted(name) and not name.startswith("_cached"):
-                setattr(self, name, self._converted(name, value, exponent))
-
-    def _in_own_unit(self, callback: Callback, exponent: int) -> Callback:
-        """The callback for a solver whose unit is 2^exponent."""
-
-        def call(state: State) -> object:
-            Y = self._converted("embedding_", state.embedding, exponent)
-            Y.flags.writeable = False
-            loss = self._converted("history_", float(state.loss), exponent)
-            return callback(replace(state, embedding=Y, loss=loss))
-
-        return call
-
-    def _unit_of(self, name: str) -> float:
-        """The power of the unit that an attribute, parameter or argument has; see `_units`."""
-        return self._units.get(name, 0)
-
-    def _converted(self, name: str, value: Any, exponent: int) -> Any:
-        """An attribute, parameter or argument times the power of 2^exponent that its unit has."""
-        if isinstance(value, NeighborGraph):
-            return scaled(value, exponent)
-        if isinstance(value, dict):
-            return {k: self._converted(f"{name}.{k}", v, exponent) for k, v in value.items()}
-        power = self._unit_of(name)
-        if not power or value is None or isinstance(value, str):
-            return value
-        if isinstance(value, tuple):
-            return tuple(self._converted(name, one, exponent) for one in value)
-        if abs(power) != 1 and isinstance(value, np.ndarray):
-            value = value.astype(np.float64)  # the range of float32 holds distances, not squares
-        if power != int(power):  # of weights d^-power
-            return value * 2.0 ** (exponent * power)
-        return scaled(
-            np.asarray(value) if isinstance(value, list) else value, exponent * int(power)
-        )
-
     def _clear(self) -> None:
         """Delete everything that a fit has set; see the class for the names of fitted state."""
         for name in list(vars(self)):
-            if _is_fitted(name):
+            if is_fitted_state(name):
                 delattr(self, name)
-
-    def _objects(self, X: Any) -> Objects:
-        """Check the argument of `fit`."""
-        if not is_precomputed(self._metric_choice()[0]):
-            X = opened(X) if self._reads_blocks() else whole(X)
-        if not hasattr(self, "metric"):  # a method of vectors alone, such as PCA
-            if isinstance(X, RowBlocks):
-                self._check_features(X, "euclidean", fitting=True)
-                return blocked_objects(X)
-            rows = vectors(X)
-            self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
-            exponent = exponent_of(rows) if self._follows_unit else 0
-            return MeasuredObjects(scaled(rows, -exponent), euclidean(exponent))
-        metric, params = self._metric_choice()
-        learned = hasattr(metric, "get_params")
-        if not isinstance(metric, str) and not callable(metric) and not learned:
-            raise checks.WrongTypeError(
-                "metric must be a name, a function of two objects or a fitted estimator that has "
-                f"learned a metric, got {metric!r}."
-            )
-        if not is_precomputed(metric):
-            self._check_features(X, metric, fitting=True)
-        objects = objects_of(X, metric, params, unknown_pairs=self._unknown_pairs)
-        if is_precomputed(metric):
-            self.n_features_in_ = objects.n
-        return objects
-
-    def _new_objects(self, X: Any) -> NewObjects:
-        """Check the argument of `transform`."""
-        if not hasattr(self, "metric"):
-            rows = in_unit(vectors, getattr(self, "_fitted_exponent", 0), X)
-            self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
-            return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
-        if is_precomputed(self._metric_choice()[0]):
-            exponent = getattr(self, "_fitted_exponent", 0)
-            new = given_relations(X, unknown_pairs=self._unknown_pairs, exponent=exponent)
-            validate_data(self, new.vectors(), skip_check_array=True, reset=False)
-            return new
-        known = self._training
-        self._check_features(X, known.metric_name, fitting=False)
-        if isinstance(known, BlockedObjects):
-            return NewToBlocks(known.metric.prepare(X), known)
-        return MeasuredNewObjects(known.metric.prepare(X), known)
-
-    def _reads_blocks(self) -> bool:
-        """Whether `fit` can read objects that do not fit into memory in blocks."""
-        return False
-
-    def _remember(self, objects: MeasuredObjects) -> None:
-        """Store the training objects, which `transform` needs."""
-        self.X_fit_ = objects.rows
-        if objects.metric.name == "gower":
-            self.gower_kinds_ = objects.metric.params["kinds"]
-        self._cached_training = objects
-
-    @property
-    def _training(self) -> Any:
-        """The training objects under their metric; computed again after loading or unpickling."""
-        if not hasattr(self, "_cached_training"):
-            metric, params = self._metric_choice()
-            if hasattr(self, "source_"):
-                self._cached_training = blocked_objects(reopened(self.source_), metric, params)
-                return self._cached_training
-            if hasattr(self, "gower_kinds_"):
-                params["kinds"] = self.gower_kinds_
-            found, rows = resolve_metric(metric, params, self.X_fit_)
-            self._cached_training = MeasuredObjects(rows, found)
-        return self._cached_training
-
-    def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
-        """The metric and its parameters; methods with other parameter names override this."""
-        params = checks.keywords(getattr(self, "metric_params", None), "metric_params")
-        metric = getattr(self, "metric", "euclidean")
-        if isinstance(metric, str) and metric == "minkowski" and hasattr(self, "p"):
-            params.setdefault("p", self.p)
-        return metric, params
-
-    _follows_unit: bool = True  # whether the map of c X follows from that of X; see `_fit_in_unit`
-    _unknown_pairs = False  # whether NaN in precomputed input marks an unknown pair
-    _leaves_out = False  # whether `transform` gives NaN to objects that it cannot place
 
     def _finite_result(self, rows: Array, purpose: str) -> Array:
         """Raise ValueError if a result is not finite, unless a missing value explains it."""
@@ -521,16 +366,6 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 "the units of the training data?"
             )
         return rows
-
-    def _check_features(self, X: Any, metric: Any, *, fitting: bool) -> None:
-        """Record the number and names of the features (`fitting`), or compare them with `fit`."""
-        if callable(metric) or metric == "callable":
-            if not (hasattr(X, "shape") and len(X.shape) == 2):
-                return
-        elif metric != "gower" and not hasattr(X, "shape"):
-            X = checks.vectors(X, sparse=True, allow_nan=metric in NAN_AWARE)
-        if hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] > 0:
-            validate_data(self, X, skip_check_array=True, reset=fitting)
 
     @property
     def _n_jobs(self) -> int | None:
@@ -595,13 +430,3 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if not k.startswith("_cached")}
-
-
-def _is_fitted(name: str) -> bool:
-    """Whether an attribute is fitted state, by its name."""
-    return name.endswith("_") or name.startswith(("_fitted", "_cached"))
-
-
-def exponent_of_rows(objects: Objects) -> int:
-    """Rows are in units of two to this power."""
-    return objects.metric.exponent if isinstance(objects, MeasuredObjects) else 0
