@@ -298,8 +298,8 @@ def attack_signal(random: Any) -> str:
         estimator.set_params(max_iter=5 if hasattr(estimator, "layers") else 500)
     delay = float(random.uniform(0.0005, 0.15))
     timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    try:  # the signal may also come after the fit, while the timer is joined
+    try:  # the signal may also come before the fit, or after it while the timer is joined
+        timer.start()
         try:
             fit(estimator, X)
         finally:
