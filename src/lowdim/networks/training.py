@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from lowdim.atomic import uninterrupted
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.networks.device import one_thread
@@ -130,9 +131,10 @@ def train(
         Training and validation loss of each epoch; the latter is NaN if nothing is held out.
     """
     parameters = [p for p in network.parameters() if p.requires_grad]
-    optimizer = torch.optim.Adam(
-        parameters, lr=settings.learning_rate, eps=EPSILON, weight_decay=settings.weight_decay
-    )
+    with uninterrupted():  # the first optimizer imports further parts of PyTorch
+        optimizer = torch.optim.Adam(
+            parameters, lr=settings.learning_rate, eps=EPSILON, weight_decay=settings.weight_decay
+        )
     progress, best = Progress(), arrays_of(network)
 
     def state() -> dict[str, Any]:
