@@ -8,7 +8,7 @@ in `units`.
 from __future__ import annotations
 
 import inspect
-from functools import partial
+from functools import cache, partial
 from os import PathLike
 from typing import Any, Self
 
@@ -40,6 +40,12 @@ from lowdim.runtime.context import suited
 from lowdim.runtime.scheduling import running
 
 
+@cache
+def _signature(cls: type) -> inspect.Signature:
+    """The signature of the constructor; it is asked for each time that an estimator is made."""
+    return inspect.signature(cls.__init__)
+
+
 class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
     """Base class of all estimators.
 
@@ -66,7 +72,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
 
         Errors of Python name the class that defines `__init__`, which may be a parent.
         """
-        signature = inspect.signature(cls.__init__)
+        signature = _signature(cls)
         try:
             signature.bind_partial(None, *args, **kwargs)
         except TypeError as error:

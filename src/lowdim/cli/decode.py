@@ -7,25 +7,17 @@ from pathlib import Path
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import stem_of
+from lowdim.cli.inputs import model_arguments, stem_of
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="File for the decoded objects. By default FILE-decoded.csv in this folder.",
-)
+@model_arguments("File for the decoded objects. By default FILE-decoded.csv in this folder.")
 @click.option(
     "--decoder",
     type=click.Choice(["auto", "local", "kernel", "network"]),
     help="For methods without an inverse of their own: interpolation, kernel ridge regression, a "
     "network, or the one of least error on held-out objects. By default that of MODEL.",
 )
-@click.option("--force", "-f", is_flag=True, help="Replace an output that exists.")
 @output_options
 def decode(
     model: Path,

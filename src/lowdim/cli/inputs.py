@@ -84,6 +84,23 @@ def input_options(command: Command) -> Command:
     return command
 
 
+def model_arguments(output_help: str) -> Callable[[Command], Command]:
+    """Add MODEL, FILE, --output and --force to a command that uses a saved model."""
+    parts = (
+        click.argument("model", type=click.Path(path_type=Path)),
+        click.argument("file", type=click.Path(path_type=Path)),
+        click.option("-o", "--output", type=click.Path(path_type=Path), help=output_help),
+        click.option("--force", "-f", is_flag=True, help="Replace an output that exists."),
+    )
+
+    def add(command: Command) -> Command:
+        for part in reversed(parts):
+            command = part(command)
+        return command
+
+    return add
+
+
 def stem_of(file: Path) -> str:
     """The beginning of the names of files that a command makes of a file."""
     if str(file) == "-" or (file.exists() and not file.is_file() and not file.is_dir()):

@@ -11,7 +11,7 @@ import click
 from lowdim.cli.cluster import cluster_options
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.device import device_option
-from lowdim.cli.inputs import input_options, read_table, reading, stem_of
+from lowdim.cli.inputs import input_options, model_arguments, read_table, reading, stem_of
 from lowdim.cli.memory import memory_options
 from lowdim.cli.names import alias
 
@@ -46,15 +46,7 @@ def model_and_objects(
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="File for the coordinates. By default FILE-METHOD.csv in this folder.",
-)
-@click.option("--force", "-f", is_flag=True, help="Replace an output that exists.")
+@model_arguments("File for the coordinates. By default FILE-METHOD.csv in this folder.")
 @input_options
 @device_option
 @memory_options

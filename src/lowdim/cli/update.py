@@ -11,27 +11,19 @@ import click
 
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.device import device_option
-from lowdim.cli.inputs import input_options
+from lowdim.cli.inputs import input_options, model_arguments
 from lowdim.cli.names import alias
 from lowdim.cli.transform import model_and_objects
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="File for the coordinates of all objects. By default FILE-METHOD.csv in this folder.",
-)
+@model_arguments("File for the coordinates of all objects. By default FILE-METHOD.csv here.")
 @click.option(
     "--model",
     "grown",
     type=click.Path(path_type=Path),
     help="File for the model of all objects; it may be MODEL itself, with --force.",
 )
-@click.option("--force", "-f", is_flag=True, help="Replace an output that exists.")
 @input_options
 @device_option
 @output_options

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lowdim.backends import backend
-from lowdim.checks import Array, float_dtype
+from lowdim.checks import Array, all_finite, float_dtype
 from lowdim.relations.graph import digest_header
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks
@@ -121,9 +121,7 @@ class RowBlocks:
                 "Is the file cut short?"
             )
         found = np.ascontiguousarray(values, dtype=self.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(found.sum()) or np.isfinite(found).all()
-        if not finite:
+        if not all_finite(found):
             row, column = np.argwhere(~np.isfinite(found))[0]
             what = "NaN" if np.isnan(found[row, column]) else "infinity"
             raise ValueError(
