@@ -1,10 +1,10 @@
 """`update` beside a fresh fit: `python -m benchmarks update [METHOD ...]`.
 
 For each method, two processes: one fits the first objects and adds the others by `update`, one fits
-all of them. The table has the seconds of the update and of the fresh fit, their ratio and that of
-the CPU times, which other programs disturb less, the accuracy of 10 nearest neighbours on both
-maps, the median displacement of the old objects as a share of the width of the map, and
-`drift_score_`. The data are Fashion-MNIST, in its own order.
+all of them. The table has the seconds of the update and of the fresh fit, the least of three calls;
+their ratio and that of the CPU times, which other programs disturb less; the accuracy of 10 nearest
+neighbours on both maps; the median displacement of the old objects as a share of the width of the
+map; and `drift_score_`. The data are Fashion-MNIST, in its own order.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from benchmarks.quality import label_accuracy
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = {"UMAP": {}, "TSNE": {"random_state": 0}}
+REPEAT = 3  # calls of which the fastest counts: the first one pays for new memory
 TIMEOUT = 3600  # seconds for one process
 
 
@@ -77,8 +78,15 @@ def _measure(side: str, name: str, old: int, new: int, data: Path) -> dict[str, 
     if side == "fit":
         return {**_timed(model.fit, X), **label_accuracy(model, {"y": y})}
     before = model.fit_transform(X[:old])
+    fitted = dict(vars(model))
+
+    def update(new: Any) -> None:
+        vars(model).clear()
+        vars(model).update(fitted)
+        model.update(new)
+
     return {
-        **_timed(model.update, X[old:]),
+        **_timed(update, X[old:]),
         "drift": float(np.median(model.drift_)) / float(np.ptp(before, axis=0).max()),
         "score": model.drift_score_,
         **label_accuracy(model, {"y": y}),
@@ -86,10 +94,14 @@ def _measure(side: str, name: str, old: int, new: int, data: Path) -> dict[str, 
 
 
 def _timed(call: Callable[[Any], Any], X: Any) -> dict[str, float]:
-    """Seconds of a call, and of all its threads."""
-    start, cpu = time.perf_counter(), time.process_time()
-    call(X)
-    return {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
+    """Seconds of a call, and of all its threads: the least of some calls."""
+    seconds, cpu = [], []
+    for _ in range(REPEAT):
+        start, start_cpu = time.perf_counter(), time.process_time()
+        call(X)
+        seconds.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - start_cpu)
+    return {"seconds": min(seconds), "cpu": min(cpu)}
 
 
 if __name__ == "__main__":

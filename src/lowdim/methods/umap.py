@@ -29,7 +29,7 @@ from lowdim.solvers.output_spaces import SPACES
 from lowdim.solvers.procrustes import registered
 from lowdim.solvers.starts import spread_start
 
-UPDATE_EPOCHS = 0.1  # share of the epochs of a fit, the last ones, that `update` runs
+UPDATE_EPOCHS = 0.05  # share of the epochs of a fit, the last ones, that `update` runs
 UPDATE_HOLD = 0.02  # share of its displacement by which an old object returns after each of them
 
 
@@ -315,7 +315,7 @@ class UMAP(UMAPParameters):
 
         Notes
         -----
-        The fuzzy graph is that of all objects. The layout repeats the last 10 % of the epochs, in
+        The fuzzy graph is that of all objects. The layout repeats the last 5 % of the epochs, in
         which steps are small, from the old map and the places that `transform` gives to the new
         objects; after each epoch an old object returns by a fiftieth of its displacement.
 
