@@ -20,11 +20,14 @@ from typing import Any
 
 import model_files
 import numpy as np
+import table_files
 from scipy.sparse import csr_array, csr_matrix
 
 import lowdim
-from lowdim import data
+from lowdim import data, tables
 from lowdim.catalog import CATALOG
+from lowdim.checks import is_sparse
+from lowdim.methods import parametric
 
 # Kinds of errors that an input may be answered with; RuntimeError, as in scikit-learn, if a sparse
 # graph is not connected.
@@ -32,6 +35,8 @@ CLEAR = (ValueError, TypeError, MemoryError, RuntimeError)
 QUICK = {"max_iter": 15, "n_epochs": 10, "perplexity": 3.0, "n_neighbors": 5, "n_clusters": 2}
 QUICK_NETWORK = {"max_iter": 2, "layers": (8,)}
 METHODS = [method.name for method in CATALOG if method.objects != "subjects"]
+parametric.FIRST_STEPS, parametric.FIRST_EPOCHS = 20, 1  # most of the time otherwise
+GROWING = [method.name for method in CATALOG if method.grows]
 LABELLED = {method.name for method in CATALOG if method.objects == "labelled"}
 
 
@@ -270,6 +275,24 @@ def attack_model_file(random: Any) -> str:
     return "fine"
 
 
+def attack_table(random: Any) -> str:
+    """A damaged table: numbers without NaN, or an error that names the file."""
+    name, content = table_files.table(random)
+    options = {
+        "missing": random.choice(["error", "drop", "mean"]),
+        "standardize": bool(random.randint(2)),
+        "categorical": random.choice(["label", "onehot", "ignore"]),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(table_files.damaged(content, random))
+        read = answered(lambda: tables.read(path, **options), name)
+    if read is None:
+        return "refused"
+    finite(read.X.data if is_sparse(read.X) else read.X, f"{name} {options}")
+    return "fine"
+
+
 def attack_graph(random: Any) -> str:
     """A graph with damaged contents, given to a method."""
     X = random.standard_normal((30, 3))
@@ -337,6 +360,24 @@ def attack_refit(random: Any) -> str:
     if fitted is None and any(key.endswith("_") for key in vars(estimator)):
         raise Failure("mixed state", name)
     return "refused" if fitted is None else "fine"
+
+
+def attack_update(random: Any) -> str:
+    """New objects join a map; if they are refused, the map is as it was."""
+    new = rows(random)
+    n_features = new.shape[1] if getattr(new, "ndim", 0) == 2 else 3
+    estimator = make(random.choice(GROWING))
+    if answered(lambda: estimator.fit(random.standard_normal((30, max(n_features, 1))))) is None:
+        return "refused"  # two components of one feature
+    before = estimator.embedding_.copy()
+    if answered(lambda: estimator.update(new)) is None:
+        if not np.array_equal(estimator.embedding_, before):
+            raise Failure("mixed state", repr(estimator))
+        return "refused"
+    if not estimator._leaves_out:  # with a warning
+        finite(estimator.embedding_, f"{estimator!r} after update")
+    finite(estimator.drift_[np.isfinite(before).all(axis=1)], f"drift_ of {estimator!r}")
+    return "fine"
 
 
 ATTACKS: dict[str, Callable[[Any], str]] = {

@@ -24,6 +24,8 @@ ADVERSARY = Path(__file__).parent / "adversary.py"
         ("signal", 20),
         ("threads", 10),
         ("refit", 40),
+        ("update", 40),
+        ("table", 200),
     ],
 )
 def test_attacks(attack, tries):

@@ -194,3 +194,10 @@ def test_hash_tags_are_no_comments(tmp_path):
     assert tables.read(path).ids.tolist() == ["#cat", "#dog"]
     path.write_text("#cat,3,1\n#dog,4,2\n#owl,5,2\n")
     assert tables.read(path).n_rows == 3
+
+
+def test_json_lines_in_another_encoding(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_bytes('{"a": 1}\n{"a": 2, "name": "Zürich"}\n'.encode("latin-1"))
+    with pytest.raises(tables.DataError, match=r"t\.jsonl is not UTF-8: line 2 .*encoding="):
+        tables.read(path)

@@ -8,6 +8,7 @@ in `units`.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import cache, partial
 from os import PathLike
 from typing import Any, Self
@@ -41,9 +42,9 @@ from lowdim.runtime.scheduling import running
 
 
 @cache
-def _signature(cls: type) -> inspect.Signature:
-    """The signature of the constructor; it is asked for each time that an estimator is made."""
-    return inspect.signature(cls.__init__)
+def _signature(constructor: Callable[..., None]) -> inspect.Signature:
+    """The signature of a constructor; it is asked for each time that an estimator is made."""
+    return inspect.signature(constructor)
 
 
 class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
@@ -72,7 +73,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
 
         Errors of Python name the class that defines `__init__`, which may be a parent.
         """
-        signature = _signature(cls)
+        signature = _signature(cls.__init__)
         try:
             signature.bind_partial(None, *args, **kwargs)
         except TypeError as error:

@@ -100,7 +100,7 @@ def learn(
             values = frame.texts[name] if kept is None else frame.texts[name][kept]
             recipe.categories[name] = sorted(set(values) - {None})
     if choices.standardize:
-        _learn_scale(_filled(numbers, recipe), recipe)
+        _learn_scale(_filled(numbers, recipe), recipe, source)
         roles.notes.append("every column of numbers was brought to mean 0 and spread 1")
     elif named and choices.categorical != "gower":
         roles.notes += _uneven(numbers, recipe)
@@ -240,9 +240,11 @@ def _filled(numbers: Any, recipe: Recipe) -> Any:
     return np.where(np.isnan(numbers), np.asarray(recipe.fill), numbers)
 
 
-def _learn_scale(numbers: Any, recipe: Recipe) -> None:
+def _learn_scale(numbers: Any, recipe: Recipe, source: str) -> None:
     if checks.is_sparse(numbers):
-        raise DataError("standardize=True would make a sparse matrix dense; leave it out.")
+        raise DataError(
+            f"{source}: standardize=True would make a sparse matrix dense; leave it out."
+        )
     center, spread = _moments(numbers)
     recipe.center = center.tolist()
     recipe.scale = [float(v) if v > 0 else 1.0 for v in spread]

@@ -6,6 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
@@ -54,7 +55,18 @@ def encoding_of(path: Path) -> str:
     return "utf-8"
 
 
-def wrong_encoding(path: Path, error: UnicodeDecodeError) -> str:
+@contextmanager
+def decoding(path: Path) -> Iterator[None]:
+    """Turn errors of the encoding of a text file into one that says where and what to do."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DataError(_wrong_encoding(path, error)) from error
+    except (LookupError, UnicodeError) as error:
+        raise DataError(f"{path}: {error}.") from error
+
+
+def _wrong_encoding(path: Path, error: UnicodeDecodeError) -> str:
     """The message for a file that is not in the encoding it was read with."""
     number, byte = 1, error.object[error.start]
     if error.encoding.replace("-", "").startswith("utf8"):

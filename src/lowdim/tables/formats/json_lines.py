@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lowdim.tables.errors import DataError
+from lowdim.tables.formats.dialects import decoding
 from lowdim.tables.formats.values import frame_of, rows_of
 from lowdim.tables.frame import Frame
 from lowdim.tables.options import Options
@@ -16,7 +17,7 @@ from lowdim.tables.result import Result
 def read(path: Path, options: Options) -> Frame:
     """The keys of the objects are columns; a key that a line lacks is a missing value."""
     records: list[dict[str, Any]] = []
-    with open(path, encoding=options.dialect.encoding or "utf-8") as file:
+    with decoding(path), open(path, encoding=options.dialect.encoding or "utf-8") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 records.append(_record(path, number, line))

@@ -13,10 +13,10 @@ from lowdim.tables.errors import DataError
 from lowdim.tables.formats.dialects import (
     SAMPLE,
     complete_dialect,
+    decoding,
     encoding_of,
     opened,
     records,
-    wrong_encoding,
 )
 from lowdim.tables.formats.text_columns import TextColumns
 from lowdim.tables.formats.text_values import CHUNK, NotNumbers, all_columns, all_numbers
@@ -33,12 +33,8 @@ def read(path: Path, options: Options) -> Frame:
         dialect = replace(dialect, delimiter="\t")
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.")
-    try:
+    with decoding(path):
         return _read(path, replace(dialect, encoding=dialect.encoding or encoding_of(path)))
-    except UnicodeDecodeError as error:
-        raise DataError(wrong_encoding(path, error)) from error
-    except (LookupError, UnicodeError) as error:
-        raise DataError(f"{path}: {error}.") from error
 
 
 def _has_tabs(path: Path) -> bool:
