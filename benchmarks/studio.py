@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    parser.add_argument("--repeat", type=int, default=5, help="pairs of fits (%(default)s)")
+    parser.add_argument("--repeat", type=int, default=11, help="pairs of fits (%(default)s)")
     parser.add_argument("--points", type=int, default=MANY, help="of a map (%(default)s)")
     options = parser.parse_args(arguments)
     unknown = set(options.parts) - set(PARTS)
@@ -89,7 +89,7 @@ def _cost(X: Any, iterations: int, repeat: int) -> tuple[float, float, int]:
             """Take that frames have arrived; unlike a worker, go on when the receiver ends."""
             with suppress(EOFError, OSError):
                 while True:
-                    self.connection.recv()
+                    _, self.server_cost = self.connection.recv()
                     self.taken.set()
 
     context = multiprocessing.get_context("spawn")
@@ -125,11 +125,12 @@ def _receive(connection: Any, folder: str) -> None:
 
     snapshots = Snapshots(Path(folder) / "frames")
     while True:
+        began = time.thread_time()
         try:
             kind, *values = connection.recv()
         except (EOFError, OSError):
             return
         if kind == "frame":
-            connection.send(("taken",))
             iteration, _, _, _, n, dim, coordinates = values
             snapshots.take(iteration, n, dim, coordinates)
+            connection.send(("taken", time.thread_time() - began))

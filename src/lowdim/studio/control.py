@@ -11,8 +11,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 FRAMES_PER_SECOND = 30
-LEAST_SHARE = 100  # processor time of the fit between two frames, in units of that of a frame;
-# also between two losses that are computed for the page alone
+BETWEEN_FRAMES = 60  # processor time of the fit between two frames, in units of that of a frame
+BETWEEN_LOSSES = 100  # the same of losses that are computed for the page alone
 LOSS_EVERY = 25  # iterations at least between two such losses
 
 
@@ -28,6 +28,7 @@ class Channel:
         self.taken = threading.Event()  # whether the server has the last frame
         self.taken.set()
         self.frame_cost = 0.0  # processor time of sending the last frame, in seconds
+        self.server_cost = 0.0  # that of the server to take it
         self._messages: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._sender = threading.Thread(target=self._send, daemon=True)
         self._sender.start()
@@ -40,6 +41,7 @@ class Channel:
             except (EOFError, OSError):
                 os._exit(1)  # the server is gone: nobody wants the result
             if command[0] == "taken":
+                self.server_cost = command[1]
                 self.taken.set()
             else:
                 self.commands.put(command)
@@ -89,7 +91,7 @@ class Control:
         if not self.has_loss:
             self.plain = spent
         elif self.plain > 0:
-            pause = LEAST_SHARE * (spent - self.plain) / self.plain
+            pause = BETWEEN_LOSSES * (spent - self.plain) / self.plain
             self.loss_every = max(LOSS_EVERY, int(pause))
         self.has_loss = False
 
@@ -132,9 +134,9 @@ class Control:
         seconds = time.perf_counter() - self.began - self.paused
         about = (state.iteration, state.max_iter, float(state.loss), seconds)
         self.channel.send("frame", *about, *Y.shape, Y.tobytes())
-        cost = time.thread_time() - began + self.channel.frame_cost
+        cost = time.thread_time() - began + self.channel.frame_cost + self.channel.server_cost
         self.next = time.perf_counter() + 1 / FRAMES_PER_SECOND
-        self.next_cost = time.process_time() + LEAST_SHARE * cost
+        self.next_cost = time.process_time() + BETWEEN_FRAMES * cost
 
     def _obey(self, command: tuple[Any, ...], state: Any) -> None:
         kind = command[0]

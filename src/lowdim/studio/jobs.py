@@ -191,13 +191,12 @@ class Jobs:
         assert self.loop is not None
         connection: Connection = of.connection
         while True:
+            began = time.thread_time()
             try:
                 kind, *values = connection.recv()
             except (EOFError, OSError):
                 break
             if kind == "frame":
-                with suppress(OSError):  # the process has ended: the next `recv` tells
-                    connection.send(("taken",))
                 iteration, _, _, _, n, dim, coordinates = values
                 try:
                     snapshots.take(iteration, n, dim, coordinates)
@@ -206,6 +205,8 @@ class Jobs:
                         continue
                     said = f"The frames of this fit cannot be kept: {error}"
                     self._post(self._heard, job, "refused", [said])
+                with suppress(OSError):  # the process has ended: the next `recv` tells
+                    connection.send(("taken", time.thread_time() - began))
                 values.append(list(snapshots.kept))
             self._post(self._heard, job, kind, values)
         of.process.join()

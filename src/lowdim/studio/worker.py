@@ -2,8 +2,8 @@
 
 Messages are tuples whose first entry names them. The server sends the specification of a fit, then
 "pause", "continue", "step", "stop", ("change", parameters), ("pace", iterations per second) and
-"taken" (the last frame). The worker answers with "phase", "frame", "paused", "running", "changed",
-"refused", "done" and "failed".
+("taken", processor seconds of the last frame). The worker answers with "phase", "frame", "paused",
+"running", "changed", "refused", "done" and "failed".
 """
 
 from __future__ import annotations
