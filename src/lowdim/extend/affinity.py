@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lowdim.backends import backend
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
+from lowdim.runtime.scheduling import blocks, run
 
 ITERATIONS = 250
 RATE, MOMENTUM, MIN_GAIN = 0.5, 0.8, 0.01
+BLOCK_ROWS = 1024  # new objects that a thread places at once
 MAX_STEP = 0.25  # of a point in an iteration, in units of the width of the similarity
 MARGIN = 5.0  # distance from the embedding up to which the repulsive field is computed
 
@@ -48,15 +52,31 @@ def place_by_affinity(
     array of shape (m, dim)
     """
     fixed = np.ascontiguousarray(embedding)
-    Y: Array = np.einsum("mk,mkd->md", p, fixed[nearest])
     field = backend().frozen_field(fixed, similarity, MARGIN)
-    one = Y.dtype.type(1)  # the similarity of an object to itself
-    mean_z = (field(fixed)[1] - one).mean(dtype=np.float64).astype(Y.dtype) if joint else None
+    one = fixed.dtype.type(1)  # the similarity of an object to itself
+    mean_z = (field(fixed)[1] - one).mean(dtype=np.float64) if joint else None
+
+    def place(part: slice) -> Array:
+        return _placed(p[part], fixed[nearest[part]], field, similarity, mean_z, iterations)
+
+    return np.concatenate(run(place, blocks(len(p), BLOCK_ROWS)))
+
+
+def _placed(
+    p: Array,
+    neighbors: Array,
+    field: Any,
+    similarity: Similarity,
+    mean_z: Any,
+    iterations: int,
+) -> Array:
+    """The descent of some new objects, from the coordinates of their neighbours."""
+    Y: Array = np.einsum("mk,mkd->md", p, neighbors)
     velocity, gains = np.zeros_like(Y), np.ones_like(Y)
     for _ in range(iterations):
         push, own_z = field(Y)
         z = own_z if mean_z is None else np.full_like(own_z, mean_z)
-        gaps = Y[:, None, :] - fixed[nearest]
+        gaps = Y[:, None, :] - neighbors
         s = np.einsum("mkd,mkd->mk", gaps, gaps)
         u = p if similarity.name == "gaussian" else p / (1 + s / similarity.dof)
         pull = np.einsum("mk,mkd->md", u, gaps)

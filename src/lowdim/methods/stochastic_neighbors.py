@@ -33,7 +33,7 @@ MAX_EXAGGERATION = 1e6  # beyond it the map is a point
 EARLY = 250  # iterations with early exaggeration
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
 UNFOLDED = 100  # iterations after which neighbours lie near each other for the first time
-UPDATE_ITERATIONS = 100  # of `update`: old objects are near their places, new ones next to theirs
+UPDATE_ITERATIONS = 50  # of `update`: old objects are near their places, new ones next to theirs
 UPDATE_HOLD = 0.1  # share of its displacement by which an old object returns in an iteration
 
 
