@@ -184,8 +184,8 @@ NEEDED: dict[str, list[set[str]]] = {
     "UMAP": [{"graph_", "rho_", "sigma_", "reach_", "a_", "b_"}],
     "INDSCAL": [{"weights_", "scales_"}],
     "SelfOrganizingMap": [
-        {"grid_", "_fitted_gaps", "codebook_", "_fitted_sums", "_fitted_counts"},
-        {"grid_", "_fitted_gaps", "coefficients_", "_fitted_scale", "_fitted_halves"},
+        {"grid_", "shape_", "_fitted_gaps", "codebook_", "_fitted_sums", "_fitted_counts"},
+        {"grid_", "shape_", "_fitted_gaps", "coefficients_", "_fitted_scale", "_fitted_halves"},
     ],
     **{
         name: [{"mean_", "components_", "metric_"}]

@@ -493,3 +493,20 @@ def test_pca_of_many_features_and_of_sparse_rows():
     model = lowdim.PCA(3).fit(csr_array(X[:30])).update(csr_array(X[30:]))
     oracle = IncrementalPCA(3).partial_fit(X[:30]).partial_fit(X[30:])
     np.testing.assert_allclose(model.explained_variance_, oracle.explained_variance_, rtol=1e-6)
+
+
+def test_objects_in_a_unit_that_is_too_different(rolls):
+    X, new = rolls
+    model = lowdim.PCA(n_components=2).fit(X)
+    before = model.embedding_.copy()
+    with pytest.raises(ValueError, match=r"PCA\.update: the values of X are larger .* fit again"):
+        model.update(new * 1e200)
+    assert np.array_equal(model.embedding_, before)
+
+
+@pytest.mark.parametrize("method", [lowdim.PCA(2), lowdim.UMAP(n_neighbors=8, n_epochs=20)])
+def test_new_objects_in_a_file(method, rolls, tmp_path):
+    X, new = rolls
+    np.save(tmp_path / "new.npy", new)
+    expected = method.fit(X).update(new).embedding_
+    assert np.array_equal(method.fit(X).update(tmp_path / "new.npy").embedding_, expected)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+import lowdim
+from fuzz import model_files
 
 ADVERSARY = Path(__file__).parent / "adversary.py"
 
@@ -33,3 +38,18 @@ def test_attacks(attack, tries):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{tries} tries, 0 failures" in done.stdout
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_without_one_of_its_entries(tmp_path):
+    """It is refused, or it is a model that works without the entry."""
+    path = tmp_path / "model"
+    for name, estimator, new in model_files.models():
+        estimator.save(path)
+        members = model_files.contents(path)
+        for entry in json.loads(members["model.json"])["model"]["state"]:
+            document = json.loads(members["model.json"])
+            del document["model"]["state"][entry]
+            model_files.write(path, {**members, "model.json": json.dumps(document).encode()})
+            with suppress(ValueError):  # of `load`, or of `transform` on a model that is refused
+                assert len(lowdim.load(path).transform(new)), (name, entry)

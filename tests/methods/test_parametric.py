@@ -204,3 +204,11 @@ def test_the_map_that_is_imitated_is_not_rounded_to_the_type_of_the_rows(digits)
 def test_bad_parameters_are_named(cls, params, message, digits):
     with pytest.raises(ValueError, match=message):
         cls(**params).fit(digits[0][:100])
+
+
+@pytest.mark.parametrize("noise", [-1, np.inf, 1e300])
+@pytest.mark.parametrize("method", [lowdim.ParametricTSNE, lowdim.ParametricUMAP])
+def test_noise_that_is_too_large(method, noise):
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    with pytest.raises(ValueError, match="noise must lie in"):
+        method(noise=noise).fit(X)

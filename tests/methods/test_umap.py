@@ -363,6 +363,7 @@ def test_given_a_and_b(X):
         ("init", "nonsense"),
         ("init", np.zeros((3, 2))),
         ("target_metric", "no such metric"),
+        ("target_metric", np.zeros((3, 2))),
     ],
 )
 def test_bad_parameters(X, name, value):

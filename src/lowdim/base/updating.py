@@ -18,9 +18,10 @@ from lowdim import checks
 from lowdim.callbacks import reporting, verbosity
 from lowdim.catalog import CATALOG, find
 from lowdim.checks import Array
+from lowdim.relations.block_sources import whole
 from lowdim.relations.metrics import canonical
 from lowdim.relations.objects import is_precomputed
-from lowdim.relations.units import scaled
+from lowdim.relations.units import exponent_of, scaled
 from lowdim.runtime.context import suited
 from lowdim.runtime.scheduling import running
 
@@ -78,7 +79,13 @@ def update(estimator: Any, X: Any) -> None:
     old = estimator.embedding_
     label = name if verbosity(getattr(estimator, "verbose", 0)) else ""
     with running(estimator._n_jobs), reporting(label):
-        new = estimator._new_objects(X)
+        new = estimator._new_objects(whole(X))
+        if exponent_of(new.rows) > 0:  # in the unit of the training objects
+            raise ValueError(
+                f"{name}.update: the values of X are larger than those of the training objects by "
+                "too many orders of magnitude. Bring them to the same unit, or fit again to all "
+                "objects."
+            )
         model = copy.copy(estimator._in_unit)
         with suited(len(old) + new.n):
             growth = model._update(new)

@@ -30,6 +30,7 @@ FEWEST_EPOCHS, MOST_EPOCHS = 30, 200  # by default
 FIRST_STEPS = 1000  # of the regression on the map of the objects, at least
 FIRST_EPOCHS = 40  # of it, at least
 FIRST_RATE = 2e-3  # its learning rate
+LARGEST_NOISE = 1000.0  # in units of the data; the loss stays finite in float32
 
 
 class ParametricEmbedder(NetworkEmbedder):
@@ -84,7 +85,7 @@ class ParametricEmbedder(NetworkEmbedder):
         weights = self._pair_weights(objects, graph, affinities)
         rows = Rows.of(vectors)
         self._check_outputs(network, rows)
-        noise = checks.real(self.noise, "noise", 0)
+        noise = checks.real(self.noise, "noise", 0, LARGEST_NOISE)
         checks.choice(self.init, "init", ("map", "random"))
         monitor = self._monitor(settings.max_iter)
         if self.init == "map" and not monitor.begun:

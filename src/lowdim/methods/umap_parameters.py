@@ -157,7 +157,7 @@ class UMAPParameters(NeighborEmbedder):
             checks.real(self.disconnection_distance, "disconnection_distance", 0, open_low=True)
         if isinstance(self.init, str):
             checks.choice(self.init, "init", SPREAD_STARTS)
-        if self.target_metric not in DISCRETE:
+        if not isinstance(self.target_metric, str) or self.target_metric not in DISCRETE:
             try:
                 resolve_metric(self.target_metric, self.target_metric_kwds, np.zeros((2, 1)))
             except (TypeError, ValueError) as error:
