@@ -60,6 +60,7 @@ TOOLS = {  # commands that are modules with a main of their own
     "soak": "soak",
     "studio": "studio",
     "suites": "suites",
+    "times": "times",
     "update": "growth",
 }
 GROUPS = {"metric-learning": ("nca-*", "lmnn-*", "itml-*")}  # names of several cases

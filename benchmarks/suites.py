@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -117,6 +118,8 @@ def main(arguments: list[str]) -> int:
     if name is None:
         parser.error(f"{path} is no checkout of {' or '.join(LIBRARIES)}")
     library = LIBRARIES[name]
+    if find_spec(library.replaced[0][0].split(".")[0]) is None:
+        parser.error(f'{name} is not installed: pip install "lowdim[bench]"')
     rows = []
     for file in _files(path, library, options.files):
         ours = _run(path, file, name, replace=True)

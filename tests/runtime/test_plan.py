@@ -22,8 +22,8 @@ def rows():
 @pytest.mark.parametrize(
     ("given", "probed"),
     [
-        ({}, "sampled"),
-        ({"method": "auto"}, "sampled"),
+        ({}, "auto"),  # the growth has been measured
+        ({"metric": "cityblock"}, "sampled"),
         ({"method": "smacof"}, "smacof"),
         ({"metric": "precomputed"}, "auto"),
     ],
@@ -37,17 +37,54 @@ def test_probes_run_the_algorithm_of_the_fit(given, probed, rows, monkeypatch):
 
     monkeypatch.setattr(mds, "LARGE", 300)
     monkeypatch.setattr(probes, "_probe", probe)
-    X = np.linalg.norm(rows[:, None] - rows, axis=2) if "metric" in given else rows
+    monkeypatch.setattr(probes, "fit_times", lambda: {"MDS": [(100, 3.0), (800, 24.0)]})
+    X = np.linalg.norm(rows[:, None] - rows, axis=2) if "precomputed" in given.values() else rows
     low, high = lowdim.plan(lowdim.MDS(**given, n_jobs=1), X).seconds
     assert seen == [probed] * 4  # and one that is not counted
     assert low <= 0.8 <= high <= probes.WIDEST * low
+
+
+@pytest.mark.parametrize("n", [150, 1600, 30_000])
+def test_time_grows_as_it_was_measured(n):
+    """From quadratic to linear, as if an approximation began at 800 objects."""
+
+    def law(size):
+        return 2e-6 * min(size, 800) ** 2 * max(1.0, size / 800)
+
+    measured = [(size, law(size)) for size in (100, 200, 400, 800, 1600, 3200)]
+    slower = [(size, 3 * law(size)) for size in (200, 400)]
+    low, high = probes.as_measured(slower, n, measured, threads=1)
+    assert np.isclose(low, 3 * law(n) / probes.MARGIN)
+    assert np.isclose(high, 3 * law(n) * probes.MARGIN)
+    four = probes.as_measured(slower, n, measured, threads=4)[0]
+    assert np.isclose(four / low, 1 - 0.75 * probes.PARALLEL)
+
+
+def test_the_growth_of_every_method_has_been_measured():
+    known = probes.fit_times()
+    assert {m.name for m in CATALOG if m.objects == "vectors"} <= known.keys()
+    for measured in known.values():
+        sizes, seconds = np.transpose(measured)
+        assert len(sizes) >= 3
+        assert (np.diff(sizes) > 0).all()
+        assert (seconds > 0).all()
+
+
+@pytest.mark.parametrize("chosen", [{"method": "exact"}, {"metric": "cityblock"}], ids=str)
+def test_other_algorithms_grow_by_the_law_of_the_catalog(chosen, rows, monkeypatch):
+    monkeypatch.setattr(probes, "_probe", lambda estimator, objects: 1e-6 * objects.n**2)
+    monkeypatch.setattr(probes, "fit_times", lambda: {"TSNE": [(100, 1.0), (800, 1.0)]})
+    low, high = lowdim.plan(lowdim.TSNE(n_jobs=1, **chosen), rows).seconds
+    assert low <= 0.64 <= high
+    assert lowdim.plan(lowdim.TSNE(n_jobs=1), rows).seconds[1] < 0.64  # no growth
 
 
 def test_times_that_contradict_each_other_are_not_given(monkeypatch):
     times = iter([0, *[1e-3] * 4, 5.0])
     monkeypatch.setattr(probes, "PATIENCE", 60)
     monkeypatch.setattr(probes, "_probe", lambda estimator, objects: next(times))
-    found = lowdim.plan(lowdim.UMAP(), np.random.RandomState(0).uniform(size=(4000, 2)))
+    X = np.random.RandomState(0).uniform(size=(4000, 2))
+    found = lowdim.plan(lowdim.UMAP(metric="manhattan"), X)
     assert found.seconds is None
     assert found.summary == f"{memory.readable(found.n_bytes)} of memory beyond the data"
     assert "no estimate of the time" in str(found)

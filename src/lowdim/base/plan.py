@@ -107,8 +107,10 @@ def plan(estimator: Any, X: Any) -> Plan:
     Notes
     -----
     The memory is that of formulas, which `python -m benchmarks memory` compares with real peaks.
-    The time is a range from fits of a few hundred of the objects, measured in CPU time on one
-    thread; they take a second or two.
+    The time is a range around an estimate: fits of a few hundred of the objects are measured, in
+    CPU time on one thread, which takes a second or two; from them the time grows as it did when it
+    was measured for each method with its default parameters. On a machine with nothing else to do,
+    the time is within a factor of two of the estimate.
 
     Examples
     --------
