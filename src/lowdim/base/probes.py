@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lowdim.catalog import Method
-from lowdim.relations.objects import MeasuredObjects, Objects
+from lowdim.relations.objects import Objects
 from lowdim.runtime.context import n_threads
 from lowdim.runtime.scheduling import running
 
@@ -80,7 +80,7 @@ def fit_times() -> dict[str, list[tuple[int, float]]]:
 
 def _grows_as_measured(method: Method, known: dict[str, Any], objects: Objects) -> bool:
     """Whether nothing is chosen that changes how the time grows: an algorithm, landmarks, ..."""
-    if not isinstance(objects, MeasuredObjects) or objects.metric.name != "euclidean":
+    if not objects.measured or not objects.euclidean:
         return False
     usual = {name: p.default for name, p in signature(method.load()).parameters.items()}
     algorithms = {
