@@ -19,7 +19,14 @@ from torch import Tensor
 from lowdim import checks
 from lowdim.backends import native
 from lowdim.backends.protocol import Ranking
-from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows
+from lowdim.backends.torch.arrays import Unsupported, get, put
+from lowdim.backends.torch.cells import (
+    centers_of,
+    fewest_probes,
+    nearest_cells,
+    nearest_centers,
+    true_neighbors,
+)
 from lowdim.backends.torch.neighbors import (
     GROUP,
     OWN_COLUMN,
@@ -30,7 +37,7 @@ from lowdim.backends.torch.neighbors import (
     unit_rows,
 )
 from lowdim.backends.torch.resident import resident, returned
-from lowdim.backends.torch.segments import counts_of, offsets_of, segment_sums
+from lowdim.backends.torch.segments import counts_of, offsets_of
 from lowdim.checks import Array, is_sparse
 
 logger = logging.getLogger("lowdim")
@@ -40,7 +47,6 @@ EXACT_UP_TO_GPU = 0.15  # the same on a GPU
 SAMPLE_ROWS = 512  # sample on which recall is measured
 ROWS_PER_CELL = 1024  # on average
 TRAINING_ROWS = 64  # rows per cell from which the centres are computed
-ROUNDS = 8  # of k-means
 SCORES_AT_ONCE = 1 << 28  # of queries and candidates in a batch of cells: 1 GB in float32
 LARGEST_SHARE = 0.4  # of all rows that a row may be compared with; otherwise all are cheaper
 
@@ -179,18 +185,18 @@ def build_index(
     points = unit_rows(given)[0] if cosine else given
     count = max(16, n // ROWS_PER_CELL)
     chosen = np.sort(random.choice(n, min(n, TRAINING_ROWS * count), replace=False))
-    centers = _centers(points[put(device, chosen)], count, random)
+    centers = centers_of(points[put(device, chosen)], count, random)
     if not bool(torch.isfinite(centers).all()):
         return None  # overflow, which the exact search reports
     cells = nearest_centers(points, centers)
     order = torch.argsort(cells, stable=True)
     starts = offsets_of(counts_of(cells, count))
     sample = put(device, np.sort(random.choice(n, SAMPLE_ROWS, replace=False)))
-    true = _true_neighbors(points, sample, k)
-    probes, found = _fewest_probes(cells, sample, true, centers, recall)
+    true = true_neighbors(points, sample, k)
+    probes, found = fewest_probes(cells, sample, true, centers, recall)
     if probes is None:
         return None
-    near = _nearest_cells(centers, starts.diff(), probes, k + 1)
+    near = nearest_cells(centers, starts.diff(), probes, k + 1)
     if float(starts.diff()[near[:, :probes]].sum(dim=1).double().mean()) > LARGEST_SHARE * n:
         return None
     logger.info(
@@ -212,85 +218,6 @@ def exact_search_seconds(device: torch.device, rows: Any) -> float:
         return float(native.exact_search_seconds(rows))
     n, d = rows.shape
     return float(n**2 * (d * 1.5e-14 + 4e-12))  # products, and selection from the tiles
-
-
-def nearest_centers(points: Tensor, centers: Tensor) -> Tensor:
-    """The nearest centre of each point."""
-    offsets = centers.square().sum(dim=1)
-    rows = tile_rows(points.device, 8 * len(centers), len(points))
-    return torch.cat(
-        [
-            torch.addmm(offsets, points[begin : begin + rows], centers.T, alpha=-2).argmin(dim=1)
-            for begin in range(0, len(points), rows)
-        ]
-    )
-
-
-def _centers(points: Tensor, count: int, random: np.random.Generator) -> Tensor:
-    """Centres by k-means (Lloyd 1982); an empty cell keeps its centre."""
-    start = np.sort(random.choice(len(points), count, replace=False))
-    centers = points[put(points.device, start)].clone()
-    for _ in range(ROUNDS):
-        cells = nearest_centers(points, centers)
-        order = torch.argsort(cells, stable=True)
-        sizes = counts_of(cells, count)
-        sums = segment_sums(points[order], sizes)
-        means = sums / sizes.clamp(min=1)[:, None].to(sums.dtype)
-        centers = torch.where(sizes[:, None] > 0, means, centers)
-    return centers
-
-
-def _nearest_cells(centers: Tensor, sizes: Tensor, probes: int, least: int) -> Tensor:
-    """For each cell, the nearest cells by the distance of their centres, itself first.
-
-    At least `probes`, and so many that they have `least` rows.
-    """
-    count = len(centers)
-    while True:
-        near = _by_distance(centers, torch.arange(count, device=centers.device), probes)
-        if probes >= count or int(sizes[near].sum(dim=1).amin()) >= least:
-            return near
-        probes = min(2 * probes, count)
-
-
-def _by_distance(centers: Tensor, cells: Tensor, most: int) -> Tensor:
-    """For some cells, the `most` nearest cells by the distance of their centres, itself first."""
-    squares = centers.square().sum(dim=1)
-    found = []
-    rows = tile_rows(centers.device, 16 * len(centers), len(cells))
-    for begin in range(0, len(cells), rows):
-        own = cells[begin : begin + rows]
-        scores = torch.addmm(squares, centers[own], centers.T, alpha=-2)
-        scores[torch.arange(len(own), device=own.device), own] = -torch.inf
-        found.append(scores.topk(most, dim=1, largest=False).indices)
-    return torch.cat(found)
-
-
-def _true_neighbors(points: Tensor, sample: Tensor, k: int) -> Tensor:
-    """The k nearest other points of some of the points."""
-    offsets = points.square().sum(dim=1)
-    found = []
-    rows = tile_rows(points.device, 8 * len(points), len(sample))
-    for begin in range(0, len(sample), rows):
-        own = sample[begin : begin + rows]
-        tile = torch.addmm(offsets, points[own], points.T, alpha=-2)
-        tile[torch.arange(len(own), device=own.device), own] = torch.inf
-        found.append(tile.topk(k, dim=1, largest=False).indices)
-    return torch.cat(found)
-
-
-def _fewest_probes(
-    cells: Tensor, sample: Tensor, true: Tensor, centers: Tensor, wanted: float
-) -> tuple[int | None, float]:
-    """The smallest number of cells with the wanted recall on a sample, and that recall."""
-    count = len(centers)
-    near = _by_distance(centers, cells[sample], count)
-    rank = torch.empty_like(near)
-    rank.scatter_(1, near, torch.arange(count, device=near.device).expand_as(near))
-    ranks = rank.gather(1, cells[true])
-    share = np.cumsum(get(counts_of(ranks.ravel(), count))) / ranks.numel()
-    enough = np.flatnonzero(share >= wanted)
-    return (int(enough[0]) + 1, float(share[enough[0]])) if len(enough) else (None, 0.0)
 
 
 def _like_units(queries: Tensor, width: int) -> Tensor:
