@@ -48,7 +48,11 @@ def _squares(A: Array, B: Array) -> Array:
 # --- products -------------------------------------------------------------------------------------
 
 
-def matmul(A: Array, V: Array, *, squared: bool = False) -> Array:
+def on_device(V: Array) -> Any:
+    return V
+
+
+def matmul(A: Array, V: Any, *, squared: bool = False) -> Any:
     left, right = _double(A, V)
     return np.asarray(((left**2 if squared else left) @ right).astype(A.dtype))
 
@@ -68,12 +72,17 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     return rows.T @ rows, rows.sum(axis=0)
 
 
-def smooth_modes(graph: Any, scale: Array, start: Array, k: int) -> Array:
+def smooth_modes(graphs: list[Any], k: int, seed: int) -> list[Array]:
     """All eigenvectors, of which those of the largest eigenvalues but the first are kept."""
+    return [_modes(graph, k) for graph in graphs]
+
+
+def _modes(graph: Any, k: int) -> Array:
     (A,) = _double(graph)
+    scale = A.sum(axis=1) ** -0.5
     constant = (1 / scale)[:, None] / np.linalg.norm(1 / scale)
     _, vectors = np.linalg.eigh(scale[:, None] * A * scale - 3 * constant @ constant.T)
-    return np.asarray(vectors[:, : -k - 1 : -1].astype(start.dtype))
+    return np.asarray(vectors[:, : -k - 1 : -1] * scale[:, None], dtype=np.float32)
 
 
 def squared_distances(queries: Array, points: Array) -> Array:
@@ -82,6 +91,26 @@ def squared_distances(queries: Array, points: Array) -> Array:
 
 def distance_matrix(X: Array) -> Array:
     return np.asarray(np.sqrt(_squares(X, X)).astype(X.dtype))
+
+
+# --- passes over arrays ---------------------------------------------------------------------------
+
+
+def extremes(A: Array) -> tuple[float, float]:
+    return float(A.min()), float(A.max())
+
+
+def asymmetry(D: Array) -> float:
+    return float(np.abs(D - D.T).max())
+
+
+def stable_order(values: Array) -> Array:
+    return np.lexsort((np.arange(len(values)), values))
+
+
+def group_sums(X: Any, groups: Array, count: int) -> Array:
+    (rows,) = _double(X)
+    return np.array([rows[groups == group].sum(axis=0) for group in range(count)])
 
 
 # --- nearest neighbours ---------------------------------------------------------------------------
@@ -336,7 +365,7 @@ def fuzzy_union(graph: Any, mix: float) -> Any:
     return _with_transpose(graph, combine)
 
 
-def shortest_paths(graph: Any, sources: Array) -> Array:
+def shortest_paths(graph: Any, sources: Array, *, symmetric: bool = False) -> Array:
     """The Bellman-Ford algorithm: all arcs are relaxed until nothing changes."""
     n = graph.shape[0]
     tails = np.repeat(np.arange(n), np.diff(graph.indptr))
@@ -347,7 +376,7 @@ def shortest_paths(graph: Any, sources: Array) -> Array:
         for tail, head, length in zip(tails, graph.indices, graph.data, strict=True):
             out[:, head] = np.minimum(out[:, head], out[:, tail] + length)
         if np.array_equal(before, out):
-            return out
+            return np.minimum(out, out.T) if symmetric else out
 
 
 def components(graph: Any) -> tuple[int, Array]:
@@ -357,6 +386,10 @@ def components(graph: Any) -> tuple[int, Array]:
         labels[labels == max(labels[i], labels[j])] = min(labels[i], labels[j])
     names, labels = np.unique(labels, return_inverse=True)
     return len(names), labels.astype(np.int32)
+
+
+def split(graph: Any, groups: Array, count: int) -> list[Any]:
+    return [graph[groups == group][:, groups == group] for group in range(count)]
 
 
 def floyd_warshall(lengths: Array) -> None:
@@ -737,6 +770,16 @@ def sammon_gradient(
 def pair_distances(first: Array, second: Array, X: Array) -> Array:
     (x,) = _double(X)
     return np.asarray(np.linalg.norm(x[first] - x[second], axis=1).astype(X.dtype))
+
+
+def pair_stress(n: int, first: Array, second: Array, targets: Array, weights: Array | None) -> Any:
+    return lambda X: pair_gradient(
+        first, second, pair_distances(first, second, X), targets, weights, X
+    )
+
+
+def inverse(V: Array) -> Any:
+    return lambda g: np.linalg.solve(V, g.astype(np.float64))
 
 
 def pair_gradient(

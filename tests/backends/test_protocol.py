@@ -13,7 +13,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, issparse, random_array
+from scipy.sparse import block_diag, csr_array, issparse, random_array
 
 import lowdim
 from lowdim.backends import backend
@@ -207,19 +207,54 @@ def test_scatter(reference, dtype):
     agree(reference, "scatter", X, X[:100].mean(axis=0))
 
 
-@pytest.mark.parametrize("n", [60, 700])
-def test_smooth_modes(reference, n):
+@pytest.mark.parametrize("sizes", [(60,), (700,), (60, 700, 200)])
+def test_smooth_modes(reference, sizes):
     """The eigenvectors to a few digits: the angle to the space of the true ones is small."""
-    X = np.random.default_rng(0).uniform(size=(n, 2)) * (1, 0.3)
-    graph = lowdim.neighbors(X, 8).adjacency()
-    graph.data[:] = 1
-    scale = 1 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
-    start = np.random.default_rng(1).uniform(-1, 1, (n, 8)).astype(np.float32)
-    found = backend().smooth_modes(graph, scale, start, 2)
-    true = reference.smooth_modes(graph, scale, start, 2)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found.T @ found, np.eye(2), atol=1e-4)
-    assert np.linalg.svd(true.T @ found)[1].min() > 0.99
+    graphs = []
+    for n in sizes:
+        X = np.random.default_rng(n).uniform(size=(n, 2)) * (1, 0.3)
+        graphs.append(lowdim.neighbors(X, 8).adjacency())
+        graphs[-1].data[:] = 1
+    found, true = (engine.smooth_modes(graphs, 2, 0) for engine in (backend(), reference))
+    again = backend().smooth_modes(graphs, 2, 0)
+    assert len(found) == len(sizes)
+    for graph, one, same, other in zip(graphs, found, again, true, strict=True):
+        roots = np.sqrt(graph.sum(axis=1))[:, None]
+        assert one.dtype == np.float32
+        np.testing.assert_array_equal(one, same)
+        np.testing.assert_allclose((roots * one).T @ (roots * one), np.eye(2), atol=1e-4)
+        assert np.linalg.svd((roots * other).T @ (roots * one))[1].min() > 0.99
+
+
+@pytest.mark.parametrize("shape", [(1,), (3, 2), (700, 900), (5, 3, 2)])
+def test_extremes(reference, dtype, shape):
+    A = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    agree(reference, "extremes", A, tolerance=0)
+    A.flat[A.size // 2] = np.nan
+    assert np.isnan(backend().extremes(A)).all()
+    A.flat[A.size // 2] = -np.inf
+    agree(reference, "extremes", A, tolerance=0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 300, 700])
+def test_asymmetry(reference, dtype, n):
+    D = points(n, n, dtype)
+    agree(reference, "asymmetry", D, tolerance=0)
+    assert backend().asymmetry(np.minimum(D, D.T)) == 0
+
+
+def test_stable_order(reference, dtype):
+    for values in (lattice(1000, 1, dtype)[:, 0], points(1000, 2, dtype)[:, 1], np.array([])):
+        agree(reference, "stable_order", values, tolerance=0)
+    agree(reference, "stable_order", lattice(1000, 1, np.int32)[:, 0], tolerance=0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_group_sums(reference, dtype, sparse):
+    X = points(500, 7, dtype)
+    groups = np.random.default_rng(0).integers(0, 6, 500).astype(np.int32)
+    groups[groups == 3] = 2  # a group without rows
+    agree(reference, "group_sums", csr_array(X) if sparse else X, groups, 6)
 
 
 @pytest.mark.parametrize("density", [0.001, 0.003, 0.02])
@@ -475,6 +510,25 @@ def test_shortest_paths_with_arcs_of_length_zero_and_parallel_arcs(reference, dt
     parallel = csr_array((np.array([3, 1, 2], dtype), [1, 1, 0], [0, 2, 3]), shape=(2, 2))
     (found,) = agree(reference, "shortest_paths", parallel, np.arange(2), tolerance=0)
     np.testing.assert_array_equal(found, [[0, 1], [2, 0]])
+
+
+def test_shortest_paths_of_an_undirected_graph_are_symmetric(reference, dtype):
+    graph = reference.symmetrize(random_graph(60, dtype, density=0.05), "union")
+    (found,) = agree(reference, "shortest_paths", graph, np.arange(60), symmetric=True)
+    np.testing.assert_array_equal(found, found.T)
+
+
+def test_split(reference, dtype):
+    """A vertex of no group is left out, and vertices of a group keep their order."""
+    random = np.random.default_rng(0)
+    blocks = [reference.symmetrize(random_graph(n, dtype, n, 0.3), "union") for n in (9, 40, 4, 1)]
+    groups = np.repeat([1, 0, -1, 2], [9, 40, 4, 1]).astype(np.int32)
+    mixed = random.permutation(len(groups))
+    graph = csr_array(block_diag(blocks))[mixed][:, mixed]
+    found, expected = (engine.split(graph, groups[mixed], 3) for engine in (backend(), reference))
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_array_equal(one.toarray(), other.toarray())
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 300])
@@ -804,6 +858,31 @@ def test_pairs(reference, dtype, n, dim, m, weighted):
     targets = random.random(m).astype(dtype)
     weights = random.random(m).astype(dtype) if weighted else None
     agree(reference, "pair_gradient", first, second, d, targets, weights, X)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n", "share"), [(3, 1.0), (60, 1.0), (60, 0.5), (60, 0.02)])
+def test_pair_stress(reference, dtype, n, share, weighted):
+    random = np.random.default_rng(0)
+    first, second = np.triu_indices(n, 1)
+    kept = random.random(len(first)) < share
+    first, second = (side[kept].astype(np.int32) for side in (first, second))
+    targets, weights = random.uniform(0.5, 2, (2, len(first))).astype(dtype)
+    X = points(n, 2, dtype)
+    X[1] = X[0]  # two points in one place have no direction to move in
+    args = (n, first, second, targets, weights if weighted else None)
+    found, again, expected = (e.pair_stress(*args)(X) for e in (backend(), backend(), reference))
+    assert found[0] == again[0]
+    np.testing.assert_array_equal(found[1], again[1])
+    close(arrays_of(found), arrays_of(expected), TOLERANCE[np.dtype(dtype)])
+
+
+def test_inverse(reference):
+    A = points(70, 70, "float64")
+    V, g = A @ A.T + 70 * np.eye(70), points(70, 2, "float32")
+    found, expected = (e.inverse(V.copy())(g) for e in (backend(), reference))
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

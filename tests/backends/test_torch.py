@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import lowdim
 from lowdim.backends import backend, native
-from lowdim.backends.torch import arrays, engine, forces
+from lowdim.backends.torch import arrays, engine, forces, resident
 from lowdim.base import placement
 from lowdim.runtime import context
 
@@ -26,6 +26,9 @@ METHODS = [
     lowdim.LaplacianEigenmaps(2, n_neighbors=8),
     lowdim.DiffusionMap(2),
     lowdim.MDS(2, max_iter=30, n_init=1, random_state=0),
+    lowdim.MDS(2, max_iter=30, n_init=1, weights="d^-1", random_state=0),
+    lowdim.Sammon(2, max_iter=30),
+    lowdim.NeRV(2, perplexity=10, max_iter=30),
     lowdim.SymmetricSNE(2, perplexity=10, max_iter=250, random_state=0),
     lowdim.TSNE(2, perplexity=10, max_iter=250, random_state=0),
     lowdim.WeightedTSNE(2, perplexity=10, max_iter=250, random_state=0),
@@ -151,22 +154,106 @@ def test_arrays_that_cannot_go_to_the_cpu_raise_a_clear_error(monkeypatch):
         fresh.layout_radii(None, np.ones((3, 2)), (1.0, 1.0))
 
 
-def test_an_array_is_copied_once_in_a_call_unless_it_changes():
-    place = torch.device("meta")  # a device whose copies take no memory
+@pytest.fixture
+def copies(monkeypatch):
+    """The arrays that are copied to a device, which here is other memory of the host."""
+    seen = []
+
+    def put(device, array):
+        seen.append(array)
+        return torch.from_numpy(array.copy())
+
+    monkeypatch.setattr(resident, "put", put)
+    return seen
+
+
+def test_an_array_is_copied_once_in_a_call_unless_it_changes(copies):
+    place = torch.device("cpu")
     X = np.zeros((600, 600))
     with context.keeping_uploads():
-        first = arrays.resident(place, X)
-        assert arrays.resident(place, X) is first
+        for given in (X, X, X.ravel(), X[200:], X.reshape(300, 1200)[:150]):
+            found = resident.resident(place, given)
+            assert found.shape == given.shape
+            assert found.data_ptr() == resident.resident(place, X).data_ptr() + (
+                given.ctypes.data - X.ctypes.data
+            )
+        assert len(copies) == 1
         X += 1
-        assert arrays.resident(place, X) is not first
-    assert arrays.resident(place, X) is not arrays.resident(place, X)
+        assert resident.resident(place, X).sum() == X.size
+        assert len(copies) == 2
+        resident.resident(place, X.astype(np.float32))  # other entries
+        assert len(copies) == 3
+        resident.resident(place, X[:, :300])  # not contiguous
+        assert len(copies) == 4
+    resident.resident(place, X)  # the call has ended
+    assert len(copies) == 5
+
+
+def test_squares_of_a_matrix_are_kept_until_it_changes(copies, monkeypatch):
+    A, V = np.random.default_rng(0).normal(size=(600, 600)), np.eye(600)[:, :2]
+    fresh = engine.TorchBackend(torch.device("cpu"))
+    with context.keeping_uploads():
+        for _ in range(2):
+            np.testing.assert_allclose(fresh.matmul(A, V, squared=True), A[:, :2] ** 2)
+            assert len(copies) == 1
+        (held,) = context.uploads().values()
+        assert len(held.parts[0].squares) == 1
+        A *= 2
+        np.testing.assert_allclose(fresh.matmul(A, V, squared=True), A[:, :2] ** 2)
+        resident.release()
+        monkeypatch.setattr(resident, "free_bytes", lambda device: 0)  # no room for the squares
+        np.testing.assert_allclose(fresh.matmul(A, V, squared=True), A[:, :2] ** 2)
+        (held,) = context.uploads().values()
+        assert not held.parts[0].squares
+
+
+def test_a_copy_is_freed_with_its_array_or_when_memory_is_needed():
+    place = torch.device("cpu")
+    with context.keeping_uploads():
+        X, Y = np.zeros((600, 600)), np.ones((600, 600))
+        resident.resident(place, X[100:])
+        resident.remember(Y, torch.ones(600, 600, dtype=torch.float64))
+        assert len(context.uploads()) == 2
+        del Y
+        assert len(context.uploads()) == 1
+        assert resident.release()
+        assert not context.uploads()
+        assert not resident.release()
+
+
+def test_results_are_found_on_the_device(copies):
+    place = torch.device("cpu")
+    with context.keeping_uploads():
+        found = resident.returned(torch.arange(400_000, dtype=torch.float32))
+        again = resident.resident(place, found.reshape(400, 1000)[100:])
+        assert not copies
+        np.testing.assert_array_equal(again.numpy().ravel(), np.arange(100_000, 400_000))
+
+
+def test_copies_make_room_before_an_operation_moves_to_the_cpu(caplog, monkeypatch):
+    calls = []
+
+    def tight(device, A, V, *, squared=False):
+        calls.append(len(context.uploads()))
+        if context.uploads():
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return A @ V
+
+    monkeypatch.setitem(engine.OPERATIONS, "matmul", tight)
+    fresh = engine.TorchBackend(torch.device("cpu"))
+    kept = np.ones((600, 600))
+    with context.keeping_uploads(), caplog.at_level(logging.INFO, logger="lowdim"):
+        resident.resident(fresh.device, kept)
+        np.testing.assert_array_equal(fresh.matmul(np.eye(3), np.ones((3, 1))), np.ones((3, 1)))
+    assert calls == [1, 0]
+    assert not caplog.records
 
 
 def test_input_on_a_device_is_worked_on_there(device, monkeypatch):
     if device == "torch:cpu":  # stands for a device that NumPy cannot read
         monkeypatch.setattr(placement, "on_gpu", lambda X: isinstance(X, torch.Tensor))
     X = np.tile(roll(300)[0], (1, 100))
-    assert X.nbytes > arrays.RESIDENT_FROM
+    assert X.nbytes > resident.RESIDENT_FROM
     given = torch.from_numpy(X).to(device.removeprefix("torch:"))
     seen = []
     note_places(monkeypatch, given, "nearest", seen)
@@ -191,7 +278,7 @@ def note_places(monkeypatch, tensor, name, seen):
     operation = getattr(found, name)
 
     def call(X, *args):
-        seen.append(arrays.resident(tensor.device, X).data_ptr())
+        seen.append(resident.resident(tensor.device, X).data_ptr())
         return operation(X, *args)
 
     monkeypatch.setattr(found, name, call)
@@ -207,8 +294,8 @@ def test_arrays_on_the_host_are_not_taken_for_tensors():
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_large_arrays_travel_unchanged():
-    X = np.random.default_rng(0).normal(size=(3000, 1001)).astype(np.float32)
-    assert X.nbytes > arrays.STAGE_BYTES
+    X = np.random.default_rng(0).normal(size=(6000, 4001)).astype(np.float32)
+    assert X.nbytes > 2 * arrays.STAGE_BYTES
     there = arrays.put(torch.device("cuda"), X)
     np.testing.assert_array_equal(there.cpu().numpy(), X)
     np.testing.assert_array_equal(arrays.get(there.T), X.T)

@@ -9,9 +9,10 @@ from scipy.sparse.linalg import eigsh
 
 from helpers import with_threads
 from lowdim import data, neighbors
+from lowdim.backends import backend
 from lowdim.matrices.fuzzy import fuzzy_graph
 from lowdim.solvers import spectral_start as module
-from lowdim.solvers.spectral_start import smooth_modes, spectral_start
+from lowdim.solvers.spectral_start import spectral_start
 
 
 def graph_of(X, k=9):
@@ -20,6 +21,10 @@ def graph_of(X, k=9):
 
 def random():
     return np.random.RandomState(0)
+
+
+def smooth_modes(graph, k, seed):
+    return backend().smooth_modes([graph], k, seed)[0]
 
 
 def test_a_connected_graph_gets_its_eigenvectors():

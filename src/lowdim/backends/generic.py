@@ -1,7 +1,8 @@
-"""What an objective needs to compute with NumPy arrays or with the tensors of a device.
+"""What objectives and eigensolvers need to compute with NumPy arrays or the tensors of a device.
 
-Inside of `Backend.descend` an objective gets coordinates of either kind. Arithmetic is the same for
-both; the functions here are what differs.
+Inside of `Backend.descend` an objective gets coordinates of either kind, and columns that are
+multiplied with a large dense matrix are of the kind that `Backend.on_device` returns. Arithmetic is
+the same for both; the functions here are what differs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from lowdim.checks import Array
 
 def like(values: Array, Y: Any) -> Any:
     """An array as an array of the kind and on the device of Y."""
-    return values if isinstance(Y, np.ndarray) else Y.new_tensor(values)
+    return values if isinstance(Y, np.ndarray) else Y.new_tensor(np.ascontiguousarray(values))
 
 
 def total(values: Any) -> Any:
@@ -40,3 +41,37 @@ def subtract_scaled(first: Any, a: Any, second: Any, b: Any) -> None:
 def host(values: Any) -> Array:
     """An array of either kind as a NumPy array."""
     return values if isinstance(values, np.ndarray) else np.asarray(values.cpu())
+
+
+def column_means(V: Any) -> Any:
+    """The means of the columns, summed in double precision, in the type of the matrix."""
+    if isinstance(V, np.ndarray):
+        return V.mean(axis=0, dtype=np.float64).astype(V.dtype)
+    precise = V if V.device.type == "mps" else V.double()
+    return precise.mean(dim=0).to(V.dtype)
+
+
+def qr(V: Any) -> tuple[Any, Any]:
+    """An orthonormal basis of the columns, and the triangular factor."""
+    if isinstance(V, np.ndarray):
+        return np.linalg.qr(V)
+    import torch
+
+    found: tuple[Any, Any] = torch.linalg.qr(V)
+    return found
+
+
+def side_by_side(*parts: Any) -> Any:
+    """The columns of several matrices as one matrix."""
+    if isinstance(parts[0], np.ndarray):
+        return np.hstack(parts)
+    import torch
+
+    return torch.cat(parts, dim=1)
+
+
+def column_norms(V: Any) -> Array:
+    """The lengths of the columns, as a NumPy array."""
+    if isinstance(V, np.ndarray):
+        return np.asarray(np.linalg.norm(V, axis=0))
+    return host(V.norm(dim=0))

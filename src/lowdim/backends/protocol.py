@@ -7,12 +7,16 @@ an implementation in plain NumPy.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
+
+Columns = TypeVar("Columns")
+"""A NumPy array, or one of the kind that `Backend.on_device` returns."""
 
 Neighbors = tuple[Array, Array]
 """Indices (int32) and distances of each row's neighbours, ordered by (distance, index)."""
@@ -132,6 +136,13 @@ class FrozenField(Protocol):
         """sum_j w u (y - x_j) and sum_j w over all fixed points x_j, for each new point y."""
 
 
+class PairStress(Protocol):
+    """The stress of pairs with fixed targets as a function of the coordinates."""
+
+    def __call__(self, X: Array, /) -> tuple[float, Array]:
+        """The stress at X and V X - B(X) X, half of its gradient."""
+
+
 class Backend(Protocol):
     """A module that defines these functions is a backend."""
 
@@ -140,7 +151,13 @@ class Backend(Protocol):
 
     # --- products -----------------------------------------------------------------------------
 
-    def matmul(self, A: Array, V: Array, *, squared: bool = False) -> Array:
+    def on_device(self, V: Array) -> Any:
+        """The array itself, or a copy of it that stays on the device of the backend.
+
+        `matmul` takes either as V, and returns the same kind.
+        """
+
+    def matmul(self, A: Array, V: Columns, *, squared: bool = False) -> Columns:
         """A @ V, or (A * A) @ V without storing A * A."""
 
     def spmm(
@@ -160,23 +177,22 @@ class Backend(Protocol):
     def scatter(self, X: Array, center: Array) -> tuple[Array, Array]:
         """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
 
-    def smooth_modes(self, graph: Any, scale: Array, start: Array, k: int) -> Array:
-        """The k leading eigenvectors of diag(scale) A diag(scale), but the first, to a few digits.
+    def smooth_modes(self, graphs: list[Any], k: int, seed: int) -> list[Array]:
+        """The smoothest eigenvectors of the random walks on connected graphs, to a few digits.
 
         Parameters
         ----------
-        graph : symmetric CSR matrix of shape (n, n)
-            A, of a connected graph.
-        scale : float64 array of shape (n,)
-            1 / sqrt(A 1): the eigenvalues are those of the random walk on the graph, and the
-            eigenvector of the largest one, which is left out, is proportional to 1 / scale.
-        start : float32 array of shape (n, width)
-            Random columns, a few more than k.
+        graphs : list of symmetric CSR matrices
+            Edge weights A; the random walk is diag(A 1)^-1 A.
         k : int
+            Number of eigenvectors. The constant one, of the eigenvalue 1, is left out.
+        seed : int
+            Of the random start.
 
         Returns
         -------
-        array of shape (n, k)
+        list of float32 arrays of shape (n, k)
+            v with v' diag(A 1) v = 1, in the order of descending eigenvalues.
         """
 
     def squared_distances(self, queries: Array, points: Array) -> Array:
@@ -186,6 +202,23 @@ class Backend(Protocol):
         """The Euclidean distances of all pairs of rows: symmetric, with a diagonal of zeros.
 
         They are infinite, not an error, where they overflow.
+        """
+
+    # --- passes over arrays -------------------------------------------------------------------
+
+    def extremes(self, A: Array) -> tuple[float, float]:
+        """The smallest and the largest entry of an array; both are NaN if an entry is."""
+
+    def asymmetry(self, D: Array) -> float:
+        """The largest difference between a square matrix and its transpose."""
+
+    def stable_order(self, values: Array) -> Array:
+        """The indices that sort a vector; those of equal entries ascend."""
+
+    def group_sums(self, X: Any, groups: Array, count: int) -> Array:
+        """The sum of the rows of each of `count` groups, in float64; X may be sparse.
+
+        `groups` has the number of the group of each row.
         """
 
     # --- nearest neighbours -------------------------------------------------------------------
@@ -299,14 +332,25 @@ class Backend(Protocol):
     def fuzzy_union(self, graph: Any, mix: float) -> Any:
         """mix (a + b - a b) + (1 - mix) a b of a CSR graph and its transpose."""
 
-    def shortest_paths(self, graph: Any, sources: Array) -> Array:
-        """Lengths of the shortest paths from each source to every node of a CSR graph."""
+    def shortest_paths(self, graph: Any, sources: Array, *, symmetric: bool = False) -> Array:
+        """Lengths of the shortest paths from each source to every node of a CSR graph.
+
+        With `symmetric` the graph is undirected and the sources are all nodes. The result is then
+        symmetric: of the two lengths of a path, which differ by rounding, the smaller is taken.
+        """
 
     def components(self, graph: Any) -> tuple[int, Array]:
         """Number of connected components of an undirected CSR graph and each node's component.
 
         An edge may be stored in one direction only. Components are numbered in the order of their
         first nodes.
+        """
+
+    def split(self, graph: Any, groups: Array, count: int) -> list[Any]:
+        """The graphs of groups of vertices of a CSR graph, between which there are no edges.
+
+        `groups` has the number of the group of each vertex, or -1 if it is in none. The vertices of
+        a group keep their order.
         """
 
     def floyd_warshall(self, lengths: Array) -> None:
@@ -499,6 +543,17 @@ class Backend(Protocol):
     ) -> tuple[float, Array]:
         """The weighted raw stress of listed pairs, whose distances at X are given, and
         V X - B(X) X, half of its gradient."""
+
+    def pair_stress(
+        self, n: int, first: Array, second: Array, targets: Array, weights: Array | None
+    ) -> PairStress:
+        """The weighted raw stress of listed pairs of n objects, first[k] < second[k]."""
+
+    def inverse(self, V: Array) -> Callable[[Array], Array]:
+        """The function from g, of shape (n, k), to V^-1 g, in float64.
+
+        V is a symmetric positive definite float64 matrix, which may be overwritten.
+        """
 
     def stress_sgd_round(
         self, order: Array, targets: Array, weights: Array | None, rate: float, X: Array

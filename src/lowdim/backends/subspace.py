@@ -26,13 +26,17 @@ MAX_DEGREE = 200  # of the polynomials of `smallest_eigenpairs`
 FORECAST_FROM = 4  # rounds after which the rate of convergence is known well enough
 SLACK = 4.0  # natural logarithm: the residual is to be this much below the tolerance
 
-Step = Callable[[Any, float, float, Any], Any]
+Step = Callable[[Any, Any, Any, Any], Any]
 """From V of shape (n, width), a, b, and W of the same shape or None to a A V + b V - W."""
 
 
 @dataclass(frozen=True)
 class Problem:
     """A symmetric matrix A with spectrum in [0, upper], defined by its products.
+
+    A may be block diagonal. `smooth_modes` then solves the problems of all blocks together: small
+    matrices, and the numbers a and b of a step unless all are equal, are stacked along a first
+    axis, one for each block.
 
     Parameters
     ----------
@@ -69,10 +73,10 @@ class Problem:
             except np.linalg.LinAlgError:
                 V = self.qr(V)
             else:
-                V = self.times(V, np.linalg.inv(factor).T)
+                V = self.times(V, np.linalg.inv(factor).swapaxes(-1, -2))
         return V
 
-    def filtered(self, V: Any, degree: int, cut: float) -> Any:
+    def filtered(self, V: Any, degree: int, cut: Any) -> Any:
         """A Chebyshev polynomial of A times V: at most 1 in absolute value on [cut, upper]."""
         half, middle = (self.upper - cut) / 2, (self.upper + cut) / 2
         before, now = V, self.step(V, 1 / half, -middle / half, None)
@@ -89,7 +93,7 @@ class Problem:
         """Approximate eigenvalues from an orthonormal basis V, eigenvectors, and A times these."""
         AV = self.step(V, 1.0, 0.0, None)
         inner = self.gram(V, AV)
-        values, S = np.linalg.eigh((inner + inner.T) / 2)
+        values, S = np.linalg.eigh((inner + inner.swapaxes(-1, -2)) / 2)
         return values, self.times(V, S), self.times(AV, S)
 
 
@@ -99,15 +103,20 @@ def smooth_modes(problem: Problem, start: Any, k: int) -> Any:
     Iterations end when the eigenvalues change little, after eight rounds at the latest.
     """
     upper = problem.upper
-    V, cut, before = problem.basis(start), FIRST_CUT * upper, np.full(k, np.inf)
+    V, cut, before = problem.basis(start), np.array(FIRST_CUT * upper), np.array(np.inf)
     for _ in range(ROUNDS):
         V = problem.basis(problem.filtered(V, DEGREE, cut))
         values, V, _ = problem.ritz(V)
         found = np.maximum(values, 5e-8 * upper)  # rounding in float32
-        if (np.abs(found[:k] - before) <= CHANGE * found[:k]).all():
+        if (np.abs(found[..., :k] - before) <= CHANGE * found[..., :k]).all():
             break
-        cut, before = float(np.clip(found[-1], 5e-5 * upper, upper / 4)), found[:k]
+        cut, before = np.clip(found[..., -1], 5e-5 * upper, upper / 4), found[..., :k]
     return V[:, :k]
+
+
+def width(k: int) -> int:
+    """Number of columns of the start of `smooth_modes`; sparse products take eight at once."""
+    return -(-(k + 4) // 8) * 8
 
 
 def smallest_eigenpairs(

@@ -34,8 +34,10 @@ def double_center(A: Array) -> Array:
 def gram_operator(D: Array) -> Operator:
     """B = -1/2 J (D o D) J as an operator: products read D, and neither B nor D o D is stored."""
 
-    def product(V: Array) -> Array:
-        return np.asarray(-0.5 * backend().matmul(D, V, squared=True), dtype=D.dtype)
+    def product(V: Any) -> Any:
+        found = backend().matmul(D, V, squared=True)
+        found *= -0.5
+        return found
 
     return centered(Operator(len(D), D.dtype, product, dense=True))
 

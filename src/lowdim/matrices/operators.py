@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends import backend
-from lowdim.checks import Array, is_sparse
+from lowdim.backends.generic import column_means
+from lowdim.checks import is_sparse
 from lowdim.runtime import memory
 
 BYTES_PER_ENTRY = 12  # of SuperLU's factors: a number and an index
@@ -26,12 +27,13 @@ class Operator:
     matmat : callable
         From V of shape (n, k) to the product with V.
     dense : bool
-        Whether a product reads n^2 numbers, so that its time hardly depends on k.
+        Whether a product reads n^2 numbers, so that its time hardly depends on k. `matmat` then
+        takes arrays of either kind that `Backend.matmul` does.
     """
 
     n: int
     dtype: Any
-    matmat: Callable[[Array], Array]
+    matmat: Callable[[Any], Any]
     dense: bool = False
 
     @property
@@ -97,8 +99,8 @@ def claim_factors(graphs: list[Any], n: int, block: int, what: str, instead: str
 def centered(A: Operator) -> Operator:
     """J A J with the centring matrix J = I - 11'/n."""
 
-    def product(V: Array) -> Array:
-        out = A.matmat(V - V.mean(axis=0, dtype=np.float64).astype(V.dtype))
-        return np.asarray(out - out.mean(axis=0, dtype=np.float64).astype(out.dtype))
+    def product(V: Any) -> Any:
+        out = A.matmat(V - column_means(V))
+        return out - column_means(out)
 
     return Operator(A.n, A.dtype, product, A.dense)

@@ -60,7 +60,9 @@ def distance_matrix(rows: Any, metric: Metric) -> Array:
     )
     if metric.name == "euclidean" and not is_sparse(rows):
         D = backend().distance_matrix(rows)
-        if np.isfinite(D.max()):  # otherwise the next lines report which distance is not
+        if np.isfinite(
+            backend().extremes(D)[1]
+        ):  # otherwise the next lines report which distance is not
             return D
     D = np.empty((n, n), dtype=dtype)
     rows, metric = straightened(rows, metric)
@@ -105,23 +107,14 @@ def check_square(D: Any, name: str = "X") -> Array:
 def check_dissimilarities(D: Any, name: str = "X") -> Array:
     """Check a matrix of dissimilarities: square, finite, symmetric, zero diagonal, not negative."""
     D = check_square(D, name)
-    largest = max(float(D.max()), -float(D.min()))
-    slack = (1e-5 if D.dtype == np.float32 else 1e-9) * max(largest, 1e-300)
-
-    def gap(pair: tuple[slice, slice]) -> tuple[int, int] | None:
-        """The first entry of a tile that differs from the transposed one."""
-        left, right = pair
-        apart = np.abs(D[left, right] - D[right, left].T) > slack
-        return tuple(np.argwhere(apart)[0] + (left.start, right.start)) if apart.any() else None
-
-    tiles = combinations_with_replacement(blocks(len(D)), 2)
-    for found in run(gap, tiles):
-        if found is not None:
-            i, j = found
-            raise ValueError(
-                f"{name}: Array must be symmetric, but [{i}, {j}] is {D[i, j]:g} and [{j}, {i}] "
-                f"is {D[j, i]:g}. Average the two, (D + D.T) / 2, if the difference is noise."
-            )
+    low, high = backend().extremes(D)
+    slack = (1e-5 if D.dtype == np.float32 else 1e-9) * max(high, -low, 1e-300)
+    if backend().asymmetry(D) > slack:
+        i, j = _first_gap(D, slack)
+        raise ValueError(
+            f"{name}: Array must be symmetric, but [{i}, {j}] is {D[i, j]:g} and [{j}, {i}] "
+            f"is {D[j, i]:g}. Average the two, (D + D.T) / 2, if the difference is noise."
+        )
     diagonal = np.abs(np.diagonal(D))
     if diagonal.max() > slack:
         i = int(np.argmax(diagonal > slack))
@@ -129,12 +122,22 @@ def check_dissimilarities(D: Any, name: str = "X") -> Array:
             f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
             f"[{i}, {i}] is {D[i, i]:g}. If these are similarities, convert them first."
         )
-    if D.min() < -slack:
+    if low < -slack:
         i, j = np.argwhere(-slack > D)[0]
         raise ValueError(
             f"{name}: dissimilarities must not be negative, [{i}, {j}] is {D[i, j]:g}."
         )
     return np.asarray(D)
+
+
+def _first_gap(D: Array, slack: float) -> tuple[int, int]:
+    """The first entry of a matrix that differs from that of the transposed matrix."""
+    for part in blocks(len(D)):
+        apart = np.abs(D[part] - D[:, part].T) > slack
+        if apart.any():
+            i, j = np.argwhere(apart)[0]
+            return int(i) + part.start, int(j)
+    raise AssertionError("the matrix is symmetric")
 
 
 def finite_rows(D: Array, first_row: int = 0) -> Array:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.numpy_blocks import symmetrize_in_place as symmetrize_in_place
 from lowdim.callbacks import phase
 from lowdim.checks import Array, is_sparse
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import row_of_entries
 from lowdim.runtime import memory
-from lowdim.runtime.scheduling import blocks, run, uses_threads
+from lowdim.runtime.scheduling import uses_threads
 
 PATH_METHODS = ("auto", "FW", "D")
 
@@ -119,25 +119,8 @@ def shortest_path_lengths(
         return lengths if sources is None else lengths[sources]
     start = np.arange(n) if sources is None else sources
     with phase("geodesics"):
-        lengths = backend().shortest_paths(graph, start)
-    if sources is None and _undirected(graph):
-        symmetrize_in_place(lengths)
-    return lengths
-
-
-def symmetrize_in_place(D: Array) -> None:
-    """Set D[i, j] and D[j, i] to the smaller of the two.
-
-    The lengths of a path differ by rounding if they are summed from its two ends.
-    """
-
-    def take_smaller(pair: tuple[slice, slice]) -> None:
-        left, right = pair
-        both = np.minimum(D[left, right], D[right, left].T)
-        D[left, right] = both
-        D[right, left] = both.T
-
-    run(take_smaller, combinations_with_replacement(blocks(len(D)), 2))
+        symmetric = sources is None and _undirected(graph)
+        return backend().shortest_paths(graph, start, symmetric=symmetric)
 
 
 def _undirected(graph: Any) -> bool:

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.backends import backend
 from lowdim.checks import is_sparse
 from lowdim.relations.graph import NeighborGraph
-from lowdim.runtime.scheduling import blocks, run
 
-BLOCK_ROWS = 4096  # entries or rows whose extremes are found at once
 SAFE_EXPONENTS = {4: 24, 8: 100}
 """By the size of the floats in bytes, the largest exponent e of data that are not scaled: those
 with 2^-e <= max |x| < 2^e. Fourth powers, summed over 2^20 entries, are then in range."""
@@ -31,12 +30,11 @@ def exponent_of(values: Any) -> int:
     entries = values.data if is_sparse(values) else values
     if entries.dtype.kind != "f" or not entries.size:
         return 0
-
-    def extreme(rows: slice) -> float:
-        part = entries[rows]
-        return max(float(np.fmax.reduce(part, axis=None)), -float(np.fmin.reduce(part, axis=None)))
-
-    largest = float(np.fmax.reduce(run(extreme, blocks(len(entries), BLOCK_ROWS))))
+    low, high = backend().extremes(entries)
+    if np.isnan(high):
+        known = entries[~np.isnan(entries)]
+        low, high = backend().extremes(known) if known.size else (0.0, 0.0)
+    largest = max(high, -low)
     exponent = int(np.frexp(largest)[1])
     return exponent if abs(exponent) > SAFE_EXPONENTS[entries.dtype.itemsize] else 0
 

@@ -80,11 +80,13 @@ def keeping_uploads() -> Iterator[None]:
     if _resident.get() is not None:
         yield
         return
-    token = _resident.set({})
+    kept: dict[Any, Any] = {}
+    token = _resident.set(kept)
     try:
         yield
     finally:
         _resident.reset(token)
+        kept.clear()  # its entries refer to it
 
 
 def uploads() -> dict[Any, Any] | None:

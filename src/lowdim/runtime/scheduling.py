@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import wraps
+from math import isfinite
 from typing import Any, ParamSpec, TypeVar
 
 from lowdim import _native, checks
@@ -198,9 +199,11 @@ def blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:
 
 
 def _all_finite(entries: Any) -> bool:
-    """Whether all entries of an array are finite; on the threads of the computation if it pays."""
+    """Whether all entries of an array are finite; on the threads or the device if it pays."""
     if entries.ndim == 0 or entries.size <= SCAN_ENTRIES:
         return checks.all_finite(entries)
+    if current().device not in ("cpu", "auto"):  # where the array will be needed next
+        return all(map(isfinite, current().backend.extremes(entries)))
     rows = max(1, SCAN_ENTRIES * len(entries) // entries.size)
     return all(run(lambda part: checks.all_finite(entries[part]), blocks(len(entries), rows)))
 

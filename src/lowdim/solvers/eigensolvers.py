@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.backends import backend
+from lowdim.backends.generic import column_norms, host, like, qr, side_by_side
 from lowdim.backends.native.algebra import gram, times
 from lowdim.backends.subspace import Problem, smallest_eigenpairs
 from lowdim.checks import Array, is_sparse
@@ -66,23 +67,24 @@ def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: A
     width = max(8, 4 * -(-(k + 2) // 4))
     most = max(8 * width, 2 * k + 4 * width)
     floor = 1e-6 if operator.dtype == np.float32 else 1e-13
-    Q = np.linalg.qr(random_start(operator, width, seed))[0]
+    Q = qr(columns(operator, random_start(operator, width, seed)))[0]
     AQ = operator.matmat(Q)
     for _ in range(max_iter or 200):
-        values, S = _rayleigh(Q, AQ)
-        residuals = AQ @ S[:, :width] - (Q @ S[:, :width]) * values[:width]
+        values, S = rayleigh(Q, AQ)
+        turn = like(S[:, :width], Q)
+        residuals = AQ @ turn - (Q @ turn) * like(values[:width], Q)
         size = max(float(np.abs(values).max()), 1e-300)
-        converged = np.linalg.norm(residuals[:, :k], axis=0).max() <= max(tol, floor) * size
+        converged = column_norms(residuals[:, :k]).max() <= max(tol, floor) * size
         fresh = residuals[:, :0] if converged else _new_directions(residuals, Q)
         if not fresh.shape[1]:  # accurate enough, or the subspace is invariant
             break
         if Q.shape[1] + width > most:
-            better = S[:, : max(k + width, most // 2)]
+            better = like(S[:, : max(k + width, most // 2)], Q)
             Q, AQ = Q @ better, AQ @ better
-        Q, AQ = np.hstack([Q, fresh]), np.hstack([AQ, operator.matmat(fresh)])
+        Q, AQ = side_by_side(Q, fresh), side_by_side(AQ, operator.matmat(fresh))
     else:
-        values, S = _rayleigh(Q, AQ)
-    return Eigenpairs(values[:k], Q @ S[:, :k])
+        values, S = rayleigh(Q, AQ)
+    return Eigenpairs(values[:k], host(Q @ like(S[:, :k], Q)))
 
 
 def lanczos(
@@ -217,23 +219,24 @@ def quadrature(operator: Operator, known: Array, probes: int, steps: int) -> flo
     Stochastic Lanczos quadrature with random signs as probes (Ubaru, Chen and Saad 2017).
     """
 
-    def project(V: Array) -> Array:
-        return np.asarray(V - known @ (known.T @ V))
+    def project(V: Any) -> Any:
+        return V - known @ (known.T @ V)
 
     random = np.random.RandomState(0)
-    start = project(np.sign(random.uniform(-1, 1, (operator.n, probes))).astype(operator.dtype))
-    lengths = np.linalg.norm(start, axis=0)
-    V = start / np.maximum(lengths, 1e-300)
-    before = np.zeros_like(V)
+    signs = np.sign(random.uniform(-1, 1, (operator.n, probes))).astype(operator.dtype)
+    start = project(columns(operator, signs))
+    lengths = column_norms(start)
+    V = start / like(np.maximum(lengths, 1e-30), start)
+    before = 0 * V
     alphas, betas = np.zeros((steps, probes)), np.zeros((steps, probes))
     for step in range(steps):
         W = project(operator.matmat(project(V)))
         if step:
-            W -= before * betas[step - 1].astype(V.dtype)
-        alphas[step] = np.einsum("ij,ij->j", V, W)
-        W -= V * alphas[step].astype(V.dtype)
-        betas[step] = np.linalg.norm(W, axis=0)
-        before, V = V, W / np.maximum(betas[step], 1e-300).astype(V.dtype)
+            W -= before * like(betas[step - 1].astype(operator.dtype), V)
+        alphas[step] = host((V * W).sum(0))
+        W -= V * like(alphas[step].astype(operator.dtype), V)
+        betas[step] = column_norms(W)
+        before, V = V, W / like(np.maximum(betas[step], 1e-30).astype(operator.dtype), V)
     total = 0.0
     for p in range(probes):
         T = np.diag(alphas[:, p]) + np.diag(betas[:-1, p], 1) + np.diag(betas[:-1, p], -1)
@@ -260,9 +263,10 @@ def _off(basis: Array, V: Array) -> Array:
     return np.asarray(V - basis @ (basis.T @ V))
 
 
-def _rayleigh(Q: Array, AQ: Array) -> tuple[Array, Array]:
-    """Eigenvalues of Q'AQ, descending, and their eigenvectors."""
-    values, S = np.linalg.eigh((Q.T @ AQ + AQ.T @ Q) / 2)
+def rayleigh(Q: Any, AQ: Any) -> tuple[Array, Array]:
+    """Eigenvalues of Q'AQ, descending, and their eigenvectors, as NumPy arrays."""
+    inner = host(Q.T @ AQ)
+    values, S = np.linalg.eigh((inner + inner.T) / 2)
     return values[::-1], S[:, ::-1]
 
 
@@ -273,20 +277,28 @@ def _ritz(operator: Operator, vectors: Array) -> Eigenpairs:
     return Eigenpairs(values, basis @ rotation)
 
 
-def _new_directions(W: Array, Q: Array) -> Array:
+def _new_directions(W: Any, Q: Any) -> Any:
     """An orthonormal basis of the part of W that is orthogonal to Q."""
-    lengths = np.linalg.norm(W, axis=0)
-    W = W[:, lengths > 0] / lengths[lengths > 0]
+    lengths = column_norms(W)
+    used = np.flatnonzero(lengths > 0)
+    W = W[:, used.tolist()] / like(lengths[used], W)
     for _ in range(2):  # orthogonalising twice is enough
-        W, R = np.linalg.qr(W - Q @ (Q.T @ W))
-        W = W[:, np.abs(np.diagonal(R)) > 100 * np.finfo(W.dtype).eps]
+        W, R = qr(W - Q @ (Q.T @ W))
+        sizes = np.abs(np.diagonal(host(R)))
+        W = W[:, np.flatnonzero(sizes > 100 * np.finfo(sizes.dtype).eps).tolist()]
     return W
 
 
 def norm_estimate(operator: Operator) -> float:
     """A lower bound of the spectral norm, from one product."""
     probe = np.cos(np.arange(operator.n, dtype=np.float64) ** 2)[:, None].astype(operator.dtype)
-    return float(np.linalg.norm(operator.matmat(probe)) / np.linalg.norm(probe))
+    product = host(operator.matmat(columns(operator, probe)))
+    return float(np.linalg.norm(product) / np.linalg.norm(probe))
+
+
+def columns(operator: Operator, V: Array) -> Any:
+    """Columns of the kind that are multiplied fastest with the matrix of an operator."""
+    return backend().on_device(V) if operator.dense else V
 
 
 def random_start(operator: Operator, columns: int, seed: Any) -> Array:

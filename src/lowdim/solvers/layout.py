@@ -89,20 +89,20 @@ class Layout:
         n = len(start)
         # Vertices are sorted along the first axis, so that neighbours are near in memory and random
         # numbers do not depend on the order of the rows.
-        self.order = np.argsort(start[:, 0], kind="stable")
+        self.order = backend().stable_order(start[:, 0])
         self.rank = np.empty(n, dtype=np.int32)
         self.rank[self.order] = np.arange(n, dtype=np.int32)
         weights = graph.astype(start.dtype, copy=False)
         self.arcs = backend().layout_arcs(weights, self.rank)
         self.n_arcs = int(weights.nnz)
-        self.total = float(weights.data.sum(dtype=np.float64))
-        self.Y = np.ascontiguousarray(start[self.order])
+        self.Y = start.take(self.order, axis=0)
         self.velocity = np.zeros_like(self.Y)
         self.n_epochs, self.epoch, self.seed = n_epochs, 0, seed
         self.set_forces(curve, learning_rate, repulsion, negative_sample_rate)
         self.anchors = None if anchors is None else anchors.renumbered(self.order)
         self.density = density
         if density is not None:
+            self.total = float(weights.data.sum(dtype=np.float64))
             radii = density.radii[self.order].astype(np.float64)
             spread = float(radii.std())
             self.wanted = (radii - radii.mean()) / (spread if spread > 0 else 1.0)
@@ -122,7 +122,7 @@ class Layout:
     @property
     def embedding(self) -> Array:
         """The coordinates, in the original order of the objects."""
-        return self.Y[self.rank]
+        return self.Y.take(self.rank, axis=0)
 
     def run(self, epochs: int, *, loss: bool = False) -> float:
         """Run some epochs; returns the cross-entropy before the last one if `loss`, else 0."""

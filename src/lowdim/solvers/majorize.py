@@ -64,34 +64,47 @@ def smacof(
     Majorized
     """
     X = np.ascontiguousarray(start, dtype=D.dtype)
-    total = float(backend().matmul(D, np.ones((len(D), 1), D.dtype), squared=True).sum()) / 2
     return descend(
         lambda X: backend().stress_gradient(D, X),
         lambda g: g / g.dtype.type(len(g)),
         X,
-        total=total,
+        total=sum_of_squares(D),
         eps=eps,
         monitor=monitor,
     )
 
 
+def sum_of_squares(D: Array) -> float:
+    """The sum of the squares of the dissimilarities of all pairs."""
+    rows = backend().matmul(D, np.ones((len(D), 1), D.dtype), squared=True)
+    return float(rows.sum(dtype=np.float64)) / 2
+
+
 def smacof_pairs(
     pairs: Pairs,
-    fit: Fit,
+    fit: Fit | None,
     start: Array,
     monitor: Monitor,
     *,
     eps: float = 1e-6,
 ) -> Majorized:
-    """As `smacof` for weighted pairs, whose disparities are fitted again in every iteration."""
+    """As `smacof` for weighted pairs, whose disparities are fitted again in every iteration.
+
+    Without `fit` the disparities are the dissimilarities.
+    """
     X = np.ascontiguousarray(start, dtype=pairs.values.dtype)
+    first, second, weights = pairs.first, pairs.second, pairs.weights
 
-    def objective(X: Array) -> tuple[float, Array]:
-        d = backend().pair_distances(pairs.first, pairs.second, X)
-        return backend().pair_gradient(pairs.first, pairs.second, d, fit(d), pairs.weights, X)
+    def fitted(X: Array) -> tuple[float, Array]:
+        d = backend().pair_distances(first, second, X)
+        assert fit is not None
+        return backend().pair_gradient(first, second, d, fit(d), weights, X)
 
-    d = backend().pair_distances(pairs.first, pairs.second, X)
-    targets = fit(d)
+    objective: Objective = fitted
+    if fit is None:
+        objective = backend().pair_stress(pairs.n, first, second, pairs.values, weights)
+    d = backend().pair_distances(first, second, X)
+    targets = pairs.values if fit is None else fit(d)
     total, squares = pairs.sum_of_squares(targets), pairs.sum_of_squares(d)
     if squares > 0:  # scale the start to the disparities
         fits = (total + squares - pairs.sum_of_squares(targets - d)) / 2
@@ -238,17 +251,14 @@ def inverse_of_v(pairs: Pairs) -> Solve:
 
 def _factored(pairs: Pairs, weights: Array, scale: float) -> Solve:
     """V+ from a Cholesky factor of V + scale 11'."""
-    from scipy.linalg import cho_factor, cho_solve
-
     V = pairs.matrix(weights, fill=0.0)
     np.negative(V, out=V)
     V.flat[:: len(V) + 1] = -V.sum(axis=1)
     V += scale
-    # V is symmetric: its transpose has LAPACK's order of entries, and so is not copied
-    factor = cho_factor(V.T, lower=True, overwrite_a=True, check_finite=False)
+    inverse = backend().inverse(V)
 
     def solve(g: Array) -> Array:
-        found = cho_solve(factor, g.astype(np.float64), check_finite=False)
+        found = inverse(g)
         return np.asarray(found - found.mean(axis=0), dtype=g.dtype)
 
     return solve

@@ -22,6 +22,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.generic import column_norms, host, like, qr, side_by_side
 from lowdim.backends.numpy_blocks import scaled_entries
 from lowdim.callbacks import phase
 from lowdim.checks import Array, is_sparse
@@ -32,6 +33,7 @@ from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.solvers.eigensolvers import (
     Eigenpairs,
     chebyshev,
+    columns,
     dense,
     krylov,
     lanczos,
@@ -40,6 +42,7 @@ from lowdim.solvers.eigensolvers import (
     norm_estimate,
     quadrature,
     random_start,
+    rayleigh,
     shift_invert,
 )
 
@@ -167,8 +170,8 @@ def bottom_eigenpairs(
 
 def fix_signs(vectors: Array) -> Array:
     """Flip columns so that the largest absolute entry (the first of equals) is positive."""
-    size = np.abs(vectors)
-    first = (size >= size.max(axis=0, initial=0) * (1 - 1e-6)).argmax(axis=0)
+    size = np.abs(np.ascontiguousarray(vectors.T))  # NumPy is slow along short axes
+    first = (size >= size.max(axis=1, initial=0, keepdims=True) * (1 - 1e-6)).argmax(axis=1)
     signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1, 1)
     return np.asarray(vectors * signs.astype(vectors.dtype))
 
@@ -186,14 +189,15 @@ def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
         if exact:
             full = operator.matmat(np.eye(n, dtype=operator.dtype)).astype(np.float64)
             return float(np.abs(np.linalg.eigvalsh((full + full.T) / 2)).sum())
-        sketch = operator.matmat(operator.matmat(random_start(operator, 16, 1)))
-        Q = np.linalg.qr(np.hstack([known.vectors, sketch]))[0]
+        sketch = operator.matmat(operator.matmat(columns(operator, random_start(operator, 16, 1))))
+        Q = qr(side_by_side(like(known.vectors, sketch), sketch))[0]
         AQ = operator.matmat(Q)
-        values, S = np.linalg.eigh((Q.T @ AQ + AQ.T @ Q) / 2)
-        residuals = np.linalg.norm(AQ @ S - (Q @ S) * values, axis=0)
+        values, S = rayleigh(Q, AQ)
+        turn = like(S, Q)
+        residuals = column_norms(AQ @ turn - (Q @ turn) * like(values, Q))
         found = residuals <= 0.1 * np.abs(values)
         inside = float(np.abs(values[found]).sum())
-        return inside + quadrature(operator, Q @ S[:, found], probes=4, steps=10)
+        return inside + quadrature(operator, Q @ like(S[:, found], Q), probes=4, steps=10)
 
 
 @contextmanager
@@ -202,7 +206,7 @@ def _eigenvectors(operator: Operator) -> Iterator[Operator]:
     with phase("eigenvectors", "products"), blas_on_one_thread():
         finish = counted()
 
-        def product(V: Array) -> Array:
+        def product(V: Any) -> Any:
             found = operator.matmat(V)
             finish(V.shape[1])
             return found
@@ -223,7 +227,7 @@ def _finish(operator: Operator, found: Eigenpairs, order: Array, basis: Array | 
     values, vectors = found.values[order], fix_signs(found.vectors[:, order])
     vectors = vectors.astype(operator.dtype, copy=False)
     if vectors.shape[1]:
-        products = operator.matmat(vectors)
+        products = host(operator.matmat(columns(operator, vectors)))
         if basis is not None:  # eigenvectors of A restricted to the complement of `basis`
             products = products - basis @ (basis.T @ products)
         residual = np.linalg.norm(products - vectors * values.astype(vectors.dtype), axis=0).max()
@@ -314,5 +318,10 @@ def scaled_both_sides(A: Any, scale: Array) -> Any:
         return csr_array((data, csr.indices, csr.indptr), shape=csr.shape)
     if isinstance(A, Operator):
         column = scale[:, None]
-        return Operator(A.n, A.dtype, lambda V: column * A.matmat(column * V), A.dense)
+
+        def product(V: Any) -> Any:
+            factor = like(column, V)
+            return factor * A.matmat(factor * V)
+
+        return Operator(A.n, A.dtype, product, A.dense)
     return scale[:, None] * A * scale[None, :]

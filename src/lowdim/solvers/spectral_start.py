@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array, dense
+from lowdim.checks import Array
 from lowdim.matrices.laplacian import degrees, laplacian
 from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.graph import components
@@ -19,6 +19,7 @@ from lowdim.solvers.svd import principal_scores
 EXACT_UP_TO = 2000  # vertices up to which eigenvectors are computed to high accuracy
 FACTOR_FLOPS = 4e9  # the same for larger graphs whose factorisation takes fewer operations
 MIN_COMPONENT = 50  # vertices; smaller components are placed at random
+FAILURES = (ArithmeticError, np.linalg.LinAlgError, RuntimeError)  # of eigensolvers
 
 
 def spectral_start(
@@ -52,70 +53,71 @@ def spectral_start(
 
     count, labels = components(graph)
     if count == 1:
-        return _modes(graph, k, random)
+        return _modes([graph], k, random)[0]
     sizes = np.bincount(labels)
     centers = _component_centers(labels, sizes, k, rows)
     gaps = np.asarray(cKDTree(centers).query(centers, k=2)[0])[:, 1]
     room = np.maximum(gaps, 0.1 * np.median(gaps)) / 2
-    order = np.argsort(labels, kind="stable")
+    large = sizes >= MIN_COMPONENT
+    number = np.where(large, np.cumsum(large) - 1, -1).astype(np.int32)
+    parts = backend().split(graph, number[labels], int(large.sum())) if large.any() else []
+    modes = iter(_modes(parts, k, random))
     ends = np.cumsum(sizes)
-    out = centers[labels]
+    placed = np.empty((len(labels), k))  # one component after the other
     for piece in range(count):
-        own = order[ends[piece] - sizes[piece] : ends[piece]]
+        own = placed[ends[piece] - sizes[piece] : ends[piece]]
+        own[:] = centers[piece]
         if len(own) == 1:
             continue
-        inside = np.asarray(random.uniform(-1, 1, (len(own), k)))
-        if len(own) >= MIN_COMPONENT:
-            inside = _modes(_component(graph, own), k, random)
+        inside = next(modes) if large[piece] else random.uniform(-1, 1, own.shape)
         size = float(np.abs(inside).max())
-        out[own] += inside * (room[piece] / size if size > 0 else 0.0)
+        own += inside * (room[piece] / size if size > 0 else 0.0)
+    out = np.empty_like(placed)
+    out[backend().stable_order(labels)] = placed
     return out
 
 
-def _component(graph: Any, own: Array) -> Any:
-    """The graph of the vertices of one component, given in ascending order."""
-    renamed = np.zeros(graph.shape[0], dtype=graph.indices.dtype)
-    renamed[own] = np.arange(len(own))
-    part = graph[own]
-    parts = (part.data, renamed[part.indices], part.indptr)
-    return type(part)(parts, shape=(len(own), len(own)))
+def _modes(graphs: list[Any], k: int, random: np.random.RandomState) -> list[Array]:
+    """The k leading non-constant eigenvectors of the random walk on each of connected graphs."""
+    seed = random.randint(2**31 - 1)
+    rough = [number for number, graph in enumerate(graphs) if _wide(graph)]
+    found: dict[int, Array] = {}
+    try:
+        modes = backend().smooth_modes([graphs[i] for i in rough], k, seed) if rough else []
+        found = dict(zip(rough, map(fix_signs, modes), strict=True))
+    except FAILURES as error:
+        found = {i: _random_modes(graphs[i], k, random, error) for i in rough}
+    for i in sorted({*range(len(graphs))} - {*rough}):
+        try:
+            found[i] = _exact_modes(graphs[i], k, seed, random)
+        except FAILURES as error:
+            found[i] = _random_modes(graphs[i], k, random, error)
+    return [found[i] for i in range(len(graphs))]
 
 
-def _modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
-    """The k leading non-constant eigenvectors of the random walk on a connected graph."""
+def _random_modes(graph: Any, k: int, random: np.random.RandomState, error: Exception) -> Array:
+    checks.warn(f"The spectral start failed ({error}); a random one is used instead.")
+    return np.asarray(random.uniform(-1, 1, (graph.shape[0], k)))
+
+
+def _wide(graph: Any) -> bool:
+    """Whether a graph is too large for accurate eigenvectors."""
+    n = graph.shape[0]
+    limit = int(np.sqrt(FACTOR_FLOPS / max(n, 1)))
+    return bool(n > EXACT_UP_TO and backend().level_structure(graph, limit)[1] > limit)
+
+
+def _exact_modes(graph: Any, k: int, seed: int, random: np.random.RandomState) -> Array:
+    """Those of a small or narrow graph, to high accuracy; random ones of very few vertices."""
     n = graph.shape[0]
     if n < k + 2:
         return np.asarray(random.uniform(-1, 1, (n, k)))
-    seed = random.randint(2**31 - 1)
-    limit = int(np.sqrt(FACTOR_FLOPS / n))
-    try:
-        if n > EXACT_UP_TO and backend().level_structure(graph, limit)[1] > limit:
-            return smooth_modes(graph, k, seed)
-        weights = graph.astype(np.float64)
-        with warnings.catch_warnings():  # low accuracy is enough for a start
-            warnings.simplefilter("ignore", UserWarning)
-            return bottom_eigenpairs(
-                laplacian(weights),
-                k,
-                B=degrees(weights),
-                null=np.ones(n),
-                tol=1e-6,
-                seed=seed,
-            ).vectors
-    except (ArithmeticError, np.linalg.LinAlgError, RuntimeError) as error:
-        checks.warn(f"The spectral start failed ({error}); a random one is used instead.")
-        return np.asarray(random.uniform(-1, 1, (n, k)))
-
-
-def smooth_modes(graph: Any, k: int, seed: int) -> Array:
-    """As `_modes` to a few digits, for large graphs."""
-    n = graph.shape[0]
-    mass = degrees(graph).astype(np.float64)
-    scale = 1 / np.sqrt(mass)
-    width = -(-(k + 4) // 8) * 8  # the kernel of sparse products handles eight columns at once
-    start = np.random.RandomState(seed).uniform(-1, 1, (n, width)).astype(np.float32)
-    V = backend().smooth_modes(graph, scale, start, k)
-    return fix_signs(V * scale[:, None])
+    weights = graph.astype(np.float64)
+    with warnings.catch_warnings():  # low accuracy is enough for a start
+        warnings.simplefilter("ignore", UserWarning)
+        return bottom_eigenpairs(
+            laplacian(weights), k, B=degrees(weights), null=np.ones(n), tol=1e-6, seed=seed
+        ).vectors
 
 
 def _component_centers(labels: Array, sizes: Array, k: int, rows: Any) -> Array:
@@ -140,8 +142,4 @@ def _component_centers(labels: Array, sizes: Array, k: int, rows: Any) -> Array:
 
 def _sums_of_block(rows: Any, first: int, labels: Array, count: int) -> Array:
     """The sum of the rows of a block that have each label; `first` is the number of the first."""
-    from scipy.sparse import csr_array
-
-    own = labels[first : first + rows.shape[0]]
-    parts = (np.ones(len(own)), (own, np.arange(len(own))))
-    return np.asarray(dense(csr_array(parts, shape=(count, len(own))) @ rows), np.float64)
+    return backend().group_sums(rows, labels[first : first + rows.shape[0]], count)

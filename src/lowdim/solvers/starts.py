@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.matrices.gram import gram_operator, squared_means
 from lowdim.relations.geodesics import shortest_path_lengths
@@ -164,11 +165,13 @@ def spread_out(Y: Array, random: np.random.RandomState, size: float, noise: floa
     Noise is drawn for the objects in their order along the first axis, so that it does not depend
     on the order of the rows.
     """
-    low, high = Y.min(axis=0), Y.max(axis=0)
+    columns = np.ascontiguousarray(Y.T, dtype=np.float64)  # NumPy is slow along short axes
+    low, high = columns.min(axis=1, keepdims=True), columns.max(axis=1, keepdims=True)
     width = np.where(high > low, high - low, 1)
-    out = np.asarray(size * ((Y - (low + high) / 2) / width), dtype=np.float64)
-    out[np.argsort(Y[:, 0], kind="stable")] += random.normal(scale=noise * size, size=Y.shape)
-    return out
+    columns = size * ((columns - (low + high) / 2) / width)
+    added = np.empty(Y.shape)
+    added[backend().stable_order(Y[:, 0])] = random.normal(scale=noise * size, size=Y.shape)
+    return np.asarray(columns.T + added, order="C")
 
 
 def separated(Y: Array) -> Array:

@@ -20,7 +20,7 @@ from lowdim.relations.objects import MeasuredObjects
 from lowdim.relations.pairs import Pairs
 from lowdim.runtime.scheduling import run
 from lowdim.solvers.disparities import curve, disparities, ordered
-from lowdim.solvers.majorize import Majorized, smacof, smacof_pairs
+from lowdim.solvers.majorize import Majorized, smacof, smacof_pairs, sum_of_squares
 from lowdim.solvers.sampled import FAR, LAST, NEAR, descend_sampled
 from lowdim.solvers.starts import classical_start, landmark_start, random_start, start_from_pairs
 
@@ -92,7 +92,7 @@ class FullStress:
         )
 
     def solution(self, found: Majorized) -> Solution:
-        total = float(np.square(self.values, dtype=np.float64).sum()) / 2
+        total = sum_of_squares(self.values)
         squares = _sum_of_squared_distances(found.embedding)
         return Solution(self.values, None, found.stress, squares, total)
 
@@ -122,12 +122,12 @@ class PairStress:
         start = _random_like(self.values, self.pairs.n, k, random)
         if self.kind == "ratio":
             return start
-        plain = disparities(self.pairs, "ratio", self.ties)
-        return smacof_pairs(self.pairs, plain, start, Monitor(METRIC_STEPS)).embedding
+        return smacof_pairs(self.pairs, None, start, Monitor(METRIC_STEPS)).embedding
 
     def minimize(self, starts: list[Array], new_monitor: NewMonitor, eps: float) -> list[Majorized]:
+        fit = None if self.kind == "ratio" else self.fit
         return run(
-            lambda one: smacof_pairs(self.pairs, self.fit, *one, eps=eps),
+            lambda one: smacof_pairs(self.pairs, fit, *one, eps=eps),
             with_monitors(starts, new_monitor),
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.relations.objects import MeasuredObjects, Objects
 from lowdim.relations.pairs import Pairs, dense_pairs, require_connected, sampled_pairs
@@ -47,7 +48,7 @@ def known_stress(
     """
     if objects.complete:
         given = objects.all_pairs()
-        if kind == "ratio" and weigh is None and not np.isnan(given.sum()):
+        if kind == "ratio" and weigh is None and not np.isnan(backend().extremes(given)[0]):
             return given, FullStress(check_not_all_zero(given))
         pairs = dense_pairs(given)
     else:
@@ -106,7 +107,7 @@ def _classical(problem: StressProblem, objects: Objects, k: int, random: Random)
 
 def check_not_all_zero(values: Array) -> Array:
     """Dissimilarities that are not all zero, nor too large to be squared and added up."""
-    if not (values.size and check_range(values).max() > 0):
+    if not (values.size and backend().extremes(check_range(values))[1] > 0):
         raise ValueError(
             "X: all dissimilarities are zero, so all objects are in one place and there is no map "
             "to make. Check the metric and the scale of X."
@@ -116,7 +117,7 @@ def check_not_all_zero(values: Array) -> Array:
 
 def check_range(values: Array) -> Array:
     """Dissimilarities whose squares can be added up without overflow."""
-    largest = float(values.max(initial=0))
+    largest = backend().extremes(values)[1] if values.size else 0.0
     if not largest < np.sqrt(np.finfo(values.dtype).max) / 1e6:
         raise ValueError(
             f"X: squares of dissimilarities overflow {values.dtype}; the largest is {largest:g}. "

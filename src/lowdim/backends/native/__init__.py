@@ -9,7 +9,9 @@ from typing import Any
 from lowdim import _native
 from lowdim.backends.native.affinities import memberships as memberships
 from lowdim.backends.native.affinities import perplexity_affinities as perplexity_affinities
+from lowdim.backends.native.algebra import inverse as inverse
 from lowdim.backends.native.algebra import matmul as matmul
+from lowdim.backends.native.algebra import on_device as on_device
 from lowdim.backends.native.algebra import scatter as scatter
 from lowdim.backends.native.algebra import smooth_modes as smooth_modes
 from lowdim.backends.native.algebra import spmm as spmm
@@ -25,6 +27,7 @@ from lowdim.backends.native.graphs import floyd_warshall as floyd_warshall
 from lowdim.backends.native.graphs import fuzzy_union as fuzzy_union
 from lowdim.backends.native.graphs import level_structure as level_structure
 from lowdim.backends.native.graphs import shortest_paths as shortest_paths
+from lowdim.backends.native.graphs import split as split
 from lowdim.backends.native.graphs import symmetrize as symmetrize
 from lowdim.backends.native.heaps import Heaps
 from lowdim.backends.native.heaps import rank_candidates as rank_candidates
@@ -43,11 +46,16 @@ from lowdim.backends.native.ranks import compare_orders as compare_orders
 from lowdim.backends.native.ranks import squared_distances as squared_distances
 from lowdim.backends.native.repulsion import frozen_field as frozen_field
 from lowdim.backends.native.repulsion import repulsion as repulsion
+from lowdim.backends.native.scans import asymmetry as asymmetry
+from lowdim.backends.native.scans import extremes as extremes
+from lowdim.backends.native.scans import group_sums as group_sums
+from lowdim.backends.native.scans import stable_order as stable_order
 from lowdim.backends.native.sparse import sum_shared as sum_shared
 from lowdim.backends.native.stress import curvilinear_sweep as curvilinear_sweep
 from lowdim.backends.native.stress import isotonic as isotonic
 from lowdim.backends.native.stress import pair_distances as pair_distances
 from lowdim.backends.native.stress import pair_gradient as pair_gradient
+from lowdim.backends.native.stress import pair_stress as pair_stress
 from lowdim.backends.native.stress import sammon_gradient as sammon_gradient
 from lowdim.backends.native.stress import stress_gradient as stress_gradient
 from lowdim.backends.native.stress import stress_sgd_round as stress_sgd_round

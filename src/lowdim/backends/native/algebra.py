@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,12 @@ NARROW_COLUMNS = 16  # up to this width a product takes the time of reading the 
 LEAST_BLAS_ROWS, BLAS_ROWS = 64, 512  # rows of A in a product by BLAS
 
 
-def matmul(A: Array, V: Array, *, squared: bool = False) -> Array:
+def on_device(V: Array) -> Any:
+    """The array itself."""
+    return V
+
+
+def matmul(A: Array, V: Any, *, squared: bool = False) -> Any:
     """A @ V, or (A * A) @ V without storing A * A.
 
     A kernel of our own multiplies up to 16 columns, BLAS more of them.
@@ -61,6 +67,15 @@ def times(V: Array, S: Array) -> Array:
     return out
 
 
+def inverse(V: Array) -> Callable[[Array], Array]:
+    """The function from g to V^-1 g, by a Cholesky factor of V, which is overwritten."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    # V is symmetric: its transpose has LAPACK's order of entries, and so is not copied
+    factor = cho_factor(V.T, lower=True, overwrite_a=True, check_finite=False)
+    return lambda g: np.asarray(cho_solve(factor, g.astype(np.float64), check_finite=False))
+
+
 def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
     n, d = X.shape
@@ -80,18 +95,25 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     return total, sums
 
 
-def smooth_modes(graph: Any, scale: Array, start: Array, k: int) -> Array:
-    """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits.
+def smooth_modes(graphs: list[Any], k: int, seed: int) -> list[Array]:
+    """The k smoothest eigenvectors of the random walk on each graph, to a few digits."""
+    random = np.random.RandomState(seed)
+    return [_smooth_modes(graph, k, random) for graph in graphs]
 
-    They belong to the smallest eigenvalues of the normalised Laplacian, which are in [0, 2].
-    """
-    data = scaled_entries(graph, scale, np.float32)
+
+def _smooth_modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
+    """Those of one graph: the smallest eigenvalues of its normalised Laplacian are in [0, 2]."""
+    n = graph.shape[0]
+    ones = np.ones((n, 1), dtype=graph.dtype)
+    roots = np.sqrt(spmm(graph, ones)[:, 0].astype(np.float64))
+    data = scaled_entries(graph, 1 / roots, np.float32)
     walk = csr_matrix((graph.indptr, graph.indices, data), graph.shape)
-    constant = (1 / scale)[:, None]
-    constant = (constant / np.linalg.norm(constant)).astype(np.float32)
+    constant = (roots / np.linalg.norm(roots)).astype(np.float32)[:, None]
 
     def step(V: Array, a: float, b: float, W: Array | None) -> Array:
         return spmm(walk, V, scale=-a, shift=a + b, before=W)
 
     problem = subspace.Problem(step, 2.0, constant, gram, times, lambda V: np.linalg.qr(V)[0])
-    return np.ascontiguousarray(subspace.smooth_modes(problem, start, k))
+    start = random.uniform(-1, 1, (n, subspace.width(k))).astype(np.float32)
+    modes = subspace.smooth_modes(problem, start, k)
+    return np.asarray(modes / roots[:, None], dtype=np.float32)

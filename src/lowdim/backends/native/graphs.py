@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim import _native
 from lowdim.backends.native.sparse import csr_indices, csr_matrix
+from lowdim.backends.numpy_blocks import symmetrize_in_place
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.progress import counted
@@ -28,7 +29,7 @@ def fuzzy_union(graph: Any, mix: float) -> Any:
     return csr_matrix(parts, graph.shape)
 
 
-def shortest_paths(graph: Any, sources: Array) -> Array:
+def shortest_paths(graph: Any, sources: Array, *, symmetric: bool = False) -> Array:
     """Lengths of the shortest paths from each source to every node of a CSR graph."""
     out = np.empty((len(sources), graph.shape[0]), dtype=graph.dtype)
     start = np.asarray(sources, dtype=np.int32)
@@ -40,6 +41,8 @@ def shortest_paths(graph: Any, sources: Array) -> Array:
         rows = order[part]
         _native.shortest_paths(*arcs, start[rows], rows, out, current().threads)
         finish(len(rows))
+    if symmetric:
+        symmetrize_in_place(out)
     return out
 
 
@@ -48,6 +51,20 @@ def components(graph: Any) -> tuple[int, Array]:
     labels = np.empty(graph.shape[0], dtype=np.int32)
     count = _native.components(*csr_indices(graph), labels, current().threads)
     return int(count), labels
+
+
+def split(graph: Any, groups: Array, count: int) -> list[Any]:
+    """The graphs of groups of vertices of a CSR graph, between which there are no edges."""
+    order = np.argsort(groups, kind="stable")[int(np.count_nonzero(groups < 0)) :]
+    ends = np.cumsum(np.bincount(groups[order], minlength=count))[:-1]
+    renamed = np.zeros(graph.shape[0], dtype=np.int32)
+    parts = []
+    for own in np.split(order, ends):
+        renamed[own] = np.arange(len(own), dtype=np.int32)
+        part = graph[own]
+        arrays = (part.indptr, renamed[part.indices], part.data)
+        parts.append(csr_matrix(arrays, (len(own), len(own))))
+    return parts
 
 
 def floyd_warshall(lengths: Array) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from lowdim import _native
 from lowdim.backends.native.optional import or_empty
+from lowdim.backends.protocol import PairStress
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 
@@ -74,6 +75,17 @@ def pair_gradient(
         current().threads,
     )
     return float(stress), gradient
+
+
+def pair_stress(
+    n: int, first: Array, second: Array, targets: Array, weights: Array | None
+) -> PairStress:
+    """The weighted raw stress of listed pairs of n objects, as a function of the coordinates."""
+
+    def at(X: Array) -> tuple[float, Array]:
+        return pair_gradient(first, second, pair_distances(first, second, X), targets, weights, X)
+
+    return at
 
 
 def stress_sgd_round(

@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.torch.arrays import get, put, wide
+from lowdim.backends.torch.arrays import get, put, tensor_dtype, wide
+from lowdim.backends.torch.resident import resident, returned
 from lowdim.checks import Array
 
 BRACKET = 60.0  # of the logarithms of precisions and widths, in units of the mean of a row
@@ -14,13 +15,18 @@ STEPS = {torch.float32: 40, torch.float64: 64}  # of a bisection, to the last di
 
 
 class Rows:
-    """The rows of a CSR matrix as a matrix, padded with infinity."""
+    """The rows of a CSR matrix as a matrix, padded with infinity; in float64 if `precise`."""
 
-    def __init__(self, device: torch.device, indptr: Array, values: Array) -> None:
+    def __init__(
+        self, device: torch.device, indptr: Array, values: Array, *, precise: bool = False
+    ) -> None:
+        self.dtype = tensor_dtype(values)
         self.sizes = np.diff(indptr)
         width = int(self.sizes.max(initial=0))
         self.full = bool((self.sizes == width).all())
-        given = put(device, values)
+        given = resident(device, values)
+        if precise:
+            given = given.to(wide(device))
         shape = (len(self.sizes), width)
         if self.full:
             self.matrix = given.reshape(shape)
@@ -32,8 +38,12 @@ class Rows:
             self.matrix[self.known] = given
 
     def flat(self, matrix: Tensor) -> Array:
-        """A matrix of the same shape as the entries of the CSR matrix."""
-        return get(matrix.ravel() if self.full else matrix[self.known])
+        """A matrix of the same shape as the entries of the CSR matrix, in the type of these."""
+        return returned((matrix.ravel() if self.full else matrix[self.known]).to(self.dtype))
+
+    def column(self, values: Tensor) -> Array:
+        """Values of the rows, of shape (n, 1), as an array of the same type."""
+        return get(values[:, 0].to(self.dtype))
 
 
 def perplexity_affinities(
@@ -72,9 +82,7 @@ def memberships(
     device: torch.device, indptr: Array, distances: Array, target: float, connectivity: float
 ) -> tuple[Array, Array, Array]:
     """Fuzzy memberships of each row's neighbours, and the rho and sigma of each row."""
-    rows = Rows(
-        device, indptr, distances.astype(np.float64) if wide(device) == torch.float64 else distances
-    )
+    rows = Rows(device, indptr, distances, precise=True)
     d = rows.matrix
     n = len(rows.sizes)
     if not d.numel():
@@ -96,8 +104,7 @@ def memberships(
     sigma = width.clamp(max=float(np.finfo(distances.dtype).max))
     out = torch.where(beyond > 0, torch.exp(-beyond / width), torch.ones_like(d))
     out = torch.where(known, out, torch.zeros_like(d))
-    kind = distances.dtype
-    return rows.flat(out).astype(kind), get(near[:, 0]).astype(kind), get(sigma[:, 0]).astype(kind)
+    return rows.flat(out), rows.column(near), rows.column(sigma)
 
 
 def _nearest_positive(finite: Tensor, connectivity: float) -> Tensor:

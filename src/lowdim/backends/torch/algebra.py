@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,25 +13,39 @@ from torch import Tensor
 from lowdim.backends import subspace
 from lowdim.backends.generic import like
 from lowdim.backends.torch import kernels
-from lowdim.backends.torch.arrays import get, put, resident, tile_rows, wide
+from lowdim.backends.torch.arrays import Unsupported, free_bytes, get, put, tile_rows, wide
+from lowdim.backends.torch.resident import resident, resident_square
 from lowdim.backends.torch.segments import segment_sums
-from lowdim.backends.torch.sparse import Csr, resident_csr
+from lowdim.backends.torch.sparse import Csr, block_diagonal, resident_csr
 from lowdim.checks import Array
 
 NARROW_COLUMNS = 32  # up to which the kernel keeps the sums of a row in registers
 SUM_ROWS = 8192  # rows of a block of `scatter`; sums of blocks are added in double precision
 
 
-def matmul(device: torch.device, A: Array, V: Array, *, squared: bool = False) -> Array:
+def on_device(device: torch.device, V: Array) -> Tensor:
+    """A copy of an array on the device."""
+    return put(device, V)
+
+
+def matmul(device: torch.device, A: Array, V: Any, *, squared: bool = False) -> Any:
     """A @ V, or (A * A) @ V without storing A * A."""
     transposed = A.flags.f_contiguous and not A.flags.c_contiguous
     left = resident(device, A.T).T if transposed else resident(device, A)
-    right = put(device, V).to(left.dtype)
-    if not squared:
-        return get(left @ right)
-    rows = tile_rows(device, left.shape[1] * left.element_size(), len(left))
-    parts = [left[begin : begin + rows].square() @ right for begin in range(0, len(left), rows)]
-    return get(torch.cat(parts))
+    right = (V if isinstance(V, Tensor) else put(device, V)).to(left.dtype)
+    squares = resident_square(device, A) if squared and not transposed else None
+    if squares is not None:
+        found = squares @ right
+    else:
+        found = _squared_product(left, right) if squared else left @ right
+    return found if isinstance(V, Tensor) else get(found)
+
+
+def _squared_product(A: Tensor, V: Tensor) -> Tensor:
+    """(A * A) @ V, by tiles."""
+    rows = tile_rows(A.device, A.shape[1] * A.element_size(), len(A))
+    parts = [A[begin : begin + rows].square() @ V for begin in range(0, len(A), rows)]
+    return torch.cat(parts)
 
 
 def spmm(
@@ -79,36 +95,74 @@ def _narrow(V: Tensor) -> bool:
     return kernels.run_on(V.device, V.dtype) and V.shape[1] <= NARROW_COLUMNS
 
 
-def smooth_modes(device: torch.device, graph: Any, scale: Array, start: Array, k: int) -> Array:
-    """The k leading eigenvectors of a CSR matrix scaled on both sides, to a few digits.
-
-    They belong to the smallest eigenvalues of the normalised Laplacian, which are in [0, 2].
-    """
-    A = resident_csr(device, graph)
-    size = put(device, scale.astype(np.float64 if device.type != "mps" else np.float32))
-    values = A.values * size[A.rows()] * size[A.columns.long()]
+def smooth_modes(device: torch.device, graphs: list[Any], k: int, seed: int) -> list[Array]:
+    """The k smoothest eigenvectors of the random walk on each graph, for all graphs at once."""
+    A = block_diagonal(device, graphs)
+    ends = np.cumsum([0, *(graph.shape[0] for graph in graphs)])
+    blocks = Blocks([slice(*pair) for pair in pairwise(ends)], device)
+    precise = wide(device)
+    ones = torch.ones(A.shape[0], 1, dtype=precise, device=device)
+    degrees = _plain_product(Csr(A.offsets, A.columns, A.values.to(precise), A.shape), ones)[:, 0]
+    scale = degrees.rsqrt()
+    values = A.values.to(precise) * scale[A.rows()] * scale[A.columns.long()]
     walk = Csr(A.offsets, A.columns, values.float(), A.shape)
-    constant = (1 / size)[:, None]
-    constant = (constant / torch.linalg.vector_norm(constant)).float()
+    roots = degrees.sqrt()
+    constant = torch.cat([roots[part] / torch.linalg.vector_norm(roots[part]) for part in blocks])
 
-    def step(V: Tensor, a: float, b: float, W: Tensor | None) -> Tensor:
-        return product(walk, V, -a, a + b, W)
+    def step(V: Tensor, a: Any, b: Any, W: Tensor | None) -> Tensor:
+        if np.size(a) == 1:
+            return product(walk, V, -float(np.squeeze(a)), float(np.squeeze(a + b)), W)
+        found = blocks.of_rows(a + b, V) * V - blocks.of_rows(a, V) * product(walk, V)
+        return found if W is None else found - W
 
-    problem = subspace.Problem(step, 2.0, constant, _gram, _times, lambda V: torch.linalg.qr(V)[0])
-    return get(subspace.smooth_modes(problem, put(device, start), k))
+    problem = subspace.Problem(
+        step, 2.0, constant[:, None].float(), blocks.gram, blocks.times, blocks.qr
+    )
+    random = torch.Generator(device).manual_seed(seed)
+    start = torch.rand(A.shape[0], subspace.width(k), generator=random, device=device)
+    found = subspace.smooth_modes(problem, 2 * start - 1, k) * scale[:, None].float()
+    modes = get(found)
+    return [modes[part] for part in blocks]
 
 
-def _gram(V: Tensor, W: Tensor) -> Array:
-    """V' W in double precision."""
-    precise = wide(V.device)
-    return get(V.to(precise).T @ W.to(precise)).astype(np.float64)
+class Blocks(list[slice]):
+    """Consecutive rows that are blocks of a problem; small matrices are stacked, one per block."""
+
+    def __init__(self, parts: list[slice], device: torch.device) -> None:
+        super().__init__(parts)
+        sizes = torch.tensor([part.stop - part.start for part in parts], device=device)
+        self._block = torch.arange(len(parts), device=device).repeat_interleave(sizes)
+
+    def of_rows(self, values: Array, V: Tensor) -> Tensor:
+        """The value of each row's block, as a column."""
+        column: Tensor = like(values, V)[self._block, None]
+        return column
+
+    def gram(self, V: Tensor, W: Tensor) -> Array:
+        """V' W of each block, in double precision."""
+        left = V.to(wide(V.device))
+        right = left if W is V else W.to(left.dtype)
+        products = [left[part].T @ right[part] for part in self]
+        return get(torch.stack(products)).astype(np.float64)
+
+    def times(self, V: Tensor, S: Array) -> Tensor:
+        """V S with a matrix S for each block, in double precision, rounded to the dtype of V."""
+        left = V.to(wide(V.device))
+        right = put(V.device, S).to(left.dtype)
+        products = [left[part] @ right[i] for i, part in enumerate(self)]
+        return torch.cat(products).to(V.dtype)
+
+    def qr(self, V: Tensor) -> Tensor:
+        """An orthonormal basis of the columns in each block."""
+        return torch.cat([torch.linalg.qr(V[part])[0] for part in self])
 
 
-def _times(V: Tensor, S: Array) -> Tensor:
-    """V S in double precision, rounded to the dtype of V."""
-    wider = V.to(wide(V.device))
-    product: Tensor = (wider @ like(S, wider)).to(V.dtype)
-    return product
+def inverse(device: torch.device, V: Array) -> Callable[[Array], Array]:
+    """The function from g to V^-1 g, by a Cholesky factor of V."""
+    if device.type == "mps" or 3 * V.nbytes > free_bytes(device):
+        raise Unsupported
+    factor = torch.linalg.cholesky(put(device, V))
+    return lambda g: get(torch.cholesky_solve(put(device, g).double(), factor))
 
 
 def scatter(device: torch.device, X: Array, center: Array) -> tuple[Array, Array]:

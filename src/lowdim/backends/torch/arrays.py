@@ -1,4 +1,4 @@
-"""Arrays between host and device: copies, arrays that stay on the device, free memory."""
+"""Arrays between host and device: copies, and free memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from torch import Tensor
 
 from lowdim.checks import Array
 from lowdim.runtime import memory
-from lowdim.runtime.context import uploads
 from lowdim.runtime.scheduling import blocks, run
 
-RESIDENT_FROM = 1 << 20  # bytes of an array from which a second copy to the device is worth saving
-SAMPLED = 4096  # entries by which an array that is on the device is recognised to be unchanged
 SHARE_OF_FREE = 0.25  # of the free memory of a device that the tiles of one operation may take
-STAGE_BYTES = 8 << 20  # of page-locked memory through which large arrays are copied, twice
-COPY_BYTES = 1 << 20  # that a thread copies at once
+STAGED_FROM = 4 << 20  # bytes of an array that is copied in stages
+STAGE_BYTES = 64 << 20  # of page-locked memory through which large arrays are copied, twice
+COPY_BYTES, COPY_PARTS = 1 << 19, 16  # least that a thread copies at once, and parts of a stage
 LARGEST_TILE = 2 << 30  # bytes; larger tiles are not faster
 SMALL_TILE = 64 << 20  # bytes that are taken without asking how much is free; all that a CPU needs
 
@@ -27,7 +25,7 @@ SMALL_TILE = 64 << 20  # bytes that are taken without asking how much is free; a
 def put(device: torch.device, array: Array) -> Tensor:
     """A copy of an array on the device (on the CPU, the array itself)."""
     given = np.ascontiguousarray(array)
-    if device.type == "cuda" and given.nbytes > STAGE_BYTES:
+    if device.type == "cuda" and given.nbytes > STAGED_FROM:
         return _put_in_stages(device, given)
     if not given.flags.writeable:  # PyTorch has no read-only tensors
         given = given.copy()
@@ -36,7 +34,7 @@ def put(device: torch.device, array: Array) -> Tensor:
 
 def get(tensor: Tensor) -> Array:
     """A tensor as a NumPy array."""
-    if tensor.device.type == "cuda" and tensor.nbytes > STAGE_BYTES:
+    if tensor.device.type == "cuda" and tensor.nbytes > STAGED_FROM:
         return _get_in_stages(tensor.contiguous())
     found: Array = tensor.detach().cpu().numpy()
     return found
@@ -47,7 +45,7 @@ def _put_in_stages(device: torch.device, array: Array) -> Tensor:
 
     The driver's own copies from ordinary memory use one thread.
     """
-    out = torch.empty(array.shape, dtype=_tensor_dtype(array), device=device)
+    out = torch.empty(array.shape, dtype=tensor_dtype(array), device=device)
     source, target = array.reshape(-1).view(np.uint8), out.view(-1).view(torch.uint8)
     with _stages_lock:
         for number, part in enumerate(blocks(len(source), STAGE_BYTES)):
@@ -99,51 +97,16 @@ def _copy_by_threads(source: Array, target: Array) -> None:
     def copy(part: slice) -> None:
         target[part] = source[part]
 
-    run(copy, blocks(len(source), COPY_BYTES))
+    run(copy, blocks(len(source), max(COPY_BYTES, -(-len(source) // COPY_PARTS))))
 
 
-def _tensor_dtype(array: Array) -> torch.dtype:
+def tensor_dtype(array: Array) -> torch.dtype:
+    """The type of tensors with the entries of an array."""
     return torch.from_numpy(np.empty(0, dtype=array.dtype)).dtype
 
 
 def _array_dtype(tensor: Tensor) -> Any:
     return torch.empty(0, dtype=tensor.dtype).numpy().dtype
-
-
-def resident(device: torch.device, array: Array) -> Tensor:
-    """As `put`, for a large array that is read by several operations of a public call.
-
-    The copy is kept until the call ends. It is recognised by the memory of the array, and copied
-    again if a sample of the entries has changed.
-    """
-    kept = uploads()
-    if kept is None or array.nbytes < RESIDENT_FROM:
-        return put(device, array)
-    key = _key(device, array)
-    sample = _sample(array)
-    if key in kept:
-        _, before, found = kept[key]
-        if np.array_equal(before, sample, equal_nan=True):
-            return found  # type: ignore[no-any-return]
-    found = put(device, array)
-    remember(array, found, kept)
-    return found
-
-
-def remember(array: Array, tensor: Tensor, kept: dict[Any, Any]) -> None:
-    """Keep the tensor of the same contents for `resident`."""
-    # The array itself is kept too, so that its memory is not used again for another one.
-    kept[_key(tensor.device, array)] = (array, _sample(array), tensor)
-
-
-def _key(device: torch.device, array: Array) -> tuple[Any, ...]:
-    address = array.__array_interface__["data"][0]
-    return (str(device), address, array.shape, array.strides, array.dtype.str)
-
-
-def _sample(array: Array) -> Array:
-    flat = array.reshape(-1) if array.flags.c_contiguous else array.T.reshape(-1)
-    return np.array(flat[:: max(1, array.size // SAMPLED)])
 
 
 def free_bytes(device: torch.device) -> int:

@@ -12,29 +12,41 @@ import numpy as np
 import torch
 
 from lowdim.backends import native
+from lowdim.backends.generic import host
 from lowdim.backends.protocol import Backend
 from lowdim.backends.torch import (
     affinities,
     algebra,
     distances,
+    divergence,
     forces,
     graphs,
     index,
     layout,
     neighbors,
+    scans,
+    sparse,
     stress,
 )
 from lowdim.backends.torch.arrays import Unsupported, free_bytes
+from lowdim.backends.torch.resident import release
 from lowdim.runtime.memory import readable
 
 logger = logging.getLogger("lowdim")
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
+    "on_device": algebra.on_device,
     "matmul": algebra.matmul,
     "spmm": algebra.spmm,
     "smooth_modes": algebra.smooth_modes,
     "scatter": algebra.scatter,
     "distance_matrix": distances.distance_matrix,
+    "squared_distances": distances.squared_distances,
+    "compare_orders": distances.compare_orders,
+    "extremes": scans.extremes,
+    "asymmetry": scans.asymmetry,
+    "stable_order": scans.stable_order,
+    "group_sums": scans.group_sums,
     "nearest": neighbors.nearest,
     "nearest_to": neighbors.nearest_to,
     "build_index": index.build_index,
@@ -42,6 +54,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "symmetrize": graphs.symmetrize,
     "fuzzy_union": graphs.fuzzy_union,
     "components": graphs.components,
+    "split": sparse.split,
     "shortest_paths": graphs.shortest_paths,
     "perplexity_affinities": affinities.perplexity_affinities,
     "memberships": affinities.memberships,
@@ -52,7 +65,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "layout_arcs": layout.layout_arcs,
     "layout_epochs": layout.layout_epochs,
     "layout_radii": layout.layout_radii,
+    "inverse": algebra.inverse,
     "stress_gradient": stress.stress_gradient,
+    "pair_stress": stress.pair_stress,
+    "sammon_gradient": stress.sammon_gradient,
+    "divergence_gradient": divergence.divergence_gradient,
 }
 """Functions of the device and of the arguments of the operation, by the operation's name."""
 
@@ -95,6 +112,11 @@ class TorchBackend:
             try:
                 if self.device.type == "mps" and _has_doubles(args):
                     raise Unsupported  # Apple's GPUs have no double precision
+                try:
+                    return function(*args, **kwargs)
+                except torch.OutOfMemoryError:
+                    if not release():
+                        raise
                 return function(*args, **kwargs)
             except Unsupported:
                 self._announce(name, " for these arguments")
@@ -106,6 +128,7 @@ class TorchBackend:
                     f"{name} needs more than the {readable(free_bytes(self.device))} that are free "
                     f"on {self.device}. Use device='cpu'."
                 )
+            args = tuple(host(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
             return getattr(native, name)(*args, **kwargs)
 
         call.__doc__ = function.func.__doc__

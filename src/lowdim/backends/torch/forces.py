@@ -17,7 +17,7 @@ from lowdim.backends.similarity import Similarity
 from lowdim.backends.torch import grid, kernels
 from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows, wide
 from lowdim.backends.torch.segments import segment_sums
-from lowdim.backends.torch.sparse import put_csr
+from lowdim.backends.torch.sparse import resident_csr
 from lowdim.checks import Array
 
 ALL_PAIRS_UP_TO = 4000  # points up to which all pairs are faster than a grid
@@ -29,7 +29,7 @@ class Attraction:
 
     def __init__(self, device: torch.device, P: Any, similarity: Similarity) -> None:
         self.device, self.similarity = device, similarity
-        self.edges = put_csr(device, P)
+        self.edges = resident_csr(device, P)
         self._rows: Tensor | None = None
         self._state: DescentState | None = None
 

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from lowdim.backends.torch import kernels
 from lowdim.backends.torch.arrays import Unsupported, free_bytes, get, put
-from lowdim.backends.torch.sparse import Csr, from_keys, put_csr, resident_csr
+from lowdim.backends.torch.resident import returned
+from lowdim.backends.torch.sparse import Csr, from_keys, resident_csr
 from lowdim.checks import Array
 from lowdim.runtime.progress import counted
 
@@ -33,7 +34,7 @@ def symmetrize(device: torch.device, graph: Any, how: str) -> Any:
         value = half if how == "half-sum" else torch.where(both, half, one)
         return value, torch.ones_like(both)
 
-    return _with_transpose(put_csr(device, graph), combine)
+    return _with_transpose(resident_csr(device, graph), combine)
 
 
 def fuzzy_union(device: torch.device, graph: Any, mix: float) -> Any:
@@ -43,7 +44,7 @@ def fuzzy_union(device: torch.device, graph: Any, mix: float) -> Any:
         value = mix * (a + b - a * b) + (1 - mix) * a * b
         return value, value > 0
 
-    return _with_transpose(put_csr(device, graph), combine)
+    return _with_transpose(resident_csr(device, graph), combine)
 
 
 def _with_transpose(
@@ -74,38 +75,52 @@ def _with_transpose(
 def components(device: torch.device, graph: Any) -> tuple[int, Array]:
     """Number of connected components of an undirected CSR graph and each node's component.
 
-    Nodes take the smallest label of their neighbours and pass it on to the node that their own
-    label names, until no label changes. Minima do not depend on the order of the edges.
+    Every node has the label of a node with a smaller or the same number, and at first its own. Of
+    the two labels of an edge the larger node takes the smaller one as its label, and labels are
+    followed to their ends, until all edges have equal labels. Minima do not depend on the order of
+    the edges.
     """
-    n = graph.shape[0]
     edges = resident_csr(device, graph)
     rows, columns = edges.rows(), edges.columns.long()
-    labels = torch.arange(n, device=device)
-    while len(rows):
+    labels = torch.arange(graph.shape[0], device=device)
+    while True:
         left, right = labels[rows], labels[columns]
-        if torch.equal(left, right):
+        apart = left != right
+        rows, columns, left, right = (ends[apart] for ends in (rows, columns, left, right))
+        if not len(rows):
             break
-        least = torch.minimum(left, right)
-        for places in (rows, columns, left, right):
-            labels = labels.scatter_reduce(0, places, least, "amin")
-        labels = labels[labels]
-        labels = labels[labels]
+        larger, smaller = torch.maximum(left, right), torch.minimum(left, right)
+        labels = _followed(labels.scatter_reduce(0, larger, smaller, "amin"))
     names, numbers = torch.unique(labels, return_inverse=True)
     return len(names), get(numbers.int())
 
 
-def shortest_paths(device: torch.device, graph: Any, sources: Array) -> Array:
+def _followed(labels: Tensor) -> Tensor:
+    """The last node on the way from each node to the node that its label names, and so on."""
+    while True:
+        further = labels[labels]
+        if torch.equal(further, labels):
+            return labels
+        labels = further
+
+
+def shortest_paths(
+    device: torch.device, graph: Any, sources: Array, *, symmetric: bool = False
+) -> Array:
     """Lengths of the shortest paths from each source to every node, by Bellman and Ford.
 
     All arcs into a node are relaxed for many sources at once, until no length decreases.
     """
-    arcs = put_csr(device, graph.T.tocsr())  # the arcs into each node
+    arcs = resident_csr(device, graph if symmetric else graph.T.tocsr())  # arcs into each node
     n = graph.shape[0]
     fast = kernels.run_on(device, arcs.values.dtype)
     if not fast and int(np.diff(graph.indptr).max(initial=0)) > LARGEST_DEGREE:
         raise Unsupported
-    out = np.empty((len(sources), n), dtype=graph.dtype)
-    columns = min(len(sources), max(1, free_bytes(device) // (4 * max(n, 1) * out.itemsize)))
+    row_bytes = max(n, 1) * graph.dtype.itemsize
+    columns = min(len(sources), max(1, free_bytes(device) // (4 * row_bytes)))
+    if symmetric and columns < len(sources):
+        raise Unsupported
+    out = np.empty((0 if columns >= len(sources) else len(sources), n), dtype=graph.dtype)
     finish = counted(len(sources))
     for begin in range(0, len(sources), columns):
         chosen = put(device, sources[begin : begin + columns].astype(np.int64))
@@ -115,12 +130,12 @@ def shortest_paths(device: torch.device, graph: Any, sources: Array) -> Array:
             kernels.matrices().relax_until_settled(arcs, lengths)
         else:
             lengths = _relaxed(arcs, lengths)
-        found = get(lengths.T.contiguous())
-        if columns >= len(sources):
-            out = found
-        else:
-            out[begin : begin + columns] = found
         finish(len(chosen))
+        if symmetric:
+            return returned(torch.minimum(lengths, lengths.T))
+        if columns >= len(sources):
+            return returned(lengths.T.contiguous())
+        out[begin : begin + columns] = get(lengths.T.contiguous())
     return out
 
 

@@ -19,17 +19,26 @@ from torch import Tensor
 from lowdim import checks
 from lowdim.backends import native
 from lowdim.backends.protocol import Ranking
-from lowdim.backends.torch.arrays import Unsupported, get, put, resident, tile_rows
+from lowdim.backends.torch.arrays import Unsupported, get, put
+from lowdim.backends.torch.cells import (
+    centers_of,
+    fewest_probes,
+    nearest_cells,
+    nearest_centers,
+    true_neighbors,
+)
 from lowdim.backends.torch.neighbors import (
     GROUP,
     OWN_COLUMN,
     n_candidates,
     ranked,
+    require_finite,
     smallest_columns,
     unit_rows,
 )
-from lowdim.backends.torch.segments import counts_of, segment_sums
-from lowdim.checks import Array, distances_in_range, is_sparse
+from lowdim.backends.torch.resident import resident, returned
+from lowdim.backends.torch.segments import counts_of, offsets_of
+from lowdim.checks import Array, is_sparse
 
 logger = logging.getLogger("lowdim")
 
@@ -38,7 +47,6 @@ EXACT_UP_TO_GPU = 0.15  # the same on a GPU
 SAMPLE_ROWS = 512  # sample on which recall is measured
 ROWS_PER_CELL = 1024  # on average
 TRAINING_ROWS = 64  # rows per cell from which the centres are computed
-ROUNDS = 8  # of k-means
 SCORES_AT_ONCE = 1 << 28  # of queries and candidates in a batch of cells: 1 GB in float32
 LARGEST_SHARE = 0.4  # of all rows that a row may be compared with; otherwise all are cheaper
 
@@ -50,9 +58,9 @@ class CellIndex:
     rows: Tensor  # in the order of the cells, scaled to unit length for the cosine distance
     norms: Tensor  # squared
     order: Tensor  # original index of each row
-    starts: Array  # of the cells
+    starts: Tensor  # of the cells, and the end of the last one
     centers: Tensor
-    near: Array  # for each cell, all cells by the distance of their centres
+    near: Tensor  # for each cell, the nearest cells by their centres, itself first
     cosine: bool
     k: int
     probes: int
@@ -60,12 +68,7 @@ class CellIndex:
 
     def neighbors(self) -> tuple[Array, Array]:
         """Indices and distances of each row's k nearest other rows."""
-        ids, distances = self._search(self.rows, self.starts, self.k, own=True)
-        out_i, out_d = torch.empty_like(ids), torch.empty_like(distances)
-        out_i[self.order], out_d[self.order] = ids, distances
-        found = get(out_d)
-        distances_in_range(found)
-        return get(out_i), found
+        return self._in_order(self.order, self._search(self.rows, self.starts, self.k, own=True))
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
         """Indices and distances of the k rows nearest to each query, for k <= self.k."""
@@ -75,16 +78,18 @@ class CellIndex:
             asked = _like_units(asked, self.rows.shape[1])
         cells = nearest_centers(asked, self.centers)
         order = torch.argsort(cells, stable=True)
-        starts = np.concatenate([[0], np.cumsum(get(counts_of(cells, len(self.near))))])
-        ids, distances = self._search(asked[order], starts, k, own=False)
-        out_i, out_d = torch.empty_like(ids), torch.empty_like(distances)
-        out_i[order], out_d[order] = ids, distances
-        found = get(out_d)
-        distances_in_range(found)
-        return get(out_i), found
+        starts = offsets_of(counts_of(cells, len(self.near)))
+        return self._in_order(order, self._search(asked[order], starts, k, own=False))
+
+    def _in_order(self, order: Tensor, found: tuple[Tensor, Tensor]) -> tuple[Array, Array]:
+        """Results for queries that were sorted by cells, in the order before."""
+        ids, distances = (torch.empty_like(one) for one in found)
+        ids[order], distances[order] = found
+        require_finite(distances)
+        return returned(ids), returned(distances)
 
     def _search(
-        self, queries: Tensor, starts: Array, k: int, *, own: bool
+        self, queries: Tensor, starts: Tensor, k: int, *, own: bool
     ) -> tuple[Tensor, Tensor]:
         """The k nearest rows of each query; those of cell c are starts[c] to starts[c + 1] - 1.
 
@@ -94,12 +99,16 @@ class CellIndex:
         device = queries.device
         ids = torch.empty(len(queries), k, dtype=torch.int32, device=device)
         distances = queries.new_empty(len(queries), k)
-        asked = np.diff(starts)
-        lists = {int(c): self._places(int(c), k + own) for c in np.flatnonzero(asked)}
-        for batch in _batches(asked, lists):
-            places = _padded([lists[c] for c in batch], GROUP)
-            members = _padded([np.arange(starts[c], starts[c + 1]) for c in batch], 1)
-            at, rows = put(device, places), put(device, members)
+        sizes = self.starts.diff()[self.near]
+        sums = sizes.cumsum(dim=1)
+        # A cell is compared with `probes` cells, or more if these have too few rows.
+        searched = (sums < k + own).sum(dim=1).add_(1).clamp_(self.probes, self.near.shape[1])
+        counts = sums.gather(1, searched[:, None] - 1)[:, 0]
+        for batch, longest, widest in _batches(get(starts.diff()), get(counts)):
+            cells = put(device, batch)
+            at = self._candidates(cells, searched[cells], sums, widest + -widest % GROUP)
+            rows = starts[cells, None] + torch.arange(longest, device=device)
+            rows.masked_fill_(rows >= starts[cells + 1, None], -1)
             offsets = self.norms[at.clamp(min=0)] * (not self.cosine)
             offsets.masked_fill_(at < 0, torch.inf)
             tile = torch.baddbmm(
@@ -110,11 +119,11 @@ class CellIndex:
             )
             if own:  # the own cell is the first of the candidates, in the order of the queries
                 tile.diagonal(dim1=1, dim2=2).fill_(torch.inf)
-            m = min(places.shape[1], n_candidates(k) + own)
-            columns, values = smallest_columns(tile.reshape(-1, places.shape[1]), m)
+            m = min(at.shape[1], n_candidates(k) + own)
+            columns, values = smallest_columns(tile.reshape(-1, at.shape[1]), m)
             del tile
             used = (rows >= 0).ravel()
-            cell = torch.arange(len(batch), device=device).repeat_interleave(rows.shape[1])
+            cell = torch.arange(len(batch), device=device).repeat_interleave(longest)
             found = at[cell[used, None], columns[used]]
             found.masked_fill_(values[used] == torch.inf, OWN_COLUMN)
             chosen = rows.ravel()[used]
@@ -122,40 +131,38 @@ class CellIndex:
             ids[chosen], distances[chosen] = self.order[near].int(), length
         return ids, distances
 
-    def _places(self, cell: int, least: int) -> Array:
-        """The places of the rows of the nearest cells, at least `least` of them, its own first."""
-        probes = self.probes
-        while True:
-            chosen = self.near[cell, :probes]
-            total = int((self.starts[chosen + 1] - self.starts[chosen]).sum())
-            if total >= least or probes >= len(self.near):
-                return np.concatenate(
-                    [np.arange(self.starts[c], self.starts[c + 1]) for c in chosen]
-                )
-            probes = min(2 * probes, len(self.near))
+    def _candidates(self, cells: Tensor, searched: Tensor, sums: Tensor, width: int) -> Tensor:
+        """The rows of the nearest cells of each cell, its own first, padded with -1.
+
+        `searched` is the number of these cells, and `sums` are cumulative sums of their sizes.
+        """
+        most = int(searched.max())
+        near, ends = self.near[cells, :most], sums[cells, :most].contiguous()
+        places = torch.arange(width, device=cells.device).expand(len(cells), width).contiguous()
+        which = torch.searchsorted(ends, places, right=True)
+        outside = which >= searched[:, None]
+        which.clamp_(max=most - 1)
+        sizes = self.starts.diff()[near]
+        first = (self.starts[near] - (ends - sizes)).gather(1, which)
+        return (first + places).masked_fill_(outside, -1)
 
 
-def _batches(asked: Array, lists: dict[int, Array]) -> Iterator[list[int]]:
-    """Cells to be searched together: of similar numbers of queries, and few enough for memory."""
-    batch: list[int] = []
-    widest = longest = 0
-    for cell in sorted(lists, key=lambda c: (asked[c], len(lists[c]))):
-        widest, longest = max(widest, len(lists[cell])), max(longest, int(asked[cell]))
-        if batch and (len(batch) + 1) * longest * widest > SCORES_AT_ONCE:
-            yield batch
-            batch, widest, longest = [], len(lists[cell]), int(asked[cell])
-        batch.append(cell)
-    if batch:
-        yield batch
+def _batches(asked: Array, counts: Array) -> Iterator[tuple[Array, int, int]]:
+    """Cells to be searched together: of similar numbers of queries, and few enough for memory.
 
-
-def _padded(lists: list[Array], multiple: int) -> Array:
-    """Lists of places as the rows of a matrix whose width is a multiple, padded with -1."""
-    width = max(map(len, lists))
-    out = np.full((len(lists), width + -width % multiple), -1, dtype=np.int64)
-    for row, places in zip(out, lists, strict=True):
-        row[: len(places)] = places
-    return out
+    Yields the cells, and their largest numbers of queries and of candidates.
+    """
+    cells = np.flatnonzero(asked)
+    cells = cells[np.lexsort((counts[cells], asked[cells]))]
+    first = longest = widest = 0
+    for number, cell in enumerate(cells):
+        longer, wider = max(longest, int(asked[cell])), max(widest, int(counts[cell]))
+        if number > first and (number + 1 - first) * longer * wider > SCORES_AT_ONCE:
+            yield cells[first:number], longest, widest
+            first, longer, wider = number, int(asked[cell]), int(counts[cell])
+        longest, widest = longer, wider
+    if len(cells):
+        yield cells[first:], longest, widest
 
 
 def build_index(
@@ -178,20 +185,19 @@ def build_index(
     points = unit_rows(given)[0] if cosine else given
     count = max(16, n // ROWS_PER_CELL)
     chosen = np.sort(random.choice(n, min(n, TRAINING_ROWS * count), replace=False))
-    centers = _centers(points[put(device, chosen)], count, random)
+    centers = centers_of(points[put(device, chosen)], count, random)
     if not bool(torch.isfinite(centers).all()):
         return None  # overflow, which the exact search reports
     cells = nearest_centers(points, centers)
     order = torch.argsort(cells, stable=True)
-    sizes = counts_of(cells, count)
-    starts = np.concatenate([[0], np.cumsum(get(sizes))])
-    near = get(_by_distance(centers))
-    sample = np.sort(random.choice(n, SAMPLE_ROWS, replace=False))
-    true = _true_neighbors(points, sample, k)
-    probes, found = _fewest_probes(get(cells), sample, true, near, recall)
-    if probes is None or float(np.diff(starts)[near[:, :probes]].sum(axis=1).mean()) > (
-        LARGEST_SHARE * n
-    ):
+    starts = offsets_of(counts_of(cells, count))
+    sample = put(device, np.sort(random.choice(n, SAMPLE_ROWS, replace=False)))
+    true = true_neighbors(points, sample, k)
+    probes, found = fewest_probes(cells, sample, true, centers, recall)
+    if probes is None:
+        return None
+    near = nearest_cells(centers, starts.diff(), probes, k + 1)
+    if float(starts.diff()[near[:, :probes]].sum(dim=1).double().mean()) > LARGEST_SHARE * n:
         return None
     logger.info(
         "Approximate neighbours from %d cells: %d cells per row, recall %.3f on a sample of %d "
@@ -203,9 +209,7 @@ def build_index(
     )
     sorted_rows = points[order]
     norms = sorted_rows.square().sum(dim=1)
-    return CellIndex(
-        sorted_rows, norms, order, starts, centers, near, cosine, k, probes, float(found)
-    )
+    return CellIndex(sorted_rows, norms, order, starts, centers, near, cosine, k, probes, found)
 
 
 def exact_search_seconds(device: torch.device, rows: Any) -> float:
@@ -214,66 +218,6 @@ def exact_search_seconds(device: torch.device, rows: Any) -> float:
         return float(native.exact_search_seconds(rows))
     n, d = rows.shape
     return float(n**2 * (d * 1.5e-14 + 4e-12))  # products, and selection from the tiles
-
-
-def nearest_centers(points: Tensor, centers: Tensor) -> Tensor:
-    """The nearest centre of each point."""
-    offsets = centers.square().sum(dim=1)
-    rows = tile_rows(points.device, 8 * len(centers), len(points))
-    return torch.cat(
-        [
-            torch.addmm(offsets, points[begin : begin + rows], centers.T, alpha=-2).argmin(dim=1)
-            for begin in range(0, len(points), rows)
-        ]
-    )
-
-
-def _centers(points: Tensor, count: int, random: np.random.Generator) -> Tensor:
-    """Centres by k-means (Lloyd 1982); an empty cell keeps its centre."""
-    start = np.sort(random.choice(len(points), count, replace=False))
-    centers = points[put(points.device, start)].clone()
-    for _ in range(ROUNDS):
-        cells = nearest_centers(points, centers)
-        order = torch.argsort(cells, stable=True)
-        sizes = counts_of(cells, count)
-        sums = segment_sums(points[order], sizes)
-        means = sums / sizes.clamp(min=1)[:, None].to(sums.dtype)
-        centers = torch.where(sizes[:, None] > 0, means, centers)
-    return centers
-
-
-def _by_distance(centers: Tensor) -> Tensor:
-    """For each centre, all centres by their distance, itself first."""
-    squares = centers.square().sum(dim=1)
-    scores = torch.addmm(squares, centers, centers.T, alpha=-2)
-    scores.fill_diagonal_(-torch.inf)
-    return scores.argsort(dim=1, stable=True)
-
-
-def _true_neighbors(points: Tensor, sample: Array, k: int) -> Array:
-    """The k nearest other points of some of the points."""
-    at = put(points.device, sample)
-    offsets = points.square().sum(dim=1)
-    found = []
-    rows = tile_rows(points.device, 8 * len(points), len(sample))
-    for begin in range(0, len(sample), rows):
-        own = at[begin : begin + rows]
-        tile = torch.addmm(offsets, points[own], points.T, alpha=-2)
-        tile[torch.arange(len(own), device=own.device), own] = torch.inf
-        found.append(get(tile.topk(k, dim=1, largest=False).indices))
-    return np.concatenate(found)
-
-
-def _fewest_probes(
-    cells: Array, sample: Array, true: Array, near: Array, wanted: float
-) -> tuple[int | None, float]:
-    """The smallest number of cells with the wanted recall on a sample, and that recall."""
-    rank = np.empty_like(near)
-    np.put_along_axis(rank, near, np.arange(len(near))[None, :], axis=1)
-    ranks = rank[cells[sample][:, None], cells[true]]
-    share = np.cumsum(np.bincount(ranks.ravel(), minlength=len(near))) / ranks.size
-    enough = np.flatnonzero(share >= wanted)
-    return (int(enough[0]) + 1, float(share[enough[0]])) if len(enough) else (None, 0.0)
 
 
 def _like_units(queries: Tensor, width: int) -> Tensor:

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
-from lowdim.backends.torch.arrays import get, remember
+from lowdim.backends.torch.resident import returned
 from lowdim.checks import Array
-from lowdim.runtime.context import uploads
 
 
 def tensor_of(X: Any) -> Tensor:
@@ -26,11 +25,7 @@ def name_of(tensor: Tensor) -> str:
 
 def on_host(tensor: Tensor) -> Array:
     """The tensor as an array, of which the tensor is the copy on the device."""
-    array = get(tensor)
-    kept = uploads()
-    if kept is not None and tensor.is_contiguous():
-        remember(array, tensor, kept)
-    return array
+    return returned(tensor)
 
 
 def back(result: Array, tensor: Tensor) -> Tensor:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from lowdim.backends.torch import kernels
 from lowdim.backends.torch.arrays import get, put, tile_rows
 from lowdim.backends.torch.segments import segment_sums
-from lowdim.backends.torch.sparse import Csr, put_csr
+from lowdim.backends.torch.sparse import Csr, resident_csr
 from lowdim.checks import Array
 
 FLOOR = 1e-6  # squared distance below which the attraction is constant
@@ -39,10 +38,13 @@ class Epoch(NamedTuple):
 
 def layout_arcs(device: torch.device, graph: Any, rank: Array | None = None) -> Csr:
     """The arcs of a CSR graph in the form that `layout_epochs` takes."""
-    arcs = put_csr(device, graph)
+    arcs = resident_csr(device, graph)
     if rank is None:
         return arcs
-    return arcs.renumbered(put(device, np.argsort(rank)))
+    place = put(device, rank).long()
+    order = torch.empty_like(place)
+    order[place] = torch.arange(len(place), device=device)
+    return arcs.renumbered(order)
 
 
 def layout_epochs(

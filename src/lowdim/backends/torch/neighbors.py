@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from lowdim.backends.native.products import EXTRA_CANDIDATES, rows_in_doubt
-from lowdim.backends.torch.arrays import Unsupported, get, put, resident, tile_rows, wide
+from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows, wide
+from lowdim.backends.torch.resident import resident, returned
 from lowdim.checks import Array, distances_in_range, is_sparse
 
 GROUP = 64  # columns of which a tile keeps the smallest score in the first step of the selection
@@ -189,15 +190,20 @@ def _search(
     known = scores_of(shifted, norms, asked)
     m = min(len(points), n_candidates(k) + own)
     ids, distances, worst = _by_tiles(queries, asked, points, known, k, m, cosine, own)
-    distances_in_range(distances)
+    require_finite(distances)
     if not cosine and m < len(points) - own:
-        sizes = get(asked.square().sum(dim=1))
-        doubt = rows_in_doubt(
-            distances[:, -1], worst, sizes, np.sqrt(points.shape[1]) * known.rounding
-        )
+        last, sizes = get(distances[:, -1]), get(asked.square().sum(dim=1))
+        rounding = np.sqrt(points.shape[1]) * known.rounding
+        doubt = rows_in_doubt(last, get(worst), sizes, rounding)
         if len(doubt):
             _search_again(queries, points, center, k, doubt, own, ids, distances)
-    return ids, distances
+    return returned(ids), returned(distances)
+
+
+def require_finite(distances: Tensor) -> None:
+    """Raise ValueError if a distance between rows of X overflowed."""
+    if not bool(torch.isfinite(distances).all()):
+        distances_in_range(get(distances))
 
 
 def _by_tiles(
@@ -209,7 +215,7 @@ def _by_tiles(
     m: int,
     cosine: bool,
     own: bool,
-) -> tuple[Array, Array, Array]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Neighbours and distances, and the largest score among the candidates of each row."""
     n_columns = len(known.offsets)
     rows = tile_rows(points.device, 2 * n_columns * points.element_size(), len(queries))
@@ -227,9 +233,8 @@ def _by_tiles(
         found_w.append(values.masked_fill(values == torch.inf, -torch.inf).amax(dim=1))
     if not found_i:
         none = points.new_empty(0)
-        return np.empty((0, k), np.int32), get(none.reshape(0, k)), get(none)
-    worst = torch.cat(found_w) / known.scale**2
-    return get(torch.cat(found_i)), get(torch.cat(found_d)), get(worst)
+        return none.int().reshape(0, k), none.reshape(0, k), none
+    return torch.cat(found_i), torch.cat(found_d), torch.cat(found_w) / known.scale**2
 
 
 def _search_again(
@@ -239,8 +244,8 @@ def _search_again(
     k: int,
     doubt: Array,
     own: bool,
-    ids: Array,
-    distances: Array,
+    ids: Tensor,
+    distances: Tensor,
 ) -> None:
     """Search the rows `doubt` again with scores in double precision; overwrites their results."""
     exact = wide(points.device)
@@ -257,7 +262,7 @@ def _search_again(
         columns, values = smallest_columns(tile, m)
         columns.masked_fill_(values == torch.inf, OWN_COLUMN)
         found_i, found_d = ranked(queries[at], points, columns, k, False)
-        ids[chosen], distances[chosen] = get(found_i), get(found_d)
+        ids[at], distances[at] = found_i.int(), found_d
 
 
 def unit_rows(*matrices: Tensor) -> list[Tensor]:

@@ -55,7 +55,16 @@ def relax_until_settled(arcs: Csr, lengths: Tensor) -> None:
 
 @triton.jit
 def _stress_kernel(
-    D, at, stress, gradient, n, DIM: tl.constexpr, PADDED: tl.constexpr, BLOCK: tl.constexpr
+    D,
+    W,
+    at,
+    stress,
+    gradient,
+    n,
+    DIM: tl.constexpr,
+    PADDED: tl.constexpr,
+    BLOCK: tl.constexpr,
+    WEIGHTED: tl.constexpr,
 ):
     i = tl.program_id(0).to(tl.int64)
     axes = tl.arange(0, PADDED)
@@ -75,20 +84,27 @@ def _stress_kernel(
         gaps = tl.where(known[:, None] & inside[None, :], y[None, :] - x, 0.0)
         d = tl.sqrt(tl.sum(gaps * gaps, axis=1))
         rest = tl.where(known, d - wanted, 0.0)
-        total += rest * rest
-        factor = tl.where(d > 0.0, rest / tl.where(d > 0.0, d, 1.0), 0.0)
+        pull = rest
+        if WEIGHTED:
+            pull = rest * tl.load(W + i * n + columns, mask=known, other=0.0)
+        total += pull * rest
+        factor = tl.where(d > 0.0, pull / tl.where(d > 0.0, d, 1.0), 0.0)
         force += tl.sum(factor[:, None] * gaps, axis=0)
     tl.store(stress + i, tl.sum(total, axis=0))
     tl.store(gradient + i * DIM + axes, force, mask=inside)
 
 
-def stress_gradient(D: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
-    """For each row, the sum of squared errors of its distances, and its row of V X - B(X) X."""
+def stress_gradient(D: Tensor, at: Tensor, W: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """For each row, the sum of squared errors of its distances, and its row of V X - B(X) X.
+
+    W are the weights of the pairs; default: all are 1.
+    """
     n, dim = at.shape
     stress, gradient = torch.empty_like(at[:, 0]), torch.empty_like(at)
     kernel: Any = _stress_kernel
     kernel[(n,)](
         D,
+        D if W is None else W,
         at,
         stress,
         gradient,
@@ -96,6 +112,7 @@ def stress_gradient(D: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
         DIM=dim,
         PADDED=triton.next_power_of_2(dim),
         BLOCK=512,
+        WEIGHTED=W is not None,
         num_warps=4,
     )
     return stress, gradient

@@ -1,0 +1,48 @@
+"""Facts about arrays that take one pass over all entries."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from lowdim.checks import Array, dense
+from lowdim.runtime.scheduling import blocks, run
+
+ENTRIES = 1 << 18  # that a thread reads at once
+
+
+def extremes(A: Array) -> tuple[float, float]:
+    """The smallest and the largest entry of an array; both are NaN if an entry is."""
+
+    def of_block(rows: slice) -> tuple[float, float]:
+        with np.errstate(invalid="ignore"):
+            return float(A[rows].min()), float(A[rows].max())
+
+    found = run(of_block, blocks(len(A), max(1, ENTRIES * len(A) // A.size)))
+    low, high = np.array(found).T
+    return float(low.min()), float(high.max())
+
+
+def asymmetry(D: Array) -> float:
+    """The largest difference between a square matrix and its transpose."""
+
+    def of_tile(pair: tuple[slice, slice]) -> float:
+        left, right = pair
+        return float(np.abs(D[left, right] - D[right, left].T).max())
+
+    return max(run(of_tile, combinations_with_replacement(blocks(len(D)), 2)), default=0.0)
+
+
+def stable_order(values: Array) -> Array:
+    """The indices that sort a vector; those of equal entries ascend."""
+    return np.argsort(values, kind="stable")
+
+
+def group_sums(X: Array, groups: Array, count: int) -> Array:
+    """The sum of the rows of each group, in float64."""
+    from scipy.sparse import csr_array
+
+    n = X.shape[0]
+    parts = (np.ones(n), (groups, np.arange(n)))
+    return np.asarray(dense(csr_array(parts, shape=(count, n)) @ X), np.float64)
