@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
+import warnings
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import lowdim
 from lowdim.backends import backend, native
 from lowdim.backends.torch import arrays, engine, forces, resident
 from lowdim.base import placement
+from lowdim.catalog import CATALOG
 from lowdim.runtime import context
 
 torch = pytest.importorskip("torch")
@@ -299,3 +302,35 @@ def test_large_arrays_travel_unchanged():
     there = arrays.put(torch.device("cuda"), X)
     np.testing.assert_array_equal(there.cpu().numpy(), X)
     np.testing.assert_array_equal(arrays.get(there.T), X.T)
+
+
+@pytest.mark.parametrize(
+    "method", [row for row in CATALOG if row.objects == "vectors"], ids=lambda row: row.name
+)
+def test_no_method_changes_a_few_entries_of_an_array_on_the_device(method, copies, monkeypatch):
+    """A copy that is taken for an array has all of its entries, not only those of the sample."""
+    part, taken = resident.Copy.part, []
+
+    def compared(self, array):
+        found = part(self, array)
+        if found is not None:
+            taken.append(array.shape)
+            np.testing.assert_array_equal(found.numpy(), array)
+        return found
+
+    monkeypatch.setattr(resident.Copy, "part", compared)
+    monkeypatch.setattr(resident, "get", lambda tensor: tensor.numpy().copy())
+    monkeypatch.setattr(resident, "RESIDENT_FROM", 1)
+    monkeypatch.setattr(resident, "SAMPLED", 64)  # sees changes of many entries
+    known = inspect.signature(method.load()).parameters
+    quick = {"max_iter": 20, "n_epochs": 20, "n_neighbors": 8, "n_clusters": 2, "perplexity": 8}
+    if "layers" in known:
+        quick |= {"layers": (8,), "max_iter": 2}
+    chosen = {key: value for key, value in quick.items() if key in known}
+    X, _ = lowdim.data.s_curve(260, random_state=0)
+    with lowdim.compute(device="torch:cpu"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = method.load()(**chosen).fit(X[:250])
+        if method.name != "SpectralClustering":
+            model.transform(X[250:])
+        lowdim.quality.assess(X[:250], model)
