@@ -15,7 +15,7 @@ void bind(nb::module_& m) {
             const int64_t n = check_indptr(indptr, int64_t(squared.shape(0)));
             expect(same_shape(squared, p) && has_shape(beta, n),
                    "squared and p must have indptr[-1] entries, beta one per row");
-            nb::gil_scoped_release released;
+            const Released released;
             perplexity_affinities<T>(indptr.data(), n, squared.data(), perplexity, n_threads,
                                      p.data(), beta.data());
         },

@@ -41,7 +41,7 @@ void bind_project_rows(nb::module_& m) {
                    "axes must come as panels that hold all columns of out but the last");
             expect(out.shape(0) == x.shape(0) && has_shape(squares, x.shape(0)),
                    "out and squares must have one row per row of x");
-            nb::gil_scoped_release released;
+            const Released released;
             project_rows<T>(x.data(), int64_t(x.shape(0)), int64_t(x.shape(1)), center.data(),
                             scale, axes.data(), int64_t(out.shape(1)) - 1, share, n_threads,
                             out.data(), squares.data());
@@ -73,7 +73,7 @@ void bind_cells(nb::module_& m) {
             const int64_t n_cells = check_indptr(starts, int64_t(order.shape(0)));
             expect(has_shape(means, n_cells, points.shape(1)), "means must be (cells, dim)");
             expect_range(order, 0, int64_t(points.shape(0)), "order must lie in [0, n)");
-            nb::gil_scoped_release released;
+            const Released released;
             cell_means<float>(points.data(), order.data(), starts.data(), n_cells,
                               int64_t(points.shape(1)), n_threads, means.data());
         },
@@ -89,7 +89,7 @@ void bind_cells(nb::module_& m) {
                    "point_norms must have one entry per point");
             expect(panels.shape(1) == points.shape(1), "points and panels must have equal width");
             expect_range(order, 0, int64_t(points.shape(0)), "order must lie in [0, n)");
-            nb::gil_scoped_release released;
+            const Released released;
             fill_panels<float>(points.data(), point_norms.data(), order.data(), starts.data(),
                                first_panel.data(), n_cells, int64_t(points.shape(1)), n_threads,
                                panels.data(), norms.data());
@@ -113,7 +113,7 @@ void bind_cells(nb::module_& m) {
                 expect(probes.data()[i] < n_cells, "probes must name cells");
             const Cells<float> cells{starts.data(), n_cells,      int64_t(panels.shape(1)),
                                      panels.data(), norms.data(), first_panel.data()};
-            nb::gil_scoped_release released;
+            const Released released;
             search_cells<float>(cells, queries.data(), int64_t(n_queries), self_places.data(),
                                 probes.data(), int(probes.shape(1)), int(values.shape(1)), ordered,
                                 n_threads, values.data(), places.data());

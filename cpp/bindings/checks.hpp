@@ -17,6 +17,7 @@
 #include "lowdim/geodesics.hpp"
 #include "lowdim/graph.hpp"
 #include "lowdim/parallel.hpp"
+#include "released.hpp"
 
 namespace lowdim {
 
@@ -155,7 +156,7 @@ nb::tuple to_numpy(Csr<T>&& csr) {
 // Runs `compute` without the interpreter lock, for results that need the lock to become objects.
 template <class Compute>
 auto unlocked(Compute&& compute) {
-    nb::gil_scoped_release released;
+    const Released released;
     return compute();
 }
 

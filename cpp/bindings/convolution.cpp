@@ -25,7 +25,7 @@ void bind(nb::module_& m, const char* name) {
                 expect(2 * int64_t(field.shape(0)) <= self.rows() &&
                            2 * int64_t(field.shape(1)) <= self.columns(),
                        "the field may fill half of the padded lengths");
-                nb::gil_scoped_release released;
+                const Released released;
                 self.apply(field.data(), int64_t(field.shape(0)), int64_t(field.shape(1)),
                            n_threads);
             },

@@ -14,7 +14,7 @@ void bind(nb::module_& m) {
             expect(queries.shape(1) == points.shape(1), "queries and points must have equal width");
             expect(has_shape(out, queries.shape(0), points.shape(0)),
                    "out must be (queries, points)");
-            nb::gil_scoped_release released;
+            const Released released;
             squared_distances<T>(queries.data(), int64_t(queries.shape(0)), points.data(),
                                  int64_t(points.shape(0)), int64_t(points.shape(1)), n_threads,
                                  out.data());
@@ -43,7 +43,7 @@ void bind(nb::module_& m) {
                                int(grid.shape(0)),
                                grid.data(),
                                shared.data()};
-            nb::gil_scoped_release released;
+            const Released released;
             compare_orders<T>(first.data(), second.data(), int64_t(rows), int64_t(n), own.data(),
                               out, n_threads);
         },

@@ -19,7 +19,7 @@ void bind(nb::module_& m) {
             expect_range(pins, 0, n, message);
             expect_range(rows, 0, int64_t(distances.shape(0)), message);
             const Pins<T> all{int64_t(pins.shape(0)), pins.data(), rows.data(), distances.data()};
-            nb::gil_scoped_release released;
+            const Released released;
             return curvilinear_sweep<T>(all, {unit, alpha, reach, step}, y.data(), n,
                                         int(y.shape(0)), n_threads);
         },

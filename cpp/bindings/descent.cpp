@@ -15,7 +15,7 @@ void bind(nb::module_& m) {
             expect(same_shape(y, gradient) && same_shape(velocity, gradient) &&
                        same_shape(gains, gradient),
                    "gradient, y, velocity and gains must be (n, dim)");
-            nb::gil_scoped_release released;
+            const Released released;
             return momentum_step<T>(gradient.data(), int64_t(gradient.shape(0)),
                                     int(gradient.shape(1)), {rate, momentum, min_gain, max_step},
                                     n_threads, y.data(), velocity.data(), gains.data());
@@ -26,14 +26,14 @@ void bind(nb::module_& m) {
         "subtract_scaled",
         [](Out2<T> first, double a, In2<T> second, double b, int n_threads) {
             expect(same_shape(first, second), "first and second must have the same shape");
-            nb::gil_scoped_release released;
+            const Released released;
             subtract_scaled<T>(first.data(), a, second.data(), b, int64_t(first.size()), n_threads);
         },
         "first"_array, "a"_a, "second"_array, "b"_a, "n_threads"_a);
     m.def(
         "sum",
         [](In1<T> values, int n_threads) {
-            nb::gil_scoped_release released;
+            const Released released;
             return sum_of<T>(values.data(), int64_t(values.shape(0)), n_threads);
         },
         "values"_array, "n_threads"_a);

@@ -12,7 +12,7 @@ void bind_digest(nb::module_& m) {
         [](In1<uint8_t> bytes, Out1<uint64_t> out, int n_threads) {
             const auto count = int64_t(bytes.shape(0));
             expect(has_shape(out, digest_chunks(count)), "out must have one entry per chunk");
-            nb::gil_scoped_release released;
+            const Released released;
             digest(bytes.data(), count, n_threads, out.data());
         },
         "bytes"_array, "out"_array, "n_threads"_a);

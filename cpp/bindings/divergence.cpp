@@ -52,7 +52,7 @@ void bind(nb::module_& m) {
                    "costs must be (new, n), precisions (new, scales), transposed (dim, n), starts "
                    "(new, starts, dim) and y (new, dim)");
             const Mixture mixture = mixture_of(precisions, trade_off);
-            nb::gil_scoped_release released;
+            const Released released;
             place_by_divergence<T>(costs.data(), precisions.data(), int64_t(n_new),
                                    transposed.data(), int64_t(n), int(dim), mixture, starts.data(),
                                    int64_t(starts.shape(1)), max_iter, tol, n_threads, y.data());

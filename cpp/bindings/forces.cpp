@@ -51,7 +51,7 @@ void bind_edges(nb::module_& m, const char* name) {
                 const Similarity kernel = similarity_of(similarity, dof);
                 expect(int64_t(y.shape(0)) == edges.n() && same_shape(y, force),
                        "y and force must be (n, dim)");
-                nb::gil_scoped_release released;
+                const Released released;
                 return attraction<T>(edges.csr.indptr.data(), edges.csr.indices.data(),
                                      edges.csr.data.data(), y.data(), edges.n(), int(y.shape(1)),
                                      kernel, loss, n_threads, force.data());
@@ -61,7 +61,7 @@ void bind_edges(nb::module_& m, const char* name) {
             "renumber",
             [](Edges<T>& edges, In1<int32_t> order, int n_threads) {
                 expect_permutation(order, edges.n(), "order must name every vertex once");
-                nb::gil_scoped_release released;
+                const Released released;
                 edges.csr = renumbered(edges.csr, order.data(), n_threads);
             },
             "order"_array, "n_threads"_a);
@@ -79,7 +79,7 @@ void bind_repulsion(nb::module_& m) {
                        (has_shape(mass, 0) || has_shape(mass, n_others)),
                    "y and force must be (n, dim), transposed (dim, m), z of n and mass of m");
             const Similarity kernel = similarity_of(similarity, dof);
-            nb::gil_scoped_release released;
+            const Released released;
             repulsion<T>(y.data(), int64_t(y.shape(0)), transposed.data(), data_or_null(mass),
                          int64_t(n_others), int(y.shape(1)), kernel, n_threads, force.data(),
                          z.data());
@@ -97,7 +97,7 @@ void bind_repulsion(nb::module_& m) {
                    "y and force must be (n, dim), z and mass of n");
             expect_finite(y, n_threads);
             const Similarity kernel = similarity_of(similarity, dof);
-            nb::gil_scoped_release released;
+            const Released released;
             Tree<T>(y.data(), data_or_null(mass), int64_t(n), int(dim), n_threads)
                 .repel(kernel, angle, n_threads, force.data(), z.data());
         },

@@ -16,7 +16,7 @@ void bind(nb::module_& m) {
             expect(same_shape(distances, out) && has_shape(rho, n) && has_shape(sigma, n),
                    "distances and out must have one entry per arc, rho and sigma one per row");
             expect(connectivity >= 0, "connectivity must not be negative");
-            nb::gil_scoped_release released;
+            const Released released;
             memberships<T>(n, indptr.data(), distances.data(), target, connectivity, n_threads,
                            rho.data(), sigma.data(), out.data());
         },

@@ -15,7 +15,7 @@ void bind(nb::module_& m) {
             const Graph<T> g = checked_graph<T>(indptr, indices, weights);
             expect_range(sources, 0, g.n, "source out of range");
             expect(order.shape(0) == sources.shape(0), "order must have an entry for each source");
-            nb::gil_scoped_release released;
+            const Released released;
             const auto found = group_sources<T>(g, sources.data(), int64_t(sources.shape(0)));
             std::copy(found.begin(), found.end(), order.data());
         },
@@ -32,7 +32,7 @@ void bind(nb::module_& m) {
             expect(rows.shape(0) == sources.shape(0), "one row for each source");
             expect(int64_t(out.shape(1)) == g.n, "out must have a column for each node");
             expect_range(rows, 0, int64_t(out.shape(0)), "row out of range");
-            nb::gil_scoped_release released;
+            const Released released;
             shortest_paths<T>(g, sources.data(), rows.data(), int64_t(sources.shape(0)), n_threads,
                               out.data());
         },
@@ -42,7 +42,7 @@ void bind(nb::module_& m) {
         "floyd_warshall",
         [](Out2<T> lengths, int n_threads) {
             expect(lengths.shape(0) == lengths.shape(1), "lengths must be square");
-            nb::gil_scoped_release released;
+            const Released released;
             floyd_warshall<T>(lengths.data(), int64_t(lengths.shape(0)), n_threads);
         },
         "lengths"_array, "n_threads"_a);

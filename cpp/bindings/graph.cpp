@@ -44,7 +44,7 @@ void bind_graph(nb::module_& m) {
         [](In1<int64_t> indptr, In1<int32_t> indices, int64_t limit, int n_threads) {
             const int64_t n =
                 check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1, n_threads);
-            nb::gil_scoped_release released;
+            const Released released;
             return level_structure(n, indptr.data(), indices.data(), limit);
         },
         "indptr"_array, "indices"_array, "limit"_a, "n_threads"_a);
@@ -54,7 +54,7 @@ void bind_graph(nb::module_& m) {
             const int64_t n =
                 check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1, n_threads);
             expect(has_shape(labels, n), "labels must have one entry per node");
-            nb::gil_scoped_release released;
+            const Released released;
             return components(n, indptr.data(), indices.data(), n_threads, labels.data());
         },
         "indptr"_array, "indices"_array, "labels"_array, "n_threads"_a);

@@ -30,7 +30,7 @@ void bind(nb::module_& m) {
             expect(has_shape(charge, 0) || has_shape(charge, y.shape(0)),
                    "charge must have one entry per point");
             expect_finite(y, n_threads);
-            nb::gil_scoped_release released;
+            const Released released;
             spread<T>(y.data(), data_or_null(charge), int64_t(y.shape(0)), grid, n_threads,
                       field.data());
         },
@@ -44,7 +44,7 @@ void bind(nb::module_& m) {
             expect(has_shape(value, y.shape(0)) && same_shape(y, gradient),
                    "y and gradient must be (n, dim), value of n");
             expect_finite(y, n_threads);
-            nb::gil_scoped_release released;
+            const Released released;
             gather<T>(field.data(), grid, y.data(), int64_t(y.shape(0)), T(offset), T(scale),
                       n_threads, value.data(), gradient.data());
         },
@@ -55,7 +55,7 @@ void bind(nb::module_& m) {
         [](In2<T> y, Out1<double> low, Out1<double> high, int n_threads) {
             expect(has_shape(low, y.shape(1)) && has_shape(high, y.shape(1)) && y.shape(0) > 0,
                    "low and high must have one entry per column");
-            nb::gil_scoped_release released;
+            const Released released;
             bounds<T>(y.data(), int64_t(y.shape(0)), int(y.shape(1)), n_threads, low.data(),
                       high.data());
         },

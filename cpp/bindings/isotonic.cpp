@@ -22,7 +22,7 @@ void bind(nb::module_& m) {
                 expect(std::is_sorted(starts.data(), starts.data() + n_ties + 1),
                        "starts must not decrease");
             }
-            nb::gil_scoped_release released;
+            const Released released;
             if (n_ties < 0)
                 isotonic<T>(values.data(), data_or_null(weights), n, n_threads, out.data());
             else

@@ -75,7 +75,7 @@ void bind(nb::module_& m) {
             const LayoutRun run{nb::cast<int64_t>(epochs[0]), nb::cast<int64_t>(epochs[1]),
                                 nb::cast<int64_t>(epochs[2]), nb::cast<double>(rates[0]),
                                 nb::cast<double>(rates[1]),   seed};
-            nb::gil_scoped_release released;
+            const Released released;
             return layout_epochs(graph, law, step, run, y.data(), velocity.data(), n, int(dim),
                                  loss, n_threads);
         },
@@ -92,7 +92,7 @@ void bind(nb::module_& m) {
                 checked_groups<T>(members, starts, targets, weights, n, n);
             expect(has_shape(mass, n) && has_shape(spread, n),
                    "mass and spread must have one entry per vertex");
-            nb::gil_scoped_release released;
+            const Released released;
             layout_radii(graph, UmapCurve{a, b}, y.data(), int(y.shape(1)), n_threads, mass.data(),
                          spread.data());
         },

@@ -58,7 +58,7 @@ void bind(nb::module_& m) {
             expect(has_shape(offset, tile.shape(1)), "offset must have one entry per column");
             const Tile<T> t = tile_of<T>(tile, first_row, first_col, scale);
             const Heap<T> heap = heaps_of<T>(values, ids, tile.shape(0));
-            nb::gil_scoped_release released;
+            const Released released;
             parallel_ranges(t.rows, 64, n_threads, [&](int64_t begin, int64_t end, int) {
                 kernels<T>().offer_to_rows(t, offset.data(), int(begin), int(end), heap);
             });
@@ -72,7 +72,7 @@ void bind(nb::module_& m) {
             expect(has_shape(offset, tile.shape(0)), "offset must have one entry per row");
             const Tile<T> t = tile_of<T>(tile, first_row, first_col, scale);
             const Heap<T> heap = heaps_of<T>(values, ids, tile.shape(1));
-            nb::gil_scoped_release released;
+            const Released released;
             std::vector<T> bounds(size_t(t.cols));
             parallel_ranges(t.cols, 512, n_threads, [&](int64_t begin, int64_t end, int) {
                 kernels<T>().offer_to_columns(t, offset.data(), int(begin), int(end), heap,
@@ -90,7 +90,7 @@ void bind(nb::module_& m) {
             expect(kind != PairMetric::minkowski || power > 0, "power must be positive");
             const auto n_queries = int64_t(queries.shape(0));
             check_candidates(candidates, ids, distances, n_queries, int64_t(points.shape(0)));
-            nb::gil_scoped_release released;
+            const Released released;
             rerank<T>(queries.data(), points.data(), n_queries, int64_t(queries.shape(1)),
                       candidates.data(), int(candidates.shape(1)), int(ids.shape(1)), kind, power,
                       n_threads, ids.data(), distances.data());
@@ -110,7 +110,7 @@ void bind(nb::module_& m) {
                                         query_data.data()};
             const SparseRows<T> points{point_indptr.data(), point_indices.data(),
                                        point_data.data()};
-            nb::gil_scoped_release released;
+            const Released released;
             rerank_sparse<T>(queries, points, n_queries, dim, candidates.data(),
                              int(candidates.shape(1)), int(ids.shape(1)), cosine, n_threads,
                              ids.data(), distances.data());

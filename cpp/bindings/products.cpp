@@ -20,7 +20,7 @@ void bind(nb::module_& m) {
             expect(step.plain || int64_t(x.shape(0)) == n,
                    "with a scale or shift A must be square");
             expect(step.before == nullptr || same_shape(before, y), "before and y must match");
-            nb::gil_scoped_release released;
+            const Released released;
             parallel_ranges(n, 512, n_threads, [&](int64_t begin, int64_t end, int) {
                 kernels<T>().spmm(indptr.data(), indices.data(), data.data(), x.data(), step,
                                   y.data(), begin, end, int(x.shape(1)));
@@ -34,7 +34,7 @@ void bind(nb::module_& m) {
             expect(a.shape(1) == x.shape(1) && has_shape(y, a.shape(0), x.shape(0)),
                    "a must be (n, m), x (width, m) and y (n, width)");
             const auto kernel = squared ? kernels<T>().squared_matmul : kernels<T>().matmul;
-            nb::gil_scoped_release released;
+            const Released released;
             parallel_ranges(int64_t(a.shape(0)), 64, n_threads,
                             [&](int64_t begin, int64_t end, int) {
                                 kernel(a.data(), int64_t(a.shape(1)), x.data(), y.data(), begin,
@@ -47,7 +47,7 @@ void bind(nb::module_& m) {
         [](In2<T> v, In2<T> w, Out2<double> out, int n_threads) {
             expect(v.shape(0) == w.shape(0) && has_shape(out, v.shape(1), w.shape(1)),
                    "v must be (n, p), w (n, q) and out (p, q)");
-            nb::gil_scoped_release released;
+            const Released released;
             gram<T>(v.data(), int64_t(v.shape(1)), w.data(), int64_t(w.shape(1)),
                     int64_t(v.shape(0)), n_threads, out.data());
         },
@@ -57,7 +57,7 @@ void bind(nb::module_& m) {
         [](In2<T> v, In2<T> s, Out2<T> out, int n_threads) {
             expect(v.shape(1) == s.shape(0) && has_shape(out, v.shape(0), s.shape(1)),
                    "v must be (n, p), s (p, q) and out (n, q)");
-            nb::gil_scoped_release released;
+            const Released released;
             times<T>(v.data(), int64_t(v.shape(0)), int64_t(v.shape(1)), s.data(),
                      int64_t(s.shape(1)), n_threads, out.data());
         },

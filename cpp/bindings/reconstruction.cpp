@@ -14,7 +14,7 @@ void bind(nb::module_& m) {
             const size_t n = grams.shape(0), k = grams.shape(1);
             expect(grams.shape(2) == k && has_shape(weights, n, k),
                    "grams must be (n, k, k) and weights (n, k)");
-            nb::gil_scoped_release released;
+            const Released released;
             barycentric_weights<T>(grams.data(), int64_t(n), int(k), reg, n_threads,
                                    weights.data());
         },

@@ -16,7 +16,7 @@ void bind(nb::module_& m) {
             expect(has_shape(dissimilarities, n, n) && has_shape(transposed, dim, n) &&
                        has_shape(gradient, n, dim),
                    "dissimilarities must be (n, n), transposed (dim, n) and gradient (n, dim)");
-            nb::gil_scoped_release released;
+            const Released released;
             return sammon_gradient<T>(dissimilarities.data(), transposed.data(), mass.data(),
                                       int64_t(n), int(dim), floor, epsilon, n_threads,
                                       gradient.data());

@@ -36,7 +36,7 @@ void bind(nb::module_& m) {
             const SparseRows<T> rows{row_indptr.data(), row_indices.data(), row_data.data()};
             const SparseRows<T> columns{column_indptr.data(), column_indices.data(),
                                         column_data.data()};
-            nb::gil_scoped_release released;
+            const Released released;
             sum_shared(chosen, rows, n_rows, columns, width, out.data());
         },
         "row_indptr"_array, "row_indices"_array, "row_data"_array, "column_indptr"_array,

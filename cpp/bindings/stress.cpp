@@ -20,7 +20,7 @@ void bind_gradients(nb::module_& m) {
             const auto n = int64_t(x.shape(0));
             expect(has_shape(dissimilarities, n, n) && same_shape(x, gradient),
                    "dissimilarities must be (n, n), x and gradient (n, dim)");
-            nb::gil_scoped_release released;
+            const Released released;
             return stress_gradient<T>(dissimilarities.data(), x.data(), n, int(x.shape(1)),
                                       n_threads, gradient.data());
         },
@@ -30,7 +30,7 @@ void bind_gradients(nb::module_& m) {
         [](In1<int32_t> first, In1<int32_t> second, In2<T> x, Out1<T> distances, int n_threads) {
             check_pairs(first, second, int64_t(x.shape(0)));
             expect(same_shape(distances, first), "distances must have one entry per pair");
-            nb::gil_scoped_release released;
+            const Released released;
             parallel_ranges(
                 int64_t(first.shape(0)), 16384, n_threads, [&](int64_t begin, int64_t end, int) {
                     kernels<T>().pair_distances(first.data(), second.data(), x.data(),
@@ -47,7 +47,7 @@ void bind_gradients(nb::module_& m) {
                        (has_shape(weights, 0) || same_shape(weights, first)),
                    "distances, targets and weights must have one entry per pair");
             expect(same_shape(x, gradient), "x and gradient must be (n, dim)");
-            nb::gil_scoped_release released;
+            const Released released;
             return pair_gradient<T>(first.data(), second.data(), distances.data(), targets.data(),
                                     data_or_null(weights), int64_t(first.shape(0)), x.data(),
                                     int64_t(x.shape(0)), int(x.shape(1)), n_threads,
@@ -70,7 +70,7 @@ void bind_moves(nb::module_& m) {
                     (weights.shape(0) == 0 || same_shape(weights, targets)),
                 "targets and weights must be (tiles, side, side), order of 2 side tiles objects");
             expect_distinct(order, int64_t(x.shape(0)), "order must name objects of x, each once");
-            nb::gil_scoped_release released;
+            const Released released;
             return stress_sgd_round<T>(order.data(), tiles, side, targets.data(),
                                        data_or_null(weights), rate, int(x.shape(1)), n_threads,
                                        x.data());
