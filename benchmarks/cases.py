@@ -363,7 +363,7 @@ def metric_learning() -> list[Case]:
                     labelled.accuracy,
                     labelled.learn(path) if installed else None,
                     peer_package=package,
-                    peer_note=f"{labelled.SPLITS} splits",
+                    peer_note=f"{labelled.n_splits(n)} splits",
                 )
             )
     return cases
