@@ -20,6 +20,7 @@ from lowdim.relations.objects import MeasuredObjects, Objects
 
 if TYPE_CHECKING:
     from lowdim.networks.pairs import PairLoss
+    from lowdim.networks.samples import Samples
     from lowdim.networks.training import Settings
 
 PAIRS_PER_OBJECT = 2  # in an epoch
@@ -74,6 +75,7 @@ class ParametricEmbedder(NetworkEmbedder):
         self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
     ) -> None:
         from lowdim.networks.pairs import Pairs
+        from lowdim.networks.samples import Samples
         from lowdim.networks.training import train
         from lowdim.networks.weights import Rows, apply
 
@@ -84,15 +86,15 @@ class ParametricEmbedder(NetworkEmbedder):
         weights = self._pair_weights(objects, graph, affinities)
         rows = Rows.of(vectors)
         self._check_outputs(network, rows)
-        noise = checks.real(self.noise, "noise", 0)
+        samples = Samples(rows, weights, checks.real(self.noise, "noise", 0), settings.seed)
         checks.choice(self.init, "init", ("map", "random"))
         monitor = self._monitor(settings.max_iter)
         if self.init == "map" and not monitor.begun:
-            self._imitate(network, rows, self._free_map(vectors, weights, settings.seed), settings)
-        problem = Pairs(rows, weights, loss, PAIRS_PER_OBJECT * objects.n, noise, settings.seed)
+            free = self._free_map(vectors, weights, settings.seed)
+            self._imitate(network, samples, free, settings)
         history = train(
             network,
-            problem,
+            Pairs(samples, loss, PAIRS_PER_OBJECT * objects.n),
             settings,
             monitor,
             lambda: apply(network.encode, rows),
@@ -128,12 +130,12 @@ class ParametricEmbedder(NetworkEmbedder):
     def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
         raise NotImplementedError
 
-    def _imitate(self, network: Any, rows: Any, Y: Array, settings: Settings) -> None:
+    def _imitate(self, network: Any, samples: Samples, Y: Array, settings: Settings) -> None:
         """Train the network to give the coordinates Y."""
-        from lowdim.networks.pairs import Regression
+        from lowdim.networks.regression import Regression
         from lowdim.networks.training import train
 
-        Y = (Y - Y.mean(axis=0)).astype(rows.mean.dtype)
+        Y = (Y - Y.mean(axis=0)).astype(samples.rows.mean.dtype)
         network.unit.fill_(float(Y.std()) or 1.0)
         size = int(np.clip(len(Y) // 20, 64, 256))
         epochs = max(FIRST_EPOCHS, math.ceil(FIRST_STEPS * size / len(Y)))
@@ -145,7 +147,7 @@ class ParametricEmbedder(NetworkEmbedder):
             schedule="cosine",
             patience=epochs,
         )
-        problem = Regression(rows, Y, float(self.noise), settings.seed)
+        problem = Regression(samples.rows, Y, samples.displaced)
         with phase("regression on the map"):
             train(network, problem, first, Monitor(epochs, type(self).__name__), lambda: Y)
 
@@ -160,7 +162,7 @@ class ParametricEmbedder(NetworkEmbedder):
 
     def _build(self, n_features: int) -> Any:
         from lowdim.networks.layers import Architecture, checked_image_shape, even_sizes
-        from lowdim.networks.pairs import MapNetwork, copied
+        from lowdim.networks.regression import MapNetwork, copied
 
         image = checked_image_shape(self.image_shape, n_features)
         layers, back = self._layers(even_sizes(n_features) if image is None else (32, 64))

@@ -105,7 +105,7 @@ class ParametricTSNE(ParametricEmbedder):
         network: Any = None,
         decoder: bool = False,
         init: str = "map",
-        noise: float = 0.3,
+        noise: float = 0.5,
         max_iter: int | None = None,
         batch_size: int = 512,
         learning_rate: float = 1e-3,
