@@ -8,8 +8,10 @@ import numpy as np
 import torch
 
 from lowdim.checks import Array
-from lowdim.networks.weights import Rows
+from lowdim.networks.weights import Rows, seeded
 from lowdim.relations.lists import row_of_entries
+
+SHARE = 0.05  # of the length of a difference: the Gaussian noise in each feature
 
 
 class Samples:
@@ -48,15 +50,20 @@ class Samples:
         """Rows, each displaced by `noise` times the difference of two of its neighbours.
 
         New objects lie between those of the training and beside them, in the directions in which
-        neighbours differ. Noise of the same size in all directions either is too small in these
-        or, if there are few features, takes objects to other parts of the data.
+        neighbours differ. To this comes Gaussian noise in all directions, which in each feature is
+        a small share of the difference: the sum is as long as the difference itself if there are
+        hundreds of features, but does not take objects of few features to other parts of the data.
         """
         x = self.rows.take(index)
         if not self.noise:
             return x
         random = np.random.default_rng((self.seed, *key))
         one, other = (self.rows.take(self._neighbors(index, random)) for _ in range(2))
-        return x + self.noise * (one - other)
+        gap = one - other
+        size = SHARE * torch.linalg.vector_norm(gap, dim=1, keepdim=True)
+        # drawn in float32 whatever the type of x, so that the same seed means the same noise
+        normal = torch.randn(x.shape, generator=seeded(self.seed, *key)).to(x)
+        return x + self.noise * (gap + size * normal)
 
     def _neighbors(self, index: Array, random: np.random.Generator) -> Array:
         """A neighbour of each object, in proportion to its weight; itself if it has none."""
