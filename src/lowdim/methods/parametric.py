@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lowdim.networks.samples import Samples
     from lowdim.networks.training import Settings
 
+LAYERS = (256, 256, 256)  # by default, also for few features: maps of neighbours have many folds
+IMAGE_LAYERS = (32, 64)  # channels of convolutions
 PAIRS_PER_OBJECT = 2  # in an epoch
 # Pairs of a training by default: minutes on two cores for 784 features. Three times as many raised
 # the accuracy of held-out images of Fashion-MNIST by one point.
@@ -161,11 +163,11 @@ class ParametricEmbedder(NetworkEmbedder):
         return graph if graph.n_neighbors is None else graph.take(wanted)
 
     def _build(self, n_features: int) -> Any:
-        from lowdim.networks.layers import Architecture, checked_image_shape, even_sizes
+        from lowdim.networks.layers import Architecture, checked_image_shape
         from lowdim.networks.regression import MapNetwork, copied
 
         image = checked_image_shape(self.image_shape, n_features)
-        layers, back = self._layers(even_sizes(n_features) if image is None else (32, 64))
+        layers, back = self._layers(LAYERS if image is None else IMAGE_LAYERS)
         shape = Architecture(
             n_features, int(self.n_components), layers, back, self.activation, image
         )

@@ -46,8 +46,7 @@ class ParametricUMAP(ParametricEmbedder):
         Number of other pairs that count for each pair of neighbours.
     layers : sequence of int or "auto", default="auto"
         Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
-        channels of convolutions. "auto" is (256, 256, 256), less for fewer than 64 features, and
-        (32, 64) for images.
+        channels of convolutions. "auto" is (256, 256, 256), and (32, 64) for images.
     decoder_layers : sequence of int, default=None
         The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
     image_shape : tuple of int, default=None
@@ -113,7 +112,7 @@ class ParametricUMAP(ParametricEmbedder):
         layers: Any = "auto",
         decoder_layers: Any = None,
         image_shape: Any = None,
-        activation: str = "silu",
+        activation: str = "relu",
         network: Any = None,
         decoder: bool = False,
         init: str = "map",

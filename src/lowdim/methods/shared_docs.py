@@ -287,7 +287,7 @@ scale_ : float
 
 PARAMETRIC_PASSAGES = {
     "layers": """
-activation : {"silu", "relu", "elu", "tanh", "gelu"}, default="silu"
+activation : {"relu", "silu", "elu", "tanh", "gelu"}, default="relu"
     Function between the layers.
 network : torch.nn.Module, default=None
     A network from rows (n, n_features), centred and divided by `scale_`, to coordinates
