@@ -35,7 +35,7 @@ def test_new_digits_lie_among_their_own(cls, digits):
 def test_new_points_of_a_roll_lie_between_their_neighbours():
     """Displaced rows stay on the sheet: noise in all directions would join its windings."""
     X, position = lowdim.data.swiss_roll(800, random_state=0)
-    model = lowdim.ParametricUMAP(max_iter=30).fit(X[:500])
+    model = lowdim.ParametricUMAP(layers=(64, 64, 64), max_iter=30).fit(X[:500])
     nearest = KNeighborsRegressor(10).fit(model.embedding_, position[:500])
     assert nearest.score(model.transform(X[500:]), position[500:]) > 0.985
 
