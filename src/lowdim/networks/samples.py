@@ -63,7 +63,8 @@ class Samples:
         size = SHARE * torch.linalg.vector_norm(gap, dim=1, keepdim=True)
         # drawn in float32 whatever the type of x, so that the same seed means the same noise
         normal = torch.randn(x.shape, generator=seeded(self.seed, *key)).to(x)
-        return x + self.noise * (gap + size * normal)
+        moved: torch.Tensor = x + self.noise * (gap + size * normal)
+        return moved
 
     def _neighbors(self, index: Array, random: np.random.Generator) -> Array:
         """A neighbour of each object, in proportion to its weight; itself if it has none."""
