@@ -282,7 +282,7 @@ def somoclu(data: Data) -> Array:
     from somoclu import Somoclu
 
     X = np.ascontiguousarray(data["X"], dtype=np.float32)
-    model = Somoclu(SOM_SIDE, SOM_SIDE, initialization="pca", std_coeff=1.0)
+    model = Somoclu(SOM_SIDE, SOM_SIDE, initialization="pca", std_coeff=1.0, compactsupport=False)
     model.train(
         X,
         epochs=SOM_PASSES,
