@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m benchmarks [NAME ...] [--quick] [--repeat R] [--data DIR]`.
+"""Run the benchmarks: `python -m benchmarks [NAME ...] [--quick] [--repeat R] [--timeout S]`.
 
 `python -m benchmarks suites PATH` runs another library's tests on our classes; see `suites`.
 `python -m benchmarks resume` kills fits that have a checkpoint and compares the resumed maps.
@@ -34,7 +34,7 @@ from benchmarks.report import Row, Run, as_json, markdown
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "latest.json"
 QUICK = 20  # --quick divides the sizes by this
-TIMEOUT = 3600  # seconds for one run
+TIMEOUT = 3600  # seconds for one run, by default
 PACKAGES = ("python", "lowdim", "numpy", "scipy", "scikit-learn", "umap-learn")
 IMPORTS = [("lowdim", "lowdim"), ("sklearn", "sklearn.manifold"), ("umap", "umap")]
 COLD = """
@@ -79,7 +79,7 @@ def main() -> int:
             for case in chosen:
                 n = case.size // QUICK if options.quick else case.size
                 rows.append(_row(case, n))
-                _run(case, rows[-1], where, options.repeat)
+                _run(case, rows[-1], where, options.repeat, options.timeout)
         except KeyboardInterrupt:
             _say("interrupted: reporting what is done")
     imports = _imports(max(options.repeat, 3))
@@ -98,6 +98,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help="cases or patterns like 'lle-*'")
     parser.add_argument("--quick", action="store_true", help=f"sizes divided by {QUICK}")
     parser.add_argument("--repeat", type=int, default=3, metavar="R", help="runs of each side")
+    parser.add_argument("--timeout", type=int, default=TIMEOUT, metavar="S", help="of one run")
     parser.add_argument("--data", type=Path, default=default, metavar="DIR", help="real data")
     parser.add_argument("--save", action="store_true", help="write results/latest.json too")
     options = parser.parse_args()
@@ -120,14 +121,14 @@ def _row(case: Case, n: int) -> Row:
     return Row(case.name, n, f"{label}, {case.peer_note}" if case.peer_note else label)
 
 
-def _run(case: Case, row: Row, where: Where, repeat: int) -> None:
+def _run(case: Case, row: Row, where: Where, repeat: int, timeout: int) -> None:
     """Peer, ours, peer, ours ...: what slows the machine for a while slows both."""
     if case.needs_fashion and not where.fashion.exists():
         row.skipped = f"{where.fashion.name} not found (see --data)"
         return
     if case.needs_graph:
         _say(f"{case.name}: neighbour graph")
-        made = _worker(case, "graph", row.n, where)
+        made = _worker(case, "graph", row.n, where, timeout)
         if "error" in made:
             row.ours = [made]
             return
@@ -137,23 +138,23 @@ def _run(case: Case, row: Row, where: Where, repeat: int) -> None:
         for side, runs in sides:
             if runs and "error" in runs[-1]:
                 continue
-            runs.append(_worker(case, side, row.n, where))
+            runs.append(_worker(case, side, row.n, where, timeout))
             told = runs[-1].get("error") or f"{runs[-1]['seconds']:.3g} s"
             _say(f"{case.name}: {side} {turn + 1}/{repeat}: {told}")
 
 
-def _worker(case: Case, side: str, n: int, where: Where) -> Run:
+def _worker(case: Case, side: str, n: int, where: Where, timeout: int) -> Run:
     arguments = [case.name, side, str(n), str(where.data), str(where.cache)]
-    return _python("-m", "benchmarks.worker", *arguments)
+    return _python("-m", "benchmarks.worker", *arguments, timeout=timeout)
 
 
-def _python(*arguments: str) -> Run:
+def _python(*arguments: str, timeout: int = TIMEOUT) -> Run:
     """Run Python anew and read the JSON on the last line of its output."""
     command = [sys.executable, *arguments]
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
-        return {"error": f"stopped after {TIMEOUT} s"}
+        return {"error": f"stopped after {timeout} s"}
     if done.returncode < 0:
         return {"error": f"killed by signal {-done.returncode}"}
     lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()

@@ -282,7 +282,7 @@ def somoclu(data: Data) -> Array:
     from somoclu import Somoclu
 
     X = np.ascontiguousarray(data["X"], dtype=np.float32)
-    model = Somoclu(SOM_SIDE, SOM_SIDE, initialization="pca", std_coeff=1.0)
+    model = Somoclu(SOM_SIDE, SOM_SIDE, initialization="pca", std_coeff=1.0, compactsupport=False)
     model.train(
         X,
         epochs=SOM_PASSES,
@@ -363,7 +363,7 @@ def metric_learning() -> list[Case]:
                     labelled.accuracy,
                     labelled.learn(path) if installed else None,
                     peer_package=package,
-                    peer_note=f"{labelled.SPLITS} splits",
+                    peer_note=f"{labelled.n_splits(n)} splits",
                 )
             )
     return cases

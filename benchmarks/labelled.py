@@ -1,7 +1,8 @@
-"""Metric learning on five splits of labelled data: our classes and their peers."""
+"""Metric learning on random splits of labelled data: our classes and their peers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 
 from benchmarks.quality import Data, Quality
 
-SPLITS = 5
+FEWEST_SPLITS = 5
+HELD_OUT = 2_500  # objects in the test parts of all splits, at least: one of them counts 0.0004
+TEST_SHARE = 0.3
 NEIGHBORS = 3
 COMPONENTS = 50
 
@@ -31,8 +34,13 @@ def fashion(n: int, where: Any) -> Data:
 def _with_splits(X: Any, y: Any) -> Data:
     from sklearn.model_selection import StratifiedShuffleSplit
 
-    splits = StratifiedShuffleSplit(SPLITS, test_size=0.3, random_state=0).split(X, y)
-    return {"X": X, "y": y, "splits": list(splits)}
+    splitter = StratifiedShuffleSplit(n_splits(len(X)), test_size=TEST_SHARE, random_state=0)
+    return {"X": X, "y": y, "splits": list(splitter.split(X, y))}
+
+
+def n_splits(n: int) -> int:
+    """The number of splits of n objects."""
+    return max(FEWEST_SPLITS, math.ceil(HELD_OUT / (TEST_SHARE * n)))
 
 
 def labelled(name: str) -> Callable[[int, Any], Data]:

@@ -9,6 +9,7 @@
 namespace lowdim {
 
 void bind_affinities(nanobind::module_&);
+void bind_bregman(nanobind::module_&);
 void bind_cells(nanobind::module_&);
 void bind_convolution(nanobind::module_&);
 void bind_coranking(nanobind::module_&);
@@ -37,6 +38,7 @@ NB_MODULE(_native, m) {
     m.doc() = "The native core of lowdim; reached through lowdim.backends.native.";
     m.def("isa", [] { return std::string(lowdim::isa_name()); });
     lowdim::bind_affinities(m);
+    lowdim::bind_bregman(m);
     lowdim::bind_cells(m);
     lowdim::bind_convolution(m);
     lowdim::bind_coranking(m);

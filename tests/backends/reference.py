@@ -417,6 +417,21 @@ def level_structure(graph: Any, limit: int | None = None) -> tuple[int, int]:
 # --- rows of neighbours ---------------------------------------------------------------------------
 
 
+def bregman_projections(
+    gaps: Array, signs: Array, slack: float, multipliers: Array, targets: Array, matrix: Array
+) -> None:
+    for c, z in enumerate(gaps):
+        v = matrix @ z
+        length = z @ v
+        if length <= 0:
+            continue
+        wanted = signs[c] * slack / (slack + 1) * (1 / length - 1 / targets[c])
+        step = signs[c] * min(multipliers[c], wanted)
+        multipliers[c] -= signs[c] * step
+        targets[c] *= slack / (slack + step * targets[c])
+        matrix += step / (1 - step * length) * np.outer(v, v)
+
+
 def barycentric_weights(grams: Array, reg: float) -> Array:
     out = np.empty(grams.shape[:2], dtype=grams.dtype)
     for i, gram in enumerate(grams.astype(np.float64)):

@@ -570,6 +570,27 @@ def test_barycentric_weights(reference, dtype, n, k, d):
     agree(reference, "barycentric_weights", grams, 1e-3)
 
 
+@pytest.mark.parametrize(
+    ("m", "d", "slack"), [(0, 3, 1.0), (1, 1, 1.0), (40, 5, 0.3), (60, 17, 50.0)]
+)
+def test_bregman_projections(reference, m, d, slack):
+    random = np.random.default_rng(0)
+    gaps, signs = random.normal(size=(m, d)), np.where(np.arange(m) % 2, 1.0, -1.0)
+    gaps[-1:] = 0  # a pair of equal objects
+    multipliers, targets = random.uniform(0, 0.1, size=m), random.uniform(0.5, 2, size=m)
+    agree(
+        reference,
+        "bregman_projections",
+        gaps,
+        signs,
+        slack,
+        multipliers,
+        targets,
+        np.eye(d),
+        tolerance=1e-9,  # the errors of all projections add up
+    )
+
+
 def ragged(lengths, dtype, seed=0):
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     values = np.random.default_rng(seed).gamma(2.0, size=indptr[-1])

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import lowdim
 from lowdim.networks.pairs import Pairs, fuzzy_cross_entropy, student_divergence
+from lowdim.networks.samples import Samples
 from lowdim.networks.weights import Rows
 
 METHODS = (lowdim.ParametricTSNE, lowdim.ParametricUMAP)
@@ -30,6 +32,14 @@ def test_new_digits_lie_among_their_own(cls, digits):
     assert lowdim.quality.trustworthiness(X[:700], model.embedding_, n_neighbors=10) > 0.93
 
 
+def test_new_points_of_a_roll_lie_between_their_neighbours():
+    """Displaced rows stay on the sheet: noise in all directions would join its windings."""
+    X, position = lowdim.data.swiss_roll(800, random_state=0)
+    model = lowdim.ParametricUMAP(layers=(64, 64, 64), max_iter=30).fit(X[:500])
+    nearest = KNeighborsRegressor(10).fit(model.embedding_, position[:500])
+    assert nearest.score(model.transform(X[500:]), position[500:]) > 0.985
+
+
 @pytest.mark.parametrize("cls", METHODS)
 def test_the_objective_is_learned_from_a_random_network_too(cls, digits):
     model = cls(layers=(64,), init="random", max_iter=15).fit(digits[0][:400])
@@ -39,7 +49,7 @@ def test_the_objective_is_learned_from_a_random_network_too(cls, digits):
 def pairs_of(Y, weights, loss):
     """The problem of coordinates Y as data, with a network that returns its input."""
     rows = Rows(Y, np.zeros(Y.shape[1]), 1.0)
-    return Pairs(rows, weights, loss, len(Y), 0.0, 0)
+    return Pairs(Samples(rows, weights, 0.0, 0), loss, len(Y))
 
 
 class Identity(torch.nn.Module):
@@ -51,6 +61,35 @@ class Identity(torch.nn.Module):
 
     def encode(self, x):
         return x + self.shift
+
+
+def ring(n):
+    """The weights 1, 2 of the two neighbours of each of n objects on a circle, none of the last."""
+    before, after = np.roll(np.eye(n), 1, axis=1), np.roll(np.eye(n), -1, axis=1)
+    matrix = np.zeros((n + 1, n + 1))
+    matrix[:n, :n] = before + 2 * after
+    return csr_array(matrix)
+
+
+def test_rows_are_displaced_along_the_data():
+    """Objects on a line in space stay near it; one without neighbours stays where it is."""
+    line = np.linspace(-1, 1, 21)[:, None] * np.array([[1.0, 2.0, -1.0]])
+    samples = Samples(Rows(line, np.zeros(3), 1.0), ring(20), 0.5, 0)
+    found = samples.displaced(np.arange(21), (0, 1)).numpy()
+    moved = found - line
+    along = moved @ line[0] / np.linalg.norm(line[0])
+    assert np.abs(along).max() > 0.1
+    assert np.linalg.norm(moved) < 1.02 * np.linalg.norm(along)
+    np.testing.assert_array_equal(found[20], line[20])
+    np.testing.assert_array_equal(found, samples.displaced(np.arange(21), (0, 1)).numpy())
+
+
+def test_neighbors_are_drawn_in_proportion_to_their_weights():
+    samples = Samples(Rows(np.zeros((6, 1)), np.zeros(1), 1.0), ring(5), 1.0, 0)
+    drawn = samples._neighbors(np.repeat(np.arange(6), 3000), np.random.default_rng(0))
+    counts = np.stack([np.bincount(part, minlength=6) for part in drawn.reshape(6, 3000)])
+    np.testing.assert_allclose(counts[:5] / 1000, ring(5).toarray()[:5], atol=0.1)
+    assert counts[5, 5] == 3000
 
 
 def test_samples_of_pairs_estimate_the_divergence_of_tsne(digits):

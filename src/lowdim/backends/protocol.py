@@ -371,6 +371,22 @@ class Backend(Protocol):
     def barycentric_weights(self, grams: Array, reg: float) -> Array:
         """Weights w of sum 1 with (G + reg tr(G) I) w proportional to 1, for each Gram matrix G."""
 
+    def bregman_projections(
+        self,
+        gaps: Array,
+        signs: Array,
+        slack: float,
+        multipliers: Array,
+        targets: Array,
+        matrix: Array,
+    ) -> None:
+        """Projections of a Mahalanobis matrix onto bounds of z'Mz, one after the other.
+
+        Row c of `gaps` is the difference z of a pair, signs[c] is 1 for an upper and -1 for a lower
+        bound, and targets[c] the bound (see `lowdim.solvers.bregman`). All are float64. The
+        multipliers, the targets and the symmetric matrix are updated in place.
+        """
+
     def perplexity_affinities(
         self, indptr: Array, squared: Array, perplexity: float
     ) -> tuple[Array, Array]:

@@ -20,8 +20,11 @@ from lowdim.relations.objects import MeasuredObjects, Objects
 
 if TYPE_CHECKING:
     from lowdim.networks.pairs import PairLoss
+    from lowdim.networks.samples import Samples
     from lowdim.networks.training import Settings
 
+LAYERS = (256, 256, 256)  # by default, also for few features: maps of neighbours have many folds
+IMAGE_LAYERS = (32, 64)  # channels of convolutions
 PAIRS_PER_OBJECT = 2  # in an epoch
 # Pairs of a training by default: minutes on two cores for 784 features. Three times as many raised
 # the accuracy of held-out images of Fashion-MNIST by one point.
@@ -30,7 +33,7 @@ FEWEST_EPOCHS, MOST_EPOCHS = 30, 200  # by default
 FIRST_STEPS = 1000  # of the regression on the map of the objects, at least
 FIRST_EPOCHS = 40  # of it, at least
 FIRST_RATE = 2e-3  # its learning rate
-LARGEST_NOISE = 1000.0  # in units of the data; the loss stays finite in float32
+LARGEST_NOISE = 1000.0  # relative to neighbours; the loss stays finite in float32
 
 
 class ParametricEmbedder(NetworkEmbedder):
@@ -75,6 +78,7 @@ class ParametricEmbedder(NetworkEmbedder):
         self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
     ) -> None:
         from lowdim.networks.pairs import Pairs
+        from lowdim.networks.samples import Samples
         from lowdim.networks.training import train
         from lowdim.networks.weights import Rows, apply
 
@@ -86,14 +90,15 @@ class ParametricEmbedder(NetworkEmbedder):
         rows = Rows.of(vectors)
         self._check_outputs(network, rows)
         noise = checks.real(self.noise, "noise", 0, LARGEST_NOISE)
+        samples = Samples(rows, weights, noise, settings.seed)
         checks.choice(self.init, "init", ("map", "random"))
         monitor = self._monitor(settings.max_iter)
         if self.init == "map" and not monitor.begun:
-            self._imitate(network, rows, self._free_map(vectors, weights, settings.seed), settings)
-        problem = Pairs(rows, weights, loss, PAIRS_PER_OBJECT * objects.n, noise, settings.seed)
+            free = self._free_map(vectors, weights, settings.seed)
+            self._imitate(network, samples, free, settings)
         history = train(
             network,
-            problem,
+            Pairs(samples, loss, PAIRS_PER_OBJECT * objects.n),
             settings,
             monitor,
             lambda: apply(network.encode, rows),
@@ -129,12 +134,12 @@ class ParametricEmbedder(NetworkEmbedder):
     def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
         raise NotImplementedError
 
-    def _imitate(self, network: Any, rows: Any, Y: Array, settings: Settings) -> None:
+    def _imitate(self, network: Any, samples: Samples, Y: Array, settings: Settings) -> None:
         """Train the network to give the coordinates Y."""
-        from lowdim.networks.pairs import Regression
+        from lowdim.networks.regression import Regression
         from lowdim.networks.training import train
 
-        Y = (Y - Y.mean(axis=0)).astype(rows.mean.dtype)
+        Y = (Y - Y.mean(axis=0)).astype(samples.rows.mean.dtype)
         network.unit.fill_(float(Y.std()) or 1.0)
         size = int(np.clip(len(Y) // 20, 64, 256))
         epochs = max(FIRST_EPOCHS, math.ceil(FIRST_STEPS * size / len(Y)))
@@ -146,7 +151,7 @@ class ParametricEmbedder(NetworkEmbedder):
             schedule="cosine",
             patience=epochs,
         )
-        problem = Regression(rows, Y, float(self.noise), settings.seed)
+        problem = Regression(samples.rows, Y, samples.displaced)
         with phase("regression on the map"):
             train(network, problem, first, Monitor(epochs, type(self).__name__), lambda: Y)
 
@@ -160,11 +165,11 @@ class ParametricEmbedder(NetworkEmbedder):
         return graph if graph.n_neighbors is None else graph.take(wanted)
 
     def _build(self, n_features: int) -> Any:
-        from lowdim.networks.layers import Architecture, checked_image_shape, even_sizes
-        from lowdim.networks.pairs import MapNetwork, copied
+        from lowdim.networks.layers import Architecture, checked_image_shape
+        from lowdim.networks.regression import MapNetwork, copied
 
         image = checked_image_shape(self.image_shape, n_features)
-        layers, back = self._layers(even_sizes(n_features) if image is None else (32, 64))
+        layers, back = self._layers(LAYERS if image is None else IMAGE_LAYERS)
         shape = Architecture(
             n_features, int(self.n_components), layers, back, self.activation, image
         )

@@ -36,8 +36,7 @@ class ParametricTSNE(ParametricEmbedder):
         Degrees of freedom of Student's kernel of the map; None is n_components - 1, at least 1.
     layers : sequence of int or "auto", default="auto"
         Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
-        channels of convolutions. "auto" is (256, 256, 256), less for fewer than 64 features, and
-        (32, 64) for images.
+        channels of convolutions. "auto" is (256, 256, 256), and (32, 64) for images.
     decoder_layers : sequence of int, default=None
         The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
     image_shape : tuple of int, default=None
@@ -72,8 +71,9 @@ class ParametricTSNE(ParametricEmbedder):
 
     An epoch takes time n w for n objects and w weights, after the search of neighbours. On 5,000
     images of Fashion-MNIST a fit takes some minutes on two cores, and the 10 nearest neighbours on
-    the map classify 74 % of 10,000 other images correctly; on the map of `TSNE`, whose `transform`
-    compares new images with the training images, 77 %.
+    the map classify 74.7 % of 10,000 other images correctly (and 76.6 % of the training images); on
+    the map of `TSNE`, whose `transform` compares new images with the training images, 77.5 %. Wider
+    layers, such as (512, 512, 512), add about half a point and take three times as long.
     ``transform(X_train)`` equals `embedding_`. Without `decoder`, `inverse_transform` interpolates
     between the training vectors.
 
@@ -101,11 +101,11 @@ class ParametricTSNE(ParametricEmbedder):
         layers: Any = "auto",
         decoder_layers: Any = None,
         image_shape: Any = None,
-        activation: str = "silu",
+        activation: str = "relu",
         network: Any = None,
         decoder: bool = False,
         init: str = "map",
-        noise: float = 0.3,
+        noise: float = 0.5,
         max_iter: int | None = None,
         batch_size: int = 512,
         learning_rate: float = 1e-3,

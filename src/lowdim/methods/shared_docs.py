@@ -287,7 +287,7 @@ scale_ : float
 
 PARAMETRIC_PASSAGES = {
     "layers": """
-activation : {"silu", "relu", "elu", "tanh", "gelu"}, default="silu"
+activation : {"relu", "silu", "elu", "tanh", "gelu"}, default="relu"
     Function between the layers.
 network : torch.nn.Module, default=None
     A network from rows (n, n_features), centred and divided by `scale_`, to coordinates
@@ -298,9 +298,9 @@ decoder : bool, default=False
     `inverse_transform`.
 """,
     "training": """
-noise : float, default=0.3
-    Standard deviation of noise that is added to the rows in training, in units of that of X.
-    It makes the map of new data better.
+noise : float, default=0.5
+    In training each row is displaced by this times the difference of two of its neighbours. It
+    makes the map of new data better.
 max_iter : int, default=None
     Number of epochs. In each, two pairs per object are drawn. None draws about four million pairs
     in 30 to 200 epochs.

@@ -11,7 +11,7 @@ from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.networks.autoencoding import split
 from lowdim.networks.layers import dense, suited_sizes
-from lowdim.networks.pairs import MapNetwork, Regression
+from lowdim.networks.regression import MapNetwork, Regression
 from lowdim.networks.training import Settings, train
 from lowdim.networks.weights import Rows, apply, arrays_of, load_arrays, on_device
 
@@ -34,7 +34,7 @@ def fit_network_decoder(embedding: Array, X: Array) -> dict[str, Any]:
     trained, held_out = split(len(X), HELD_OUT, 0)
     size = int(np.clip(len(X) // 20, 32, 256))
     settings = Settings(EPOCHS, size, RATE, "plateau", PATIENCE, 0.0, 0)
-    problem = Regression(inputs, targets, 0.0, 0, trained, held_out)
+    problem = Regression(inputs, targets, None, trained, held_out)
     train(network, problem, settings, Monitor(EPOCHS, "decoder"), lambda: embedding)
     return {
         "weights": arrays_of(network),

@@ -73,11 +73,6 @@ def suited_sizes(n_features: int) -> tuple[int, int, int]:
     return 4 * last, 2 * last, last
 
 
-def even_sizes(n_features: int) -> tuple[int, int, int]:
-    """Three hidden layers of the same size, up to 256 for 64 or more features."""
-    return (suited_sizes(n_features)[1],) * 3
-
-
 def checked_sizes(value: object, name: str) -> tuple[int, ...]:
     """Check a sequence of sizes of layers."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not len(value):

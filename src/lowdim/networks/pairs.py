@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +12,8 @@ import torch
 from torch import nn
 
 from lowdim.checks import Array
-from lowdim.networks.device import torch_device
+from lowdim.networks.samples import Samples
 from lowdim.networks.training import SHARD, sharded
-from lowdim.networks.weights import Rows, noisy, seeded
-from lowdim.relations.lists import row_of_entries
 from lowdim.runtime.scheduling import blocks, run
 
 TINY = 1e-12  # smallest sum of weights and smallest mean repulsion
@@ -42,92 +39,6 @@ class PairLoss:
     logarithm: bool = False
 
 
-class MapNetwork(nn.Module):
-    """A network from rows to coordinates, and possibly one back."""
-
-    unit: torch.Tensor
-
-    def __init__(self, encoder: nn.Module, decoder: nn.Module | None) -> None:
-        super().__init__()
-        self.encoder, self.decoder = encoder, decoder
-        self.register_buffer("unit", torch.ones(()))  # of the map, in outputs of the encoder
-
-    def encode(self, x: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = self.unit * self.encoder(x)
-        return found
-
-
-def copied(network: Any) -> nn.Module:
-    """A copy of a module given by the user, which is left as it is."""
-    if not isinstance(network, nn.Module):
-        raise TypeError(
-            f"network must be a torch.nn.Module from rows to coordinates, got {network!r}."
-        )
-    found: nn.Module = copy.deepcopy(network)
-    return found
-
-
-class Regression:
-    """The first problem of a parametric embedding: to map rows to given coordinates.
-
-    Parameters
-    ----------
-    rows : Rows
-    targets : array of shape (n, n_components)
-    noise : float
-        Standard deviation of the noise on the rows, in units of that of the data.
-    seed : int
-    trained, held_out : arrays of int, default=None
-        Rows to train on, and rows for validation; None is all of them, and none.
-    """
-
-    def __init__(
-        self,
-        rows: Rows,
-        targets: Array,
-        noise: float,
-        seed: int,
-        trained: Array | None = None,
-        held_out: Array | None = None,
-    ) -> None:
-        self.rows, self.noise, self.seed = rows, noise, seed
-        self.trained = np.arange(len(rows)) if trained is None else trained
-        self.held_out = np.arange(0) if held_out is None else held_out
-        self.n = len(self.trained)
-        self.targets = torch.from_numpy(np.ascontiguousarray(targets)).to(torch_device())
-
-    def gradient(
-        self, network: Any, items: Array, key: tuple[int, int]
-    ) -> tuple[float, list[torch.Tensor]]:
-        def loss_of(part: slice, number: int) -> torch.Tensor:
-            index = self.trained[items[part]]
-            x = noisy(self.rows.take(index), self.noise, seeded(self.seed, *key, number))
-            gaps = (network.encode(x) - self.targets[index]) / network.unit
-            loss: torch.Tensor = gaps.square().sum() / (len(items) * gaps.shape[1])
-            return loss
-
-        parameters = list(network.encoder.parameters())
-        loss, gradients = sharded(loss_of, len(items), parameters)
-        rest = network.decoder.parameters() if network.decoder is not None else ()
-        return loss, gradients + [torch.zeros_like(p) for p in rest]
-
-    def validation(self, network: Any) -> float | None:
-        if not len(self.held_out):
-            return None
-        with torch.no_grad():
-            found = network.encode(self.rows.take(self.held_out))
-        return float((found - self.targets[self.held_out]).square().mean())
-
-    def end_epoch(self, loss: float) -> bool:
-        return False
-
-    def state(self) -> dict[str, float]:
-        return {}
-
-    def restore(self, saved: dict[str, float]) -> None:
-        pass
-
-
 class Pairs:
     """The problem of a parametric embedding; implements `training.Problem`.
 
@@ -137,25 +48,15 @@ class Pairs:
 
     Parameters
     ----------
-    rows : Rows
-    matrix : CSR matrix
-        Symmetric weights of pairs of neighbours.
+    samples : Samples
     loss : PairLoss
     n_pairs : int
         Number of pairs in an epoch.
-    noise : float
-        Standard deviation of the noise on the rows, in units of that of the data.
-    seed : int
     """
 
-    def __init__(
-        self, rows: Rows, matrix: Any, loss: PairLoss, n_pairs: int, noise: float, seed: int
-    ) -> None:
-        self.rows, self.loss, self.n, self.noise, self.seed = rows, loss, n_pairs, noise, seed
-        weights = np.asarray(matrix.data, dtype=np.float64)
-        self.heads, self.tails = row_of_entries(matrix.indptr), matrix.indices
-        self.cumulated = np.cumsum(weights)
-        degrees = np.bincount(self.heads, weights, minlength=len(rows))
+    def __init__(self, samples: Samples, loss: PairLoss, n_pairs: int) -> None:
+        self.samples, self.loss, self.n = samples, loss, n_pairs
+        degrees = samples.degrees
         used = degrees > 0
         self.importance = np.where(used, degrees.mean() / np.where(used, degrees, 1), 0)
         self.mean_repulsion = math.nan  # over the last steps
@@ -163,20 +64,17 @@ class Pairs:
     def gradient(
         self, network: Any, items: Array, key: tuple[int, int]
     ) -> tuple[float, list[torch.Tensor]]:
-        random = np.random.default_rng((self.seed, *key))
-        places = random.uniform(0, self.cumulated[-1], max(len(items), 2))
-        drawn = np.minimum(np.searchsorted(self.cumulated, places), len(self.cumulated) - 1)
-        both = np.concatenate([self.heads[drawn], self.tails[drawn]])
+        both = np.concatenate(self.samples.pairs(max(len(items), 2), key))
         parts = blocks(len(both), SHARD)
 
-        def forward(numbered: tuple[int, slice]) -> tuple[torch.Tensor, torch.Tensor]:
+        def forward(numbered: tuple[int, slice]) -> torch.Tensor:
             number, part = numbered
             torch.set_num_threads(1)  # a setting of the thread that calls it
-            x = self.rows.take(both[part])
-            return x, network.encode(noisy(x, self.noise, seeded(self.seed, *key, number)))
+            y: torch.Tensor = network.encode(self.samples.displaced(both[part], (*key, number)))
+            return y
 
         found = run(forward, list(enumerate(parts)))
-        Y = torch.cat([y.detach() for _, y in found]).requires_grad_()
+        Y = torch.cat([y.detach() for y in found]).requires_grad_()
         attraction, repulsion = self._forces(Y, both)
         loss = self._loss(float(attraction.detach()), float(repulsion.detach()))
         share = 1 / self.mean_repulsion if self.loss.logarithm else 1.0
@@ -185,10 +83,10 @@ class Pairs:
         parameters = [p for p in network.parameters() if p.requires_grad]
 
         def loss_of(part: slice, number: int) -> torch.Tensor:
-            x, y = found[number]
+            y = found[number]
             total = (y * slope[part]).sum()
             if network.decoder is not None:  # which learns from the map, but does not change it
-                back = network.decoder(y.detach())
+                back, x = network.decoder(y.detach()), self.samples.rows.take(both[part])
                 total = total + (back - x).square().sum() / (len(both) * x.shape[1])
             return total
 

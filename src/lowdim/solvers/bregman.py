@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dger
 
+from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.runtime.scheduling import blocks
+
+OPERATIONS = 50_000_000  # multiplications between two chances for Ctrl-C: some tens of ms
 
 
 class Projected(NamedTuple):
@@ -51,8 +54,9 @@ def project(
         The objects, whose coordinates under M the callback gets.
     """
     m, d = gaps.shape
-    M = np.asfortranarray(np.eye(d))
-    signs = np.where(similar, 1.0, -1.0).tolist()
+    M = np.eye(d)
+    gaps, signs = np.ascontiguousarray(gaps, dtype=np.float64), np.where(similar, 1.0, -1.0)
+    parts = blocks(m, max(1, OPERATIONS // (2 * d * d)))
     multipliers, targets = np.zeros(m), bounds.astype(np.float64)
     history: list[float] = []
     ended = False
@@ -64,14 +68,15 @@ def project(
     with monitor:
         fresh = {"M": M, "multipliers": multipliers, "targets": targets}
         if (saved := monitor.saved(fresh)) is not None:
-            M = np.asfortranarray(saved["M"])
-            multipliers, targets = saved["multipliers"], saved["targets"]
+            M, multipliers, targets = (saved[name] for name in fresh)
             history, ended = saved["history"].tolist(), saved["ended"]
         while len(history) < monitor.max_iter and not ended:
             old = multipliers.copy()
-            for c in range(m):
-                M = _one(M, gaps[c], signs[c], c, multipliers, targets, slack)
-            M = np.asfortranarray((M + M.T) / 2)
+            for part in parts:
+                backend().bregman_projections(
+                    gaps[part], signs[part], slack, multipliers[part], targets[part], M
+                )
+            M = (M + M.T) / 2
             values = np.linalg.eigvalsh(M)
             history.append(float((values - np.log(np.maximum(values, 1e-300)) - 1).sum()))
             change = np.abs(multipliers - old).sum()
@@ -81,22 +86,4 @@ def project(
                 break
             ended = bool(change <= tol * size)
             monitor.keep(state)
-    return Projected(np.ascontiguousarray(M), np.array(history), targets)
-
-
-def _one(
-    M: Array, z: Array, sign: float, c: int, multipliers: Array, targets: Array, slack: float
-) -> Array:
-    """Project onto the constraint of one pair; changes its multiplier and target in place."""
-    v = M @ z
-    p = float(z @ v)
-    if p <= 0:
-        return M
-    target = float(targets[c])
-    alpha = min(float(multipliers[c]), sign * slack / (slack + 1) * (1 / p - 1 / target))
-    if alpha == 0:
-        return M
-    multipliers[c] -= alpha
-    targets[c] = slack * target / (slack + sign * alpha * target)
-    beta = sign * alpha / (1 - sign * alpha * p)
-    return np.asarray(dger(beta, v, v, a=M, overwrite_a=True))
+    return Projected(M, np.array(history), targets)

@@ -1,4 +1,4 @@
-"""Small linear systems, one per object."""
+"""Small linear systems, one per object, and small changes of a matrix, one per pair."""
 
 from __future__ import annotations
 
@@ -14,3 +14,10 @@ def barycentric_weights(grams: Array, reg: float) -> Array:
     weights = np.empty(grams.shape[:2], dtype=grams.dtype)
     _native.barycentric_weights(grams, reg, weights, current().threads)
     return weights
+
+
+def bregman_projections(
+    gaps: Array, signs: Array, slack: float, multipliers: Array, targets: Array, matrix: Array
+) -> None:
+    """Projections of a Mahalanobis matrix onto bounds of z'Mz, one after the other; in place."""
+    _native.bregman_projections(gaps, signs, slack, multipliers, targets, matrix)

@@ -1,0 +1,102 @@
+"""Networks that map rows to given coordinates."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from lowdim.checks import Array
+from lowdim.networks.device import torch_device
+from lowdim.networks.training import sharded
+from lowdim.networks.weights import Rows
+
+
+class MapNetwork(nn.Module):
+    """A network from rows to coordinates, and possibly one back."""
+
+    unit: torch.Tensor
+
+    def __init__(self, encoder: nn.Module, decoder: nn.Module | None) -> None:
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+        self.register_buffer("unit", torch.ones(()))  # of the map, in outputs of the encoder
+
+    def encode(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.unit * self.encoder(x)
+        return found
+
+
+def copied(network: Any) -> nn.Module:
+    """A copy of a module given by the user, which is left as it is."""
+    if not isinstance(network, nn.Module):
+        raise TypeError(
+            f"network must be a torch.nn.Module from rows to coordinates, got {network!r}."
+        )
+    found: nn.Module = copy.deepcopy(network)
+    return found
+
+
+class Regression:
+    """The problem of mapping rows to given coordinates; implements `training.Problem`.
+
+    Parameters
+    ----------
+    rows : Rows
+    targets : array of shape (n, n_components)
+    seen : callable, default=None
+        From numbers of objects and the key of their random numbers to the rows that the network
+        gets in training, such as `samples.Samples.displaced`; None is the rows themselves.
+    trained, held_out : arrays of int, default=None
+        Rows to train on, and rows for validation; None is all of them, and none.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        targets: Array,
+        seen: Callable[[Array, tuple[int, ...]], torch.Tensor] | None = None,
+        trained: Array | None = None,
+        held_out: Array | None = None,
+    ) -> None:
+        self.rows = rows
+        self.seen = seen or (lambda index, key: rows.take(index))
+        self.trained = np.arange(len(rows)) if trained is None else trained
+        self.held_out = np.arange(0) if held_out is None else held_out
+        self.n = len(self.trained)
+        self.targets = torch.from_numpy(np.ascontiguousarray(targets)).to(torch_device())
+
+    def gradient(
+        self, network: Any, items: Array, key: tuple[int, int]
+    ) -> tuple[float, list[torch.Tensor]]:
+        def loss_of(part: slice, number: int) -> torch.Tensor:
+            index = self.trained[items[part]]
+            found = network.encode(self.seen(index, (*key, number)))
+            gaps = (found - self.targets[index]) / network.unit
+            loss: torch.Tensor = gaps.square().sum() / (len(items) * gaps.shape[1])
+            return loss
+
+        parameters = list(network.encoder.parameters())
+        loss, gradients = sharded(loss_of, len(items), parameters)
+        rest = network.decoder.parameters() if network.decoder is not None else ()
+        return loss, gradients + [torch.zeros_like(p) for p in rest]
+
+    def validation(self, network: Any) -> float | None:
+        if not len(self.held_out):
+            return None
+        with torch.no_grad():
+            found = network.encode(self.rows.take(self.held_out))
+        return float((found - self.targets[self.held_out]).square().mean())
+
+    def end_epoch(self, loss: float) -> bool:
+        return False
+
+    def state(self) -> dict[str, float]:
+        return {}
+
+    def restore(self, saved: dict[str, float]) -> None:
+        pass
