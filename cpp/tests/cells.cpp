@@ -1,6 +1,7 @@
 #include "lowdim/cells.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -128,6 +129,27 @@ TEST_FLOATS(searches_find_the_best_points_of_their_cells) {
         for (bool ties : {false, true}) check_cells<T>(dim, ties);
 }
 
+// More of the least value than a list keeps, and the next larger number: their mean may round to
+// either of them.
+TEST_FLOATS(lists_of_two_neighbouring_numbers) {
+    T low = 1;
+    for (int step = 0; step < 4; ++step) {
+        const T high = std::nextafter(low, T(2));
+        std::vector<T> values = {high, low, low, high, low, low, high, low};
+        std::vector<int32_t> ids = {0, 7, 6, 5, 4, 3, 2, 1};
+        std::vector<int32_t> counts = {int32_t(values.size())};
+        std::vector<T> bounds = {high};
+        const Shortlists<T> lists{values.data(), ids.data(), counts.data(),
+                                  bounds.data(), 3,          int(values.size())};
+        kernels<T>().cut_list(lists, 0);
+        CHECK_EQUAL(counts[0], 3);
+        std::sort(ids.begin(), ids.begin() + 3);
+        CHECK_EQUAL(ids[0], 1);
+        CHECK_EQUAL(ids[1], 3);
+        CHECK_EQUAL(ids[2], 4);
+        low = high;
+    }
+}
 TEST_FLOATS(projections) {
     for (int64_t width : {1, 32, 40, 64}) check_project<T>(width);
 }

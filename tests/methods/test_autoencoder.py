@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import tracemalloc
 
 import numpy as np
@@ -243,3 +244,18 @@ def test_bad_parameters_are_named(curve, params, message):
 def test_infinite_penalties_are_refused(curve, name):
     with pytest.raises(ValueError, match=rf"{name} must lie in \[0, 1e\+06\]"):
         small(**{name: np.inf}).fit(curve)
+
+
+def test_weights_depend_on_the_seed_alone_while_other_threads_make_networks():
+    rows, found = np.zeros((5, 40)), []
+
+    def make(seed):
+        network = lowdim.Autoencoder(layers=(64, 64))._new_network(rows, seed)
+        found.append((seed, next(network.parameters()).detach().numpy().tobytes()))
+
+    threads = [threading.Thread(target=make, args=(number % 4,)) for number in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 4

@@ -77,12 +77,9 @@ class NetworkEmbedder(Embedder):
 
     def _new_network(self, rows: Any, seed: int) -> Any:
         """The untrained network for such rows; its weights depend on the seed alone."""
-        import torch
+        from lowdim.networks.weights import on_device, seeded_weights
 
-        from lowdim.networks.weights import on_device
-
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with seeded_weights(seed):
             return on_device(self._build(rows.shape[1]), checks.float_dtype(rows.dtype))
 
     def _keep(self, network: Any, rows: Rows, history: Array) -> None:

@@ -104,7 +104,7 @@ class ParametricEmbedder(NetworkEmbedder):
             lambda: apply(network.encode, rows),
         )
         self._keep(network, rows, history[:, 0])
-        self.loss_ = float(history[-1, 0])
+        self.loss_ = float(history[-1, 0]) if len(history) else math.nan  # interrupted early
         if not self.decoder:
             self.X_fit_ = _floats(vectors)  # for the general decoder
 

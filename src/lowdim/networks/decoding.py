@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
@@ -13,7 +12,14 @@ from lowdim.networks.autoencoding import split
 from lowdim.networks.layers import dense, suited_sizes
 from lowdim.networks.regression import MapNetwork, Regression
 from lowdim.networks.training import Settings, train
-from lowdim.networks.weights import Rows, apply, arrays_of, load_arrays, on_device
+from lowdim.networks.weights import (
+    Rows,
+    apply,
+    arrays_of,
+    load_arrays,
+    on_device,
+    seeded_weights,
+)
 
 EPOCHS, PATIENCE, RATE = 200, 20, 1e-3
 HELD_OUT = 0.1  # share of the objects that decide when to stop
@@ -21,8 +27,7 @@ HELD_OUT = 0.1  # share of the objects that decide when to stop
 
 def _network(n_inputs: int, n_outputs: int, dtype: np.dtype[Any]) -> MapNetwork:
     sizes = (n_inputs, *suited_sizes(n_outputs)[::-1], n_outputs)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+    with seeded_weights(0):
         return on_device(MapNetwork(dense(sizes, "relu"), None), dtype)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -23,6 +26,21 @@ def seeded(seed: int, *keys: int) -> torch.Generator:
     """A generator of random numbers for one purpose, such as the noise of one step."""
     state = np.random.SeedSequence((seed, *keys)).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(state >> np.uint64(1)))
+
+
+_weights = threading.RLock()  # PyTorch draws initial weights from one generator of the process
+if hasattr(os, "register_at_fork"):  # in a child nobody else draws
+    os.register_at_fork(
+        before=_weights.acquire, after_in_parent=_weights.release, after_in_child=_weights.release
+    )
+
+
+@contextmanager
+def seeded_weights(seed: int) -> Iterator[None]:
+    """Networks that are made inside have weights that depend on the seed alone."""
+    with _weights, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
 
 
 def noisy(x: torch.Tensor, size: float, random: torch.Generator) -> torch.Tensor:
