@@ -45,35 +45,27 @@ def nearest_cells(centers: Tensor, sizes: Tensor, probes: int, least: int) -> Te
     """
     count = len(centers)
     while True:
-        near = _by_distance(centers, torch.arange(count, device=centers.device), probes)
+        near = _nearest(centers, torch.arange(count, device=centers.device), probes, own=-torch.inf)
         if probes >= count or int(sizes[near].sum(dim=1).amin()) >= least:
             return near
         probes = min(2 * probes, count)
 
 
-def _by_distance(centers: Tensor, cells: Tensor, most: int) -> Tensor:
-    """For some cells, the `most` nearest cells by the distance of their centres, itself first."""
-    squares = centers.square().sum(dim=1)
-    found = []
-    rows = tile_rows(centers.device, 16 * len(centers), len(cells))
-    for begin in range(0, len(cells), rows):
-        own = cells[begin : begin + rows]
-        scores = torch.addmm(squares, centers[own], centers.T, alpha=-2)
-        scores[torch.arange(len(own), device=own.device), own] = -torch.inf
-        found.append(scores.topk(most, dim=1, largest=False).indices)
-    return torch.cat(found)
-
-
 def true_neighbors(points: Tensor, sample: Tensor, k: int) -> Tensor:
     """The k nearest other points of some of the points."""
-    offsets = points.square().sum(dim=1)
+    return _nearest(points, sample, k, own=torch.inf)
+
+
+def _nearest(points: Tensor, sample: Tensor, k: int, own: float) -> Tensor:
+    """The k nearest points of some of the points; each itself is first or last by `own`, +-inf."""
+    squares = points.square().sum(dim=1)
     found = []
-    rows = tile_rows(points.device, 8 * len(points), len(sample))
+    rows = tile_rows(points.device, 16 * len(points), len(sample))
     for begin in range(0, len(sample), rows):
-        own = sample[begin : begin + rows]
-        tile = torch.addmm(offsets, points[own], points.T, alpha=-2)
-        tile[torch.arange(len(own), device=own.device), own] = torch.inf
-        found.append(tile.topk(k, dim=1, largest=False).indices)
+        part = sample[begin : begin + rows]
+        scores = torch.addmm(squares, points[part], points.T, alpha=-2)
+        scores[torch.arange(len(part), device=part.device), part] = own
+        found.append(scores.topk(k, dim=1, largest=False).indices)
     return torch.cat(found)
 
 
@@ -82,7 +74,7 @@ def fewest_probes(
 ) -> tuple[int | None, float]:
     """The smallest number of cells with the wanted recall on a sample, and that recall."""
     count = len(centers)
-    near = _by_distance(centers, cells[sample], count)
+    near = _nearest(centers, cells[sample], count, own=-torch.inf)
     rank = torch.empty_like(near)
     rank.scatter_(1, near, torch.arange(count, device=near.device).expand_as(near))
     ranks = rank.gather(1, cells[true])
