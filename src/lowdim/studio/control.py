@@ -75,6 +75,7 @@ class Control:
         self.has_loss, self.clock, self.plain = False, time.process_time(), 0.0
         self.pace, self.at = pace, 0.0  # iterations per second, and when the next one may begin
         self.began, self.paused = time.perf_counter(), 0.0
+        self.sent: Any = None  # the state of the last frame
 
     def due(self) -> bool:
         """Whether a frame is due, a command waits, or the fit is slowed down."""
@@ -129,6 +130,7 @@ class Control:
 
     def _send(self, state: Any) -> None:
         began = time.thread_time()
+        self.sent = state
         self.channel.taken.clear()
         Y = state.embedding.astype("<f4")
         seconds = time.perf_counter() - self.began - self.paused
@@ -157,7 +159,8 @@ class Control:
     def _pause(self, state: Any) -> None:
         """Wait for a command that ends the pause."""
         began = time.perf_counter()
-        if self.channel.taken.is_set():
+        if self.sent is not state:  # the page shows the iteration that the pause holds
+            self.channel.taken.wait()
             self._send(state)
         self.channel.send("paused")
         while not self.stopping:
