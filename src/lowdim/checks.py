@@ -86,7 +86,7 @@ def vectors(
 
     Returns
     -------
-    C-contiguous array or CSR matrix, of float32 or float64.
+    C-contiguous and aligned array, or CSR matrix, of float32 or float64.
     """
     from sklearn.utils.validation import check_array
 
@@ -109,6 +109,8 @@ def vectors(
         raise
     if X.dtype.kind != "f" or X.dtype.itemsize not in (4, 8):
         X = X.astype(float_dtype(X.dtype))
+    if not is_sparse(X):
+        X = np.require(X, requirements="A")  # a part of a buffer of bytes may begin anywhere
     values = X.data if is_sparse(X) else X
     if not allow_nan:
         finite(X, name)

@@ -11,7 +11,7 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import lowdim
 from lowdim.methods.large_margin import target_neighbors
-from lowdim.solvers import margins
+from lowdim.solvers import labelled, margins
 from lowdim.solvers.labelled import StochasticNeighbors
 from lowdim.solvers.margins import LargeMargin
 
@@ -31,11 +31,12 @@ def expected_errors(L):
     return len(X) - P[CODES[:, None] == CODES].sum()
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
-def test_stochastic_neighbours_value_and_gradient(k, monkeypatch):
+@pytest.mark.parametrize(("k", "size", "few"), [(1, 1, False), (4, 1, False), (4, 9, True)])
+def test_stochastic_neighbours_value_and_gradient(k, size, few, monkeypatch):
     monkeypatch.setattr("lowdim.solvers.labelled.SMALLEST_BLOCK", 40)
     objective = StochasticNeighbors(X, CODES)
-    L = random.normal(size=(k, 4))
+    L = size * random.normal(size=(k, 4))
+    assert few == (labelled._near_pairs(X @ L.T) is not None)
     assert objective(L)[0] == pytest.approx(expected_errors(L))
     gap = check_grad(
         lambda z: objective(z.reshape(k, 4))[0],

@@ -354,6 +354,9 @@ def test_given_a_and_b(X):
         ("set_op_mix_ratio", 1.5),
         ("local_connectivity", -1),
         ("repulsion_strength", -1.0),
+        ("repulsion_strength", np.inf),
+        ("negative_sample_rate", np.inf),
+        ("dens_lambda", np.inf),
         ("negative_sample_rate", -2),
         ("learning_rate", -1.0),
         ("n_neighbors", 1),
@@ -369,6 +372,18 @@ def test_given_a_and_b(X):
 def test_bad_parameters(X, name, value):
     with pytest.raises((TypeError, ValueError), match=name):
         UMAP(**{name: value}).fit(X)
+
+
+@pytest.mark.parametrize(("a", "b", "name"), [(np.inf, 1.0, "a"), (1.0, 1e10, "b")])
+def test_a_kernel_that_overflows(X, a, b, name):
+    with pytest.raises(ValueError, match=f"{name} must lie in"):
+        UMAP(a=a, b=b).fit(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_largest_kernel_does_not_overflow(X, dtype):
+    found = UMAP(a=1e6, b=10.0, n_epochs=20, random_state=0).fit(X[:100].astype(dtype))
+    assert np.isfinite(found.embedding_).all()
 
 
 def test_principal_coordinates_need_vectors(X):

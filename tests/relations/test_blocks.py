@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 
 import lowdim
 from helpers import with_threads
+from lowdim import checks
 from lowdim.relations import shards
 from lowdim.relations.block_sources import MappedRows, as_blocks, opened, reopened, whole
 from lowdim.relations.blocked_search import nearest_in_blocks, within_radius
@@ -424,3 +425,13 @@ def test_the_folder_of_temporary_files_must_exist(tmp_path, monkeypatch):
     monkeypatch.setenv("LOWDIM_SCRATCH", str(tmp_path / "none"))
     with pytest.raises(ValueError, match="LOWDIM_SCRATCH must be an existing folder"):
         lowdim.neighbors(X, 5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_a_file_that_begin_at_an_odd_byte_are_aligned(dtype, tmp_path):
+    path = tmp_path / "rows.bin"
+    path.write_bytes(b"\0" + np.ones((300, 4), dtype).tobytes())
+    rows = np.memmap(path, dtype, "r", offset=1, shape=(300, 4))
+    assert not rows.flags.aligned
+    assert checks.vectors(rows).flags.aligned
+    assert as_blocks(rows).read(slice(10, 20)).flags.aligned

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from contextlib import nullcontext
+from functools import partial
 
 import cloudpickle
 import dask.array as da
@@ -274,6 +275,18 @@ def test_errors_of_workers_are_those_of_this_process(client):
     bad[470, 5] = np.inf
     with pytest.raises(ValueError, match=r"infinity in row 470, column 5 \(found in partition 3"):
         lowdim.PCA(2).fit(da.from_array(bad, chunks=(BLOCK, D)))
+
+
+def aligned(held, items):
+    return [a.flags.aligned for a in (*held, *items)], items
+
+
+def test_arrays_are_aligned_wherever_they_arrive(client):
+    odd = [np.frombuffer(bytes(8 * n + 1), dtype, n, 1) for n in (1, 99) for dtype in ("f4", "f8")]
+    assert not any(one.flags.aligned for one in odd)
+    ((there, back),) = ClusterTasks(client).map(partial(aligned, odd), [odd])
+    assert all(there)
+    assert all(one.flags.aligned for one in back)
 
 
 def test_tasks_do_not_use_the_cluster_themselves(client):

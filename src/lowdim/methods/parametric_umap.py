@@ -12,7 +12,7 @@ from lowdim.checks import Array
 from lowdim.matrices.fuzzy import fuzzy_graph, with_data
 from lowdim.methods.parametric import ParametricEmbedder
 from lowdim.methods.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
-from lowdim.methods.umap_parameters import EPOCHS, EPOCHS_IF_LARGE, LARGE
+from lowdim.methods.umap_parameters import EPOCHS, EPOCHS_IF_LARGE, LARGE, LARGEST
 from lowdim.networks.device import require_torch
 from lowdim.relations.graph import NeighborGraph
 from lowdim.solvers.layout import Layout, fit_curve, lay_out
@@ -180,8 +180,8 @@ class ParametricUMAP(ParametricEmbedder):
             raise ValueError(
                 f"min_dist must lie between 0 and spread={spread:g}, got {self.min_dist!r}."
             )
-        repulsion = checks.real(self.repulsion_strength, "repulsion_strength", 0)
-        rate = checks.real(self.negative_sample_rate, "negative_sample_rate", 0)
+        repulsion = checks.real(self.repulsion_strength, "repulsion_strength", 0, LARGEST)
+        rate = checks.real(self.negative_sample_rate, "negative_sample_rate", 0, LARGEST)
         return fuzzy_cross_entropy(*fit_curve(spread, self.min_dist), repulsion * rate)
 
     def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:

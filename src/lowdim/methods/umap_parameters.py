@@ -32,6 +32,8 @@ DISCONNECTION = {
     **dict.fromkeys(("cosine", "correlation"), 2.0),
 }
 """The largest values of bounded metrics; see `disconnection_distance`."""
+LARGEST = 1e6  # of factors of forces, and of a: products of them stay finite in float32
+LARGEST_POWER = 10.0  # of b, likewise
 ROUNDING = 1e-6  # relative error of distances at which they still count as the largest value
 NEW_EPOCHS = 100  # of `transform`, as in umap-learn
 
@@ -137,14 +139,9 @@ class UMAPParameters(NeighborEmbedder):
             )
         for name in ("set_op_mix_ratio", "target_weight", "dens_frac"):
             checks.real(getattr(self, name), name, 0, 1)
-        for name in (
-            "local_connectivity",
-            "repulsion_strength",
-            "negative_sample_rate",
-            "learning_rate",
-            "dens_lambda",
-            "dens_var_shift",
-        ):
+        for name in ("repulsion_strength", "negative_sample_rate", "learning_rate", "dens_lambda"):
+            checks.real(getattr(self, name), name, 0, LARGEST)
+        for name in ("local_connectivity", "dens_var_shift"):
             checks.real(getattr(self, name), name, 0)
         checks.integer(self.transform_seed, "transform_seed", 0, 2**63 - 1)
         if self.target_n_neighbors != -1:
@@ -184,8 +181,8 @@ class UMAPParameters(NeighborEmbedder):
         if (self.a is None) != (self.b is None):
             raise ValueError("a and b must be given together, or neither of them.")
         if self.a is not None:
-            a = checks.real(self.a, "a", 0, open_low=True)
-            return a, checks.real(self.b, "b", 0, open_low=True)
+            a = checks.real(self.a, "a", 0, LARGEST, open_low=True)
+            return a, checks.real(self.b, "b", 0, LARGEST_POWER, open_low=True)
         spread = checks.real(self.spread, "spread", 0, open_low=True)
         if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
             raise ValueError(

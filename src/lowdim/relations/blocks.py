@@ -114,13 +114,13 @@ class RowBlocks:
         return f"rows {start} to {stop - 1} of {self.description}"
 
     def checked(self, values: Array, start: int, stop: int) -> Array:
-        """What was read for some consecutive rows, as a C-contiguous array of finite numbers."""
+        """Rows that were read, as a C-contiguous and aligned array of finite numbers."""
         if values.shape != (stop - start, self.shape[1]):
             raise ValueError(
                 f"X: {self.place(start, stop)} cannot be read: {values.shape[0]} rows were found. "
                 "Is the file cut short?"
             )
-        found = np.ascontiguousarray(values, dtype=self.dtype)
+        found = np.require(values, self.dtype, ["C", "A"])
         if not all_finite(found):
             row, column = np.argwhere(~np.isfinite(found))[0]
             what = "NaN" if np.isnan(found[row, column]) else "infinity"

@@ -12,7 +12,9 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
+import cloudpickle
 import dask
+import numpy as np
 from dask.delayed import Delayed, delayed
 
 from lowdim.runtime import memory
@@ -31,7 +33,8 @@ NO_WARNING = {"distributed.admin.large-graph-warning-threshold": "1PB"}
 class Call:
     """A function that is sent to workers, with the resources that it may use there.
 
-    Tasks run on one thread each: a worker runs as many at a time as it has threads.
+    Tasks run on one thread each: a worker runs as many at a time as it has threads. The function is
+    pickled as a whole, so that arrays that it holds are aligned in memory there; see `_aligned`.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -41,6 +44,15 @@ class Call:
     def __call__(self, *arguments: Any) -> Any:
         with working(HERE), using(self.resources), running(None):
             return self.function(*arguments)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (cloudpickle.dumps(self.function), self.resources)
+
+
+def _unpickled(function: bytes, resources: Compute) -> Call:
+    call = Call(cloudpickle.loads(function))
+    call.resources = resources
+    return call
 
 
 class LocalTasks(Tasks):
@@ -113,7 +125,7 @@ class ClusterTasks(Tasks):
             futures = deque(self.client.compute(calls))
         while futures:
             try:
-                yield futures.popleft().result()
+                yield _aligned(futures.popleft().result())
             except KilledWorker as error:
                 raise RuntimeError(
                     "The cluster has lost several workers with the same task. Did they run out of "
@@ -133,7 +145,7 @@ def _calls(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Delayed
 
 
 def _called(function: Call, item: Any) -> Any:
-    return function(item)
+    return function(_aligned(item))
 
 
 def _pieces_of(pieces: Iterable[tuple[int, Any]], number: int) -> list[Any]:
@@ -144,9 +156,24 @@ def _work(work: Call, group: NewGroup, number: int, pieces: list[list[Any]]) -> 
     """The results of a group, whose pieces are those of all items."""
     with group(HeldRows) as gathered:
         for piece in chain.from_iterable(pieces):
-            gathered.add(piece)
+            gathered.add(_aligned(piece))
         return work(gathered, number)
 
 
 def _listed(function: Callable[[Any, int], Iterator[Any]], group: Any, number: int) -> list[Any]:
     return list(function(group, number))
+
+
+def _aligned(value: Any) -> Any:
+    """A value whose arrays begin at addresses that are multiples of the size of an entry.
+
+    Those that were received are parts of a buffer of bytes, and may begin anywhere.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if isinstance(value, list):
+        return [_aligned(part) for part in value]
+    if isinstance(value, tuple):
+        parts = map(_aligned, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
