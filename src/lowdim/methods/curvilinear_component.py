@@ -84,7 +84,7 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
 
     Notes
     -----
-    An epoch takes time n^2. From vectors no n x n matrix of more than 256 MB is kept: the distances
+    An epoch takes time n^2. From vectors no n x n matrix of more than 1 GB is kept: the distances
     to the pins are then measured again in every epoch, except by a callable metric.
 
     `transform` moves a new object by the same rule among its nearest neighbours, with the map

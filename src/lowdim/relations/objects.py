@@ -30,7 +30,7 @@ from lowdim.relations.streams import distances_from
 from lowdim.relations.units import exponent_of, scaled
 from lowdim.runtime.scheduling import blocks
 
-LARGEST_KEPT_MATRIX = 256 * 1024**2  # bytes; a larger matrix of distances is computed in parts
+LARGEST_KEPT_MATRIX = 1024**3  # bytes; a larger matrix of distances is computed in parts
 LARGEST_KEPT_INDEX = 0.25  # of the size of the rows; a larger index is built again for `transform`
 
 
