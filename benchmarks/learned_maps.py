@@ -59,7 +59,8 @@ def _row(name: str, X: Any, y: Any, n: int, options: argparse.Namespace) -> list
 
     import lowdim
 
-    model = getattr(lowdim, name)(2, **({} if name == "PCA" else {"random_state": 0}))
+    seeded = {} if name == "PCA" else {"random_state": 0}
+    model = getattr(lowdim, name)(n_components=2, **seeded)
     start = time.perf_counter()
     with lowdim.compute(device=options.device):
         model.fit(X[:n])
