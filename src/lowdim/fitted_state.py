@@ -29,6 +29,7 @@ from lowdim.state_rules import (
     number,
     numbers_of,
     parameters,
+    shape_of_grid,
     size_of,
     source,
     table,
@@ -124,7 +125,7 @@ ATTRIBUTES: dict[str, Check] = {
     "a_": number(positive=True),
     "b_": number(positive=True),
     # self-organizing maps
-    "shape_": numbers_of(2),
+    "shape_": shape_of_grid,
     "grid_": Numbers(("units", "c")),
     "codebook_": Numbers(("units", "d")),
     "coefficients_": Numbers(("units", "n")),

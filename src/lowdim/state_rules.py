@@ -223,6 +223,14 @@ def numbers_of(count: int) -> Check:
     return check
 
 
+def shape_of_grid(name: str, value: Any, sizes: Sizes) -> None:
+    """Numbers of rows and columns of the units of a grid."""
+    whole = isinstance(value, tuple) and all(isinstance(item, int) for item in value)
+    units = sizes.get("units", 0)
+    if not whole or len(value) != 2 or min(value) < 1 or value[0] * value[1] != units:
+        raise ValueError(f"{name} is not the shape of a grid of {units} units.")
+
+
 def weights(name: str, value: Any, sizes: Sizes) -> None:
     """Weights of a network: a dictionary of names and arrays of finite numbers."""
     if not isinstance(value, dict) or not value:

@@ -310,3 +310,12 @@ def test_the_shape_follows_the_spread_of_the_data():
     assert 2 < columns / rows < 4
     assert 80 < rows * columns < 120
     assert lowdim.SelfOrganizingMap(1).fit(wide).shape_ == (100,)
+
+
+@pytest.mark.parametrize("shape", [(1e308, 1e308), (3, 5), (-3, -4), (3.0, 4.0), (12,)])
+def test_a_map_of_another_shape_than_its_grid_is_not_loaded(blobs, shape, tmp_path):
+    model = lowdim.SelfOrganizingMap(shape=(3, 4)).fit(blobs)
+    model.shape_ = shape
+    model.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="shape_ is not the shape of a grid of 12 units"):
+        lowdim.load(tmp_path / "model")

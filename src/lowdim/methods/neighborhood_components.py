@@ -68,9 +68,9 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
 
     Notes
     -----
-    An iteration takes time n^2 k + n k d for n objects, d features and k components. Where few pairs
-    of objects count, those of less than 1e-14 of the largest probability of their row are left out.
-    The objective has local minima, so the result depends on `init`.
+    An iteration takes time n^2 k + n k d for n objects, d features and k components. Where few
+    pairs of objects count, those of less than 1e-14 of the largest probability of their row are
+    left out. The objective has local minima, so the result depends on `init`.
 
     $transform
 
