@@ -237,6 +237,7 @@ def test_the_map_that_is_imitated_is_not_rounded_to_the_type_of_the_rows(digits)
         (lowdim.ParametricUMAP, {"n_neighbors": 1}, "n_neighbors"),
         (lowdim.ParametricUMAP, {"min_dist": 3}, "min_dist"),
         (lowdim.ParametricUMAP, {"repulsion_strength": np.inf}, "repulsion_strength"),
+        (lowdim.ParametricUMAP, {"weight_decay": np.inf}, "weight_decay"),
         (lowdim.ParametricUMAP, {"init": "pca"}, "init"),
         (lowdim.ParametricUMAP, {"decoder": "yes"}, "decoder"),
     ],

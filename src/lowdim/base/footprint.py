@@ -124,7 +124,7 @@ def _mds(p: Problem) -> float:
     if isinstance(p.objects, SparseDissimilarities):
         return 145.0 * int(p.objects.matrix.nnz)
     if kind == "ratio" and not weighted:
-        return p.square + p.distances
+        return p.distances
     by_kind = {"ratio": 1.7, "ordinal": 2.7, "interval": 3.7, "spline": 5.7}
     by_weight = {"ratio": 1.5, "ordinal": 1.5, "interval": 2.5, "spline": 4.5}
     copies = by_kind.get(kind, 0) + (by_weight.get(kind, 0) if weighted else 0)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lowdim.networks.training import Settings
     from lowdim.networks.weights import Rows
 
+LARGEST_DECAY = 100.0  # of weights; beyond it a step of training overshoots zero
 SCHEDULES = ("plateau", "cosine", "constant")
 ACTIVATIONS = ("relu", "elu", "silu", "tanh", "gelu")
 
@@ -54,7 +55,7 @@ class NetworkEmbedder(Embedder):
             learning_rate=checks.real(self.learning_rate, "learning_rate", 0, open_low=True),
             schedule=self.schedule,
             patience=checks.integer(getattr(self, "patience", max_iter), "patience", 1),
-            weight_decay=checks.real(self.weight_decay, "weight_decay", 0),
+            weight_decay=checks.real(self.weight_decay, "weight_decay", 0, LARGEST_DECAY),
             seed=self._seed(),
         )
 

@@ -217,5 +217,6 @@ def _sum_of_squared_distances(X: Array) -> float:
 
 def _random_like(values: Array, n: int, k: int, random: Random) -> Array:
     """Random coordinates whose distances have the root mean square of dissimilarities."""
-    size = float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
-    return random_start(n, k, size, random, values.dtype)
+    flat = values.ravel()
+    squares = np.einsum("i,i->", flat, flat, dtype=np.float64)  # without a copy of the values
+    return random_start(n, k, float(np.sqrt(squares / flat.size)), random, values.dtype)
