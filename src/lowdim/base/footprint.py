@@ -92,7 +92,7 @@ class Problem:
 
     def geodesics(self, columns: float, workspace: float) -> float:
         """Bytes of geodesics to some objects: n x columns numbers, and workspace for large n."""
-        return self.n * columns * self.size + min(workspace, 1560.0 * self.n * self.size)
+        return self.n * columns * self.size + min(workspace, 290.0 * self.n * self.size)
 
     @property
     def bottom_eigenvectors(self) -> float:
@@ -152,7 +152,7 @@ def _locally_linear(p: Problem) -> float:
 def _graph_laplacian(p: Problem) -> float:
     if p.is_set("affinity", "rbf"):
         return 5.2 * p.square + p.bottom_eigenvectors
-    return 80 * p.arcs + p.bottom_eigenvectors
+    return 88 * p.arcs + p.bottom_eigenvectors
 
 
 def _curvilinear(p: Problem) -> float:
@@ -167,12 +167,12 @@ def _curvilinear_geodesics(p: Problem) -> float:
 
 
 def _stochastic_neighbors(p: Problem) -> float:
-    return (52 + 2 * p.size) * p.arcs + min(35e6, 1090.0 * p.n * p.size)
+    return (52 + 2 * p.size) * p.arcs
 
 
 def _umap(p: Problem) -> float:
     index = 0 if isinstance(p.objects, BlockedObjects) else 39 * p.arcs
-    return 26 * p.arcs + index + min(50e6, 1560.0 * p.n * p.size)
+    return 26 * p.arcs + index
 
 
 def _self_organizing_map(p: Problem) -> float:
@@ -203,7 +203,7 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "LocallyLinearEmbedding": _locally_linear,
     "LaplacianEigenmaps": _graph_laplacian,
     "SpectralClustering": _graph_laplacian,
-    "DiffusionMap": lambda p: 104 * p.arcs + p.eigenvectors,
+    "DiffusionMap": lambda p: 116 * p.arcs + p.eigenvectors,
     "Sammon": lambda p: 2 * p.square + p.distances,
     "INDSCAL": lambda p: 0.0,  # claims the stack of its subjects' matrices itself
     "CurvilinearComponentAnalysis": _curvilinear,

@@ -160,10 +160,10 @@ def train(
             network.train()
             loss = _epoch(network, parameters, optimizer, problem, settings, progress.epoch)
             if not math.isfinite(loss):
-                decay = f" or weight_decay={settings.weight_decay:g}"
+                decay = f" or weight_decay={settings.weight_decay:g}" * (settings.weight_decay > 0)
                 raise ValueError(
                     f"The loss of the network is {loss} in epoch {progress.epoch + 1}. Lower "
-                    f"learning_rate={settings.learning_rate:g}{decay * (settings.weight_decay > 0)}."
+                    f"learning_rate={settings.learning_rate:g}{decay}."
                 )
             network.eval()
             held_out, changing = problem.validation(network), problem.end_epoch(loss)

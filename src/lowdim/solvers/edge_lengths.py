@@ -70,7 +70,7 @@ class Lengths:
         step = -(-self.n // MAX_SOURCES)
         asked = np.arange(0, self.n, step)
         D = geodesics(self.adjacency(), asked if step > 1 else None)
-        means = (D**2) @ self.mass / self.mass.sum()
+        means = np.square(D, out=D) @ self.mass / self.mass.sum()
         return float(np.average(means, weights=self.mass[asked]) * self.mass.sum() / 2)
 
 
