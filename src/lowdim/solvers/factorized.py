@@ -17,10 +17,13 @@ from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.matrices.operators import symmetric_lu
 from lowdim.runtime import memory
+from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 from lowdim.solvers.edge_lengths import Lengths
 from lowdim.solvers.semidefinite import symmetric
 
+EDGES_AT_ONCE = 4096  # in a block of the Hessian of the programme in few functions
+BLOCKS_AT_ONCE = 16  # whose Hessians are in memory at the same time
 FACTOR_FLOPS = 4e9  # of one coordinate, up to which a step is computed by a factorisation
 CG_STEPS, CG_TOLERANCE = 300, 1e-3  # of a step by conjugate gradients
 WORST_ERROR = 0.2  # relative error of a length above which a fit that did not converge warns
@@ -54,8 +57,11 @@ def factorized(
     weights = lengths.squares
     r = Q.shape[1]
     a, b = np.triu_indices(r)
+    parts = blocks(len(P), EDGES_AT_ONCE)
+    entries = (4 + min(BLOCKS_AT_ONCE, len(parts))) * len(a)
+    entries += 3 * current().threads * min(EDGES_AT_ONCE, len(P))
     memory.claim(
-        4 * 8 * len(a) ** 2,
+        8 * len(a) * entries,
         f"The semidefinite programme in {r} functions",
         "Set fewer of them: n_landmarks or n_functions.",
     )
@@ -83,8 +89,9 @@ def factorized(
             return np.asarray(phi.T @ phi)
 
         total = np.zeros((len(a), len(a)))
-        for own in run(part, blocks(len(P), 4096)):
-            total += own
+        for first in range(0, len(parts), BLOCKS_AT_ONCE):
+            for own in run(part, parts[first : first + BLOCKS_AT_ONCE]):
+                total += own
         return total
 
     def barrier_curvature(inverse: Array) -> Array:
