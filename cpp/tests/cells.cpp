@@ -150,6 +150,7 @@ TEST_FLOATS(lists_of_two_neighbouring_numbers) {
         low = high;
     }
 }
+
 TEST_FLOATS(projections) {
     for (int64_t width : {1, 32, 40, 64}) check_project<T>(width);
 }

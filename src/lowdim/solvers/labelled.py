@@ -18,8 +18,8 @@ N_BLOCKS = 16  # blocks of rows of a matrix of all pairs: each keeps an (n, k) a
 SMALLEST_BLOCK = 128  # rows
 NEGLIGIBLE = 32.0  # probabilities exp(-32) = 1e-14 times the largest of their row are left out
 LARGEST_ERROR = 4.0  # of exponents in float32 that tell which ones these are
-FEW = 0.1  # share of pairs up to which they are computed one by one,
-SAMPLE = 32  # found from this number of rows
+FEW = 0.1  # largest share of pairs that are computed one by one instead of in a full matrix
+SAMPLE = 32  # rows from which this share is estimated
 
 
 def pair_blocks(n: int) -> list[slice]:
@@ -121,7 +121,10 @@ def _exponents(rows: Array | slice, ones: Array, scores: Array) -> Array:
 
 
 def _near_pairs(Z: Array) -> Callable[[slice], csr_array] | None:
-    """A function from some rows to their pairs that count, or None if these are not few."""
+    """A function from some rows to their pairs that are not negligible; None if these are many.
+
+    They are found by exponents in float32, with a margin for their rounding error.
+    """
     n = len(Z)
     largest = float(np.square(Z, dtype=np.float64).sum(axis=1).max())
     error = 16 * float(np.finfo(np.float32).eps) * largest
@@ -129,16 +132,16 @@ def _near_pairs(Z: Array) -> Callable[[slice], csr_array] | None:
         return None
     ones, scores = _factors(Z.astype(np.float32))
 
-    def count(rows: Array | slice) -> Array:
+    def relevant(rows: Array | slice) -> Array:
         W = _exponents(rows, ones, scores)
         found = W.max(axis=1, keepdims=True) - np.float32(NEGLIGIBLE + error) < W
         return np.asarray(found)
 
     def near(rows: slice) -> csr_array:
-        found = count(rows)
+        found = relevant(rows)
         first = np.concatenate([[0], np.cumsum(found.sum(axis=1))]).astype(np.int32)
         column = (np.flatnonzero(found) % n).astype(np.int32)
         return csr_array((np.empty(len(column), Z.dtype), column, first), shape=found.shape)
 
     sample = np.linspace(0, n - 1, min(n, SAMPLE)).astype(int)
-    return near if count(sample).mean() < FEW else None
+    return near if relevant(sample).mean() < FEW else None
