@@ -207,6 +207,35 @@ def test_colours_switch_and_pictures_and_tables_are_exported(tab: Tab, own: Serv
     expect(page.locator(".code pre").first).to_contain_text("lowdim.")
 
 
+def test_the_offers_stay_when_they_are_opened_as_soon_as_they_closed(tab: Tab, own: Server):
+    two_maps(own)
+    page = tab.open()
+    expect(page.locator(".map")).to_have_count(2)
+    page.get_by_role("button", name="Take away").click()
+    expect(page.locator(".offers li")).to_have_count(5)
+    # Open it again between its closing and the event that tells of it.
+    page.evaluate(
+        """() => {
+            const dialog = document.querySelector("dialog.takeaway");
+            const buttons = [...document.querySelectorAll("button")];
+            const again = buttons.find((one) => one.textContent === "Take away");
+            const observer = new MutationObserver(() => {
+                if (dialog.open) return;
+                observer.disconnect();
+                again.click();
+            });
+            observer.observe(dialog, { attributes: true });
+            dialog.addEventListener("close", () => setTimeout(() => (dialog.told = true), 200));
+            dialog.querySelector("header button").click();
+        }"""
+    )
+    until(lambda: page.evaluate("document.querySelector('dialog.takeaway').told"), "it was told")
+    expect(page.locator("dialog.takeaway")).to_be_visible()
+    expect(page.locator(".offers li")).to_have_count(5)
+    page.keyboard.press("Escape")
+    expect(page.locator(".offers li")).to_have_count(0)
+
+
 def test_deleting_a_map_can_be_undone(tab: Tab, own: Server):
     client, _, _ = two_maps(own)
     page = tab.open()

@@ -12,7 +12,7 @@ import { Questions } from "./questions";
 import { DropTarget } from "./sources";
 import * as state from "./state";
 import { connection } from "./stream";
-import { TakeAway, takingAway } from "./takeaway";
+import { TakeAway, openTakeAway } from "./takeaway";
 import { Tooltip } from "./tooltip";
 import { Welcome } from "./welcome";
 
@@ -119,9 +119,7 @@ function Bar(): JSX.Element {
         pressed={state.lessonStep.value !== null}
         onClick={() => (state.lessonStep.value = state.lessonStep.value === null ? 0 : null)}
       />
-      {state.active.value && (
-        <Button kind="quiet" icon="download" label="Take away" onClick={() => (takingAway.value = true)} />
-      )}
+      {state.active.value && <Button kind="quiet" icon="download" label="Take away" onClick={openTakeAway} />}
       <Button
         kind="quiet"
         icon={icon}

@@ -1,8 +1,8 @@
 // What can be taken away: pictures, tables, report, model, code.
 
 import { signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { createRef, type JSX } from "preact";
 import * as api from "./api";
 import { keyOf } from "./colors";
 import { Button, Select } from "./controls";
@@ -12,39 +12,37 @@ import { views } from "./plot";
 import * as state from "./state";
 import type { MapInfo } from "./types";
 
-export const takingAway = signal(false);
+const dialog = createRef<HTMLDialogElement>();
+const isOpen = signal(false);
+
+/** The element knows whether it is open: its event of closing may come after it was opened again. */
+const follow = (): void => {
+  isOpen.value = dialog.current?.open ?? false;
+};
+
+const close = (): void => dialog.current?.close();
+
+export function openTakeAway(): void {
+  dialog.current?.showModal();
+  follow();
+}
 
 export function TakeAway(): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (takingAway.value) dialog.current?.showModal();
-    else dialog.current?.close();
-  }, [takingAway.value]);
   const map = state.active.value;
   return (
     <dialog
       ref={dialog}
       class="takeaway"
       aria-labelledby="takeaway-title"
-      onClose={() => (takingAway.value = false)}
-      onClick={(event) => event.target === dialog.current && (takingAway.value = false)}
+      onClose={follow}
+      onClick={(event) => event.target === dialog.current && close()}
     >
       <div class="sheet">
         <header>
           <h2 id="takeaway-title">Take away</h2>
-          <Button
-            kind="quiet"
-            icon="close"
-            label="Close"
-            hideLabel
-            onClick={() => (takingAway.value = false)}
-          />
+          <Button kind="quiet" icon="close" label="Close" hideLabel onClick={close} />
         </header>
-        {!takingAway.value ? null : map ? (
-          <Offers map={map} />
-        ) : (
-          <p>Run a method first: there is no map yet.</p>
-        )}
+        {!isOpen.value ? null : map ? <Offers map={map} /> : <p>Run a method first: there is no map yet.</p>}
       </div>
     </dialog>
   );
