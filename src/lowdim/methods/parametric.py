@@ -135,12 +135,17 @@ class ParametricEmbedder(NetworkEmbedder):
         raise NotImplementedError
 
     def _imitate(self, network: Any, samples: Samples, Y: Array, settings: Settings) -> None:
-        """Train the network to give the coordinates Y."""
+        """Train the network to give the coordinates Y.
+
+        Each object is attracted by its place as by a neighbour. Unlike squared distances, that
+        does not put an object which may belong to one of two groups between them.
+        """
         from lowdim.networks.regression import Regression
         from lowdim.networks.training import train
 
         Y = (Y - Y.mean(axis=0)).astype(samples.rows.mean.dtype)
-        network.unit.fill_(float(Y.std()) or 1.0)
+        unit, attraction = float(Y.std()) or 1.0, self._pair_loss().attraction
+        network.unit.fill_(unit)
         size = int(np.clip(len(Y) // 20, 64, 256))
         epochs = max(FIRST_EPOCHS, math.ceil(FIRST_STEPS * size / len(Y)))
         first = replace(
@@ -151,7 +156,13 @@ class ParametricEmbedder(NetworkEmbedder):
             schedule="cosine",
             patience=epochs,
         )
-        problem = Regression(samples.rows, Y, samples.displaced)
+        problem = Regression(
+            samples.rows,
+            Y,
+            samples.displaced,
+            # by the outputs of the encoder, whose unit is that of the map, the slope is about 1
+            penalty=lambda gaps: attraction(gaps.square().sum(dim=1)) / unit,
+        )
         with phase("regression on the map"):
             train(network, problem, first, Monitor(epochs, type(self).__name__), lambda: Y)
 

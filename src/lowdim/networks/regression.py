@@ -41,6 +41,11 @@ def copied(network: Any) -> nn.Module:
     return found
 
 
+def mean_square(gaps: torch.Tensor) -> torch.Tensor:
+    """The mean squared coordinate of each gap between an output and its target."""
+    return gaps.square().mean(dim=1)
+
+
 class Regression:
     """The problem of mapping rows to given coordinates; implements `training.Problem`.
 
@@ -53,6 +58,8 @@ class Regression:
         gets in training, such as `samples.Samples.displaced`; None is the rows themselves.
     trained, held_out : arrays of int, default=None
         Rows to train on, and rows for validation; None is all of them, and none.
+    penalty : callable, default=mean_square
+        From gaps of shape (m, n_components) between outputs and targets to the m terms of the loss.
     """
 
     def __init__(
@@ -62,12 +69,13 @@ class Regression:
         seen: Callable[[Array, tuple[int, ...]], torch.Tensor] | None = None,
         trained: Array | None = None,
         held_out: Array | None = None,
+        penalty: Callable[[torch.Tensor], torch.Tensor] = mean_square,
     ) -> None:
         self.rows = rows
         self.seen = seen or (lambda index, key: rows.take(index))
         self.trained = np.arange(len(rows)) if trained is None else trained
         self.held_out = np.arange(0) if held_out is None else held_out
-        self.n = len(self.trained)
+        self.n, self.penalty = len(self.trained), penalty
         self.targets = torch.from_numpy(np.ascontiguousarray(targets)).to(torch_device())
 
     def gradient(
@@ -76,9 +84,7 @@ class Regression:
         def loss_of(part: slice, number: int) -> torch.Tensor:
             index = self.trained[items[part]]
             found = network.encode(self.seen(index, (*key, number)))
-            gaps = (found - self.targets[index]) / network.unit
-            loss: torch.Tensor = gaps.square().sum() / (len(items) * gaps.shape[1])
-            return loss
+            return self.penalty(found - self.targets[index]).sum() / len(items)
 
         parameters = list(network.encoder.parameters())
         loss, gradients = sharded(loss_of, len(items), parameters)
