@@ -120,9 +120,9 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         checks.integer(self.max_iter, "max_iter", 1)
         tol = checks.real(self.tol, "tol", 0)
         start = self._start(X, codes, k)
-        objective = StochasticNeighbors(X, codes)
+        objective = StochasticNeighbors(X, codes, accuracy=tol)
         with np.errstate(over="ignore", invalid="ignore"):
-            if not np.isfinite(objective(start)[0]):
+            if not np.isfinite(np.square(np.ptp(objective.map(start), axis=0)).sum()):
                 raise ValueError("X: squared distances overflow. Rescale the columns.")
         found = lbfgs(
             objective,

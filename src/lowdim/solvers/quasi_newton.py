@@ -66,8 +66,6 @@ def lbfgs(
     x, value = np.array(start, dtype=np.float64), np.inf
     history: list[float] = []
 
-    answers = _Answers(objective, monitor, x)
-
     def finished(intermediate_result: Any) -> None:
         nonlocal x, value
         value = float(intermediate_result.fun)
@@ -85,7 +83,8 @@ def lbfgs(
     limit = monitor.max_iter if most is None else most
     options = {"maxcor": CORRECTIONS, "maxiter": limit, "maxfun": 2**31 - 1}
     with monitor:
-        value = objective(x)[0]
+        answers = _Answers(objective, monitor, x)
+        value = answers.first[0]
         history.append(value)
         if limit > 0 and value > 0:
             answers.restore(monitor.saved({"x": x}))
@@ -110,6 +109,7 @@ class _Answers:
 
     def __init__(self, objective: Objective, monitor: Monitor, start: Array) -> None:
         self.objective, self.start, self.recording = objective, start, monitor.resumable
+        self.first = objective(start)
         self.recorded: list[tuple[float, Array]] = []
         self.asked = self.known = 0
         self.last = np.empty(0)  # the end of the last iteration that was recorded
@@ -118,7 +118,8 @@ class _Answers:
         self.asked += 1
         if self.asked <= self.known:
             return self.recorded[self.asked - 1]
-        value, gradient = self.objective(z.reshape(self.start.shape))
+        first = self.asked == 1
+        value, gradient = self.first if first else self.objective(z.reshape(self.start.shape))
         if self.recording:
             self.recorded.append((value, np.array(gradient).ravel()))
         return value, gradient.ravel()
