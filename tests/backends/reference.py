@@ -926,9 +926,7 @@ def divergence_gradient(
     return missed, false, gradient
 
 
-def stochastic_neighbor_errors(
-    Z: Array, classes: Array, accuracy: float
-) -> tuple[float, Array]:
+def stochastic_neighbor_errors(Z: Array, classes: Array, accuracy: float) -> tuple[float, Array]:
     squares = ((Z[:, None] - Z) ** 2).sum(axis=2)
     np.fill_diagonal(squares, np.inf)
     p = softmax(-squares, axis=1)

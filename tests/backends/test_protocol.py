@@ -995,12 +995,12 @@ def test_place_by_divergence(reference, dtype, trade_off, scales):
 
 
 @pytest.mark.parametrize(
-    ("n", "dim", "scale"), [(2, 1, 1), (3, 9, 1), (35, 7, 0.1), (300, 8, 0.5), (401, 30, 9), (70, 2, 0)]
+    ("n", "dim", "scale"),
+    [(2, 1, 1), (3, 9, 1), (35, 7, 0.1), (300, 8, 0.5), (401, 30, 9), (70, 2, 0)],
 )
 def test_stochastic_neighbor_errors(reference, n, dim, scale):
-    random = np.random.default_rng(0)
-    classes = np.sort(random.integers(0, 5, size=n)).astype(np.int32)
-    Z = 100 + scale * random.normal(size=(n, dim))
+    classes = (np.arange(n) * 2 // n).astype(np.int32)
+    Z = 100 + scale * points(n, dim, "float64")
     problem = ("stochastic_neighbor_errors", Z, classes)
     agree(reference, *problem, 0.0, tolerance=1e-9)
     agree(reference, *problem, 1e-4, tolerance=1e-4)

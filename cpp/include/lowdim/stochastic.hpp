@@ -49,10 +49,10 @@ class LabelledPoints {
     const T* row(int64_t i) const { return rows_.data() + i * stride_; }
 
     // For the points i of [begin, end) and all j, w_ij = p_ij (p_i - [same class]): adds w_ij times
-    // row j to row i of `sums`, and w_ij times row i to row j. Returns sum_i 1 - p_i.
-    double exchange(int64_t begin, int64_t end, T* sums) const {
-        constexpr T kReach = 30;             // probabilities below exp(-30) = 1e-13 of the largest
-        constexpr T kLeastWeight = T(1e-13);  // and weights below this are left out
+    // row j to row i of `sums`, and w_ij times row i to row j. Returns sum_i 1 - p_i. Probabilities
+    // below `negligible` times the largest of their row are left out, and so are weights below it.
+    double exchange(int64_t begin, int64_t end, T negligible, T* sums) const {
+        const T reach = -std::log(negligible);
         const int64_t padded = n_panels_ * kPoints;
         std::vector<T> queries(size_t(dim_ * kPanelQueries)), scores(size_t(n_panels_ * kScores));
         std::vector<T> weights(size_t(kQuad * padded)), packed(size_t(kQuad * padded));
@@ -62,7 +62,7 @@ class LabelledPoints {
             const int64_t place = (i - begin) % kPanelQueries;
             if (place == 0) score(i, queries.data(), scores.data());
             const int64_t count =
-                kernels<T>().near_scores(scores.data() + place * kPoints, n_panels_, kReach,
+                kernels<T>().near_scores(scores.data() + place * kPoints, n_panels_, reach,
                                          ids.data(), weights.data(), padded);
             for (int r = 0; r < kQuad; ++r) {
                 T* own = weights.data() + r * padded;
@@ -80,7 +80,7 @@ class LabelledPoints {
                     most = std::max(most, std::abs(weight));
                 }
                 ids[size_t(kept)] = ids[size_t(t)];
-                kept += most > kLeastWeight;
+                kept += most > negligible;
             }
             kernels<T>().exchange_quad(ids.data(), packed.data(), kept, rows_.data(), i, stride_,
                                        sums);
@@ -132,7 +132,7 @@ class LabelledPoints {
 // number alone, each with a buffer of its own, and the buffers are added in order.
 template <class T>
 double stochastic_neighbor_errors(const LabelledPoints<T>& points, int64_t n, int dim,
-                                  int n_threads, double* gradient) {
+                                  double negligible, int n_threads, double* gradient) {
     constexpr int64_t kRows = 128, kMostParts = 16;
     const int64_t count = std::clamp<int64_t>(n / kRows, 1, kMostParts);
     const auto size = points.size();
@@ -140,7 +140,7 @@ double stochastic_neighbor_errors(const LabelledPoints<T>& points, int64_t n, in
     std::vector<double> errors(size_t(count), 0.0);
     parallel_chunks(count, n_threads, [&](int64_t part, int) {
         errors[size_t(part)] = points.exchange(n * part / count, n * (part + 1) / count,
-                                               parts.data() + size_t(part) * size);
+                                               T(negligible), parts.data() + size_t(part) * size);
     });
     parallel_ranges(n, kRows, n_threads, [&](int64_t begin, int64_t end, int) {
         std::vector<double> sum(static_cast<size_t>(dim + 1));
@@ -163,10 +163,11 @@ double stochastic_neighbor_errors(const LabelledPoints<T>& points, int64_t n, in
 // sum_i 1 - p_i, where p_i is the sum of p_ij over the j of the class of i and p_ij the softmax of
 // -|z_i - z_j|^2 over all j other than i, and its gradient by z. Points are stored point by point,
 // in ascending order of `classes`. If single precision gives squared distances with errors of about
-// `accuracy` or less, it is used.
+// `accuracy` or less, it is used. Probabilities that are much smaller than this are left out.
 inline double stochastic_neighbor_errors(const double* z, const int32_t* classes, int64_t n,
                                          int dim, double accuracy, int n_threads,
                                          double* gradient) {
+    const double negligible = std::clamp(1e-6 * accuracy, 1e-13, 1e-9);
     std::vector<double> centre(size_t(dim), 0.0);
     for (int64_t i = 0; i < n; ++i)
         for (int c = 0; c < dim; ++c) centre[size_t(c)] += z[i * dim + c] / double(n);
@@ -178,10 +179,10 @@ inline double stochastic_neighbor_errors(const double* z, const int32_t* classes
         largest = std::max(largest, square);
     }
     if (largest * double(std::numeric_limits<float>::epsilon()) <= accuracy)
-        return stochastic_neighbor_errors(
-            LabelledPoints<float>(z, centre.data(), classes, n, dim), n, dim, n_threads, gradient);
+        return stochastic_neighbor_errors(LabelledPoints<float>(z, centre.data(), classes, n, dim),
+                                          n, dim, negligible, n_threads, gradient);
     return stochastic_neighbor_errors(LabelledPoints<double>(z, centre.data(), classes, n, dim), n,
-                                      dim, n_threads, gradient);
+                                      dim, negligible, n_threads, gradient);
 }
 
 }  // namespace lowdim

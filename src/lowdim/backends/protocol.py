@@ -681,8 +681,7 @@ class Backend(Protocol):
         """Expected errors of classification by a stochastic neighbour, and their gradient.
 
         Point i takes the class of another point j with probability p_ij, the softmax of
-        ``-|z_i - z_j|^2`` over all j other than i. Probabilities of less than 1e-13 of the largest
-        of their row may be left out.
+        ``-|z_i - z_j|^2`` over all j other than i.
 
         Parameters
         ----------
@@ -691,6 +690,8 @@ class Backend(Protocol):
             In ascending order.
         accuracy : float
             Squared distances may have errors of about this size; 0 for double precision.
+            Probabilities of less than 1e-13, or 1e-6 times the accuracy, of the largest of their
+            row may be left out.
 
         Returns
         -------

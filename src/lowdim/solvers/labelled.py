@@ -37,7 +37,5 @@ class StochasticNeighbors:
         return np.asarray(self.X @ L.astype(self.X.dtype).T, dtype=np.float64)
 
     def __call__(self, L: Array) -> tuple[float, Array]:
-        value, slope = backend().stochastic_neighbor_errors(
-            self.map(L), self.codes, self.accuracy
-        )
+        value, slope = backend().stochastic_neighbor_errors(self.map(L), self.codes, self.accuracy)
         return value, (slope.astype(self.X.dtype).T @ self.X).astype(np.float64)

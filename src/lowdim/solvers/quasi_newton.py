@@ -34,6 +34,7 @@ def lbfgs(
     enough: float = -np.inf,
     after: int = 0,
     most: int | None = None,
+    span: int = SPAN,
 ) -> Minimum:
     """Minimise an objective. Its value never increases.
 
@@ -44,7 +45,7 @@ def lbfgs(
     monitor : Monitor
         Ctrl-C and the callback end the iterations, with the best point so far.
     tol : float
-        Iterations end when `SPAN` of them together lower the value by less than tol times it, or
+        Iterations end when `span` of them together lower the value by less than tol times it, or
         times `floor` if that is larger.
     show : callable
         From x to the coordinates that the callback gets.
@@ -55,6 +56,8 @@ def lbfgs(
     after, most : int
         If this is one of several minimisations with the same monitor: the number of iterations
         before it, and the largest number of its own iterations (default: `monitor.max_iter`).
+    span : int
+        See `tol`.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def lbfgs(
         value = float(intermediate_result.fun)
         x = np.array(intermediate_result.x).reshape(start.shape)
         history.append(value)
-        before = history[-1 - SPAN] if len(history) > SPAN else np.inf
+        before = history[-1 - span] if len(history) > span else np.inf
         if not answers.repeated(x):
             seen = show(x) if monitor.wants_embedding else x
             if monitor(after + len(history) - 1, value, seen):
