@@ -132,7 +132,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             tol=tol,
             show=lambda L: X @ L.astype(X.dtype).T,
             floor=len(X),
-            span=1,  # further iterations lower the loss, but not the errors on new objects
+            span=1,  # as scikit-learn stops
             enough=tol * len(X),  # beyond it only the scale of the map would grow
         )
         self.history_ = found.history / len(X)
