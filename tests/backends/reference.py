@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from lowdim.backends.protocol import Neighbors
 from lowdim.backends.similarity import Similarity
@@ -924,6 +924,18 @@ def divergence_gradient(
         gradient[i] += pull.sum(axis=0)
         gradient[others] -= pull
     return missed, false, gradient
+
+
+def stochastic_neighbor_errors(Z: Array, classes: Array, accuracy: float) -> tuple[float, Array]:
+    squares = ((Z[:, None] - Z) ** 2).sum(axis=2)
+    np.fill_diagonal(squares, np.inf)
+    p = softmax(-squares, axis=1)
+    same = classes[:, None] == classes
+    errors = (p * ~same).sum(axis=1)
+    W = p * (1 - errors[:, None] - same)
+    gaps = Z[:, None] - Z
+    gradient = -2 * np.einsum("ij,ijc->ic", W + W.T, gaps)
+    return float(errors.sum()), gradient
 
 
 def _placed(

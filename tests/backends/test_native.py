@@ -200,6 +200,10 @@ BROKEN = {
             np.ones((3, 2)), np.array([[2.0, 1.0]] * 3), 1.0, np.ones((3, 2))
         ),
     ),
+    "classes: order": (
+        "classes must ascend",
+        lambda: native.stochastic_neighbor_errors(np.ones((2, 2)), np.array([1, 0], np.int32), 0.0),
+    ),
 }
 
 

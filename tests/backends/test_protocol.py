@@ -992,3 +992,15 @@ def test_place_by_divergence(reference, dtype, trade_off, scales):
     agree(reference, "place_by_divergence", *problem, 0, 1e-9, tolerance=0)
     found = agree(reference, "place_by_divergence", *problem, 1000, 1e-9, tolerance=1e-4)
     assert np.abs(found[0] - near).max() < 0.5
+
+
+@pytest.mark.parametrize(
+    ("n", "dim", "scale"),
+    [(2, 1, 1), (3, 9, 1), (35, 7, 0.1), (300, 8, 0.5), (401, 30, 9), (70, 2, 0)],
+)
+def test_stochastic_neighbor_errors(reference, n, dim, scale):
+    classes = (np.arange(n) * 2 // n).astype(np.int32)
+    Z = 100 + scale * points(n, dim, "float64")
+    problem = ("stochastic_neighbor_errors", Z, classes)
+    agree(reference, *problem, 0.0, tolerance=1e-9)
+    agree(reference, *problem, 1e-4, tolerance=1e-4)

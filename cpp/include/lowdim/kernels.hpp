@@ -53,6 +53,14 @@ struct Shortlists {
     int keep, capacity;
 };
 
+// --- stochastic ----------------------------------------------------------------------------
+
+// Queries whose weights are applied together, and the number of columns that rows of points are
+// padded to a multiple of.
+inline constexpr int kQuad = 4;
+inline constexpr int kQuadColumns = 8;
+static_assert(kPanelQueries % kQuad == 0);
+
 // --- coranking -----------------------------------------------------------------------------
 
 // Points of a tile that is compared with one query at a time.
@@ -271,6 +279,20 @@ struct Kernels {
     // One coordinate of the gradient sum_j 2 slope_j (at - x_j); subtracts each term from
     // gradients_j, the gradient of the other point, unless that is null.
     T (*slope_gradient)(const T* slope, const T* x, int64_t n, T at, T* gradients);
+
+    // stochastic: the points whose score is within `reach` of the best of any of kQuad queries, in
+    // ascending order, and their scores, `stride` apart for each query; returns their number. The
+    // scores of a panel are those of panel_products, of which the queries are consecutive ones.
+    int64_t (*near_scores)(const T* scores, int64_t n_panels, T reach, int32_t* ids, T* found,
+                           int64_t stride);
+    // Turns scores into weights p_j (p - [first <= j < last]), where p_j is the softmax of the
+    // scores and p the sum of p_j over [first, last); returns 1 - p.
+    double (*softmax_weights)(T* scores, int64_t n, int64_t first, int64_t last);
+    // For kQuad rows i from `row` on and the listed rows j: adds w_ij x_j to row i and w_ij x_i to
+    // row j of sums. Rows have `dim` entries, a multiple of kQuadColumns; entry (t, r) of
+    // `weights` is that of row r and the t-th of the ids.
+    void (*exchange_quad)(const int32_t* ids, const T* weights, int64_t n, const T* x, int64_t row,
+                          int64_t dim, T* sums);
 
     // convolution: the Fourier transforms of kLines<T> lines of n points; point k of line l is at
     // k kLines + l. `twiddles` holds the factors of the passes. Exchanging re and im gives the

@@ -674,3 +674,28 @@ class Backend(Protocol):
         until a step is shorter than `tol` in units of the narrowest Gaussian. Each point is
         computed independently.
         """
+
+    def stochastic_neighbor_errors(
+        self, Z: Array, classes: Array, accuracy: float
+    ) -> tuple[float, Array]:
+        """Expected errors of classification by a stochastic neighbour, and their gradient.
+
+        Point i takes the class of another point j with probability p_ij, the softmax of
+        ``-|z_i - z_j|^2`` over all j other than i.
+
+        Parameters
+        ----------
+        Z : float64 array of shape (n, dim)
+        classes : int32 array of shape (n,)
+            In ascending order.
+        accuracy : float
+            Squared distances may have errors of about this size; 0 for double precision.
+            Probabilities of less than 1e-13, or 1e-6 times the accuracy, of the largest of their
+            row may be left out.
+
+        Returns
+        -------
+        value : float
+            The sum of ``1 - sum_j p_ij`` over all i, with the j of the class of i.
+        gradient : array of shape (n, dim)
+        """

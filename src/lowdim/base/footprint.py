@@ -20,7 +20,6 @@ from lowdim.relations.objects import (
 )
 from lowdim.runtime import memory
 from lowdim.runtime.context import current
-from lowdim.solvers.labelled import pair_blocks
 from lowdim.solvers.margins import SEARCH_ROWS
 from lowdim.solvers.spectral import DENSE_UP_TO
 
@@ -82,13 +81,6 @@ class Problem:
         """Bytes that LAPACK takes if it is asked for, beside the matrix."""
         dense = self.is_set("eigen_solver", "dense") or self.n <= DENSE_UP_TO
         return DENSE_EIGENVECTORS * self.square if dense else 0.0
-
-    @property
-    def pair_blocks(self) -> float:
-        """Bytes of the blocks of rows of all pairs that threads hold at the same time."""
-        rows = pair_blocks(self.n)[0]
-        height = int(rows.stop - rows.start)
-        return float(current().threads) * height * self.n * self.size
 
     def geodesics(self, columns: float, workspace: float) -> float:
         """Bytes of geodesics to some objects: n x columns numbers, and workspace for large n."""
@@ -187,6 +179,15 @@ def _constraints(p: Problem) -> float:
     return (16.0 * d + 90) * (count if isinstance(count, int) else 0)
 
 
+def _stochastic_errors(p: Problem) -> float:
+    """The sums of the parts of all rows, and what threads hold of the pairs of some rows."""
+    d = int(p.objects.vectors("stochastic neighbours").shape[1])
+    k = p.estimator.n_components
+    columns = (k if isinstance(k, int) else d) + 5  # with padding
+    parts = min(max(p.n // 128, 1), 16)
+    return 8.0 * p.n * ((parts + 4) * columns + d + 22 * current().threads)
+
+
 def _large_margin(p: Problem) -> float:
     """The search of impostors, which then claims the memory of those that it finds."""
     rows = float(current().threads) * min(SEARCH_ROWS, p.n)
@@ -217,7 +218,7 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "MultiscaleSNE": lambda p: 3 * p.square + p.distances,
     "NeRV": lambda p: 2 * p.square + p.distances,
     "SelfOrganizingMap": _self_organizing_map,
-    "NeighborhoodComponentsAnalysis": lambda p: 1.4 * p.pair_blocks,
+    "NeighborhoodComponentsAnalysis": _stochastic_errors,
     "LargeMarginNearestNeighbor": _large_margin,
     "InformationTheoreticMetricLearning": _constraints,
     "ParametricTSNE": _stochastic_neighbors,

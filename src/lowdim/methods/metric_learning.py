@@ -64,7 +64,8 @@ class LearnedMetric(Embedder):
                 "each row of X."
             )
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        if y.dtype.kind not in "biuSU":  # these are always labels, and the check takes time
+            check_classification_targets(y)
         if len(y) != n:
             raise ValueError(f"y has {len(y)} labels, but X has {n} rows.")
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -39,8 +39,9 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
     max_iter : int, default=50
         Maximum number of iterations.
     tol : float, default=1e-5
-        Stop when 5 iterations together lower the expected share of errors by less than this, or
-        when that share is less than this: then only the scale of the map would still grow.
+        Stop when an iteration lowers the expected share of errors by less than this, or when that
+        share is less than this: then only the scale of the map would still grow. Squared distances
+        may be computed with errors of this size.
     random_state : int, RandomState or None, default=None
         Seed of init="random"; None stands for 0.
     $run
@@ -68,9 +69,9 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
 
     Notes
     -----
-    An iteration takes time n^2 k + n k d for n objects, d features and k components. Where few
-    pairs of objects count, those of less than 1e-14 of the largest probability of their row are
-    left out. The objective has local minima, so the result depends on `init`.
+    An iteration takes time n^2 k + n k d for n objects, d features and k components. Pairs with a
+    probability of less than 1e-11 of the largest one of their row are left out (1e-6 tol; 1e-13
+    for tol=0). The objective has local minima, so the result depends on `init`.
 
     $transform
 
@@ -120,9 +121,9 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         checks.integer(self.max_iter, "max_iter", 1)
         tol = checks.real(self.tol, "tol", 0)
         start = self._start(X, codes, k)
-        objective = StochasticNeighbors(X, codes)
+        objective = StochasticNeighbors(X, codes, accuracy=tol)
         with np.errstate(over="ignore", invalid="ignore"):
-            if not np.isfinite(objective(start)[0]):
+            if not np.isfinite(np.square(np.ptp(objective.map(start), axis=0)).sum()):
                 raise ValueError("X: squared distances overflow. Rescale the columns.")
         found = lbfgs(
             objective,
@@ -131,6 +132,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             tol=tol,
             show=lambda L: X @ L.astype(X.dtype).T,
             floor=len(X),
+            span=1,  # as scikit-learn stops
             enough=tol * len(X),  # beyond it only the scale of the map would grow
         )
         self.history_ = found.history / len(X)

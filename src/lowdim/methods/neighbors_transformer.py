@@ -16,7 +16,7 @@ from lowdim.relations.objects import MeasuredObjects
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import running
 
-ARC_BYTES = 30  # of a neighbour at the peak, beside its distance: indices and copies of them
+ARC_BYTES = 14  # of a neighbour at the peak, beside its distances: indices and copies of them
 
 
 class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -173,7 +173,8 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _claim(self, m: int) -> None:
         """Raise MemoryError if the neighbours of m rows would take more memory than there is."""
         n, k = self.n_samples_fit_, self._count(self.n_samples_fit_)
-        arc = ARC_BYTES + 2 * float_kind(self.X_fit_).itemsize
+        copies = 2 if self.mode == "distance" else 3  # of the distances; with the ones
+        arc = ARC_BYTES + copies * float_kind(self.X_fit_).itemsize
         memory.claim(
             arc * m * k,
             f"The graph of {k} neighbours of {m} objects among {n}",

@@ -22,7 +22,8 @@ MARGIN = 1.0
 REFRESH = 5  # iterations between two searches of all impostors
 SEARCH_ROWS = 256  # objects whose distances to all others are held at once by a thread
 PAIR_ROWS = 8192  # pairs whose differences are held at once by a thread
-IMPOSTOR_BYTES = 140  # of memory for each impostor that is found
+IMPOSTOR_BYTES = 95  # of memory for each impostor that is found
+BLOCK_BYTES = 25 * 10**6  # of memory for blocks of pairs
 LAST_FAILURES = 20  # failed steps in a row, after which the step is too small to matter
 FASTER, SLOWER = 1.3, 0.4  # factors of the step size after a better and after a worse iterate
 
@@ -76,7 +77,7 @@ class LargeMargin:
         parts = run(part, blocks(len(Z), SEARCH_ROWS))
         count = len(self.impostors) + sum(map(len, parts))
         memory.claim(
-            count * IMPOSTOR_BYTES,
+            BLOCK_BYTES + count * IMPOSTOR_BYTES,
             f"LargeMarginNearestNeighbor with {count} impostors",
             "Set a smaller n_neighbors, or take a sample of the objects.",
         )

@@ -34,6 +34,7 @@ def lbfgs(
     enough: float = -np.inf,
     after: int = 0,
     most: int | None = None,
+    span: int = SPAN,
 ) -> Minimum:
     """Minimise an objective. Its value never increases.
 
@@ -44,7 +45,7 @@ def lbfgs(
     monitor : Monitor
         Ctrl-C and the callback end the iterations, with the best point so far.
     tol : float
-        Iterations end when `SPAN` of them together lower the value by less than tol times it, or
+        Iterations end when `span` of them together lower the value by less than tol times it, or
         times `floor` if that is larger.
     show : callable
         From x to the coordinates that the callback gets.
@@ -55,6 +56,8 @@ def lbfgs(
     after, most : int
         If this is one of several minimisations with the same monitor: the number of iterations
         before it, and the largest number of its own iterations (default: `monitor.max_iter`).
+    span : int
+        See `tol`.
 
     Returns
     -------
@@ -66,14 +69,12 @@ def lbfgs(
     x, value = np.array(start, dtype=np.float64), np.inf
     history: list[float] = []
 
-    answers = _Answers(objective, monitor, x)
-
     def finished(intermediate_result: Any) -> None:
         nonlocal x, value
         value = float(intermediate_result.fun)
         x = np.array(intermediate_result.x).reshape(start.shape)
         history.append(value)
-        before = history[-1 - SPAN] if len(history) > SPAN else np.inf
+        before = history[-1 - span] if len(history) > span else np.inf
         if not answers.repeated(x):
             seen = show(x) if monitor.wants_embedding else x
             if monitor(after + len(history) - 1, value, seen):
@@ -85,7 +86,8 @@ def lbfgs(
     limit = monitor.max_iter if most is None else most
     options = {"maxcor": CORRECTIONS, "maxiter": limit, "maxfun": 2**31 - 1}
     with monitor:
-        value = objective(x)[0]
+        answers = _Answers(objective, monitor, x)
+        value = answers.first[0]
         history.append(value)
         if limit > 0 and value > 0:
             answers.restore(monitor.saved({"x": x}))
@@ -110,6 +112,7 @@ class _Answers:
 
     def __init__(self, objective: Objective, monitor: Monitor, start: Array) -> None:
         self.objective, self.start, self.recording = objective, start, monitor.resumable
+        self.first = objective(start)
         self.recorded: list[tuple[float, Array]] = []
         self.asked = self.known = 0
         self.last = np.empty(0)  # the end of the last iteration that was recorded
@@ -118,7 +121,8 @@ class _Answers:
         self.asked += 1
         if self.asked <= self.known:
             return self.recorded[self.asked - 1]
-        value, gradient = self.objective(z.reshape(self.start.shape))
+        first = self.asked == 1
+        value, gradient = self.first if first else self.objective(z.reshape(self.start.shape))
         if self.recording:
             self.recorded.append((value, np.array(gradient).ravel()))
         return value, gradient.ravel()

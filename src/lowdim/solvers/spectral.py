@@ -293,7 +293,7 @@ def _factors_cheaply(A: Any) -> bool:
     if width > limit:
         return False
     memory.claim(
-        int(FACTOR_BYTES * n * min(width, 0.45 * n)),  # a dense triangle has n^2 / 2 entries
+        int(FACTOR_BYTES * n * min(width, 0.42 * n)),  # of n^2 / 2 entries some stay zero
         f"The sparse factorisation of {n} rows",
         "Set eigen_solver='lobpcg'.",
     )

@@ -52,6 +52,9 @@ from lowdim.backends.native.scans import extremes as extremes
 from lowdim.backends.native.scans import group_sums as group_sums
 from lowdim.backends.native.scans import stable_order as stable_order
 from lowdim.backends.native.sparse import sum_shared as sum_shared
+from lowdim.backends.native.stochastic import (
+    stochastic_neighbor_errors as stochastic_neighbor_errors,
+)
 from lowdim.backends.native.stress import curvilinear_sweep as curvilinear_sweep
 from lowdim.backends.native.stress import isotonic as isotonic
 from lowdim.backends.native.stress import pair_distances as pair_distances

@@ -26,6 +26,7 @@ from lowdim.backends.torch import (
     neighbors,
     scans,
     sparse,
+    stochastic,
     stress,
 )
 from lowdim.backends.torch.arrays import Unsupported, free_bytes
@@ -70,6 +71,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "pair_stress": stress.pair_stress,
     "sammon_gradient": stress.sammon_gradient,
     "divergence_gradient": divergence.divergence_gradient,
+    "stochastic_neighbor_errors": stochastic.stochastic_neighbor_errors,
 }
 """Functions of the device and of the arguments of the operation, by the operation's name."""
 
