@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,8 +30,8 @@ def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     cookies = dict(client.http.cookies)
     assert server.stop() == 0
     again = Server(tmp_path, "--port", str(server.port))
-    try:
-        found = httpx.get(f"{again.base}/api/state", cookies=cookies)  # by the cookie of before
+    try:  # by the cookie of before
+        found = httpx.get(f"{again.base}/api/state", cookies=cookies, timeout=DEADLINE)
         assert found.json() == before
         client = again.client()
         np.testing.assert_array_equal(client.coordinates(one), Y)
@@ -89,6 +91,23 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
         mine = str(tmp_path).encode()
         left = [p for p in listed.glob("[0-9]*/cmdline") if mine in _read(p)]
         assert not left
+
+
+def test_ctrl_c_during_an_upload_that_stalls_prints_no_traceback(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    cookies = "; ".join(f"{key}={value}" for key, value in server.client().http.cookies.items())
+    head = {
+        "Host": f"127.0.0.1:{server.port}", "Origin": server.base, "Cookie": cookies,
+        "Content-Length": "1000",
+    }  # fmt: skip
+    lines = ["PUT /api/uploads/a.csv HTTP/1.1", *(f"{key}: {text}" for key, text in head.items())]
+    uploads = tmp_path / ".lowdim-studio" / "datasets"
+    with socket.create_connection(("127.0.0.1", server.port)) as stalled:
+        stalled.sendall("\r\n".join([*lines, "", "x,y"]).encode())
+        while not list(uploads.iterdir()):
+            time.sleep(0.01)
+        assert server.stop() == 0
+    assert not list(uploads.iterdir())
 
 
 def _read(path: Path) -> bytes:
