@@ -20,7 +20,7 @@ SLOW = 10  # iterations per second of a fit that is watched; t-SNE then takes lo
 NOTICES_STAY = """{
   const start = window.setTimeout;
   const longest = 2 ** 31 - 1;
-  window.setTimeout = (act, wait, ...given) => start(act, wait < 5000 ? wait : longest, ...given);
+  window.setTimeout = (act, wait, ...given) => start(act, wait >= 5000 ? longest : wait, ...given);
 }"""
 
 # The picture of a canvas when its points rest: they move for 90 ms, and are drawn by frames.
