@@ -7,20 +7,26 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from studio.client import DEADLINE, Client, Server
 
 PATIENCE = 1000 * DEADLINE  # milliseconds
 expect.set_options(timeout=PATIENCE)
 
-SLOW = 10  # iterations per second of a fit that is watched; t-SNE then takes longer than a test
-
 # Notices go by themselves after some seconds, which is too early for a test on a slow machine.
 NOTICES_STAY = """{
   const start = window.setTimeout;
   const longest = 2 ** 31 - 1;
   window.setTimeout = (act, wait, ...given) => start(act, wait >= 5000 ? longest : wait, ...given);
+}"""
+
+# Fits at 10 iterations per second: t-SNE then takes longer than a test watches it.
+SLOW_FITS = """{
+  const send = window.fetch;
+  const slowed = (body) => JSON.stringify({ ...JSON.parse(body), pace: 10 });
+  window.fetch = (path, init) =>
+    send(path, path === "/api/maps" ? { ...init, body: slowed(init.body) } : init);
 }"""
 
 # The picture of a canvas when its points rest: they move for 90 ms, and are drawn by frames.
@@ -72,11 +78,7 @@ class Tab:
 
     def slow_down(self) -> None:
         """Make the fits that the page starts so slow that they do not end during the test."""
-
-        def slowed(route: Route) -> None:
-            route.continue_(post_data={**route.request.post_data_json, "pace": SLOW})
-
-        self.page.route("**/api/maps", slowed)
+        self.page.add_init_script(SLOW_FITS)
 
 
 def until(reached: Callable[[], bool], what: str) -> None:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import Browser, BrowserContext, Route, expect
 
 from studio.client import Server
 from studio.page import (
@@ -416,6 +416,43 @@ def test_places_are_decoded_a_selection_is_embedded_alone_and_turned(tab: Tab, o
         page.locator(".scatter").hover(position={"x": 250, "y": 200})
     assert len(asked.value.post_data_json["y"]) == 3
     expect(page.locator(".decoded img")).to_be_visible()
+
+
+def test_answers_that_come_late_do_not_replace_what_is_newer(tab: Tab, own: Server):
+    client = own.client()
+    data = client.toy("digits", n=300)
+    one = client.fit(data, "TSNE", wait=False, pace=50, parameters={"max_iter": 100_000})
+    client.until(one, lambda now: now["frames"] > 2)
+    client.ask("POST", f"/api/maps/{one['id']}/pause")
+    client.until(one, lambda now: now["status"] == "paused")
+    late: list[Route] = []
+    page = tab.page
+    page.route("**/coordinates*", lambda route: late.append(route))
+
+    def answer(**given: bytes) -> None:
+        """Answer a request that was held back, by default as the server does."""
+        with page.expect_event("requestfinished", lambda one: "coordinates" in one.url):
+            late.pop().fulfill(**given) if given else late.pop().continue_()
+
+    tab.open()
+    until(lambda: page.locator(".scatter").count() == len(late) == 1, "the page asks for the map")
+    old = client.coordinates(one)
+    client.ask("POST", f"/api/maps/{one['id']}/step")  # its frame comes by the stream
+    until(lambda: shown(page, 0) == 300, "the frame is shown")
+    newest = picture_at_rest(page)
+    answer(body=old[::-1].tobytes())
+    assert picture_at_rest(page) == newest
+
+    slider = page.get_by_label("Rewind t-SNE")
+    slider.fill("0")
+    slider.fill(slider.get_attribute("max"))
+    until(lambda: len(late) == 1, "the page asks for the first snapshot")
+    answer()
+    assert picture_at_rest(page) == newest
+    slider.fill("0")
+    until(lambda: len(late) == 1, "the page asks for the first snapshot again")
+    answer()
+    assert picture_at_rest(page) != newest
 
 
 def test_other_seeds_show_what_is_stable(tab: Tab, own: Server):
