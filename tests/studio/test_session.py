@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -91,6 +93,33 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
         mine = str(tmp_path).encode()
         left = [p for p in listed.glob("[0-9]*/cmdline") if mine in _read(p)]
         assert not left
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lists processes by /proc")
+def test_a_kill_of_the_server_ends_all_processes(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    client = server.client()
+    client.fit(client.toy("clusters", n=60), "PCA")  # by a worker, of data that the helper read
+    session = os.getsid(server.process.pid)
+
+    def left() -> list[int]:
+        """The running processes of the server's session."""
+        found = [(_read(path).rpartition(b") ")[2].split(), path) for path in stats()]
+        return [
+            int(path.parent.name) for stat, path in found
+            if stat and int(stat[3]) == session and stat[0] != b"Z"
+        ]  # fmt: skip
+
+    def stats() -> Iterator[Path]:
+        return Path("/proc").glob("[0-9]*/stat")
+
+    assert len(left()) >= 3
+    server.process.kill()
+    end = time.monotonic() + DEADLINE
+    while left():
+        assert time.monotonic() < end, "processes are left"
+        time.sleep(0.05)
+    server.stop()
 
 
 def test_ctrl_c_during_an_upload_that_stalls_prints_no_traceback(tmp_path: Path) -> None:
