@@ -1,4 +1,4 @@
-"""The browser of the tests: Debian's Chromium, drawing by software."""
+"""The browser of the tests, Chromium of Debian without a GPU, and the profile of Hypothesis."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import shutil
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run, at any speed; for others: --hypothesis-profile=default
+settings.register_profile(
+    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]

@@ -430,12 +430,21 @@ def test_the_command_line_keeps_a_checkpoint(X, tmp_path, every_time):
 # --- real kills ----------------------------------------------------------------------------------
 
 PROGRAM = """
-import sys, numpy as np, lowdim
+import signal, sys, numpy as np, lowdim
 from lowdim.runtime import checkpoint
 checkpoint.SHARE = np.inf  # a state after every iteration
 X = lowdim.data.swiss_roll(400, random_state=0)[0]
 model = lowdim.TSNE(max_iter=120, random_state=0, checkpoint=sys.argv[1])
-model.callback = lambda state: print(state.iteration, flush=True)
+called = 0
+
+def callback(state):
+    global called
+    called += 1
+    print(state.iteration, flush=True)
+    if called == int(sys.argv[3]):
+        signal.pause()
+
+model.callback = callback
 np.save(sys.argv[2], model.fit_transform(X))
 """
 
@@ -446,9 +455,9 @@ def test_processes_killed_at_random_moments_end_with_the_same_bits(tmp_path):
     script.write_text(PROGRAM)
 
     def iterations(file, last=None):
-        """Those of a process that is killed after `last` of them."""
+        """Those of a process that is killed after `last` of them, and at most 20 more."""
         files = [str(tmp_path / file), str(tmp_path / f"{file}.npy")]
-        command = [sys.executable, str(script), *files]
+        command = [sys.executable, str(script), *files, str(last + 20 if last else 0)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             seen = []
             for line in process.stdout:

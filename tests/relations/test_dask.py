@@ -294,7 +294,8 @@ def test_tasks_do_not_use_the_cluster_themselves(client):
     assert not client.submit(lambda: tasks().parallel, pure=False).result()
 
 
-def test_a_scheduler_is_joined_for_a_block_of_code(cluster, tmp_path):
+def test_a_scheduler_is_joined_for_a_block_of_code(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("lowdim.backends.dask.clusters.ANSWER_SECONDS", 300)
     np.save(tmp_path / "rows.npy", X)
     assert tasks() is HERE
     with lowdim.compute(scheduler=cluster.scheduler_address):

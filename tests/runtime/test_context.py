@@ -12,6 +12,7 @@ from lowdim.runtime import context
 from lowdim.runtime.context import Compute, current, n_threads
 from lowdim.runtime.scheduling import run, running
 
+PATIENCE = 120  # seconds until a thread counts as hung
 VARIABLES = ("LOWDIM_DEVICE", "LOWDIM_NUM_THREADS", "LOWDIM_MEMORY")
 
 
@@ -276,7 +277,7 @@ def in_a_thread(function):
     found = []
     thread = threading.Thread(target=lambda: found.append(function()))
     thread.start()
-    thread.join(30)
+    thread.join(PATIENCE)
     return found[0]
 
 
@@ -292,17 +293,17 @@ def test_blocks_of_two_threads_do_not_touch_each_other():
     def other():
         with lowdim.compute(n_jobs=5):
             entered.set()
-            assert leave.wait(30)
+            assert leave.wait(PATIENCE)
             seen.append(current().threads)
 
     with lowdim.compute(n_jobs=3):
         thread = threading.Thread(target=other)
         thread.start()
-        assert entered.wait(30)
+        assert entered.wait(PATIENCE)
         assert current().threads == 3
         with lowdim.compute(n_jobs=2):
             leave.set()
-            thread.join(30)
+            thread.join(PATIENCE)
         assert current().threads == 3
     assert seen == [5]
 

@@ -20,7 +20,7 @@ FORK = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),  # that is what is tested
 ]
-PATIENCE = 60  # seconds until a child counts as hung
+PATIENCE = 120  # seconds until a thread or a child counts as hung
 
 
 def blas_threads():
@@ -112,7 +112,7 @@ def test_thread_local_values_last_as_long_as_run():
 
 def test_run_uses_as_many_threads_as_it_may_and_no_more():
     lock, inside, most = threading.Lock(), [0], [0]
-    together = threading.Barrier(3, timeout=30)
+    together = threading.Barrier(3, timeout=PATIENCE)
 
     def work(i):
         with lock:
@@ -189,15 +189,15 @@ def test_blas_hold_of_overlapping_threads_ends_with_the_last():
     def other():
         with blas_on_one_thread():
             inside.set()
-            leave.wait(30)
+            leave.wait(PATIENCE)
 
     with blas_on_one_thread():
         thread = threading.Thread(target=other)
         thread.start()
-        assert inside.wait(30)
+        assert inside.wait(PATIENCE)
     assert set(blas_threads()) == {1}  # the other is still inside
     leave.set()
-    thread.join(30)
+    thread.join(PATIENCE)
     assert set(blas_threads()) == {2}
 
 
@@ -251,7 +251,7 @@ class Others:
     def __exit__(self, *error):
         self.stop.set()
         for thread in self.threads:
-            thread.join(30)
+            thread.join(PATIENCE)
 
 
 class TestFork:
@@ -263,16 +263,16 @@ class TestFork:
         def other():
             with blas_on_one_thread():
                 inside.set()
-                leave.wait(30)
+                leave.wait(PATIENCE)
 
         thread = threading.Thread(target=other)
         thread.start()
-        assert inside.wait(30)
+        assert inside.wait(PATIENCE)
         try:
             assert forked(works) == 0
         finally:
             leave.set()
-            thread.join(30)
+            thread.join(PATIENCE)
         assert set(blas_threads()) == {2}
 
     def test_while_other_threads_come_and_go(self):
@@ -302,9 +302,9 @@ class TestFork:
         monkeypatch.setattr(scheduling._hold, "_set", slow)
         thread = threading.Thread(target=other)
         thread.start()
-        assert changing.wait(30)
+        assert changing.wait(PATIENCE)
         status = forked(lambda: monkeypatch.undo() or works())
-        thread.join(30)
+        thread.join(PATIENCE)
         assert status == 0
 
     def test_inside_a_running_block(self):
@@ -330,11 +330,11 @@ class TestFork:
         def other():
             with running(2):
                 inside.set()
-                end.wait(30)
+                end.wait(PATIENCE)
 
         thread = threading.Thread(target=other)
         thread.start()
-        assert inside.wait(30)
+        assert inside.wait(PATIENCE)
         manager = running(3)
         manager.__enter__()
         try:
@@ -342,7 +342,7 @@ class TestFork:
         finally:
             manager.__exit__(None, None, None)
             end.set()
-            thread.join(30)
+            thread.join(PATIENCE)
         assert set(blas_threads()) == {2}
 
     def test_a_child_fits_while_other_threads_fit(self):

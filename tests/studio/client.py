@@ -69,7 +69,11 @@ class Client:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.http = httpx.Client(
-            base_url=server.base, headers={"origin": server.base}, timeout=DEADLINE
+            base_url=server.base,
+            headers={"origin": server.base},
+            timeout=DEADLINE,
+            # The server closes a connection after 5 s, perhaps just when the next request is sent.
+            limits=httpx.Limits(keepalive_expiry=1),
         )
         assert self.http.get("/", params={"token": server.token}).status_code == 303
 
@@ -115,6 +119,10 @@ class Client:
             origin=self.server.base,
             additional_headers={"cookie": cookie},
             max_size=None,
+            max_queue=None,  # messages that a test does not read must not hold up pings
+            open_timeout=DEADLINE,
+            close_timeout=DEADLINE,
+            ping_timeout=DEADLINE,
         )
 
 

@@ -3,46 +3,29 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Route, expect
 
-from studio.client import Client, Server
-
-PATIENCE = 60_000  # milliseconds; the machines of the tests are slow
-expect.set_options(timeout=PATIENCE)
-
-
-class Tab:
-    """A page that records what it must not do: errors, and requests to other machines."""
-
-    def __init__(self, page: Page, server: Server) -> None:
-        self.page = page
-        self.server = server
-        self.errors: list[str] = []
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda message: message.type == "error" and self._note(message.text))
-        page.on("pageerror", lambda error: self._note(str(error)))
-        page.on("request", lambda request: self._check(request.url))
-
-    def _note(self, text: str) -> None:
-        self.errors.append(text)
-
-    def _check(self, url: str) -> None:
-        if not url.startswith((self.server.base, "data:", "blob:")):
-            self._note(f"left the machine: {url}")
-
-    def open(self, query: str = "") -> Page:
-        self.page.goto(self.server.address)
-        if query:
-            self.page.goto(f"{self.server.base}/?{query}")
-        return self.page
+from studio.client import Server
+from studio.page import (
+    Tab,
+    lasso,
+    picture,
+    picture_at_rest,
+    pictures,
+    points,
+    same,
+    shown,
+    two_maps,
+    until,
+    until_drawn,
+)
 
 
 @pytest.fixture
@@ -60,63 +43,8 @@ def tab(context: BrowserContext, own: Server) -> Iterator[Tab]:
     assert one.errors == []
 
 
-def points(page: Page, place: int = 0) -> Locator:
-    """The canvas that the points of a map are drawn on."""
-    return page.locator(".scatter").nth(place).locator("canvas").first
-
-
-def picture(page: Page, place: int = 0) -> str:
-    return str(points(page, place).evaluate("canvas => canvas.toDataURL()"))
-
-
-def pictures(page: Page, wanted: int) -> set[str]:
-    """Different pictures of the first map, until there are enough of them."""
-    found: set[str] = set()
-    end = time.monotonic() + PATIENCE / 1000
-    while len(found) < wanted and time.monotonic() < end:
-        found.add(picture(page))
-    return found
-
-
-def until(reached: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE / 1000
-    while not reached():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
-
-
-def lasso(page: Page, place: int, corners: list[tuple[float, float]]) -> None:
-    """Draw around points; the corners are shares of the canvas."""
-    box = page.locator(".scatter").nth(place).bounding_box()
-    assert box is not None
-    spots = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
-    page.keyboard.down("Shift")
-    page.mouse.move(*spots[0])
-    page.mouse.down()
-    for spot in [*spots[1:], spots[0]]:
-        page.mouse.move(*spot, steps=3)
-    page.mouse.up()
-    page.keyboard.up("Shift")
-
-
-def shown(page: Page, place: int) -> int:
-    """How many points of a map are not dimmed; -1 before it has coordinates."""
-    canvas = page.locator(".scatter").nth(place).locator("canvas").last
-    text = canvas.get_attribute("aria-description") or ""
-    return int(re.sub(r" of.*|,", "", text) or -1)
-
-
-def two_maps(own: Server, n: int = 300) -> tuple[Client, Any, list[Any]]:
-    """Digits and two quick maps of them, made by the server before the page is opened."""
-    client = own.client()
-    data = client.toy("digits", n=n)
-    maps = [client.fit(data, "PCA"), client.fit(data, "Isomap")]
-    layout = {"shown": [one["id"] for one in maps], "dataset": data["id"]}
-    client.ask("PUT", "/api/layout", json=layout)
-    return client, data, maps
-
-
 def test_two_clicks_lead_to_a_moving_picture_that_can_be_paused_and_tuned(tab: Tab, own: Server):
+    tab.slow_down()
     page = tab.open()
     page.get_by_role("button", name="Handwritten digits").click()
     page.locator(".run.large button").click()
@@ -126,7 +54,7 @@ def test_two_clicks_lead_to_a_moving_picture_that_can_be_paused_and_tuned(tab: T
     expect(page.locator(".status")).to_have_text("paused")
     client = own.client()
     (one,) = client.ask("GET", "/api/state")["maps"]
-    until(lambda: picture(page) == picture(page), "the picture stands still")
+    assert picture_at_rest(page) == picture_at_rest(page)
     before = one["iteration"]
     page.get_by_role("button", name="Single step").click()
     client.until(one, lambda now: now["iteration"] == before + 1)
@@ -139,8 +67,9 @@ def test_two_clicks_lead_to_a_moving_picture_that_can_be_paused_and_tuned(tab: T
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".status")).to_have_text("stopped")
 
-    still = picture(page)
+    still = picture_at_rest(page)
     page.get_by_label("Rewind t-SNE").fill("0")
+    expect(page.locator(".progress")).to_have_text(re.compile("^iteration "))
     until(lambda: picture(page) != still, "the first snapshot is shown")
 
 
@@ -148,12 +77,12 @@ def test_a_lasso_in_one_map_highlights_the_same_objects_in_the_other(tab: Tab, o
     client, _, maps = two_maps(own)
     page = tab.open()
     expect(page.locator(".map")).to_have_count(2)
-    until(lambda: shown(page, 1) == 300, "all points are there")
+    until_drawn(page)
     lasso(page, 0, [(0, 0), (1, 0), (1, 0.5), (0, 0.5)])
     up = client.coordinates(maps[0])[:, 1]
     expected = int(np.count_nonzero(up > (up.min() + up.max()) / 2))
     expect(page.get_by_role("heading", name=f"{expected} objects selected")).to_be_visible()
-    assert shown(page, 0) == shown(page, 1) == expected
+    until(lambda: shown(page, 0) == shown(page, 1) == expected, "both maps highlight them")
     expect(page.get_by_text("What distinguishes them")).to_be_visible()
 
     page.get_by_role("button", name="Take away").click()
@@ -163,14 +92,14 @@ def test_a_lasso_in_one_map_highlights_the_same_objects_in_the_other(tab: Tab, o
     assert len(Path(waiting.value.path()).read_text().splitlines()) == expected + 1
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Clear").click()
-    assert shown(page, 1) == 300
+    until(lambda: shown(page, 0) == shown(page, 1) == 300, "nothing is selected")
 
 
 def test_colours_switch_and_pictures_and_tables_are_exported(tab: Tab, own: Server):
     two_maps(own)
     page = tab.open()
     expect(page.locator(".map")).to_have_count(2)
-    until(lambda: shown(page, 0) == 300, "all points are there")
+    until_drawn(page)
     expect(page.locator(".legend li")).to_have_count(10)
 
     def take(offer: str, kind: str) -> bytes:
@@ -192,9 +121,10 @@ def test_colours_switch_and_pictures_and_tables_are_exported(tab: Tab, own: Serv
     png = take("Picture", "PNG")
     assert png.startswith(b"\x89PNG")
     assert int.from_bytes(png[16:20]) == 2 * digits[2]  # the same width at twice the resolution
-    before = picture(page)
+    before = picture_at_rest(page)
     page.get_by_label("Colour by").select_option("error:torn")
     expect(page.get_by_role("heading", name="PCA: mean")).to_be_visible()
+    expect(page.get_by_role("heading", name="Isomap: mean")).to_be_visible()
     until(lambda: picture(page) != before, "the colours changed")
     errors = drawn()
     page.get_by_label("Colour by").select_option("none")
@@ -335,6 +265,7 @@ def test_a_failed_fit_is_explained(tab: Tab, own: Server):
 
 
 def test_the_lesson_runs_with_the_readers_hand_on_the_slider(tab: Tab, own: Server):
+    tab.slow_down()
     page = tab.open()
     page.get_by_role("button", name="How to misread a map").click()
     expect(page.get_by_role("region", name="Lesson")).to_contain_text("A parameter makes")
@@ -357,7 +288,7 @@ def test_the_lesson_runs_with_the_readers_hand_on_the_slider(tab: Tab, own: Serv
 def test_the_page_can_be_used_by_keyboard_and_every_control_has_a_name(tab: Tab, own: Server):
     two_maps(own)
     page = tab.open()
-    until(lambda: shown(page, 0) == 300, "all points are there")
+    until_drawn(page)
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, [tabindex='0']")]
         .filter((one) => one.offsetParent && !(one.ariaLabel || one.getAttribute("aria-labelledby")
@@ -367,7 +298,7 @@ def test_the_page_can_be_used_by_keyboard_and_every_control_has_a_name(tab: Tab,
     )
     assert nameless == []
     page.locator(".scatter canvas").nth(1).focus()
-    before = picture(page)
+    before = picture_at_rest(page)
     page.keyboard.press("+")
     until(lambda: picture(page) != before, "the key zooms")
     page.keyboard.press("0")
@@ -380,7 +311,8 @@ def test_the_page_can_be_used_by_keyboard_and_every_control_has_a_name(tab: Tab,
 def test_points_are_drawn_without_webgl(tab: Tab, own: Server):
     two_maps(own)
     page = tab.open("webgl=0")
-    until(lambda: shown(page, 0) == 300, "all points are there")
+    until_drawn(page)
+    picture_at_rest(page)
     colors = points(page).evaluate(
         """canvas => {
           const { width, height } = canvas;
@@ -399,12 +331,12 @@ def test_two_fingers_zoom_and_a_tap_picks(browser: Browser, own: Server):
     context = browser.new_context(viewport=size, has_touch=True, is_mobile=True)
     tab = Tab(context.new_page(), own)
     page = tab.open()
-    until(lambda: shown(page, 0) == 300, "all points are there")
+    until_drawn(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     box = page.locator(".scatter").first.bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    before = picture(page)
+    before = picture_at_rest(page)
     session = context.new_cdp_session(page)
 
     def touch(kind: str, gap: float | None) -> None:
@@ -420,24 +352,6 @@ def test_two_fingers_zoom_and_a_tap_picks(browser: Browser, own: Server):
     assert tab.errors == []
 
 
-def pixels(page: Page, place: int) -> np.ndarray[Any, Any]:
-    listed = points(page, place).evaluate(
-        """canvas => {
-          const { width, height } = canvas;
-          const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-          return [...new Uint32Array(data.buffer)];
-        }"""
-    )
-    return np.array(listed, dtype=np.uint32)
-
-
-def same(page: Page) -> bool:
-    """Whether the first two maps show the same picture, but for some edges of points."""
-    first, second = pixels(page, 0), pixels(page, 1)
-    drawn = max(np.count_nonzero(first), 1)
-    return len(first) == len(second) and np.count_nonzero(first != second) < 0.1 * drawn
-
-
 def test_maps_are_aligned_by_procrustes(tab: Tab, own: Server):
     client, _, maps = two_maps(own)
     given = client.coordinates(maps[0])
@@ -447,7 +361,7 @@ def test_maps_are_aligned_by_procrustes(tab: Tab, own: Server):
     url = f"**/api/maps/{maps[1]['id']}/coordinates*"
     tab.page.route(url, lambda route: route.fulfill(**answer))
     page = tab.open()
-    until(lambda: shown(page, 1) == 300, "all points are there")
+    until_drawn(page)
     until(lambda: same(page), "aligned, the maps are the same")
     page.get_by_role("button", name="Align").click()
     until(lambda: not same(page), "as they are, they differ")
@@ -456,7 +370,8 @@ def test_maps_are_aligned_by_procrustes(tab: Tab, own: Server):
 def test_a_map_turns_into_another(tab: Tab, own: Server):
     two_maps(own)
     page = tab.open()
-    until(lambda: shown(page, 1) == 300, "all points are there")
+    until_drawn(page)
+    picture_at_rest(page)
     assert not same(page)
     other = page.get_by_label("Morph PCA into").locator("option").last.get_attribute("value")
     page.get_by_label("Morph PCA into").select_option(other)
@@ -470,7 +385,7 @@ def test_places_are_decoded_a_selection_is_embedded_alone_and_turned(tab: Tab, o
     data = client.toy("digits", n=300)
     one = client.fit(data, "PCA")
     page = tab.open()
-    until(lambda: shown(page, 0) == 300, "all points are there")
+    until_drawn(page, maps=1)
     page.get_by_role("button", name="Decode").click()
     page.locator(".scatter").hover(position={"x": 200, "y": 200})
     expect(page.locator(".decoded img")).to_be_visible()
@@ -484,9 +399,10 @@ def test_places_are_decoded_a_selection_is_embedded_alone_and_turned(tab: Tab, o
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Embed these alone").click()
     expect(page.locator(".settings")).to_contain_text(f"{expected} selected objects")
+    expect(page.locator(".status")).to_have_text("done")
     until(lambda: shown(page, 0) == expected, "the map of the selection is there")
 
-    before = picture(page)
+    before = picture_at_rest(page)
     box = page.locator(".scatter").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 200, box["y"] + 150)
@@ -502,6 +418,43 @@ def test_places_are_decoded_a_selection_is_embedded_alone_and_turned(tab: Tab, o
     expect(page.locator(".decoded img")).to_be_visible()
 
 
+def test_answers_that_come_late_do_not_replace_what_is_newer(tab: Tab, own: Server):
+    client = own.client()
+    data = client.toy("digits", n=300)
+    one = client.fit(data, "TSNE", wait=False, pace=50, parameters={"max_iter": 100_000})
+    client.until(one, lambda now: now["frames"] > 2)
+    client.ask("POST", f"/api/maps/{one['id']}/pause")
+    client.until(one, lambda now: now["status"] == "paused")
+    late: list[Route] = []
+    page = tab.page
+    page.route("**/coordinates*", lambda route: late.append(route))
+
+    def answer(**given: bytes) -> None:
+        """Answer a request that was held back, by default as the server does."""
+        with page.expect_event("requestfinished", lambda one: "coordinates" in one.url):
+            late.pop().fulfill(**given) if given else late.pop().continue_()
+
+    tab.open()
+    until(lambda: page.locator(".scatter").count() == len(late) == 1, "the page asks for the map")
+    old = client.coordinates(one)
+    client.ask("POST", f"/api/maps/{one['id']}/step")  # its frame comes by the stream
+    until(lambda: shown(page, 0) == 300, "the frame is shown")
+    newest = picture_at_rest(page)
+    answer(body=old[::-1].tobytes())
+    assert picture_at_rest(page) == newest
+
+    slider = page.get_by_label("Rewind t-SNE")
+    slider.fill("0")
+    slider.fill(slider.get_attribute("max"))
+    until(lambda: len(late) == 1, "the page asks for the first snapshot")
+    answer()
+    assert picture_at_rest(page) == newest
+    slider.fill("0")
+    until(lambda: len(late) == 1, "the page asks for the first snapshot again")
+    answer()
+    assert picture_at_rest(page) != newest
+
+
 def test_other_seeds_show_what_is_stable(tab: Tab, own: Server):
     client = own.client()
     data = client.toy("clusters", n=60)
@@ -512,9 +465,9 @@ def test_other_seeds_show_what_is_stable(tab: Tab, own: Server):
     page.get_by_role("button", name="Run again with other seeds").click()
     expect(page.get_by_text("Stability over")).to_be_visible()
     expect(page.get_by_label("Colour by")).to_have_value("error:spread")
-    before = pixels(page, 0)
+    before = picture_at_rest(page)
     page.get_by_role("button", name="seed 2").click()
     expect(page.locator(".progress")).to_have_text("another seed")
-    until(lambda: bool(np.any(pixels(page, 0) != before)), "the points move to the other map")
+    until(lambda: picture(page) != before, "the points move to the other map")
     page.get_by_role("button", name="this map").click()
     expect(page.locator(".progress")).to_contain_text("100 iterations")

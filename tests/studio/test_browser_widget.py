@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from studio.page import picture, picture_at_rest, until
+
 N = 120
 WEB = files("lowdim").joinpath("web")
 
@@ -78,11 +80,12 @@ def test_a_selection_in_one_map_is_told_to_the_kernel_and_shown_in_the_other(not
     notebook.mouse.up()
     up = Y[:, 1].astype("<f4")
     expected = np.flatnonzero(up > (up.min() + up.max()) / 2)
+    until(lambda: notebook.evaluate("model.saved") == 1, "the kernel is told once")
     assert notebook.evaluate("model.get('selection')") == expected.tolist()
-    assert notebook.evaluate("model.saved") == 1
     other = notebook.locator(".scatter").nth(1).locator("canvas").last
     text = f"{len(expected)} of {N} points shown"
     expect(other).to_have_attribute("aria-description", text)
+    assert notebook.evaluate("model.saved") == 1
     notebook.evaluate("model.set('selection', [1, 2]); model.tell('change:selection')")
     expect(other).to_have_attribute("aria-description", f"2 of {N} points shown")
 
@@ -90,16 +93,14 @@ def test_a_selection_in_one_map_is_told_to_the_kernel_and_shown_in_the_other(not
 def test_frames_of_a_fit_move_the_points_until_the_widget_is_left(notebook, Y):
     expect(notebook.locator("figcaption")).to_have_text(["one", "two"])
     expect(notebook.locator(".key span")).to_have_text(["left", "right"])
-    canvas = notebook.locator(".scatter canvas").first
-    before = canvas.evaluate("canvas => canvas.toDataURL()")
+    before = picture_at_rest(notebook)
     notebook.evaluate(
         """(points) => model.tell("msg:custom",
         { type: "frame", map: 0, dim: 2, iteration: 50, loss: 1.25 }, [view(points)])""",
         packed(Y**3, "<f4"),
     )
     expect(notebook.locator("figcaption").first).to_have_text("one: iteration 50, loss 1.250")
-    notebook.wait_for_timeout(300)  # the points move for 80 ms
-    assert canvas.evaluate("canvas => canvas.toDataURL()") != before
+    until(lambda: picture(notebook) != before, "the points move")
     assert notebook.evaluate("model.listening()") == 5
     notebook.evaluate("leave()")
     assert notebook.evaluate("model.listening()") == 0

@@ -13,6 +13,7 @@ import pytest
 
 from lowdim.studio import control
 from lowdim.studio.control import LOSS_EVERY, Channel, Control
+from studio.client import DEADLINE
 
 
 @pytest.mark.parametrize(("cost", "most"), [(0.05, 1000 / LOSS_EVERY), (2.0, 7)])
@@ -49,7 +50,7 @@ def test_a_pause_shows_the_iteration_it_holds_even_if_the_last_frame_is_under_wa
     asked = threading.Event()
     thread = threading.Thread(target=fit, daemon=True)
     thread.start()
-    assert messages.get(timeout=10)[:2] == ("frame", 1)
+    assert messages.get(timeout=DEADLINE)[:2] == ("frame", 1)
     commands.put(("pause",))
     while callback.channel.commands.empty():
         time.sleep(0.001)
@@ -57,8 +58,8 @@ def test_a_pause_shows_the_iteration_it_holds_even_if_the_last_frame_is_under_wa
     with pytest.raises(queue.Empty):  # the first frame is not taken yet
         messages.get(timeout=0.1)
     commands.put(("taken", 0.0))
-    assert messages.get(timeout=10)[:2] == ("frame", 2)
-    assert messages.get(timeout=10) == ("paused",)
+    assert messages.get(timeout=DEADLINE)[:2] == ("frame", 2)
+    assert messages.get(timeout=DEADLINE) == ("paused",)
     commands.put(("continue",))
-    assert messages.get(timeout=10) == ("running",)
+    assert messages.get(timeout=DEADLINE) == ("running",)
     thread.join()

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from sklearn.datasets import load_digits
 
 import lowdim
 from lowdim.studio.datasets import prepare
-from lowdim.studio.jobs import Jobs
+from lowdim.studio.jobs import Job, Jobs
 from lowdim.studio.records import Map
 from lowdim.studio.snapshots import read_snapshot
 from lowdim.studio.toys import TOYS
 from studio.client import DEADLINE, Client, Server, acknowledge, read_frame
 
-SLOW = {"method": "TSNE", "parameters": {"max_iter": 5000}, "pace": 100}
+LONG = {"max_iter": 100_000}
+SLOW = {"method": "TSNE", "parameters": LONG, "pace": 100}
 """A fit that lasts as long as a test needs."""
 
 
@@ -57,7 +59,7 @@ def test_frames_are_streamed_and_kept(client: Client, digits: Any) -> None:
     frames: list[np.ndarray[Any, Any]] = []
     with client.stream() as stream:
         assert json.loads(stream.recv())["type"] == "state"
-        one = client.fit(digits, "TSNE", wait=False, pace=100, parameters={"max_iter": 250})
+        one = client.fit(digits, wait=False, **SLOW)
         status = ""
         for message in stream:
             if isinstance(message, bytes):
@@ -65,9 +67,11 @@ def test_frames_are_streamed_and_kept(client: Client, digits: Any) -> None:
                 assert number == one["number"]
                 acknowledge(stream, number, frame)
                 frames.append(Y)
+                if len(frames) == 30:
+                    command(client, one, "stop")
             elif json.loads(message).get("map", {}).get("id") == one["id"]:
                 status = json.loads(message)["map"]["status"]
-            if status == "done" and len(frames) > 20:
+            if status == "stopped":
                 break
     assert all(Y.shape == (300, 2) for Y in frames)
     assert len({Y.tobytes() for Y in frames}) > 20  # a slowed fit is seen in many frames
@@ -114,7 +118,7 @@ def test_stop_keeps_the_coordinates(client: Client, digits: Any) -> None:
     one = started(client, digits)
     command(client, one, "stop")
     one = client.until(one, lambda now: now["status"] == "stopped")
-    assert 2 < one["iteration"] < 5000
+    assert 2 < one["iteration"] < 100_000
     assert client.coordinates(one).shape == (300, 2)
     assert one["decodes"]
     command(client, one, "pause", 409)
@@ -123,7 +127,7 @@ def test_stop_keeps_the_coordinates(client: Client, digits: Any) -> None:
 def test_a_parameter_changed_in_flight_gives_the_map_of_its_python_code(
     client: Client, digits: Any
 ) -> None:
-    one = started(client, digits, parameters={"max_iter": 300})
+    one = started(client, digits, parameters={"max_iter": 300}, pace=10)
     path = f"/api/maps/{one['id']}"
     client.ask("PATCH", path, json={"parameters": {"perplexity": 5, "learning_rate": 30}})
     changed = client.until(one, lambda now: now["changes"])
@@ -189,14 +193,26 @@ def test_a_crash_is_reported_and_loses_nothing_else(tmp_path: Path) -> None:
 
 def new_map(folder: Path, data: Path, jobs: Jobs, number: int) -> Map:
     folder.mkdir()
-    parameters = {"max_iter": 5000}
     one = Map(
         id=folder.name, number=number, dataset="d", version=1, method="TSNE", title="",
-        parameters=parameters, rows=None, n=200,
+        parameters=LONG, rows=None, n=200,
     )  # fmt: skip
-    spec = {"data": str(data), "folder": str(folder), "method": "TSNE", "parameters": parameters}
+    spec = {"data": str(data), "folder": str(folder), "method": "TSNE", "parameters": LONG}
     jobs.submit(one, {**spec, "rows": False, "label": None, "start": None, "pace": 100})
     return one
+
+
+@pytest.mark.parametrize(("phase", "ends"), [("fit", 1), ("stopping", 0)])
+def test_a_fit_that_has_begun_to_stop_may_write_its_map(tmp_path, phase, ends):
+    ended: list[int] = []
+    jobs = Jobs(lambda one, urgent: None, lambda one, frame, coordinates: None)
+    one = Map("m", 1, "d", 1, "TSNE", "", {}, None, 5, status="running")
+    jobs.jobs["m"] = job = Job(one, {"folder": str(tmp_path)})
+    job.worker = SimpleNamespace(end=lambda: ended.append(1))
+    jobs._heard(job, "phase", [phase])
+    jobs._insist(job)
+    assert len(ended) == ends
+    assert one.status == ("stopped" if ends else "running")
 
 
 async def reached(state: Callable[[], bool]) -> None:

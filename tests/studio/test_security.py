@@ -8,6 +8,8 @@ import os
 import pickle
 import socket
 import stat
+from contextlib import suppress
+from functools import partial
 
 import httpx
 import numpy as np
@@ -15,7 +17,9 @@ import pytest
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
-from studio.client import MAX_UPLOAD, Client, Server
+from studio.client import DEADLINE, MAX_UPLOAD, Client, Server
+
+get = partial(httpx.get, timeout=DEADLINE)
 
 
 @pytest.fixture(autouse=True)
@@ -44,17 +48,17 @@ def test_the_address_is_printed_in_one_line_with_its_token(studio: Server) -> No
 @pytest.mark.parametrize("path", ["/", "/api/state", "/api/toys", "/static/studio.js"])
 @pytest.mark.parametrize("query", ["", "?token=wrong", "?token="])
 def test_without_the_token_nothing_is_served(studio: Server, path: str, query: str) -> None:
-    response = httpx.get(studio.base + path + query)
+    response = get(studio.base + path + query)
     assert response.status_code == 403
     assert "set-cookie" not in response.headers
 
 
 def test_the_token_works_at_the_front_door_only(studio: Server) -> None:
-    assert httpx.get(f"{studio.base}/api/state?token={studio.token}").status_code == 403
+    assert get(f"{studio.base}/api/state?token={studio.token}").status_code == 403
 
 
 def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(studio: Server) -> None:
-    response = httpx.get(studio.address)
+    response = get(studio.address)
     assert response.status_code == 303
     assert response.headers["location"] == "/"
     given = response.headers["set-cookie"].lower()
@@ -65,7 +69,7 @@ def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(studio: Ser
 
 def test_a_wrong_cookie_is_refused(studio: Server, client: Client) -> None:
     name = next(iter(client.http.cookies.keys()))
-    response = httpx.get(f"{studio.base}/api/state", headers={"cookie": f"{name}=guess"})
+    response = get(f"{studio.base}/api/state", headers={"cookie": f"{name}=guess"})
     assert response.status_code == 403
 
 
@@ -88,7 +92,9 @@ def test_a_wrong_origin_is_refused(client: Client, origin: str, method: str) -> 
 
 def test_a_change_needs_an_origin(client: Client) -> None:
     headers = {"cookie": cookies(client)}
-    response = httpx.put(f"{client.server.base}/api/layout", headers=headers, json={"a": 1})
+    response = httpx.put(
+        f"{client.server.base}/api/layout", headers=headers, json={"a": 1}, timeout=DEADLINE
+    )
     assert response.status_code == 403
 
 
@@ -116,6 +122,7 @@ def test_a_websocket_of_a_stranger_is_refused(
             sock=socket.create_connection(("127.0.0.1", port)),  # as after DNS rebinding
             origin=client.server.base if origin == "own" else origin,
             additional_headers={"cookie": cookies(client)} if cookie else {},
+            open_timeout=DEADLINE,
         )
     assert refused.value.response.status_code == 403
 
@@ -149,7 +156,8 @@ def test_a_malformed_message_closes_the_connection(client: Client, message: str 
 def test_a_huge_message_closes_the_connection(client: Client) -> None:
     with client.stream() as stream:
         stream.recv()
-        stream.send("x" * 1_000_000)
+        with suppress(ConnectionClosedError):  # perhaps before all of it is sent
+            stream.send("x" * 1_000_000)
         with pytest.raises(ConnectionClosedError):
             list(stream)
 

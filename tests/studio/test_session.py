@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,8 +32,8 @@ def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     cookies = dict(client.http.cookies)
     assert server.stop() == 0
     again = Server(tmp_path, "--port", str(server.port))
-    try:
-        found = httpx.get(f"{again.base}/api/state", cookies=cookies)  # by the cookie of before
+    try:  # by the cookie of before
+        found = httpx.get(f"{again.base}/api/state", cookies=cookies, timeout=DEADLINE)
         assert found.json() == before
         client = again.client()
         np.testing.assert_array_equal(client.coordinates(one), Y)
@@ -89,6 +93,50 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
         mine = str(tmp_path).encode()
         left = [p for p in listed.glob("[0-9]*/cmdline") if mine in _read(p)]
         assert not left
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lists processes by /proc")
+def test_a_kill_of_the_server_ends_all_processes(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    client = server.client()
+    client.fit(client.toy("clusters", n=60), "PCA")  # by a worker, of data that the helper read
+    session = os.getsid(server.process.pid)
+
+    def left() -> list[int]:
+        """The running processes of the server's session."""
+        found = [(_read(path).rpartition(b") ")[2].split(), path) for path in stats()]
+        return [
+            int(path.parent.name) for stat, path in found
+            if stat and int(stat[3]) == session and stat[0] != b"Z"
+        ]  # fmt: skip
+
+    def stats() -> Iterator[Path]:
+        return Path("/proc").glob("[0-9]*/stat")
+
+    assert len(left()) >= 3
+    server.process.kill()
+    end = time.monotonic() + DEADLINE
+    while left():
+        assert time.monotonic() < end, "processes are left"
+        time.sleep(0.05)
+    server.stop()
+
+
+def test_ctrl_c_during_an_upload_that_stalls_prints_no_traceback(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    cookies = "; ".join(f"{key}={value}" for key, value in server.client().http.cookies.items())
+    head = {
+        "Host": f"127.0.0.1:{server.port}", "Origin": server.base, "Cookie": cookies,
+        "Content-Length": "1000",
+    }  # fmt: skip
+    lines = ["PUT /api/uploads/a.csv HTTP/1.1", *(f"{key}: {text}" for key, text in head.items())]
+    uploads = tmp_path / ".lowdim-studio" / "datasets"
+    with socket.create_connection(("127.0.0.1", server.port)) as stalled:
+        stalled.sendall("\r\n".join([*lines, "", "x,y"]).encode())
+        while not list(uploads.iterdir()):
+            time.sleep(0.01)
+        assert server.stop() == 0
+    assert not list(uploads.iterdir())
 
 
 def _read(path: Path) -> bytes:

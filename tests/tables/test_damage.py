@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from lowdim import tables
 
 SETTINGS = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 BINARY = [".npy", ".npz", ".parquet", ".feather", ".h5", ".h5ad", ".mat"]
 

@@ -146,6 +146,7 @@ class Control:
             self._pause(state)
         elif kind == "stop":
             self.stopping = True
+            self.channel.send("phase", "stopping")
         elif kind == "pace":
             self.pace = command[1]
         elif kind == "change":

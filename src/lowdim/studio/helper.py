@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -13,6 +15,19 @@ from lowdim.studio.errors import Refused
 from lowdim.studio.processes import settle, shielded
 
 NICENESS = 3
+
+
+def begin() -> None:
+    """Called first in the process: it ends with the server, also if that is killed."""
+    settle(NICENESS)
+    server = multiprocessing.parent_process()
+    assert server is not None
+
+    def follow() -> None:
+        server.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 class Helper:
@@ -31,9 +46,7 @@ class Helper:
             raise Refused("The studio is being stopped.", 503)
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(
-                1, mp_context=context, initializer=settle, initargs=(NICENESS,)
-            )
+            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=begin)
         pool = self._pool
         try:
             with shielded():  # the first question starts the process

@@ -23,7 +23,7 @@ from lowdim.studio.snapshots import Snapshots
 
 MOST_RUNNING = 2  # fits at a time: a short one need not wait for a long one
 PUBLISH_EVERY = 0.1  # seconds between two messages on the progress of a map
-PATIENCE = 5.0  # seconds in which a fit must stop before its process is ended
+PATIENCE = 5.0  # seconds in which a fit must begin to stop before its process is ended
 
 
 class Worker:
@@ -181,7 +181,7 @@ class Jobs:
             job.worker.connection.send(message)
 
     def _insist(self, job: Job) -> None:
-        if job.worker is not None and job.map.id in self.jobs:
+        if job.worker is not None and job.map.id in self.jobs and job.map.phase != "stopping":
             job.worker.end()
             self._end(job, "stopped")
 

@@ -62,7 +62,7 @@ class Map:
     pace : float or None
         Iterations per second at most, to watch a fast fit; None: as fast as it can.
     status : {"queued", "running", "paused", "done", "stopped", "failed"}
-    phase : {"", "start", "neighbours", "fit"}
+    phase : {"", "start", "neighbours", "fit", "stopping"}
         Of a running fit.
     losses : list of [iteration, loss]
     snapshots : list of int

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from starlette.types import Receive, Scope, Send
 
 from lowdim.studio.app import application
 from lowdim.studio.security import Guard, kept_secret, new_token
@@ -59,8 +62,17 @@ def serve(
         token=token,
         secret=kept_secret(kept.folder / "secret"),
     )
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await guard(scope, receive, send)
+        except asyncio.CancelledError:
+            if not server.should_exit:
+                raise
+            # The server stops: a request that does not end, such as a stalled upload, is no error.
+
     config = uvicorn.Config(
-        guard,
+        answer,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -83,8 +95,9 @@ def serve(
             await studio.close()
             await super().shutdown(sockets)
 
+    server = Server(config)
     try:
-        Server(config).run([listener])
+        server.run([listener])
     except KeyboardInterrupt:
         pass  # uvicorn raises it again when it has stopped
     finally:

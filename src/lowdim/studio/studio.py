@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class Studio:
         self.repeater = Helper()  # runs with other seeds, which take long
         self.repeating: dict[str, asyncio.Task[None]] = {}
         self.warming: asyncio.Task[None] | None = None
+        self.changing = asyncio.Lock()  # changes of data sets come one after the other
         self.jobs = Jobs(self._map_changed, self._framed)
 
     async def start(self, opened: Path | None = None) -> None:
@@ -108,9 +110,12 @@ class Studio:
 
     async def change_dataset(self, dataset: Dataset, changes: dict[str, Any]) -> Dataset:
         """Prepare a data set again, with other roles of its columns and so on."""
-        choices = changed_choices(dataset, changes)
-        changed = Dataset(dataset.id, dataset.name, dataset.source, choices, dataset.version + 1)
-        return await self._prepared(changed)
+        async with self.changing:
+            now = self.session.dataset(dataset.id)  # after the changes that were asked for before
+            choices = changed_choices(now, changes)
+            return await self._prepared(
+                Dataset(now.id, now.name, now.source, choices, now.version + 1)
+            )
 
     async def _prepared(self, dataset: Dataset) -> Dataset:
         folder = self.session.data_folder(dataset.id, dataset.version)
@@ -120,6 +125,8 @@ class Studio:
             dataset.about = await self.helper.ask(
                 datasets.prepare, str(folder), dataset.source, dataset.choices
             )
+            if dataset.version > 1:
+                self.session.dataset(dataset.id)  # refused if it was removed meanwhile
         except Refused as error:
             shutil.rmtree(folder, ignore_errors=True)
             path = dataset.source["path"]
@@ -301,10 +308,17 @@ class Studio:
         if frame is not None:
             if not 0 <= frame < len(one.snapshots):
                 raise Refused(f"This map has {len(one.snapshots)} snapshots.", 404)
-            return read_snapshot(folder, one.snapshots[frame])
+            return self._snapshot(folder, one.snapshots[: frame + 1])
         newest = self.jobs.newest(one)
         if newest is not None:
             return np.frombuffer(newest, dtype="<f4").reshape(one.n, one.dim)
         if (folder / "coordinates.npy").exists():
             return np.asarray(np.load(folder / "coordinates.npy"))
-        return read_snapshot(folder, one.snapshots[-1]) if one.snapshots else None
+        return self._snapshot(folder, one.snapshots) if one.snapshots else None
+
+    def _snapshot(self, folder: Path, iterations: list[int]) -> Array:
+        """The last of some snapshots that is kept: a running fit drops some of them meanwhile."""
+        for iteration in reversed(iterations):
+            with suppress(FileNotFoundError):
+                return read_snapshot(folder, iteration)
+        raise Refused("This snapshot is not kept any more.", 404)

@@ -74,9 +74,10 @@ function taken(made: Dataset | null): Dataset | null {
   return made;
 }
 
+// The stream tells what changes: the answer to a request may be older than its newest message.
+
 export async function changeDataset(id: string, change: unknown): Promise<void> {
-  const made = await attempt(() => api.patch<Dataset>(`/api/datasets/${id}`, change));
-  if (made) datasets.value = new Map(datasets.value).set(id, made);
+  await attempt(() => api.patch(`/api/datasets/${id}`, change));
 }
 
 export interface Start {
@@ -100,8 +101,6 @@ export async function embed(given: Start): Promise<MapInfo | null> {
 }
 
 export type Command = "pause" | "continue" | "step" | "stop";
-
-// The stream tells what commands change: the answer to a request may be older than its newest message.
 
 export async function command(map: MapInfo, name: Command): Promise<void> {
   await attempt(() => api.post(`/api/maps/${map.id}/${name}`));

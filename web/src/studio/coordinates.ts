@@ -3,6 +3,7 @@
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { aligned } from "./align";
 import * as api from "./api";
+import { attempt } from "./notices";
 import { align, maps, settled, shown } from "./signals";
 import type { MapInfo } from "./types";
 
@@ -83,6 +84,25 @@ export function rowOf(map: MapInfo, point: number): number {
   return map.rows === null ? point : (rowsOf(map.id).value?.[point] ?? -1);
 }
 
+/** Counts changes by map; the result tells whether there was no other since: an answer may come too late. */
+function turns(): (id: string) => () => boolean {
+  const last = new Map<string, object>();
+  return (id) => {
+    const mine = {};
+    last.set(id, mine);
+    return () => last.get(id) === mine;
+  };
+}
+
+const arrival = turns();
+const rewinding = turns();
+
+/** Takes coordinates that the server has sent. */
+export function arrived(id: string, found: Coordinates): void {
+  arrival(id);
+  newestOf(id).value = found;
+}
+
 /** Asks for the newest coordinates of a map, if it has any. */
 export async function load(id: string): Promise<void> {
   const map = maps.value.get(id);
@@ -92,19 +112,31 @@ export async function load(id: string): Promise<void> {
     if (buffer instanceof ArrayBuffer) rowsOf(id).value = new Int32Array(buffer);
   }
   if (!map.frames && !settled(map)) return; // no coordinates yet
+  const isNewest = arrival(id);
   const positions = await api.floats(`/api/maps/${id}/coordinates`);
-  if (positions?.length) newestOf(id).value = { positions, dim: map.dim, frame: map.frames };
+  if (positions?.length && isNewest()) newestOf(id).value = { positions, dim: map.dim, frame: map.frames };
 }
 
-let rewinding = 0;
+/** Shows other coordinates in place of the newest ones, unless others were asked for meanwhile. */
+function showInstead({ id, dim }: MapInfo, frame: number, path: string): void {
+  const isNewest = rewinding(id);
+  void attempt(async () => {
+    const positions = await api.floats(`/api/maps/${id}/${path}`);
+    if (isNewest()) rewindOf(id).value = positions && { positions, dim, frame };
+  });
+}
 
-/** Shows a snapshot of a map; null shows the newest coordinates again. */
-export async function rewind(map: MapInfo, frame: number | null): Promise<void> {
-  const mine = ++rewinding;
-  const positions =
-    frame === null ? null : await api.floats(`/api/maps/${map.id}/coordinates?frame=${frame}`);
-  if (mine !== rewinding) return; // the slider has moved on
-  rewindOf(map.id).value = positions && frame !== null ? { positions, dim: map.dim, frame } : null;
+/** Shows a snapshot of a map. */
+export const rewind = (map: MapInfo, frame: number): void =>
+  showInstead(map, frame, `coordinates?frame=${frame}`);
+
+/** Shows the map of a run with another seed. */
+export const showSeed = (map: MapInfo, run: number): void => showInstead(map, OTHER_SEED, `stability/${run}`);
+
+/** Shows the newest coordinates of a map again. */
+export function showNewest({ id }: MapInfo): void {
+  rewinding(id);
+  rewindOf(id).value = null;
 }
 
 /** Forgets the coordinates of a map that was removed. */

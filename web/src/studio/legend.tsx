@@ -105,8 +105,7 @@ function ErrorLegend(): JSX.Element | null {
         if (found?.kind !== "number")
           return (
             <p key={map.id} class="help">
-              {state.titleOf(map)}:{" "}
-              {["running", "queued"].includes(map.status) ? "after the run" : "computing …"}
+              {state.titleOf(map)}: {state.computing(map) ? "after the run" : "computing …"}
             </p>
           );
         const mean =

@@ -41,8 +41,8 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
         const y = wanted;
         wanted = null;
         const found = await state.attempt(() => api.post<Decoded>(`/api/maps/${id}/decode`, { y }));
-        if (found) decoded.value = found;
-        else wanted = null;
+        if (!found) wanted = null;
+        else if (state.mode.peek() === "decode") decoded.value = found; // and not another tool by now
       }
       decoding = false;
     };
@@ -149,7 +149,7 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
       )}
       {state.mode.value === "decode" && !map.decodes && (
         <p class="hint">
-          {map.status === "done" || map.status === "stopped"
+          {state.ended(map)
             ? `${state.titleOf(map)} has no decoder for this map.`
             : "Decoding needs a finished map."}
         </p>

@@ -7,12 +7,12 @@ import * as api from "./api";
 import { RnxChart, Shepard } from "./charts";
 import { Button, Empty, Section } from "./controls";
 import { count } from "./format";
+import { ended } from "./signals";
 import * as state from "./state";
 import type { MapInfo, Quality } from "./types";
 
 const qualities = signal<ReadonlyMap<string, Quality>>(new Map());
 const pending = new Set<string>();
-const ended = (map: MapInfo): boolean => map.status === "done" || map.status === "stopped";
 const keyOf = (map: MapInfo): string => `${map.id}/${map.iteration}`;
 
 function ask(map: MapInfo): void {
@@ -109,7 +109,7 @@ export function QualityPanel(): JSX.Element {
           <Shepard pairs={active.found.shepard} name={state.titleOf(active.map)} />
         </Section>
       )}
-      {active && ended(active.map) && <Stability map={active.map} />}
+      {active && ended(active.map) && <Stability key={active.map.id} map={active.map} />}
     </>
   );
 }
@@ -132,20 +132,15 @@ function Warnings({ map, found }: { map: MapInfo; found: Quality | undefined }):
 function Stability({ map }: { map: MapInfo }): JSX.Element {
   const found = useSignal<{ text: string; runs: number } | null>(null);
   const busy = useSignal(false);
-  const path = `/api/maps/${map.id}/stability`;
   const run = async (): Promise<void> => {
     busy.value = true;
+    const ask = (): Promise<unknown> => api.values(`/api/maps/${map.id}/stability`);
     found.value = await state.attempt(() =>
-      api.patiently(() => api.values(path) as unknown as Promise<{ text: string; runs: number } | null>),
+      api.patiently(ask as () => Promise<{ text: string; runs: number } | null>),
     );
     busy.value = false;
     if (found.value) state.colorBy.value = "error:spread";
   };
-  const show = (place: number): void =>
-    void state.attempt(async () => {
-      const positions = await api.floats(`${path}/${place}`);
-      if (positions) state.rewindOf(map.id).value = { positions, dim: map.dim, frame: state.OTHER_SEED };
-    });
   return (
     <Section title="What is stable?">
       <p class="help">
@@ -163,11 +158,11 @@ function Stability({ map }: { map: MapInfo }): JSX.Element {
           <p>{found.value.text}</p>
           <div class="chips" role="group" aria-label="Show the map of another seed">
             {Array.from({ length: found.value.runs }, (_, place) => (
-              <button key={place} type="button" onClick={() => show(place)}>
+              <button key={place} type="button" onClick={() => state.showSeed(map, place)}>
                 seed {place + 1}
               </button>
             ))}
-            <button type="button" onClick={() => (state.rewindOf(map.id).value = null)}>
+            <button type="button" onClick={() => state.showNewest(map)}>
               this map
             </button>
           </div>

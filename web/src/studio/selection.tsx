@@ -74,7 +74,7 @@ export function SelectionPanel(): JSX.Element {
       {found && !differences.length && <p class="help">No column distinguishes them from the others.</p>}
       {!found && (
         <p class="help">
-          {["running", "queued"].includes(map.status)
+          {state.computing(map)
             ? "Answers come when the map is finished or paused."
             : "Comparing the columns …"}
         </p>

@@ -2,7 +2,7 @@
 
 import { batch, effect } from "@preact/signals";
 import * as api from "./api";
-import { forgetCoordinates, load, newestOf } from "./coordinates";
+import { arrived, forgetCoordinates, load } from "./coordinates";
 import { attempt, notify } from "./notices";
 import {
   active,
@@ -11,6 +11,7 @@ import {
   colorBy,
   datasetId,
   datasets,
+  ended,
   known,
   maps,
   methodName,
@@ -33,9 +34,8 @@ function take(message: Message): void {
     if (leaving.has(message.map.id)) return void leaving.set(message.map.id, message.map);
     const before = maps.value.get(message.map.id);
     maps.value = new Map(maps.value).set(message.map.id, message.map);
-    const ended = ["done", "stopped", "failed"].includes(message.map.status);
     if (message.map.error && before?.error !== message.map.error) notify(message.map.error, true);
-    if (ended && before && before.status !== message.map.status) void attempt(() => load(message.map.id));
+    if (ended(message.map) && before && !ended(before)) void attempt(() => load(message.map.id));
   } else if (message.type === "state") {
     takeState(message);
   } else if (message.type === "dataset") {
@@ -67,7 +67,7 @@ function takeFrame({ number, frame, n, dim, positions }: Frame): void {
   const map = [...maps.value.values()].find((one) => one.number === number);
   if (!map) return;
   if (map.n !== n || map.dim !== dim) maps.value = new Map(maps.value).set(map.id, { ...map, n, dim });
-  newestOf(map.id).value = { positions, dim, frame };
+  arrived(map.id, { positions, dim, frame });
 }
 
 function takeState(state: State): void {

@@ -61,6 +61,12 @@ export const method: ReadonlySignal<Method | null> = computed(
 /** Whether a map has coordinates that stay as they are. */
 export const settled = (map: MapInfo): boolean => ["done", "stopped", "paused"].includes(map.status);
 
+/** Whether the fit of a map has ended with coordinates. */
+export const ended = ({ status }: MapInfo): boolean => status === "done" || status === "stopped";
+
+/** Whether a map is being computed, or will be. */
+export const computing = ({ status }: MapInfo): boolean => status === "running" || status === "queued";
+
 /** What a map is called on the screen. */
 export function titleOf(map: MapInfo): string {
   return map.title || (methods.value.find((one) => one.name === map.method)?.title ?? map.method);

@@ -25,11 +25,10 @@ function lossesOf(map: MapInfo): [number, number][] {
 }
 
 export function Transport({ map }: { map: MapInfo }): JSX.Element {
-  const busy = map.status === "running" || map.status === "paused" || map.status === "queued";
+  const busy = state.computing(map) || map.status === "paused";
   const rewound = state.rewindOf(map.id);
   const last = Math.max(map.frames - 1, 0);
-  const go = (frame: number): void =>
-    void state.attempt(() => state.rewind(map, frame >= last ? null : frame));
+  const go = (frame: number): void => (frame >= last ? state.showNewest(map) : state.rewind(map, frame));
   const total = map.total ? ` / ${count(map.total)}` : "";
   const left =
     map.status === "running" && map.seconds_left !== null ? `, ${duration(map.seconds_left)} left` : "";
