@@ -46,6 +46,31 @@ def test_the_objective_is_learned_from_a_random_network_too(cls, digits):
     assert model.history_[-1] < model.history_[0] - 0.3
 
 
+def test_an_object_of_two_groups_is_put_into_one_of_them():
+    """A third of the equal rows has its place in another group: the mean is in neither."""
+    model = lowdim.ParametricTSNE(layers=(16,))
+    rows = Rows(np.ones((300, 2)), np.zeros(2), 1.0)
+    places = np.where(np.arange(300)[:, None] % 3 > 0, [0.0, 0.0], [30.0, 0.0])
+    network = model._new_network(rows.rows, 0)
+    model._imitate(
+        network, Samples(rows, csr_array(np.eye(300)), 0.0, 0), places, model._settings(1, 1.0)
+    )
+    found = network.encode(rows.take(slice(0, 1))).detach().numpy() + places.mean(axis=0)
+    np.testing.assert_allclose(found, [[0.0, 0.0]], atol=1.0)
+
+
+def test_steps_after_the_imitation_of_a_large_map_are_smaller():
+    rates = [
+        lowdim.ParametricTSNE(init=init)._rate(n)
+        for init in ("random", "map")
+        for n in (500, 40_000)
+    ]
+    assert rates == [1e-3, 1e-3, 1e-3, 2.5e-4]
+    fixed = lowdim.ParametricTSNE(**QUICK, learning_rate=1e-3).fit(np.eye(40))
+    automatic = lowdim.ParametricTSNE(**QUICK).fit(np.eye(40))
+    np.testing.assert_array_equal(fixed.embedding_, automatic.embedding_)
+
+
 def pairs_of(Y, weights, loss):
     """The problem of coordinates Y as data, with a network that returns its input."""
     rows = Rows(Y, np.zeros(Y.shape[1]), 1.0)

@@ -44,15 +44,22 @@ class NetworkEmbedder(Embedder):
         """The network with its first weights."""
         raise NotImplementedError
 
-    def _settings(self, max_iter: int) -> Settings:
-        """The parameters of the training, checked, for so many epochs at most."""
+    def _settings(self, max_iter: int, automatic_rate: float | None = None) -> Settings:
+        """The parameters of the training, checked, for so many epochs at most.
+
+        `automatic_rate` is what "auto" means as learning rate, where a method has that choice.
+        """
         from lowdim.networks.training import Settings
 
         checks.choice(self.schedule, "schedule", SCHEDULES)
+        rate = self.learning_rate
+        if isinstance(rate, str) and automatic_rate is not None:
+            checks.choice(rate, "learning_rate", ("auto",))
+            rate = automatic_rate
         return Settings(
             max_iter=max_iter,
             batch_size=checks.integer(self.batch_size, "batch_size", 1),
-            learning_rate=checks.real(self.learning_rate, "learning_rate", 0, open_low=True),
+            learning_rate=checks.real(rate, "learning_rate", 0, open_low=True),
             schedule=self.schedule,
             patience=checks.integer(getattr(self, "patience", max_iter), "patience", 1),
             weight_decay=checks.real(self.weight_decay, "weight_decay", 0, LARGEST_DECAY),

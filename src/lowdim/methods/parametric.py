@@ -31,8 +31,13 @@ PAIRS_PER_OBJECT = 2  # in an epoch
 WANTED_PAIRS = 4_000_000
 FEWEST_EPOCHS, MOST_EPOCHS = 30, 200  # by default
 FIRST_STEPS = 1000  # of the regression on the map of the objects, at least
-FIRST_EPOCHS = 40  # of it, at least
+FIRST_EPOCHS = 80  # of it, at least
 FIRST_RATE = 2e-3  # its learning rate
+RATE = 1e-3  # learning rate of the training on the objective
+# Beyond so many objects it falls as 1 / n if the network imitates a map before: maps of more
+# objects have finer parts, which larger steps blur. On 60,000 images of Fashion-MNIST, 0.001 undid
+# a part of what the regression had reached.
+MANY = 10_000
 LARGEST_NOISE = 1000.0  # relative to neighbours; the loss stays finite in float32
 
 
@@ -83,7 +88,9 @@ class ParametricEmbedder(NetworkEmbedder):
         from lowdim.networks.weights import Rows, apply
 
         self._check_n_components(objects.n)
-        settings, loss = self._settings(self._epochs(objects.n)), self._pair_loss()
+        checks.choice(self.init, "init", ("map", "random"))
+        settings = self._settings(self._epochs(objects.n), self._rate(objects.n))
+        loss = self._pair_loss()
         vectors = self._vectors(objects)
         network = self._new_network(vectors, settings.seed)
         weights = self._pair_weights(objects, graph, affinities)
@@ -91,7 +98,6 @@ class ParametricEmbedder(NetworkEmbedder):
         self._check_outputs(network, rows)
         noise = checks.real(self.noise, "noise", 0, LARGEST_NOISE)
         samples = Samples(rows, weights, noise, settings.seed)
-        checks.choice(self.init, "init", ("map", "random"))
         monitor = self._monitor(settings.max_iter)
         if self.init == "map" and not monitor.begun:
             free = self._free_map(vectors, weights, settings.seed)
@@ -107,6 +113,10 @@ class ParametricEmbedder(NetworkEmbedder):
         self.loss_ = float(history[-1, 0]) if len(history) else math.nan  # interrupted early
         if not self.decoder:
             self.X_fit_ = _floats(vectors)  # for the general decoder
+
+    def _rate(self, n: int) -> float:
+        """The learning rate by default."""
+        return RATE * min(1.0, MANY / n) if self.init == "map" else RATE
 
     def _epochs(self, n: int) -> int:
         if self.max_iter is not None:

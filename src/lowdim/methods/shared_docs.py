@@ -306,8 +306,9 @@ max_iter : int, default=None
     in 30 to 200 epochs.
 batch_size : int, default=512
     Number of pairs of a step.
-learning_rate : float, default=0.001
-    First step size (of Adam).
+learning_rate : float or "auto", default="auto"
+    First step size (of Adam) of the training on the objective; "auto" is 0.001, and less after
+    the imitation of a map of n > 10,000 objects: 0.001 * 10,000 / n.
 schedule : {"cosine", "plateau", "constant"}, default="cosine"
     "cosine" lowers the learning rate over `max_iter` epochs; "plateau" halves it when the loss
     does not fall.
