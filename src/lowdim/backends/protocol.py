@@ -690,8 +690,8 @@ class Backend(Protocol):
             In ascending order.
         accuracy : float
             Squared distances may have errors of about this size; 0 for double precision.
-            Probabilities of less than 1e-13, or 1e-6 times the accuracy, of the largest of their
-            row may be left out.
+            Probabilities that are below 1e-13 of the largest of their row may be left out, and
+            those below 1e-6 times the accuracy, but no larger ones than 1e-9 of it.
 
         Returns
         -------

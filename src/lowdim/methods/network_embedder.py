@@ -54,7 +54,8 @@ class NetworkEmbedder(Embedder):
         checks.choice(self.schedule, "schedule", SCHEDULES)
         rate = self.learning_rate
         if isinstance(rate, str) and automatic_rate is not None:
-            checks.choice(rate, "learning_rate", ("auto",))
+            if rate != "auto":
+                raise ValueError(f"learning_rate must be 'auto' or positive, got {rate!r}.")
             rate = automatic_rate
         return Settings(
             max_iter=max_iter,
