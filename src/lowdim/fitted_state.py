@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from lowdim.relations.metrics import NAN_AWARE
 from lowdim.state_rules import (
     MAY_OVERFLOW,
@@ -36,7 +38,6 @@ from lowdim.state_rules import (
     weights,
 )
 
-_NETWORKS = ("Autoencoder", "ParametricTSNE", "ParametricUMAP")
 _report = number(finite=False)  # reported to the user, not used by the model
 _count = number(0)
 _history = Numbers(("*",), finite=False)
@@ -145,6 +146,7 @@ ATTRIBUTES: dict[str, Check] = {
     "metric_": Numbers(("d", "d")),
     # networks
     "network_": weights,
+    "n_places_": size_of("places"),
     "scale_": number(positive=True),
     "Autoencoder.history_": Numbers(("*", "*"), finite=False),
     "decoder_": decoder,
@@ -196,7 +198,9 @@ NEEDED: dict[str, list[set[str]]] = {
             "InformationTheoreticMetricLearning",
         )
     },
-    **{name: [{"network_", "mean_", "scale_"}] for name in _NETWORKS},
+    "Autoencoder": [{"network_", "mean_", "scale_"}],
+    "ParametricTSNE": [{"network_", "mean_", "scale_", "n_places_"}],
+    "ParametricUMAP": [{"network_", "mean_", "scale_", "n_places_"}],
 }
 """Attributes that a fitted model must have beside `embedding_`, by method, kernel or affinity; one
 of the sets is enough."""
@@ -294,6 +298,8 @@ def _sizes(state: dict[str, Any], least: int) -> Sizes:
         sizes["d"] = shape("components_", 2)[1]
     elif "network_" in state and "mean_" in state:
         sizes["d"] = shape("mean_", 1)[0]
+    if isinstance(state.get("network_"), dict):
+        sizes["places"] = (*np.shape(state["network_"].get("encoder.places", ())), 0)[0]
     sizes["distinct"] = sizes["n"]
     for name, size, dimensions in (
         ("cluster_centers_", "clusters", 2),

@@ -46,9 +46,11 @@ def test_the_objective_is_learned_from_a_random_network_too(cls, digits):
     assert model.history_[-1] < model.history_[0] - 0.3
 
 
-def test_an_object_of_two_groups_is_put_into_one_of_them():
+@pytest.mark.parametrize("n_places", [0, 60])
+def test_an_object_of_two_groups_is_put_into_one_of_them(n_places):
     """A third of the equal rows has its place in another group: the mean is in neither."""
     model = lowdim.ParametricTSNE(layers=(16,))
+    model.n_places_ = n_places
     rows = Rows(np.ones((300, 2)), np.zeros(2), 1.0)
     places = np.where(np.arange(300)[:, None] % 3 > 0, [0.0, 0.0], [30.0, 0.0])
     network = model._new_network(rows.rows, 0)
@@ -59,15 +61,32 @@ def test_an_object_of_two_groups_is_put_into_one_of_them():
     np.testing.assert_allclose(found, [[0.0, 0.0]], atol=1.0)
 
 
-def test_steps_after_the_imitation_of_a_large_map_are_smaller():
-    rates = [
-        lowdim.ParametricTSNE(init=init)._rate(n)
-        for init in ("random", "map")
-        for n in (500, 40_000)
-    ]
-    assert rates == [1e-3, 1e-3, 1e-3, 2.5e-4]
-    fixed = lowdim.ParametricTSNE(**QUICK, learning_rate=1e-3).fit(np.eye(40))
-    automatic = lowdim.ParametricTSNE(**QUICK).fit(np.eye(40))
+def test_maps_with_jumps_are_learned_by_choosing_between_places():
+    """The map is a line that was cut into ten pieces and put together in another order."""
+    X = np.linspace(0, 10, 2400, endpoint=False)[:, None].astype(np.float32)
+    piece = X.astype(int)
+    Y = (np.random.default_rng(0).permutation(10)[piece] + X - piece) * np.ones((1, 2))
+    errors = {}
+    for n_places in (0, 400):
+        model = lowdim.ParametricTSNE(layers=(128, 128))
+        model.n_places_ = n_places
+        rows = Rows.of(X[::2])
+        network = model._new_network(X, 0)
+        model._imitate(
+            network, Samples(rows, csr_array(np.eye(1200)), 0.0, 0), Y[::2], model._settings(1, 1.0)
+        )
+        found = network.encode(Rows(X, rows.mean, rows.scale).take(slice(1, None, 2)))
+        found = found.detach().numpy() + Y[::2].mean(axis=0)
+        errors[n_places] = np.quantile(np.abs(found - Y[1::2]).max(axis=1), 0.9)
+    assert errors[400] < 0.6
+    assert errors[0] > 2
+
+
+@pytest.mark.parametrize(("params", "rate"), [({}, 2e-4), ({"init": "random"}, 1e-3)])
+def test_steps_after_an_imitation_are_smaller(params, rate):
+    given = {"layers": (8,), "max_iter": 1, **params}
+    fixed = lowdim.ParametricTSNE(**given, learning_rate=rate).fit(np.eye(40))
+    automatic = lowdim.ParametricTSNE(**given).fit(np.eye(40))
     np.testing.assert_array_equal(fixed.embedding_, automatic.embedding_)
 
 

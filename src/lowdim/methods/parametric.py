@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,19 +26,25 @@ if TYPE_CHECKING:
 LAYERS = (256, 256, 256)  # by default, also for few features: maps of neighbours have many folds
 IMAGE_LAYERS = (32, 64)  # channels of convolutions
 PAIRS_PER_OBJECT = 2  # in an epoch
-# Pairs of a training by default: minutes on two cores for 784 features. Three times as many raised
-# the accuracy of held-out images of Fashion-MNIST by one point.
-WANTED_PAIRS = 4_000_000
-FEWEST_EPOCHS, MOST_EPOCHS = 30, 200  # by default
-FIRST_STEPS = 1000  # of the regression on the map of the objects, at least
+FIRST_STEPS = 1000  # of the imitation, at least
 FIRST_EPOCHS = 80  # of it, at least
 FIRST_RATE = 2e-3  # its learning rate
-RATE = 1e-3  # learning rate of the training on the objective
-# Beyond so many objects it falls as 1 / n if the network imitates a map before: maps of more
-# objects have finer parts, which larger steps blur. On 60,000 images of Fashion-MNIST, 0.001 undid
-# a part of what the regression had reached.
-MANY = 10_000
 LARGEST_NOISE = 1000.0  # relative to neighbours; the loss stays finite in float32
+
+
+class Budget(NamedTuple):
+    """Of a training on the objective by default."""
+
+    pairs: int
+    fewest_epochs: int
+    most_epochs: int
+    learning_rate: float
+
+
+PLAIN = Budget(4_000_000, 30, 200, 1e-3)
+# After the imitation of a map by choosing between places the objective is near its optimum, and
+# larger steps would undo a part of what was learned.
+PLACES = Budget(1_000_000, 10, 60, 2e-4)
 
 
 class ParametricEmbedder(NetworkEmbedder):
@@ -89,7 +95,9 @@ class ParametricEmbedder(NetworkEmbedder):
 
         self._check_n_components(objects.n)
         checks.choice(self.init, "init", ("map", "random"))
-        settings = self._settings(self._epochs(objects.n), self._rate(objects.n))
+        self.n_places_ = self._n_places(objects.n)
+        budget = PLACES if self.n_places_ else PLAIN
+        settings = self._settings(self._epochs(objects.n, budget), budget.learning_rate)
         loss = self._pair_loss()
         vectors = self._vectors(objects)
         network = self._new_network(vectors, settings.seed)
@@ -114,15 +122,17 @@ class ParametricEmbedder(NetworkEmbedder):
         if not self.decoder:
             self.X_fit_ = _floats(vectors)  # for the general decoder
 
-    def _rate(self, n: int) -> float:
-        """The learning rate by default."""
-        return RATE * min(1.0, MANY / n) if self.init == "map" else RATE
+    def _n_places(self, n: int) -> int:
+        """The number of places between which the network chooses; 0: its outputs are the map."""
+        from lowdim.networks.places import number_of_places
 
-    def _epochs(self, n: int) -> int:
+        return 0 if self.init == "random" or self.network is not None else number_of_places(n)
+
+    def _epochs(self, n: int, budget: Budget) -> int:
         if self.max_iter is not None:
             return checks.integer(self.max_iter, "max_iter", 1)
-        wanted = WANTED_PAIRS // (PAIRS_PER_OBJECT * n)
-        return min(max(wanted, FEWEST_EPOCHS), MOST_EPOCHS)
+        wanted = budget.pairs // (PAIRS_PER_OBJECT * n)
+        return min(max(wanted, budget.fewest_epochs), budget.most_epochs)
 
     def _pair_weights(self, objects: Objects, graph: NeighborGraph | None, affinities: Any) -> Any:
         if affinities is not None:
@@ -150,12 +160,17 @@ class ParametricEmbedder(NetworkEmbedder):
         Each object is attracted by its place as by a neighbour. Unlike squared distances, that
         does not put an object which may belong to one of two groups between them.
         """
-        from lowdim.networks.regression import Regression
+        from lowdim.networks.regression import Regression, attracted
         from lowdim.networks.training import train
 
         Y = (Y - Y.mean(axis=0)).astype(samples.rows.mean.dtype)
-        unit, attraction = float(Y.std()) or 1.0, self._pair_loss().attraction
-        network.unit.fill_(unit)
+        attraction = self._pair_loss().attraction
+        if self.n_places_:
+            network.encoder.place_on(Y, settings.seed)
+            terms = network.encoder.imitation(attraction)
+        else:
+            network.unit.fill_(float(Y.std()) or 1.0)
+            terms = attracted(attraction)
         size = int(np.clip(len(Y) // 20, 64, 256))
         epochs = max(FIRST_EPOCHS, math.ceil(FIRST_STEPS * size / len(Y)))
         first = replace(
@@ -166,15 +181,11 @@ class ParametricEmbedder(NetworkEmbedder):
             schedule="cosine",
             patience=epochs,
         )
-        problem = Regression(
-            samples.rows,
-            Y,
-            samples.displaced,
-            # by the outputs of the encoder, whose unit is that of the map, the slope is about 1
-            penalty=lambda gaps: attraction(gaps.square().sum(dim=1)) / unit,
-        )
+        problem = Regression(samples.rows, Y, samples.displaced, terms=terms)
         with phase("regression on the map"):
             train(network, problem, first, Monitor(epochs, type(self).__name__), lambda: Y)
+        if self.n_places_:
+            network.encoder.sharpen()
 
     def _graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
         wanted = self._n_neighbors(objects.n)
@@ -187,6 +198,7 @@ class ParametricEmbedder(NetworkEmbedder):
 
     def _build(self, n_features: int) -> Any:
         from lowdim.networks.layers import Architecture, checked_image_shape
+        from lowdim.networks.places import PlaceMixture
         from lowdim.networks.regression import MapNetwork, copied
 
         image = checked_image_shape(self.image_shape, n_features)
@@ -195,8 +207,13 @@ class ParametricEmbedder(NetworkEmbedder):
             n_features, int(self.n_components), layers, back, self.activation, image
         )
         checks.choice(self.decoder, "decoder", (False, True))
-        encoder = shape.encoder() if self.network is None else copied(self.network)
-        return MapNetwork(encoder, shape.decoder() if self.decoder else None)
+        decoder = shape.decoder() if self.decoder else None
+        if self.network is not None:
+            return MapNetwork(copied(self.network), decoder)
+        if not self.n_places_:
+            return MapNetwork(shape.encoder(), decoder)
+        scores = shape.encoder(self.n_places_)
+        return MapNetwork(PlaceMixture(scores, self.n_places_, shape.n_outputs), decoder)
 
     def _check_outputs(self, network: Any, rows: Any) -> None:
         """Raise ValueError if the network has another number of outputs than coordinates."""

@@ -69,6 +69,8 @@ class ParametricTSNE(ParametricEmbedder):
     Pairs are drawn from them. The normalisation of Q is estimated from all pairs of the batches, as
     a running mean.
 
+    $places
+
     An epoch takes time n w for n objects and w weights, after the search of neighbours. On 5,000
     images of Fashion-MNIST a fit takes some minutes on two cores, and the 10 nearest neighbours on
     the map classify 74.9 % of 10,000 other images correctly; on the map of `TSNE`, whose

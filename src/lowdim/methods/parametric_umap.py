@@ -79,6 +79,8 @@ class ParametricUMAP(ParametricEmbedder):
     Instead of a few random objects for each edge [1]_, all pairs of a batch repel each other, with
     the same total weight.
 
+    $places
+
     An epoch takes time n w for n objects and w weights, after the search of neighbours. On 5,000
     images of Fashion-MNIST a fit takes some minutes on two cores, and the 10 nearest neighbours on
     the map classify 73.6 % of 10,000 other images correctly; on the map of `UMAP` 74.8 %. After

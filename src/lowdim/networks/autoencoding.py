@@ -26,7 +26,7 @@ class AutoencoderNetwork(nn.Module):
     def __init__(self, shape: Architecture, *, variational: bool) -> None:
         super().__init__()
         self.n_components = shape.n_outputs
-        self.encoder = shape.encoder(2 if variational else 1)
+        self.encoder = shape.encoder((2 if variational else 1) * shape.n_outputs)
         self.decoder = shape.decoder()
 
     def encode(self, x: torch.Tensor) -> torch.Tensor:

@@ -43,9 +43,9 @@ class Architecture:
     activation: str = "elu"
     image_shape: tuple[int, int, int] | None = None
 
-    def encoder(self, copies: int = 1) -> nn.Sequential:
-        """From vectors to `copies` times the number of coordinates."""
-        outputs = copies * self.n_outputs
+    def encoder(self, outputs: int | None = None) -> nn.Sequential:
+        """From vectors to so many outputs; by default one for each coordinate."""
+        outputs = self.n_outputs if outputs is None else outputs
         if self.image_shape is None:
             return dense((self.n_inputs, *self.layers, outputs), self.activation)
         return _image_encoder(self.image_shape, self.layers, outputs, self.activation)

@@ -41,9 +41,26 @@ def copied(network: Any) -> nn.Module:
     return found
 
 
-def mean_square(gaps: torch.Tensor) -> torch.Tensor:
-    """The mean squared coordinate of each gap between an output and its target."""
+def mean_square(network: Any, x: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """The mean squared difference of the outputs for x and their targets."""
+    gaps: torch.Tensor = network.encode(x) - wanted
     return gaps.square().mean(dim=1)
+
+
+def attracted(
+    attraction: Callable[[torch.Tensor], torch.Tensor],
+) -> Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]:
+    """The loss of outputs that are attracted by their targets.
+
+    It is divided by the unit of the map, so that its slope by the outputs of the encoder is
+    about 1.
+    """
+
+    def terms(network: Any, x: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+        gaps: torch.Tensor = network.encode(x) - wanted
+        return attraction(gaps.square().sum(dim=1)) / float(network.unit)
+
+    return terms
 
 
 class Regression:
@@ -58,8 +75,8 @@ class Regression:
         gets in training, such as `samples.Samples.displaced`; None is the rows themselves.
     trained, held_out : arrays of int, default=None
         Rows to train on, and rows for validation; None is all of them, and none.
-    penalty : callable, default=mean_square
-        From gaps of shape (m, n_components) between outputs and targets to the m terms of the loss.
+    terms : callable, default=mean_square
+        From the network, m rows and their targets to the m terms of the loss.
     """
 
     def __init__(
@@ -69,13 +86,13 @@ class Regression:
         seen: Callable[[Array, tuple[int, ...]], torch.Tensor] | None = None,
         trained: Array | None = None,
         held_out: Array | None = None,
-        penalty: Callable[[torch.Tensor], torch.Tensor] = mean_square,
+        terms: Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor] = mean_square,
     ) -> None:
         self.rows = rows
         self.seen = seen or (lambda index, key: rows.take(index))
         self.trained = np.arange(len(rows)) if trained is None else trained
         self.held_out = np.arange(0) if held_out is None else held_out
-        self.n, self.penalty = len(self.trained), penalty
+        self.n, self.terms = len(self.trained), terms
         self.targets = torch.from_numpy(np.ascontiguousarray(targets)).to(torch_device())
 
     def gradient(
@@ -83,8 +100,8 @@ class Regression:
     ) -> tuple[float, list[torch.Tensor]]:
         def loss_of(part: slice, number: int) -> torch.Tensor:
             index = self.trained[items[part]]
-            found = network.encode(self.seen(index, (*key, number)))
-            return self.penalty(found - self.targets[index]).sum() / len(items)
+            x = self.seen(index, (*key, number))
+            return self.terms(network, x, self.targets[index]).sum() / len(items)
 
         parameters = list(network.encoder.parameters())
         loss, gradients = sharded(loss_of, len(items), parameters)
@@ -95,8 +112,8 @@ class Regression:
         if not len(self.held_out):
             return None
         with torch.no_grad():
-            found = network.encode(self.rows.take(self.held_out))
-        return float((found - self.targets[self.held_out]).square().mean())
+            x = self.rows.take(self.held_out)
+            return float(self.terms(network, x, self.targets[self.held_out]).mean())
 
     def end_epoch(self, loss: float) -> bool:
         return False
