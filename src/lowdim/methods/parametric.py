@@ -19,6 +19,7 @@ from lowdim.relations.metrics import euclidean
 from lowdim.relations.objects import MeasuredObjects, Objects
 
 if TYPE_CHECKING:
+    from lowdim.networks.layers import Architecture
     from lowdim.networks.pairs import PairLoss
     from lowdim.networks.samples import Samples
     from lowdim.networks.training import Settings
@@ -198,8 +199,7 @@ class ParametricEmbedder(NetworkEmbedder):
 
     def _build(self, n_features: int) -> Any:
         from lowdim.networks.layers import Architecture, checked_image_shape
-        from lowdim.networks.places import PlaceMixture
-        from lowdim.networks.regression import MapNetwork, copied
+        from lowdim.networks.regression import MapNetwork
 
         image = checked_image_shape(self.image_shape, n_features)
         layers, back = self._layers(LAYERS if image is None else IMAGE_LAYERS)
@@ -207,13 +207,18 @@ class ParametricEmbedder(NetworkEmbedder):
             n_features, int(self.n_components), layers, back, self.activation, image
         )
         checks.choice(self.decoder, "decoder", (False, True))
-        decoder = shape.decoder() if self.decoder else None
+        encoder = self._encoder(shape)  # first: its weights do not depend on the decoder
+        return MapNetwork(encoder, shape.decoder() if self.decoder else None)
+
+    def _encoder(self, shape: Architecture) -> Any:
+        from lowdim.networks.places import PlaceMixture
+        from lowdim.networks.regression import copied
+
         if self.network is not None:
-            return MapNetwork(copied(self.network), decoder)
+            return copied(self.network)
         if not self.n_places_:
-            return MapNetwork(shape.encoder(), decoder)
-        scores = shape.encoder(self.n_places_)
-        return MapNetwork(PlaceMixture(scores, self.n_places_, shape.n_outputs), decoder)
+            return shape.encoder()
+        return PlaceMixture(shape.encoder(self.n_places_), self.n_places_, shape.n_outputs)
 
     def _check_outputs(self, network: Any, rows: Any) -> None:
         """Raise ValueError if the network has another number of outputs than coordinates."""
