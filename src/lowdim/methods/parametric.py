@@ -45,7 +45,7 @@ class Budget(NamedTuple):
 PLAIN = Budget(4_000_000, 30, 200, 1e-3)
 # After the imitation of a map by choosing between places the objective is near its optimum, and
 # larger steps would undo a part of what was learned.
-PLACES = Budget(1_000_000, 10, 60, 2e-4)
+PLACES = Budget(1_000_000, 10, 60, 1e-4)
 
 
 class ParametricEmbedder(NetworkEmbedder):

@@ -309,7 +309,7 @@ max_iter : int, default=None
 batch_size : int, default=512
     Number of pairs of a step.
 learning_rate : float or "auto", default="auto"
-    First step size (of Adam) of the training on the objective; "auto" is 0.0002 after the imitation
+    First step size (of Adam) of the training on the objective; "auto" is 0.0001 after the imitation
     of a map, and 0.001 with ``init="random"`` or a given `network`.
 schedule : {"cosine", "plateau", "constant"}, default="cosine"
     "cosine" lowers the learning rate over `max_iter` epochs; "plateau" halves it when the loss
