@@ -14,6 +14,7 @@ from helpers import with_threads
 from lowdim.matrices.laplacian import laplacian, weighted
 from lowdim.matrices.operators import Operator, as_operator
 from lowdim.relations.neighbors import neighbors
+from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.solvers import eigensolvers, spectral
 from lowdim.solvers.spectral import (
     Eigenpairs,
@@ -362,6 +363,48 @@ def test_a_preconditioner_is_used(no_dense):
     found = bottom_eigenpairs(L, 3, solver="lobpcg", preconditioner=preconditioner)
     check(found, L, np.linalg.eigvalsh(L.toarray())[:3])
     assert calls
+
+
+# --- arrays in memory ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def one_blas_thread():
+    """As inside of every public call; small products on several threads may wait for each other."""
+    with blas_on_one_thread():
+        yield
+
+
+def with_spectrum(values):
+    Q = np.linalg.qr(np.random.default_rng(11).normal(size=(len(values), len(values))))[0]
+    return (Q * values) @ Q.T
+
+
+@pytest.mark.parametrize("leading", [[9, 4, 2, 1], [5, 5, 5, 2], [5, 5 - 1e-9, 2, 1], [-1, -2, -3]])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_few_eigenpairs_of_an_array_take_no_full_reduction(
+    one_blas_thread, monkeypatch, leading, k
+):
+    n = eigensolvers.LEAST_ITERATED
+    values = np.concatenate([leading, min(leading) - np.linspace(20, 22, n - len(leading))])
+    A = with_spectrum(values)
+    found = eigensolvers.extreme_eigh(A, k, top=True)
+    check(found, A, np.array(leading[:k])[::-1], rtol=1e-13)
+    monkeypatch.setattr(eigensolvers, "_lapack", None)
+    again = with_threads(3, eigensolvers.extreme_eigh, A, k, top=True)
+    assert np.array_equal(found.vectors, again.vectors)
+
+
+@pytest.mark.parametrize("spectrum", ["no gap", "low rank", "zero"])
+def test_a_few_eigenpairs_of_an_array_where_iterations_do_not_pay(one_blas_thread, spectrum):
+    n = eigensolvers.LEAST_ITERATED
+    ranks = np.arange(n)
+    values = {"no gap": np.linspace(1, 0, n), "low rank": ranks < 2, "zero": 0 * ranks}[spectrum]
+    A = with_spectrum(values.astype(float))
+    assert eigensolvers._block_lanczos(A, 3, 4) is None
+    found = eigensolvers.extreme_eigh(A, 3, top=True)
+    np.testing.assert_allclose(found.values, np.sort(values)[-3:], atol=1e-13)
+    np.testing.assert_allclose(A @ found.vectors, found.vectors * found.values, atol=1e-13)
 
 
 # --- determinism --------------------------------------------------------------------------------

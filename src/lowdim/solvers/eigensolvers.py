@@ -10,13 +10,14 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.backends.generic import column_norms, host, like, qr, side_by_side
-from lowdim.backends.native.algebra import gram, times
+from lowdim.backends.native.algebra import NARROW_COLUMNS, gram, matmul, times
 from lowdim.backends.subspace import Problem, smallest_eigenpairs
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator, symmetric_lu
 
 GUARD = 4  # columns beyond those asked for, at least, of `chebyshev`
 MOST_PRODUCTS = 4000  # with these columns, of `chebyshev`
+LEAST_ITERATED = 400  # rows of an array from which iterations for a few eigenpairs pay
 
 
 class Eigenpairs(NamedTuple):
@@ -40,11 +41,21 @@ def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = N
     if basis is not None:  # above every other eigenvalue
         full = _off(basis, _off(basis, full).T)
         full += (2 * np.abs(full).sum(axis=1).max() + 1) * (basis @ basis.T)
-    return extreme_eigh(full, k, top)
+    return _lapack(full, k, top)
 
 
 def extreme_eigh(A: Array, k: int, top: bool) -> Eigenpairs:
-    """The k largest (or smallest) eigenpairs of a symmetric array, ascending, by LAPACK."""
+    """The k largest (or smallest) eigenpairs of a symmetric array, ascending, to rounding."""
+    width = 4 * (k // 4 + 1)
+    if top and k > 0 and len(A) >= LEAST_ITERATED and width <= NARROW_COLUMNS:
+        found = _block_lanczos(A, k, width)
+        if found is not None:
+            return found
+    return _lapack(A, k, top)
+
+
+def _lapack(A: Array, k: int, top: bool) -> Eigenpairs:
+    """As `extreme_eigh`, by LAPACK."""
     from scipy.linalg import eigh
 
     n = len(A)
@@ -55,6 +66,43 @@ def extreme_eigh(A: Array, k: int, top: bool) -> Eigenpairs:
             return Eigenpairs(values, vectors)
     values, vectors = eigh(A, check_finite=False)
     return Eigenpairs(values[span[0] : span[1] + 1], vectors[:, span[0] : span[1] + 1])
+
+
+def _block_lanczos(A: Array, k: int, width: int) -> Eigenpairs | None:
+    """The k largest eigenpairs of a symmetric array, ascending, by Lanczos iterations in blocks.
+
+    The blocks are wider than k, so equal eigenvalues are all found. Returns None where LAPACK is
+    the better choice: if the residuals decrease too slowly for the subspace to stay below a fifth
+    of all dimensions, because there is no gap in the spectrum, or if A maps the subspace into
+    itself before the residuals vanish.
+    """
+    n, eps = len(A), float(np.finfo(A.dtype).eps)
+    tol, most = 32 * eps, n // 5
+    Q = np.empty((n, most), dtype=A.dtype, order="F")
+    T = np.zeros((most, most), dtype=A.dtype)  # Q' A Q
+    V = np.linalg.qr(np.random.RandomState(0).uniform(-1, 1, (n, width)).astype(A.dtype))[0]
+    for end in range(width, most + 1, width):
+        new, basis = slice(end - width, end), Q[:, :end]
+        Q[:, new] = V
+        W = matmul(A, V)
+        inner = basis.T @ W
+        W -= basis @ inner
+        again = basis.T @ W  # orthogonalising twice is enough
+        W -= basis @ again
+        T[:end, new] = inner + again
+        T[new, :end] = T[:end, new].T
+        size = np.abs(T[:end, :end]).max()
+        if not 0 < size < np.inf:
+            return None
+        V, R = np.linalg.qr(W)
+        values, S = np.linalg.eigh(T[:end, :end])
+        residual = np.linalg.norm(R @ S[new, -k:], axis=0).max() / size
+        if residual <= tol:
+            return Eigenpairs(values[-k:], basis @ S[:, -k:])
+        slow = end >= most // 3 and residual > tol ** (0.75 * end / most)
+        if slow or np.abs(np.diagonal(R)).min() <= 100 * eps * size:
+            return None
+    return None
 
 
 def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: Any) -> Eigenpairs:
