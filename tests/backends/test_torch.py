@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
 import warnings
@@ -12,8 +13,9 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
 import lowdim
+from helpers import with_threads
 from lowdim.backends import backend, native
-from lowdim.backends.torch import arrays, engine, forces, resident
+from lowdim.backends.torch import arrays, engine, forces, resident, stages
 from lowdim.base import placement
 from lowdim.catalog import CATALOG
 from lowdim.runtime import context
@@ -298,10 +300,59 @@ def test_arrays_on_the_host_are_not_taken_for_tensors():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_large_arrays_travel_unchanged():
     X = np.random.default_rng(0).normal(size=(6000, 4001)).astype(np.float32)
-    assert X.nbytes > 2 * arrays.STAGE_BYTES
+    assert X.nbytes > 2 * stages.STAGE_BYTES
     there = arrays.put(torch.device("cuda"), X)
     np.testing.assert_array_equal(there.cpu().numpy(), X)
     np.testing.assert_array_equal(arrays.get(there.T), X.T)
+    part = np.zeros_like(X)
+    stages.copy_out(there[1000:, 500:2500], part[1000:, 500:2500])
+    np.testing.assert_array_equal(part[1000:, 500:2500], X[1000:, 500:2500])
+
+
+@pytest.fixture
+def on_one_stream(monkeypatch):
+    """Stages without a GPU: transfers end when they begin."""
+
+    class Stream:
+        def record_event(self):
+            return self
+
+        def synchronize(self):
+            pass
+
+    monkeypatch.setattr(stages, "STAGE_BYTES", 4000)
+    monkeypatch.setattr(stages, "LEAST_PIECE", 1000)
+    monkeypatch.setattr(stages, "_free", stages._Stages())
+    monkeypatch.setattr(stages, "_page_locked", lambda size: torch.empty(size, dtype=torch.uint8))
+    monkeypatch.setattr(stages, "_current_stream", lambda device: Stream())
+    monkeypatch.setattr(torch.cuda, "stream", contextlib.nullcontext)
+
+
+@pytest.mark.parametrize("shape", [(1,), (999,), (200, 131), (70, 11, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, bool])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_stages_copy_every_entry(on_one_stream, shape, dtype, threads):
+    X = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    there, back = torch.zeros(shape, dtype=arrays.tensor_dtype(X)), np.zeros_like(X)
+    with_threads(threads, stages.copy_in, X, there)
+    np.testing.assert_array_equal(there.numpy(), X)
+    with_threads(threads, stages.copy_out, there, back)
+    np.testing.assert_array_equal(back, X)
+
+
+def test_stages_copy_a_part_of_a_matrix_to_the_same_part(on_one_stream):
+    X = np.random.default_rng(0).normal(size=(300, 70)).astype(np.float32)
+    back = np.zeros_like(X)
+    with_threads(3, stages.copy_out, torch.from_numpy(X)[20:, 5:60], back[20:, 5:60])
+    expected = np.zeros_like(X)
+    expected[20:, 5:60] = X[20:, 5:60]
+    np.testing.assert_array_equal(back, expected)
+
+
+def test_stages_are_free_again_after_an_error(on_one_stream):
+    for _ in range(2 * stages.MOST_STAGES):
+        with pytest.raises(RuntimeError, match="size of tensor"):
+            with_threads(3, stages.copy_out, torch.zeros(4000), np.zeros(9000, np.float32))
 
 
 @pytest.mark.parametrize(
