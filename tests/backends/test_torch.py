@@ -9,13 +9,14 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import random_array
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
 import lowdim
 from helpers import with_threads
 from lowdim.backends import backend, native
-from lowdim.backends.torch import arrays, engine, forces, resident, stages
+from lowdim.backends.torch import arrays, engine, forces, graphs, resident, stages
 from lowdim.base import placement
 from lowdim.catalog import CATALOG
 from lowdim.runtime import context
@@ -307,6 +308,53 @@ def test_large_arrays_travel_unchanged():
     part = np.zeros_like(X)
     stages.copy_out(there[1000:, 500:2500], part[1000:, 500:2500])
     np.testing.assert_array_equal(part[1000:, 500:2500], X[1000:, 500:2500])
+
+
+def paths_graph(n, dtype=np.float32):
+    random = np.random.default_rng(5)
+    graph = random_array((n, n), density=3 / n, format="csr", dtype=dtype, rng=random)
+    return native.symmetrize(graph, "union")
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("n_parts", [1, 3, 7])
+def test_paths_are_the_same_in_any_number_of_parts(symmetric, n_parts, monkeypatch, copies):
+    graph = paths_graph(150)
+    sources = np.arange(150) if symmetric else np.arange(149, 0, -1)
+    monkeypatch.setattr(resident, "RESIDENT_FROM", 0)
+    expected = native.shortest_paths(graph, sources, symmetric=symmetric)
+    monkeypatch.setattr(graphs, "OVERLAPPED_FROM", 0)
+    monkeypatch.setattr(graphs, "PARTS", n_parts)
+    monkeypatch.setattr(graphs, "ALIGNED", 8)
+    place = torch.device("cpu")
+    with context.keeping_uploads():
+        found = graphs.shortest_paths(place, graph, sources, symmetric=symmetric)
+        np.testing.assert_array_equal(found, expected)
+        copies.clear()
+        np.testing.assert_array_equal(resident.resident(place, found).numpy(), expected)
+        assert not copies
+
+
+def test_paths_that_do_not_fit_on_the_device(monkeypatch):
+    n, sources = 150, np.arange(150)
+    graph = paths_graph(n)
+    monkeypatch.setattr(graphs, "free_bytes", lambda device: 4 * n * 4 * 40)  # 40 sources at once
+    found = graphs.shortest_paths(torch.device("cpu"), graph, sources)
+    np.testing.assert_array_equal(found, native.shortest_paths(graph, sources))
+    with pytest.raises(arrays.Unsupported):
+        graphs.shortest_paths(torch.device("cpu"), graph, sources, symmetric=True)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_paths_of_a_large_graph_while_they_are_copied(symmetric):
+    graph = paths_graph(6001)
+    sources = np.arange(6001) if symmetric else np.arange(6000, 0, -1)
+    found = graphs.shortest_paths(torch.device("cuda"), graph, sources, symmetric=symmetric)
+    assert found.nbytes > graphs.OVERLAPPED_FROM
+    expected = native.shortest_paths(graph, sources, symmetric=symmetric)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.torch.stages import copy_in, copy_out
+from lowdim.backends.torch.stages import Beside, copy_in, copy_out
 from lowdim.checks import Array
 from lowdim.runtime import memory
 
@@ -38,6 +38,37 @@ def get(tensor: Tensor) -> Array:
         return out
     found: Array = tensor.detach().cpu().numpy()
     return found
+
+
+class Outflow:
+    """Copies parts of a matrix to the host while the device computes the next part.
+
+    Parameters
+    ----------
+    device : torch.device
+    out : array of shape (m, n)
+        Filled by the copies.
+    """
+
+    def __init__(self, device: torch.device, out: Array) -> None:
+        self.out = out
+        self.beside = Beside(device) if device.type == "cuda" else None
+        self.waiting: list[tuple[tuple[slice, slice], Tensor]] = []
+
+    def give(self, place: tuple[slice, slice], part: Tensor) -> None:
+        """Take a part that the device has been asked to compute; it must not change any more."""
+        self.waiting.append((place, part))
+        if self.beside is not None:
+            self.beside.follow()
+
+    def copy(self) -> None:
+        """Copy the parts that were given, not waiting for what the device was asked to do since."""
+        for place, part in self.waiting:
+            if self.beside is not None and part.nbytes > STAGED_FROM:
+                self.beside.copy_out(part, self.out[place])
+            else:
+                self.out[place] = get(part)
+        self.waiting.clear()
 
 
 def tensor_dtype(array: Array) -> torch.dtype:

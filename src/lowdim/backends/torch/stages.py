@@ -49,20 +49,37 @@ def copy_out(source: Tensor, target: Array) -> None:
     """
     if source.is_contiguous() and target.flags.c_contiguous:
         source, target = source.view(-1), target.reshape(-1)
-    tensor, array = source.view(torch.uint8), target.view(np.uint8)
-    row_bytes = 1 if array.ndim == 1 else array.shape[1]
+    row_bytes = target.itemsize * (1 if target.ndim == 1 else target.shape[1])
     stream = _current_stream(source.device)
 
     def copy(part: slice) -> None:
-        shape = (part.stop - part.start, *array.shape[1:])
+        shape = (part.stop - part.start, *target.shape[1:])
         n = shape[0] * row_bytes
         with _free.stage() as stage, torch.cuda.stream(stream):
-            stage.tensor[:n].view(shape).copy_(tensor[part], non_blocking=True)
+            room = stage.tensor[:n].view(source.dtype).view(shape)
+            room.copy_(source[part], non_blocking=True)
             stage.event = stream.record_event()
             stage.wait()
-            array[part] = stage.array[:n].reshape(shape)
+            target[part] = stage.array[:n].view(target.dtype).reshape(shape)
 
-    _run(copy, len(array), row_bytes)
+    _run(copy, len(target), row_bytes)
+
+
+class Beside:
+    """A stream of a GPU for copies to the host that do not wait for what it is given next."""
+
+    def __init__(self, device: torch.device) -> None:
+        stream: Any = torch.cuda.Stream
+        self.device, self.stream = device, stream(device)
+
+    def follow(self) -> None:
+        """Let the copies that come follow what the device has been given so far, and no more."""
+        self.stream.wait_stream(_current_stream(self.device))
+
+    def copy_out(self, source: Tensor, target: Array) -> None:
+        """As the function of this name."""
+        with torch.cuda.stream(self.stream):
+            copy_out(source, target)
 
 
 def _run(copy: Any, rows: int, row_bytes: int) -> None:
