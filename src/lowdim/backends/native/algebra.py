@@ -18,6 +18,7 @@ from lowdim.runtime.scheduling import blocks, run
 
 NARROW_COLUMNS = 16  # up to this width a product takes the time of reading the matrix
 LEAST_BLAS_ROWS, BLAS_ROWS = 64, 512  # rows of A in a product by BLAS
+PROJECTED_ROWS = 1024  # rows of a block of `project`
 
 
 def on_device(V: Array) -> Any:
@@ -93,6 +94,18 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
             total += product
             sums += sum_of_rows
     return total, sums
+
+
+def project(X: Array, center: Array, axes: Array) -> Array:
+    """(X - center) axes', for a few axes (rows), in their dtype."""
+    out = np.empty((len(X), len(axes)), dtype=axes.dtype)
+    shifted = Shifted(X, center.astype(axes.dtype))
+
+    def part(rows: slice) -> None:
+        np.matmul(shifted(rows), axes.T, out=out[rows])
+
+    run(part, blocks(len(X), PROJECTED_ROWS))
+    return out
 
 
 def smooth_modes(graphs: list[Any], k: int, seed: int) -> list[Array]:

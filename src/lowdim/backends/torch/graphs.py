@@ -34,11 +34,14 @@ def symmetrize(device: torch.device, graph: Any, how: str) -> Any:
         if how in ("union", "mutual"):
             value = torch.where(both, torch.minimum(a, b), one)
             return value, both if how == "mutual" else torch.ones_like(both)
-        half = one / 2
-        value = half if how == "half-sum" else torch.where(both, half, one)
-        return value, torch.ones_like(both)
+        return torch.where(both, one / 2, one), torch.ones_like(both)
 
-    return _with_transpose(resident_csr(device, graph), combine)
+    return with_transpose(resident_csr(device, graph), half_sum if how == "half-sum" else combine)
+
+
+def half_sum(a: Tensor, b: Tensor, both: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean of both values; see `with_transpose`."""
+    return (a + b) / 2, torch.ones_like(both)
 
 
 def fuzzy_union(device: torch.device, graph: Any, mix: float) -> Any:
@@ -48,13 +51,18 @@ def fuzzy_union(device: torch.device, graph: Any, mix: float) -> Any:
         value = mix * (a + b - a * b) + (1 - mix) * a * b
         return value, value > 0
 
-    return _with_transpose(resident_csr(device, graph), combine)
+    return with_transpose(resident_csr(device, graph), combine)
 
 
-def _with_transpose(
-    graph: Csr, combine: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+def with_transpose(
+    graph: Csr,
+    combine: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+    scaled: Callable[[Tensor], Tensor] = lambda values: values,
 ) -> Any:
-    """The values and whether to keep them, of combine(a_ij, a_ji, whether both are known)."""
+    """The values and whether to keep them, of combine(a_ij, a_ji, whether both are known).
+
+    A missing value is 0. `scaled` is applied to the values that are kept.
+    """
     n = graph.shape[0]
     rows, columns = graph.rows(), graph.columns.long()
     keys = torch.cat([rows * n + columns, columns * n + rows])
@@ -73,7 +81,7 @@ def _with_transpose(
     b = torch.where(both, following, torch.where(direct, none, values))
     value, keep = combine(a, b, both)
     keep = keep & first
-    return from_keys(keys[keep], value[keep].to(values.dtype), graph.shape)
+    return from_keys(keys[keep], scaled(value[keep].to(values.dtype)), graph.shape)
 
 
 def components(device: torch.device, graph: Any) -> tuple[int, Array]:
