@@ -194,7 +194,7 @@ class _SymmetricLengths:
             self.kept[other, part] = smaller
             self.kept[part, other] = smaller.T
         for place in ((part, slice(part.stop)), (slice(part.start), part)):
-            outflow.give(place, self.kept[place])
+            outflow.give(place, self.kept[place].contiguous())
 
 
 class _Relaxation:

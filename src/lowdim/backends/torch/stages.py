@@ -1,68 +1,64 @@
 """Copies of large arrays between host and GPU, by way of page-locked memory.
 
-The driver's own copies from and to ordinary memory use one thread. Here each thread of the
-computation copies pieces of the array to (or from) a stage of page-locked memory and starts the
-transfer of its piece itself, so no thread waits for another one.
+The driver's own copies from and to ordinary memory use one thread. Here all threads of the
+computation copy a part of the array to (or from) a stage of page-locked memory, while the device
+reads (or writes) other stages.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from queue import SimpleQueue
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from lowdim.backends.native.copies import copy_rows
 from lowdim.checks import Array
-from lowdim.runtime.context import current
-from lowdim.runtime.scheduling import blocks, run
+from lowdim.runtime.scheduling import blocks
 
-STAGE_BYTES = 16 << 20  # starting the transfer of a smaller piece takes longer than copying it
-LEAST_PIECE, PIECES = 4 << 20, 32  # bytes of the pieces of smaller arrays, and their number
-MOST_STAGES = 16  # all threads together reach the bandwidth of the bus with this many
+STAGE_BYTES, STAGES = 32 << 20, 3
+LEAST_PART = 4 << 20  # bytes of the parts of an array that is smaller than the stages together
 
 
 def copy_in(source: Array, target: Tensor) -> None:
     """Copy a contiguous array to a contiguous tensor of the same entries on a GPU."""
-    array, tensor = source.reshape(-1).view(np.uint8), target.view(-1).view(torch.uint8)
+    array, tensor = source.reshape(-1), target.view(-1)
     stream = _current_stream(target.device)
-
-    def copy(part: slice) -> None:
-        with _free.stage() as stage, torch.cuda.stream(stream):
-            n = part.stop - part.start
-            stage.array[:n] = array[part]
-            tensor[part].copy_(stage.tensor[:n], non_blocking=True)
+    with _lock, torch.cuda.stream(stream):
+        for number, part in enumerate(_parts(array)):
+            stage = _stage(number % STAGES)
+            stage.wait()
+            copy_rows(array[part], stage.array_for(array[part]))
+            tensor[part].copy_(stage.tensor_for(tensor[part]), non_blocking=True)
             stage.event = stream.record_event()
-
-    _run(copy, len(array), 1)
 
 
 def copy_out(source: Tensor, target: Array) -> None:
-    """Copy a tensor on a GPU to an array of the same shape and entries.
+    """Copy a contiguous tensor on a GPU to an array of the same shape and entries.
 
-    Either both are contiguous, or both are matrices whose rows are contiguous. The copy follows
-    what the current stream of the device has been given so far.
+    The array is contiguous, or a matrix whose rows are. The copy follows what the current stream of
+    the device has been given so far.
     """
-    if source.is_contiguous() and target.flags.c_contiguous:
+    if target.flags.c_contiguous:
         source, target = source.view(-1), target.reshape(-1)
-    row_bytes = target.itemsize * (1 if target.ndim == 1 else target.shape[1])
+    parts = _parts(target)
+    ahead = STAGES - 1  # transfers that are under way while a stage is copied to the array
     stream = _current_stream(source.device)
-
-    def copy(part: slice) -> None:
-        shape = (part.stop - part.start, *target.shape[1:])
-        n = shape[0] * row_bytes
-        with _free.stage() as stage, torch.cuda.stream(stream):
-            room = stage.tensor[:n].view(source.dtype).view(shape)
-            room.copy_(source[part], non_blocking=True)
-            stage.event = stream.record_event()
-            stage.wait()
-            target[part] = stage.array[:n].view(target.dtype).reshape(shape)
-
-    _run(copy, len(target), row_bytes)
+    with _lock, torch.cuda.stream(stream):
+        for number in range(len(parts) + ahead):
+            if number < len(parts):
+                stage, part = _stage(number % STAGES), source[parts[number]]
+                stage.wait()
+                stage.tensor_for(part).copy_(part, non_blocking=True)
+                stage.event = stream.record_event()
+            if number >= ahead:
+                stage = _stage((number - ahead) % STAGES)
+                stage.wait()
+                place = target[parts[number - ahead]]
+                copy_rows(stage.array_for(place), place)
 
 
 class Beside:
@@ -82,12 +78,11 @@ class Beside:
             copy_out(source, target)
 
 
-def _run(copy: Any, rows: int, row_bytes: int) -> None:
-    """Copy all rows in pieces, on the threads of the computation."""
-    piece = int(np.clip(rows * row_bytes // PIECES, LEAST_PIECE, STAGE_BYTES)) // row_bytes
-    parts = blocks(rows, max(piece, 1))
-    _free.provide(min(MOST_STAGES, len(parts), 2 * current().threads))
-    run(copy, parts)
+def _parts(array: Array) -> list[slice]:
+    """The rows (entries of a vector) that are copied at once."""
+    row_bytes = max(array[:1].nbytes, 1)
+    size = int(np.clip(array.nbytes // STAGES, LEAST_PART, STAGE_BYTES))
+    return blocks(len(array), max(size // row_bytes, 1))
 
 
 class _Stage:
@@ -98,6 +93,14 @@ class _Stage:
         self.array: Array = self.tensor.numpy()
         self.event: Any = None
 
+    def array_for(self, part: Array) -> Array:
+        """Memory for the entries of an array."""
+        return np.asarray(self.array[: part.nbytes].view(part.dtype).reshape(part.shape))
+
+    def tensor_for(self, part: Tensor) -> Tensor:
+        """Memory for the entries of a tensor."""
+        return self.tensor[: part.nbytes].view(part.dtype).view(part.shape)
+
     def wait(self) -> None:
         """Return when the transfer that was started last has ended."""
         if self.event is not None:
@@ -105,33 +108,12 @@ class _Stage:
             self.event = None
 
 
-class _Stages:
-    """The stages that no thread is using; they are kept, because page-locking takes long."""
-
-    def __init__(self) -> None:
-        self._queue: SimpleQueue[_Stage] = SimpleQueue()
-        self._lock = threading.Lock()
-        self._made = 0
-
-    def provide(self, count: int) -> None:
-        """Make stages until there are `count`."""
-        with self._lock:
-            while self._made < count:
-                self._queue.put(_Stage())
-                self._made += 1
-
-    @contextmanager
-    def stage(self) -> Iterator[_Stage]:
-        """The stage that has been free for the longest time."""
-        stage = self._queue.get()
-        try:
-            stage.wait()
-            yield stage
-        finally:
-            self._queue.put(stage)
+@cache
+def _stage(number: int) -> _Stage:
+    return _Stage()  # kept, because page-locking memory takes long
 
 
-_free = _Stages()
+_lock = threading.Lock()
 
 
 def _page_locked(size: int) -> Tensor:
