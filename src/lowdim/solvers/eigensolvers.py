@@ -285,7 +285,7 @@ def quadrature(operator: Operator, known: Array, probes: int, steps: int) -> flo
     V, before, beta = start / lengths.clip(1e-30), None, None
     steps_of: tuple[list[Any], list[Any]] = ([], [])
     for _ in range(steps):  # nothing is copied to the host, which would wait for the device
-        W = project(operator.matmat(project(V)))
+        W = project(operator.matmat(V))  # V is orthogonal to the known vectors already
         if before is not None:
             W -= before * beta
         alpha = (V * W).sum(0)

@@ -38,13 +38,13 @@ def on_device(device: torch.device, V: Array) -> Tensor:
 
 def matmul(device: torch.device, A: Array, V: Any, *, squared: bool = False) -> Any:
     """A @ V, or (A * A) @ V without storing A * A."""
+    right = (V if isinstance(V, Tensor) else put(device, V)).to(tensor_dtype(A))
     transposed = A.flags.f_contiguous and not A.flags.c_contiguous
-    left = resident(device, A.T).T if transposed else resident(device, A)
-    right = (V if isinstance(V, Tensor) else put(device, V)).to(left.dtype)
     squares = resident_square(device, A) if squared and not transposed else None
     if squares is not None:
         found = squares @ right
     else:
+        left = resident(device, A.T).T if transposed else resident(device, A)
         found = _squared_product(left, right) if squared else left @ right
     return found if isinstance(V, Tensor) else get(found)
 
