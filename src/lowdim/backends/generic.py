@@ -53,8 +53,10 @@ def column_means(V: Any) -> Any:
     """The means of the columns, summed in double precision, in the type of the matrix."""
     if isinstance(V, np.ndarray):
         return V.mean(axis=0, dtype=np.float64).astype(V.dtype)
-    precise = V if V.device.type == "mps" else V.double()
-    return precise.mean(dim=0).to(V.dtype)
+    import torch
+
+    dtype = V.dtype if V.device.type == "mps" else torch.float64
+    return V.mean(dim=0, dtype=dtype).to(V.dtype)
 
 
 def qr(V: Any) -> tuple[Any, Any]:

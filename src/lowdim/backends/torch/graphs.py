@@ -20,7 +20,7 @@ from lowdim.runtime.scheduling import blocks
 SYMMETRIES = ("union", "mutual", "mean", "half-sum")
 LARGEST_DEGREE = 512  # of a node in `shortest_paths` without a compiled kernel, which pads rows
 OVERLAPPED_FROM = 64 << 20  # bytes of lengths of paths that are found and copied in parts
-PARTS = 8  # of them; of a symmetric matrix a quarter is left to be copied at the end
+PARTS = 10  # of them; of a symmetric matrix a fifth is left to be copied at the end
 ALIGNED = 512  # sources of a part are a multiple of this: a program relaxes so many at once
 
 

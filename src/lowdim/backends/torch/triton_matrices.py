@@ -12,7 +12,6 @@ from torch import Tensor
 from lowdim.backends.torch.sparse import Csr
 
 BLOCK = 512  # sources whose paths to a node are relaxed at once
-SWEEPS = 4  # between two tests whether a length has decreased
 
 
 @triton.jit
@@ -46,21 +45,21 @@ class Relaxation:
     def __init__(self, arcs: Csr) -> None:
         self.arcs = arcs
         self.changed = torch.ones(1, dtype=torch.int32, device=arcs.values.device)
-        self.sweeps = SWEEPS  # that were enough for the lengths before
+        self.sweeps = 1  # the last of which decreased none of the lengths before
 
     def begin(self, lengths: Tensor) -> None:
         """Start to relax the lengths of paths to all nodes (rows), without waiting for it."""
         self.lengths = lengths
-        self._sweep(self.sweeps - SWEEPS)
+        self._sweep(self.sweeps - 1)
         self.changed.zero_()
-        self._sweep(SWEEPS)
+        self._sweep(1)
 
     def end(self) -> Tensor:
         """The lengths, when none of them decreases any more."""
         while int(self.changed):
-            self.sweeps += SWEEPS
+            self.sweeps += 1
             self.changed.zero_()
-            self._sweep(SWEEPS)
+            self._sweep(1)
         return self.lengths
 
     def _sweep(self, times: int) -> None:
