@@ -338,7 +338,7 @@ def test_paths_are_the_same_in_any_number_of_parts(symmetric, n_parts, monkeypat
 def test_paths_that_do_not_fit_on_the_device(monkeypatch):
     n, sources = 150, np.arange(150)
     graph = paths_graph(n)
-    monkeypatch.setattr(graphs, "free_bytes", lambda device: 4 * n * 4 * 40)  # 40 sources at once
+    monkeypatch.setattr(graphs, "free_bytes", lambda device: 6 * n * 4 * 40)  # 40 sources at once
     found = graphs.shortest_paths(torch.device("cpu"), graph, sources)
     np.testing.assert_array_equal(found, native.shortest_paths(graph, sources))
     with pytest.raises(arrays.Unsupported):

@@ -130,7 +130,8 @@ def shortest_paths(
     if not fast and int(np.diff(graph.indptr).max(initial=0)) > LARGEST_DEGREE:
         raise Unsupported
     row_bytes = max(n, 1) * graph.dtype.itemsize
-    columns = max(1, free_bytes(device) // (4 * row_bytes))
+    copies = 4 if fast else 6  # of the lengths, at most, that exist at the same time
+    columns = max(1, free_bytes(device) // (copies * row_bytes))
     whole = columns >= len(sources)  # fits on the device
     if symmetric and not whole:
         raise Unsupported
