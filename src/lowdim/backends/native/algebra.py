@@ -16,9 +16,9 @@ from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
 
+PROJECTED_ROWS = 1024  # rows of a block of `project`
 NARROW_COLUMNS = 16  # up to this width a product takes the time of reading the matrix
 LEAST_BLAS_ROWS, BLAS_ROWS = 64, 512  # rows of A in a product by BLAS
-PROJECTED_ROWS = 1024  # rows of a block of `project`
 
 
 def on_device(V: Array) -> Any:
@@ -77,6 +77,18 @@ def inverse(V: Array) -> Callable[[Array], Array]:
     return lambda g: np.asarray(cho_solve(factor, g.astype(np.float64), check_finite=False))
 
 
+def project(X: Array, center: Array, axes: Array) -> Array:
+    """(X - center) axes', for a few axes (rows), in their dtype."""
+    out = np.empty((len(X), len(axes)), dtype=axes.dtype)
+    shifted = Shifted(X, center.astype(axes.dtype))
+
+    def part(rows: slice) -> None:
+        np.matmul(shifted(rows), axes.T, out=out[rows])
+
+    run(part, blocks(len(X), PROJECTED_ROWS))
+    return out
+
+
 def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
     n, d = X.shape
@@ -94,18 +106,6 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
             total += product
             sums += sum_of_rows
     return total, sums
-
-
-def project(X: Array, center: Array, axes: Array) -> Array:
-    """(X - center) axes', for a few axes (rows), in their dtype."""
-    out = np.empty((len(X), len(axes)), dtype=axes.dtype)
-    shifted = Shifted(X, center.astype(axes.dtype))
-
-    def part(rows: slice) -> None:
-        np.matmul(shifted(rows), axes.T, out=out[rows])
-
-    run(part, blocks(len(X), PROJECTED_ROWS))
-    return out
 
 
 def smooth_modes(graphs: list[Any], k: int, seed: int) -> list[Array]:
