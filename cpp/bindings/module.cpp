@@ -12,6 +12,7 @@ void bind_affinities(nanobind::module_&);
 void bind_bregman(nanobind::module_&);
 void bind_cells(nanobind::module_&);
 void bind_convolution(nanobind::module_&);
+void bind_copies(nanobind::module_&);
 void bind_coranking(nanobind::module_&);
 void bind_curvilinear(nanobind::module_&);
 void bind_descent(nanobind::module_&);
@@ -42,6 +43,7 @@ NB_MODULE(_native, m) {
     lowdim::bind_bregman(m);
     lowdim::bind_cells(m);
     lowdim::bind_convolution(m);
+    lowdim::bind_copies(m);
     lowdim::bind_coranking(m);
     lowdim::bind_curvilinear(m);
     lowdim::bind_descent(m);

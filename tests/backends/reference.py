@@ -72,6 +72,11 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     return rows.T @ rows, rows.sum(axis=0)
 
 
+def project(X: Array, center: Array, axes: Array) -> Array:
+    rows, turn = _double(X, axes)
+    return np.asarray(((rows - center) @ turn.T).astype(axes.dtype))
+
+
 def smooth_modes(graphs: list[Any], k: int, seed: int) -> list[Array]:
     """All eigenvectors, of which those of the largest eigenvalues but the first are kept."""
     return [_modes(graph, k) for graph in graphs]
@@ -470,13 +475,26 @@ def _perplexity_row(d: Array, perplexity: float) -> tuple[Array, float]:
     return probabilities(at), float(np.exp(at) / spread)
 
 
-def perplexity_affinities(indptr: Array, squared: Array, perplexity: float) -> tuple[Array, Array]:
-    p, betas = np.empty_like(squared), np.zeros(len(indptr) - 1)
+def perplexity_affinities(
+    indptr: Array, distances: Array, perplexity: float, *, squared: bool = False
+) -> tuple[Array, Array]:
+    p, betas = np.empty_like(distances), np.zeros(len(indptr) - 1)
     for i, (first, last) in enumerate(pairwise(indptr)):
         if last > first:
-            row = squared[first:last].astype(np.float64)
+            row = distances[first:last].astype(np.float64) ** (1 if squared else 2)
             p[first:last], betas[i] = _perplexity_row(row, perplexity)
     return p, betas
+
+
+def joint_probabilities(P: Any) -> Any:
+    both = symmetrize(P, "half-sum")
+    both.data /= both.data.sum(dtype=np.float64)
+    return both
+
+
+def negative_entropy(p: Array) -> float:
+    used = p[p > 0].astype(np.float64)
+    return float((used * np.log(used)).sum())
 
 
 def _width(excess: Array, target: float) -> float:

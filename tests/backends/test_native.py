@@ -11,10 +11,12 @@ from scipy.sparse import csr_array
 from helpers import with_threads
 from lowdim.backends import native
 from lowdim.backends.native import _native, algebra
+from lowdim.backends.native.copies import copy_rows
 from lowdim.backends.native.heaps import Heaps, rerank
 
 CHAIN = (np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.ones(2))  # 0 -> 1 -> 2
 NONE = np.empty((0, 0))
+OCTETS = np.zeros((3, 4), np.uint8)
 
 
 def ids(*shape):
@@ -81,6 +83,14 @@ BROKEN = {
     "symmetrize: no indptr": (
         "indptr must have at least one entry",
         lambda: native.symmetrize(chain(np.zeros(0, int), [], []), "union"),
+    ),
+    "copy_rows: shape": (
+        "from and to must have the same shape",
+        lambda: copy_rows(np.zeros((2, 3)), np.zeros((3, 2))),
+    ),
+    "copy_rows: columns": (
+        "the rows of from and to must be contiguous",
+        lambda: _native.copy_rows(OCTETS[:, ::2], OCTETS[:, :2].copy(), 1),
     ),
     "paths: source": (
         "source out of range",

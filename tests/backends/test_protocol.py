@@ -207,6 +207,13 @@ def test_scatter(reference, dtype):
     agree(reference, "scatter", X, X[:100].mean(axis=0))
 
 
+@pytest.mark.parametrize("n", [0, 1, 2500])
+def test_project(reference, dtype, n):
+    X = points(n, 30, dtype) + np.asarray(3, dtype)
+    axes = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 3)))[0].T.astype(dtype)
+    agree(reference, "project", X, np.full(30, 3.5), axes)
+
+
 @pytest.mark.parametrize("sizes", [(60,), (700,), (60, 700, 200)])
 def test_smooth_modes(reference, sizes):
     """The eigenvectors to a few digits: the angle to the space of the true ones is small."""
@@ -607,7 +614,29 @@ def test_perplexity_affinities(reference, dtype, n, scale):
     indptr, squared = ragged(lengths, dtype)
     tolerance = 2e-4 if dtype == "float32" else 1e-8
     squared *= np.asarray(scale, dtype)
-    agree(reference, "perplexity_affinities", indptr, squared, 9.5, tolerance=tolerance)
+    arguments = (indptr, squared, 9.5)
+    agree(reference, "perplexity_affinities", *arguments, squared=True, tolerance=tolerance)
+    arguments = (indptr, np.sqrt(squared), 9.5)
+    agree(reference, "perplexity_affinities", *arguments, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("n", [2, 3, 400])
+def test_joint_probabilities(reference, dtype, n):
+    graph = random_graph(n, dtype, density=0.5 if n < 5 else 0.1)
+    graph.data[1::7] = 0
+    agree(reference, "joint_probabilities", graph)
+    found = backend().joint_probabilities(graph)
+    assert found.sum(dtype=np.float64) == pytest.approx(1, rel=1e-5)
+    np.testing.assert_array_equal(found.toarray(), found.toarray().T)
+
+
+@pytest.mark.parametrize("n", [0, 1, 10, 200_000])
+def test_negative_entropy(reference, dtype, n):
+    """Summed in double precision: single precision would lose three digits of so many entries."""
+    p = np.random.default_rng(0).exponential(size=n).astype(dtype)
+    p /= max(p.sum(dtype=np.float64), 1)
+    p[::5] = 0
+    agree(reference, "negative_entropy", p, tolerance=1e-6 if dtype == "float32" else 1e-12)
 
 
 def test_perplexity_affinities_of_rows_without_an_answer(reference, dtype):
@@ -616,8 +645,8 @@ def test_perplexity_affinities_of_rows_without_an_answer(reference, dtype):
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     squared = np.array([value for row in rows for value in row], dtype)
     with lowdim.compute(n_jobs=3):
-        p, beta = backend().perplexity_affinities(indptr, squared, 3.0)
-    expected, expected_beta = reference.perplexity_affinities(indptr, squared, 3.0)
+        p, beta = backend().perplexity_affinities(indptr, squared, 3.0, squared=True)
+    expected, expected_beta = reference.perplexity_affinities(indptr, squared, 3.0, squared=True)
     close([p], [expected], 1e-4)
     np.testing.assert_allclose(p[indptr[3] : indptr[4]], [0.25] * 4 + [0], atol=1e-6)
     np.testing.assert_array_equal(beta == 0, expected_beta == 0)

@@ -50,7 +50,14 @@ METHODS = {
     "TSNE": (
         lowdim.TSNE(n_components=2, perplexity=10, method="exact", max_iter=250, random_state=0),
         X,
-        {"perplexity_affinities", "attraction", "repulsion", "momentum_step"},
+        {
+            "perplexity_affinities",
+            "joint_probabilities",
+            "negative_entropy",
+            "attraction",
+            "repulsion",
+            "momentum_step",
+        },
     ),
     "UMAP": (
         lowdim.UMAP(n_components=2, n_neighbors=8, n_epochs=5, random_state=0),

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
 import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import random_array
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
 import lowdim
+from helpers import with_threads
 from lowdim.backends import backend, native
-from lowdim.backends.torch import arrays, engine, forces, resident
+from lowdim.backends.torch import arrays, engine, forces, graphs, resident, stages
 from lowdim.base import placement
 from lowdim.catalog import CATALOG
 from lowdim.runtime import context
@@ -298,10 +301,102 @@ def test_arrays_on_the_host_are_not_taken_for_tensors():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_large_arrays_travel_unchanged():
     X = np.random.default_rng(0).normal(size=(6000, 4001)).astype(np.float32)
-    assert X.nbytes > 2 * arrays.STAGE_BYTES
+    assert X.nbytes > 2 * stages.STAGE_BYTES
     there = arrays.put(torch.device("cuda"), X)
     np.testing.assert_array_equal(there.cpu().numpy(), X)
     np.testing.assert_array_equal(arrays.get(there.T), X.T)
+    part = np.zeros_like(X)
+    stages.copy_out(there[1000:, 500:2500].contiguous(), part[1000:, 500:2500])
+    np.testing.assert_array_equal(part[1000:, 500:2500], X[1000:, 500:2500])
+
+
+def paths_graph(n, dtype=np.float32):
+    random = np.random.default_rng(5)
+    graph = random_array((n, n), density=3 / n, format="csr", dtype=dtype, rng=random)
+    return native.symmetrize(graph, "union")
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("n_parts", [1, 3, 7])
+def test_paths_are_the_same_in_any_number_of_parts(symmetric, n_parts, monkeypatch, copies):
+    graph = paths_graph(150)
+    sources = np.arange(150) if symmetric else np.arange(149, 0, -1)
+    monkeypatch.setattr(resident, "RESIDENT_FROM", 0)
+    expected = native.shortest_paths(graph, sources, symmetric=symmetric)
+    monkeypatch.setattr(graphs, "OVERLAPPED_FROM", 0)
+    monkeypatch.setattr(graphs, "PARTS", n_parts)
+    monkeypatch.setattr(graphs, "ALIGNED", 8)
+    place = torch.device("cpu")
+    with context.keeping_uploads():
+        found = graphs.shortest_paths(place, graph, sources, symmetric=symmetric)
+        np.testing.assert_array_equal(found, expected)
+        copies.clear()
+        np.testing.assert_array_equal(resident.resident(place, found).numpy(), expected)
+        assert not copies
+
+
+def test_paths_that_do_not_fit_on_the_device(monkeypatch):
+    n, sources = 150, np.arange(150)
+    graph = paths_graph(n)
+    monkeypatch.setattr(graphs, "free_bytes", lambda device: 6 * n * 4 * 40)  # 40 sources at once
+    found = graphs.shortest_paths(torch.device("cpu"), graph, sources)
+    np.testing.assert_array_equal(found, native.shortest_paths(graph, sources))
+    with pytest.raises(arrays.Unsupported):
+        graphs.shortest_paths(torch.device("cpu"), graph, sources, symmetric=True)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_paths_of_a_large_graph_while_they_are_copied(symmetric):
+    graph = paths_graph(6001)
+    sources = np.arange(6001) if symmetric else np.arange(6000, 0, -1)
+    found = graphs.shortest_paths(torch.device("cuda"), graph, sources, symmetric=symmetric)
+    assert found.nbytes > graphs.OVERLAPPED_FROM
+    expected = native.shortest_paths(graph, sources, symmetric=symmetric)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.fixture
+def on_one_stream(monkeypatch):
+    """Stages without a GPU: transfers end when they begin."""
+
+    class Stream:
+        def record_event(self):
+            return self
+
+        def synchronize(self):
+            pass
+
+    monkeypatch.setattr(stages, "STAGE_BYTES", 4000)
+    monkeypatch.setattr(stages, "LEAST_PART", 1000)
+    monkeypatch.setattr(stages, "_page_locked", lambda size: torch.empty(size, dtype=torch.uint8))
+    monkeypatch.setattr(stages, "_current_stream", lambda device: Stream())
+    monkeypatch.setattr(torch.cuda, "stream", contextlib.nullcontext)
+    stages._stage.cache_clear()
+    yield
+    stages._stage.cache_clear()
+
+
+@pytest.mark.parametrize("shape", [(1,), (999,), (200, 131), (70, 11, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, bool])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_stages_copy_every_entry(on_one_stream, shape, dtype, threads):
+    X = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    there, back = torch.zeros(shape, dtype=arrays.tensor_dtype(X)), np.zeros_like(X)
+    with_threads(threads, stages.copy_in, X, there)
+    np.testing.assert_array_equal(there.numpy(), X)
+    with_threads(threads, stages.copy_out, there, back)
+    np.testing.assert_array_equal(back, X)
+
+
+def test_stages_copy_a_part_of_a_matrix_to_the_same_part(on_one_stream):
+    X = np.random.default_rng(0).normal(size=(300, 70)).astype(np.float32)
+    back = np.zeros_like(X)
+    with_threads(3, stages.copy_out, torch.from_numpy(X[20:, 5:60].copy()), back[20:, 5:60])
+    expected = np.zeros_like(X)
+    expected[20:, 5:60] = X[20:, 5:60]
+    np.testing.assert_array_equal(back, expected)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 
+import lowdim
 from helpers import with_threads
+from lowdim.backends.generic import orthonormal_basis
 from lowdim.matrices.laplacian import laplacian, weighted
 from lowdim.matrices.operators import Operator, as_operator
 from lowdim.relations.neighbors import neighbors
+from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.solvers import eigensolvers, spectral
 from lowdim.solvers.spectral import (
     Eigenpairs,
@@ -364,6 +367,48 @@ def test_a_preconditioner_is_used(no_dense):
     assert calls
 
 
+# --- arrays in memory ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def one_blas_thread():
+    """As inside of every public call; small products on several threads may wait for each other."""
+    with blas_on_one_thread():
+        yield
+
+
+def with_spectrum(values):
+    Q = np.linalg.qr(np.random.default_rng(11).normal(size=(len(values), len(values))))[0]
+    return (Q * values) @ Q.T
+
+
+@pytest.mark.parametrize("leading", [[9, 4, 2, 1], [5, 5, 5, 2], [5, 5 - 1e-9, 2, 1], [-1, -2, -3]])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_few_eigenpairs_of_an_array_take_no_full_reduction(
+    one_blas_thread, monkeypatch, leading, k
+):
+    n = eigensolvers.LEAST_ITERATED
+    values = np.concatenate([leading, min(leading) - np.linspace(20, 22, n - len(leading))])
+    A = with_spectrum(values)
+    found = eigensolvers.extreme_eigh(A, k, top=True)
+    check(found, A, np.array(leading[:k])[::-1], rtol=1e-13)
+    monkeypatch.setattr(eigensolvers, "_lapack", None)
+    again = with_threads(3, eigensolvers.extreme_eigh, A, k, top=True)
+    assert np.array_equal(found.vectors, again.vectors)
+
+
+@pytest.mark.parametrize("spectrum", ["no gap", "low rank", "zero"])
+def test_a_few_eigenpairs_of_an_array_where_iterations_do_not_pay(one_blas_thread, spectrum):
+    n = eigensolvers.LEAST_ITERATED
+    ranks = np.arange(n)
+    values = {"no gap": np.linspace(1, 0, n), "low rank": ranks < 2, "zero": 0 * ranks}[spectrum]
+    A = with_spectrum(values.astype(float))
+    assert eigensolvers._block_lanczos(A, 3, 4) is None
+    found = eigensolvers.extreme_eigh(A, 3, top=True)
+    np.testing.assert_allclose(found.values, np.sort(values)[-3:], atol=1e-13)
+    np.testing.assert_allclose(A @ found.vectors, found.vectors * found.values, atol=1e-13)
+
+
 # --- determinism --------------------------------------------------------------------------------
 
 
@@ -427,6 +472,46 @@ def test_spectrum_size_of_a_matrix_that_is_known_completely():
     A = F @ F.T
     size = spectrum_size(A, top_eigenpairs(A, 2), exact=False)
     assert size == pytest.approx(np.trace(A), rel=1e-9)
+
+
+def test_the_quadrature_waits_for_the_device_only_at_its_end(monkeypatch):
+    fetched = []
+    monkeypatch.setattr(eigensolvers, "host", lambda V: fetched.append(V) or np.asarray(V))
+    values = np.linspace(-1, 2, N)
+    found = eigensolvers.quadrature(as_operator(np.diag(values)), np.eye(N, 1), probes=4, steps=10)
+    assert found == pytest.approx(np.abs(values[1:]).sum(), rel=0.05)
+    assert len(fetched) == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("spectrum", ["gap", "repeated", "low rank"])
+def test_a_device_finds_the_same_eigenpairs_and_spectrum(no_dense, dtype, spectrum):
+    pytest.importorskip("torch")
+    leading = {"gap": [90.0, 60, 40], "repeated": [80.0, 80, 80], "low rank": [5.0, 2, 1]}[spectrum]
+    rest = np.zeros(N - 3) if spectrum == "low rank" else np.linspace(2, -5, N - 3)
+    values = np.concatenate([leading, rest])
+    A = with_spectrum(values).astype(dtype)
+    rtol = 1e-5 if dtype == np.float32 else 1e-9
+    with lowdim.compute(device="torch:cpu"):
+        found = top_eigenpairs(A, 3)
+        size = spectrum_size(A, found, exact=False)
+    check(found, A, leading, rtol=rtol)
+    assert size == pytest.approx(np.abs(values).sum(), rel=0.05)
+    assert size == pytest.approx(spectrum_size(A, found, exact=False), rel=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_basis_has_no_direction_that_is_rounding_alone(dtype):
+    torch = pytest.importorskip("torch")
+    random = np.random.default_rng(3)
+    V = random.normal(size=(500, 4))
+    V = np.column_stack([V, 1e-3 * random.normal(size=500), V[:, 0] - V[:, 1]]).astype(dtype)
+    for kind in (np.asarray, torch.from_numpy):
+        Q = np.asarray(orthonormal_basis(kind(V), 100 * float(np.finfo(dtype).eps)))
+        assert Q.shape == (500, 5)
+        assert Q.dtype == dtype
+        np.testing.assert_allclose(Q.T @ Q, np.eye(5), atol=1e-5)
+        np.testing.assert_allclose(Q @ (Q.T @ V), V, atol=1e-4)
 
 
 def test_an_operator_without_a_matrix_is_enough():

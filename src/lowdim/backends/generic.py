@@ -14,10 +14,16 @@ import numpy as np
 from lowdim.backends.native import forces as native_forces
 from lowdim.checks import Array
 
+GRAM_ROUNDING = 1e-13  # relative error of the eigenvalues of a Gram matrix in double precision
+
 
 def like(values: Array, Y: Any) -> Any:
     """An array as an array of the kind and on the device of Y."""
-    return values if isinstance(Y, np.ndarray) else Y.new_tensor(np.ascontiguousarray(values))
+    if isinstance(Y, np.ndarray):
+        return values
+    # The driver takes what it is given before it returns, so nothing need wait for the device.
+    given = Y.new_tensor(np.ascontiguousarray(values), device="cpu")
+    return given.to(Y.device, non_blocking=True)
 
 
 def total(values: Any) -> Any:
@@ -47,8 +53,10 @@ def column_means(V: Any) -> Any:
     """The means of the columns, summed in double precision, in the type of the matrix."""
     if isinstance(V, np.ndarray):
         return V.mean(axis=0, dtype=np.float64).astype(V.dtype)
-    precise = V if V.device.type == "mps" else V.double()
-    return precise.mean(dim=0).to(V.dtype)
+    import torch
+
+    dtype = V.dtype if V.device.type == "mps" else torch.float64
+    return V.mean(dim=0, dtype=dtype).to(V.dtype)
 
 
 def qr(V: Any) -> tuple[Any, Any]:
@@ -70,8 +78,34 @@ def side_by_side(*parts: Any) -> Any:
     return torch.cat(parts, dim=1)
 
 
+def orthonormal_basis(V: Any, least: float) -> Any:
+    """An orthonormal basis of the columns, without directions of at most the given length.
+
+    On a device a factorisation by reflections needs several kernels for every column. For single
+    precision the Gram matrix in double precision is accurate enough (Stathopoulos and Wu 2002).
+    """
+    if isinstance(V, np.ndarray) or V.device.type == "mps" or V.element_size() > 4:
+        Q, R = qr(V)
+        return some_columns(Q, np.abs(np.diagonal(host(R))) > least)
+    precise = V.double()
+    values, turn = np.linalg.eigh(host(precise.T @ precise))
+    keep = values > max(least**2, GRAM_ROUNDING * values[-1])
+    scaled = turn[:, keep] / np.sqrt(values[keep])
+    return (precise @ like(scaled, precise)).to(V.dtype)
+
+
+def some_columns(V: Any, keep: Array) -> Any:
+    """The columns of a matrix for which `keep` is true."""
+    if not isinstance(V, np.ndarray) and keep.all():
+        return V
+    return V[:, np.flatnonzero(keep).tolist()]
+
+
+def norms(V: Any) -> Any:
+    """The lengths of the columns, of the kind of V."""
+    return np.linalg.norm(V, axis=0) if isinstance(V, np.ndarray) else V.norm(dim=0)
+
+
 def column_norms(V: Any) -> Array:
     """The lengths of the columns, as a NumPy array."""
-    if isinstance(V, np.ndarray):
-        return np.asarray(np.linalg.norm(V, axis=0))
-    return host(V.norm(dim=0))
+    return host(norms(V))

@@ -177,6 +177,9 @@ class Backend(Protocol):
     def scatter(self, X: Array, center: Array) -> tuple[Array, Array]:
         """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
 
+    def project(self, X: Array, center: Array, axes: Array) -> Array:
+        """(X - center) axes', for a few axes (rows), in their dtype."""
+
     def smooth_modes(self, graphs: list[Any], k: int, seed: int) -> list[Array]:
         """The smoothest eigenvectors of the random walks on connected graphs, to a few digits.
 
@@ -388,12 +391,19 @@ class Backend(Protocol):
         """
 
     def perplexity_affinities(
-        self, indptr: Array, squared: Array, perplexity: float
+        self, indptr: Array, distances: Array, perplexity: float, *, squared: bool = False
     ) -> tuple[Array, Array]:
         """p proportional to exp(-beta d^2), with sum 1 and entropy log(perplexity) in each row.
 
-        Rows are those of a CSR matrix. Returns p and the beta of each row.
+        Rows are those of a CSR matrix. `squared` says that the distances have been squared. Returns
+        p and the beta of each row.
         """
+
+    def joint_probabilities(self, P: Any) -> Any:
+        """(P + P') / 2, divided by the sum of its entries, for a CSR matrix P."""
+
+    def negative_entropy(self, p: Array) -> float:
+        """The sum of p log p, in double precision and in a fixed order; 0 log 0 is 0."""
 
     def memberships(
         self, indptr: Array, distances: Array, target: float, connectivity: float

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends import backend
-from lowdim.backends.generic import total
-from lowdim.backends.numpy_blocks import elementwise
 from lowdim.checks import Array
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.lists import row_of_entries
@@ -53,13 +51,12 @@ def conditional(
     counts = np.diff(indptr)
     if perplexity is None and sigma is None:
         return np.repeat(1 / np.maximum(counts, 1), counts).astype(distances.dtype)
-    squared = elementwise(np.square, np.empty_like(distances), distances)
     if sigma is not None:
-        return _fixed(indptr, squared, 1 / (2 * sigma**2))
+        return _fixed(indptr, np.square(distances), 1 / (2 * sigma**2))
     wanted = [float(value) for value in np.atleast_1d(np.asarray(perplexity, dtype=float))]
-    p = backend().perplexity_affinities(indptr, squared, wanted[0])[0]
+    p = backend().perplexity_affinities(indptr, distances, wanted[0])[0]
     for value in wanted[1:]:
-        p += backend().perplexity_affinities(indptr, squared, value)[0]
+        p += backend().perplexity_affinities(indptr, distances, value)[0]
     return p if len(wanted) == 1 else np.asarray(p / len(wanted), p.dtype)
 
 
@@ -98,7 +95,7 @@ def log_conditional(distances: Array, perplexity: float) -> tuple[Array, Array]:
     m, k = squared.shape
     squared -= squared.min(axis=1, keepdims=True)
     indptr = np.arange(0, (m + 1) * k, k, dtype=np.int64)
-    beta = backend().perplexity_affinities(indptr, squared.ravel(), perplexity)[1]
+    beta = backend().perplexity_affinities(indptr, squared.ravel(), perplexity, squared=True)[1]
     spread = squared.mean(axis=1, dtype=np.float64)
     spread[beta == 0] = 1.0  # all distances of the row are equal
     beta = np.minimum(beta, LARGEST_PRECISION / spread)
@@ -138,9 +135,7 @@ def mix_logs(costs: Array, count: int, more: Array) -> None:
 
 def joint(P: Any) -> Any:
     """Joint probabilities p_ij = (p_{j|i} + p_{i|j}) / 2 n: symmetric, with sum 1."""
-    both = backend().symmetrize(P, "half-sum")
-    elementwise(np.divide, both.data, both.data, both.dtype.type(total(both.data)))
-    return both
+    return backend().joint_probabilities(P)
 
 
 def conditional_to_new(

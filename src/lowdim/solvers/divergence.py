@@ -16,9 +16,7 @@ from lowdim.backends.generic import host, like, subtract_scaled, total
 from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
-from lowdim.runtime.scheduling import blocks, run
 
-BLOCK_ENTRIES = 1 << 16  # of P whose entropy is computed at once
 MIN_Z = 1e-3  # lower bound of Z_i, which vanishes far from all points; bounds the repulsion there
 
 
@@ -40,7 +38,7 @@ class PairDivergence:
         self.similarity, self.repulsion, self.exaggeration = similarity, repulsion, 1.0
         self.mass = None if mass is None else mass.astype(P.dtype)
         self._mass: dict[type, Any] = {}  # by the kind of array
-        self.constant = _sum_p_log_p(P.data)
+        self.constant = backend().negative_entropy(P.data)
         if mass is not None:
             rows = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
             self.constant -= 2 * float((rows * np.log(mass)).sum())
@@ -77,7 +75,7 @@ class RowDivergence:
         self.attraction = backend().attraction(backend().symmetrize(P, "half-sum"), similarity)
         self.similarity, self.repulsion, self.exaggeration = similarity, repulsion, 1.0
         self.n = P.shape[0]
-        self.constant = _sum_p_log_p(P.data)
+        self.constant = backend().negative_entropy(P.data)
 
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
         logs, gradient = self.attraction(Y, loss=value)
@@ -135,13 +133,3 @@ class AllPairsDivergence:
             self.costs, self.precisions, self.trade_off, Y
         )
         return missed / len(Y), false / len(Y)
-
-
-def _sum_p_log_p(p: Array) -> float:
-    """The negative entropy, with 0 log 0 = 0."""
-    from scipy.special import xlogy
-
-    def part(entries: slice) -> float:
-        return float(xlogy(p[entries], p[entries]).sum(dtype=np.float64))
-
-    return float(sum(run(part, blocks(len(p), BLOCK_ENTRIES))))

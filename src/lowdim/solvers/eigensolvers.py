@@ -9,14 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.backends import backend
-from lowdim.backends.generic import column_norms, host, like, qr, side_by_side
-from lowdim.backends.native.algebra import gram, times
+from lowdim.backends.generic import (
+    column_norms,
+    host,
+    like,
+    norms,
+    orthonormal_basis,
+    qr,
+    side_by_side,
+    some_columns,
+)
+from lowdim.backends.native.algebra import NARROW_COLUMNS, gram, matmul, times
 from lowdim.backends.subspace import Problem, smallest_eigenpairs
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator, symmetric_lu
 
 GUARD = 4  # columns beyond those asked for, at least, of `chebyshev`
 MOST_PRODUCTS = 4000  # with these columns, of `chebyshev`
+LEAST_ITERATED = 400  # rows of an array from which iterations for a few eigenpairs pay
 
 
 class Eigenpairs(NamedTuple):
@@ -40,11 +50,21 @@ def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = N
     if basis is not None:  # above every other eigenvalue
         full = _off(basis, _off(basis, full).T)
         full += (2 * np.abs(full).sum(axis=1).max() + 1) * (basis @ basis.T)
-    return extreme_eigh(full, k, top)
+    return _lapack(full, k, top)
 
 
 def extreme_eigh(A: Array, k: int, top: bool) -> Eigenpairs:
-    """The k largest (or smallest) eigenpairs of a symmetric array, ascending, by LAPACK."""
+    """The k largest (or smallest) eigenpairs of a symmetric array, ascending, to rounding."""
+    width = 4 * (k // 4 + 1)
+    if top and k > 0 and len(A) >= LEAST_ITERATED and width <= NARROW_COLUMNS:
+        found = _block_lanczos(A, k, width)
+        if found is not None:
+            return found
+    return _lapack(A, k, top)
+
+
+def _lapack(A: Array, k: int, top: bool) -> Eigenpairs:
+    """As `extreme_eigh`, by LAPACK."""
     from scipy.linalg import eigh
 
     n = len(A)
@@ -55,6 +75,43 @@ def extreme_eigh(A: Array, k: int, top: bool) -> Eigenpairs:
             return Eigenpairs(values, vectors)
     values, vectors = eigh(A, check_finite=False)
     return Eigenpairs(values[span[0] : span[1] + 1], vectors[:, span[0] : span[1] + 1])
+
+
+def _block_lanczos(A: Array, k: int, width: int) -> Eigenpairs | None:
+    """The k largest eigenpairs of a symmetric array, ascending, by Lanczos iterations in blocks.
+
+    The blocks are wider than k, so equal eigenvalues are all found. Returns None where LAPACK is
+    the better choice: if the residuals decrease too slowly for the subspace to stay below a fifth
+    of all dimensions, because there is no gap in the spectrum, or if A maps the subspace into
+    itself before the residuals vanish.
+    """
+    n, eps = len(A), float(np.finfo(A.dtype).eps)
+    tol, most = 32 * eps, n // 5
+    Q = np.empty((n, most), dtype=A.dtype, order="F")
+    T = np.zeros((most, most), dtype=A.dtype)  # Q' A Q
+    V = np.linalg.qr(np.random.RandomState(0).uniform(-1, 1, (n, width)).astype(A.dtype))[0]
+    for end in range(width, most + 1, width):
+        new, basis = slice(end - width, end), Q[:, :end]
+        Q[:, new] = V
+        W = matmul(A, V)
+        inner = basis.T @ W
+        W -= basis @ inner
+        again = basis.T @ W  # orthogonalising twice is enough
+        W -= basis @ again
+        T[:end, new] = inner + again
+        T[new, :end] = T[:end, new].T
+        size = np.abs(T[:end, :end]).max()
+        if not 0 < size < np.inf:
+            return None
+        V, R = np.linalg.qr(W)
+        values, S = np.linalg.eigh(T[:end, :end])
+        residual = np.linalg.norm(R @ S[new, -k:], axis=0).max() / size
+        if residual <= tol:
+            return Eigenpairs(values[-k:], basis @ S[:, -k:])
+        slow = end >= most // 3 and residual > tol ** (0.75 * end / most)
+        if slow or np.abs(np.diagonal(R)).min() <= 100 * eps * size:
+            return None
+    return None
 
 
 def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: Any) -> Eigenpairs:
@@ -74,8 +131,9 @@ def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: A
         turn = like(S[:, :width], Q)
         residuals = AQ @ turn - (Q @ turn) * like(values[:width], Q)
         size = max(float(np.abs(values).max()), 1e-300)
-        converged = column_norms(residuals[:, :k]).max() <= max(tol, floor) * size
-        fresh = residuals[:, :0] if converged else _new_directions(residuals, Q)
+        lengths = column_norms(residuals)
+        converged = lengths[:k].max() <= max(tol, floor) * size
+        fresh = residuals[:, :0] if converged else _new_directions(residuals, lengths, Q)
         if not fresh.shape[1]:  # accurate enough, or the subspace is invariant
             break
         if Q.shape[1] + width > most:
@@ -222,21 +280,22 @@ def quadrature(operator: Operator, known: Array, probes: int, steps: int) -> flo
     def project(V: Any) -> Any:
         return V - known @ (known.T @ V)
 
-    random = np.random.RandomState(0)
-    signs = np.sign(random.uniform(-1, 1, (operator.n, probes))).astype(operator.dtype)
-    start = project(columns(operator, signs))
-    lengths = column_norms(start)
-    V = start / like(np.maximum(lengths, 1e-30), start)
-    before = 0 * V
-    alphas, betas = np.zeros((steps, probes)), np.zeros((steps, probes))
-    for step in range(steps):
-        W = project(operator.matmat(project(V)))
-        if step:
-            W -= before * like(betas[step - 1].astype(operator.dtype), V)
-        alphas[step] = host((V * W).sum(0))
-        W -= V * like(alphas[step].astype(operator.dtype), V)
-        betas[step] = column_norms(W)
-        before, V = V, W / like(np.maximum(betas[step], 1e-30).astype(operator.dtype), V)
+    start = project(columns(operator, random_signs(operator, probes, 0)))
+    lengths = norms(start)
+    V, before, beta = start / lengths.clip(1e-30), None, None
+    steps_of: tuple[list[Any], list[Any]] = ([], [])
+    for _ in range(steps):  # nothing is copied to the host, which would wait for the device
+        W = project(operator.matmat(V))  # V is orthogonal to the known vectors already
+        if before is not None:
+            W -= before * beta
+        alpha = (V * W).sum(0)
+        W -= V * alpha
+        beta = norms(W)
+        before, V = V, W / beta.clip(1e-30)
+        for found, value in zip(steps_of, (alpha, beta), strict=True):
+            found.append(value[:, None])
+    alphas, betas = (host(side_by_side(*found)).astype(np.float64).T for found in steps_of)
+    lengths = host(lengths)
     total = 0.0
     for p in range(probes):
         T = np.diag(alphas[:, p]) + np.diag(betas[:-1, p], 1) + np.diag(betas[:-1, p], -1)
@@ -277,15 +336,12 @@ def _ritz(operator: Operator, vectors: Array) -> Eigenpairs:
     return Eigenpairs(values, basis @ rotation)
 
 
-def _new_directions(W: Any, Q: Any) -> Any:
-    """An orthonormal basis of the part of W that is orthogonal to Q."""
-    lengths = column_norms(W)
-    used = np.flatnonzero(lengths > 0)
-    W = W[:, used.tolist()] / like(lengths[used], W)
+def _new_directions(W: Any, lengths: Array, Q: Any) -> Any:
+    """An orthonormal basis of the part of W that is orthogonal to Q, from the lengths of W."""
+    used = lengths > 0
+    W = some_columns(W, used) / like(lengths[used], W)
     for _ in range(2):  # orthogonalising twice is enough
-        W, R = qr(W - Q @ (Q.T @ W))
-        sizes = np.abs(np.diagonal(host(R)))
-        W = W[:, np.flatnonzero(sizes > 100 * np.finfo(sizes.dtype).eps).tolist()]
+        W = orthonormal_basis(W - Q @ (Q.T @ W), 100 * float(np.finfo(lengths.dtype).eps))
     return W
 
 
@@ -302,8 +358,15 @@ def columns(operator: Operator, V: Array) -> Any:
 
 
 def random_start(operator: Operator, columns: int, seed: Any) -> Array:
-    """Random columns to start an iteration from."""
+    """Random columns to start an iteration from, uniform in [-1, 1]."""
     from lowdim.checks import check_random_state
 
     random = check_random_state(0 if seed is None else seed)
     return np.asarray(random.uniform(-1, 1, (operator.n, columns))).astype(operator.dtype)
+
+
+def random_signs(operator: Operator, columns: int, seed: int) -> Array:
+    """Random columns of -1 and 1, to estimate traces and spectra; quickly drawn."""
+    bits = np.frombuffer(np.random.RandomState(seed).bytes(-(-operator.n * columns // 8)), np.uint8)
+    signs = np.unpackbits(bits, count=operator.n * columns).reshape(operator.n, columns)
+    return np.asarray(2 * signs.astype(operator.dtype) - 1)

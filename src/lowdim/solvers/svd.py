@@ -8,7 +8,6 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.backends.numpy_blocks import Shifted
 from lowdim.checks import Array, is_sparse
 from lowdim.matrices.operators import Operator
 from lowdim.relations.blocks import RowBlocks
@@ -17,7 +16,7 @@ from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 from lowdim.solvers.eigensolvers import extreme_eigh
 from lowdim.solvers.spectral import fix_signs, top_eigenpairs
 
-MEAN_ROWS, SUM_ROWS, SCORE_ROWS = 512, 4096, 1024  # rows of a block, by computation
+MEAN_ROWS, SUM_ROWS = 512, 4096  # rows of a block, by computation
 SOLVERS = ("auto", "full", "covariance_eigh", "gram_eigh", "arpack", "randomized")
 
 
@@ -158,14 +157,7 @@ def scores(X: Any, mean: Array, components: Array) -> Array:
         return np.concatenate(list(X.map(_scores_of_block, mean, components)))
     if is_sparse(X):
         return np.asarray(X @ components.T - mean.astype(X.dtype) @ components.T)
-    out = np.empty((X.shape[0], len(components)), dtype=components.dtype)
-    shifted = Shifted(X, mean.astype(components.dtype))
-
-    def project(rows: slice) -> None:
-        np.matmul(shifted(rows), components.T, out=out[rows])
-
-    run(project, blocks(X.shape[0], SCORE_ROWS))
-    return out
+    return backend().project(X, mean, components)
 
 
 def _scores_of_block(rows: Array, first: int, mean: Array, components: Array) -> Array:

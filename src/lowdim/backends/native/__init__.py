@@ -7,11 +7,14 @@ It implements `lowdim.backends.protocol.Backend`, where the operations are docum
 from typing import Any
 
 from lowdim import _native
+from lowdim.backends.native.affinities import joint_probabilities as joint_probabilities
 from lowdim.backends.native.affinities import memberships as memberships
+from lowdim.backends.native.affinities import negative_entropy as negative_entropy
 from lowdim.backends.native.affinities import perplexity_affinities as perplexity_affinities
 from lowdim.backends.native.algebra import inverse as inverse
 from lowdim.backends.native.algebra import matmul as matmul
 from lowdim.backends.native.algebra import on_device as on_device
+from lowdim.backends.native.algebra import project as project
 from lowdim.backends.native.algebra import scatter as scatter
 from lowdim.backends.native.algebra import smooth_modes as smooth_modes
 from lowdim.backends.native.algebra import spmm as spmm

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lowdim import _native
+from lowdim.backends.native.forces import total
+from lowdim.backends.native.graphs import symmetrize
+from lowdim.backends.numpy_blocks import ENTRIES, elementwise
 from lowdim.checks import Array
 from lowdim.runtime.context import current
+from lowdim.runtime.scheduling import blocks, run
 
 
-def perplexity_affinities(indptr: Array, squared: Array, perplexity: float) -> tuple[Array, Array]:
+def perplexity_affinities(
+    indptr: Array, distances: Array, perplexity: float, *, squared: bool = False
+) -> tuple[Array, Array]:
     """p proportional to exp(-beta d^2) with entropy log(perplexity) in each row, and the betas."""
-    p, beta = np.empty_like(squared), np.empty(len(indptr) - 1)
+    p, beta = np.empty_like(distances), np.empty(len(indptr) - 1)
     indptr = indptr.astype(np.int64, copy=False)
-    _native.perplexity_affinities(indptr, squared, perplexity, p, beta, current().threads)
+    squares = distances if squared else elementwise(np.square, np.empty_like(distances), distances)
+    _native.perplexity_affinities(indptr, squares, perplexity, p, beta, current().threads)
     return p, beta
+
+
+def joint_probabilities(P: Any) -> Any:
+    """(P + P') / 2, divided by the sum of its entries."""
+    both = symmetrize(P, "half-sum")
+    elementwise(np.divide, both.data, both.data, both.dtype.type(total(both.data)))
+    return both
+
+
+def negative_entropy(p: Array) -> float:
+    """The sum of p log p, in float64; 0 log 0 is 0."""
+    from scipy.special import xlogy
+
+    def part(entries: slice) -> float:
+        return float(xlogy(p[entries], p[entries]).sum(dtype=np.float64))
+
+    return float(sum(run(part, blocks(len(p), ENTRIES))))
 
 
 def memberships(

@@ -16,6 +16,7 @@ from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
 
+PROJECTED_ROWS = 1024  # rows of a block of `project`
 NARROW_COLUMNS = 16  # up to this width a product takes the time of reading the matrix
 LEAST_BLAS_ROWS, BLAS_ROWS = 64, 512  # rows of A in a product by BLAS
 
@@ -74,6 +75,18 @@ def inverse(V: Array) -> Callable[[Array], Array]:
     # V is symmetric: its transpose has LAPACK's order of entries, and so is not copied
     factor = cho_factor(V.T, lower=True, overwrite_a=True, check_finite=False)
     return lambda g: np.asarray(cho_solve(factor, g.astype(np.float64), check_finite=False))
+
+
+def project(X: Array, center: Array, axes: Array) -> Array:
+    """(X - center) axes', for a few axes (rows), in their dtype."""
+    out = np.empty((len(X), len(axes)), dtype=axes.dtype)
+    shifted = Shifted(X, center.astype(axes.dtype))
+
+    def part(rows: slice) -> None:
+        np.matmul(shifted(rows), axes.T, out=out[rows])
+
+    run(part, blocks(len(X), PROJECTED_ROWS))
+    return out
 
 
 def scatter(X: Array, center: Array) -> tuple[Array, Array]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from lowdim.backends.torch.arrays import get, put, tensor_dtype, wide
+from lowdim.backends.torch.graphs import half_sum, with_transpose
 from lowdim.backends.torch.resident import resident, returned
+from lowdim.backends.torch.sparse import resident_csr
 from lowdim.checks import Array
 
 BRACKET = 60.0  # of the logarithms of precisions and widths, in units of the mean of a row
@@ -47,13 +51,19 @@ class Rows:
 
 
 def perplexity_affinities(
-    device: torch.device, indptr: Array, squared: Array, perplexity: float
+    device: torch.device,
+    indptr: Array,
+    distances: Array,
+    perplexity: float,
+    *,
+    squared: bool = False,
 ) -> tuple[Array, Array]:
     """p proportional to exp(-beta d^2) with entropy log(perplexity) in each row, and the betas."""
-    rows = Rows(device, indptr, squared)
+    rows = Rows(device, indptr, distances)
     d, known = rows.matrix, rows.known
     if not d.numel():
-        return np.empty_like(squared), np.zeros(len(rows.sizes))
+        return np.empty_like(distances), np.zeros(len(rows.sizes))
+    d = d if squared else d.square()
     count = known.sum(dim=1, keepdim=True).to(d.dtype)
     d = d - d.amin(dim=1, keepdim=True)  # infinite where there is no entry
     finite = torch.where(torch.isinf(d), torch.zeros_like(d), d)
@@ -76,6 +86,21 @@ def perplexity_affinities(
     p = torch.where(uniform, known / count, e / e.sum(dim=1, keepdim=True))
     betas = torch.where(uniform, torch.zeros_like(beta), beta / unit)[:, 0]
     return rows.flat(p), get(betas).astype(np.float64)
+
+
+def joint_probabilities(device: torch.device, P: Any) -> Any:
+    """(P + P') / 2, divided by the sum of its entries."""
+    return with_transpose(resident_csr(device, P), half_sum, _normalized)
+
+
+def _normalized(values: Tensor) -> Tensor:
+    return values / values.sum(dtype=wide(values.device)).to(values.dtype)
+
+
+def negative_entropy(device: torch.device, p: Array) -> float:
+    """The sum of p log p, in double precision; 0 log 0 is 0."""
+    values = resident(device, p)
+    return float(torch.xlogy(values, values).sum(dtype=wide(device)))
 
 
 def memberships(

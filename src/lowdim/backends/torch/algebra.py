@@ -13,7 +13,15 @@ from torch import Tensor
 from lowdim.backends import subspace
 from lowdim.backends.generic import like
 from lowdim.backends.torch import kernels
-from lowdim.backends.torch.arrays import Unsupported, free_bytes, get, put, tile_rows, wide
+from lowdim.backends.torch.arrays import (
+    Unsupported,
+    free_bytes,
+    get,
+    put,
+    tensor_dtype,
+    tile_rows,
+    wide,
+)
 from lowdim.backends.torch.resident import resident, resident_square
 from lowdim.backends.torch.segments import segment_sums
 from lowdim.backends.torch.sparse import Csr, block_diagonal, resident_csr
@@ -30,13 +38,13 @@ def on_device(device: torch.device, V: Array) -> Tensor:
 
 def matmul(device: torch.device, A: Array, V: Any, *, squared: bool = False) -> Any:
     """A @ V, or (A * A) @ V without storing A * A."""
+    right = (V if isinstance(V, Tensor) else put(device, V)).to(tensor_dtype(A))
     transposed = A.flags.f_contiguous and not A.flags.c_contiguous
-    left = resident(device, A.T).T if transposed else resident(device, A)
-    right = (V if isinstance(V, Tensor) else put(device, V)).to(left.dtype)
     squares = resident_square(device, A) if squared and not transposed else None
     if squares is not None:
         found = squares @ right
     else:
+        left = resident(device, A.T).T if transposed else resident(device, A)
         found = _squared_product(left, right) if squared else left @ right
     return found if isinstance(V, Tensor) else get(found)
 
@@ -163,6 +171,18 @@ def inverse(device: torch.device, V: Array) -> Callable[[Array], Array]:
         raise Unsupported
     factor = torch.linalg.cholesky(put(device, V))
     return lambda g: get(torch.cholesky_solve(put(device, g).double(), factor))
+
+
+def project(device: torch.device, X: Array, center: Array, axes: Array) -> Array:
+    """(X - center) axes', for a few axes (rows), in their dtype."""
+    rows, dtype = resident(device, X), tensor_dtype(axes)
+    shift, turn = (put(device, side.astype(axes.dtype)) for side in (center, axes))
+    size = tile_rows(device, 2 * rows.shape[1] * axes.itemsize, len(rows))
+    parts = [
+        (rows[begin : begin + size].to(dtype) - shift) @ turn.T
+        for begin in range(0, len(rows), size)
+    ]
+    return get(torch.cat(parts)) if parts else np.empty((0, len(axes)), axes.dtype)
 
 
 def scatter(device: torch.device, X: Array, center: Array) -> tuple[Array, Array]:

@@ -10,14 +10,18 @@ import torch
 from torch import Tensor
 
 from lowdim.backends.torch import kernels
-from lowdim.backends.torch.arrays import Unsupported, free_bytes, get, put
-from lowdim.backends.torch.resident import returned
+from lowdim.backends.torch.arrays import Outflow, Unsupported, free_bytes, get, put
+from lowdim.backends.torch.resident import remember
 from lowdim.backends.torch.sparse import Csr, from_keys, resident_csr
 from lowdim.checks import Array
 from lowdim.runtime.progress import counted
+from lowdim.runtime.scheduling import blocks
 
 SYMMETRIES = ("union", "mutual", "mean", "half-sum")
 LARGEST_DEGREE = 512  # of a node in `shortest_paths` without a compiled kernel, which pads rows
+OVERLAPPED_FROM = 64 << 20  # bytes of lengths of paths that are found and copied in parts
+PARTS = 10  # of them; of a symmetric matrix a fifth is left to be copied at the end
+ALIGNED = 512  # sources of a part are a multiple of this: a program relaxes so many at once
 
 
 def symmetrize(device: torch.device, graph: Any, how: str) -> Any:
@@ -30,11 +34,14 @@ def symmetrize(device: torch.device, graph: Any, how: str) -> Any:
         if how in ("union", "mutual"):
             value = torch.where(both, torch.minimum(a, b), one)
             return value, both if how == "mutual" else torch.ones_like(both)
-        half = one / 2
-        value = half if how == "half-sum" else torch.where(both, half, one)
-        return value, torch.ones_like(both)
+        return torch.where(both, one / 2, one), torch.ones_like(both)
 
-    return _with_transpose(resident_csr(device, graph), combine)
+    return with_transpose(resident_csr(device, graph), half_sum if how == "half-sum" else combine)
+
+
+def half_sum(a: Tensor, b: Tensor, both: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean of both values; see `with_transpose`."""
+    return (a + b) / 2, torch.ones_like(both)
 
 
 def fuzzy_union(device: torch.device, graph: Any, mix: float) -> Any:
@@ -44,13 +51,18 @@ def fuzzy_union(device: torch.device, graph: Any, mix: float) -> Any:
         value = mix * (a + b - a * b) + (1 - mix) * a * b
         return value, value > 0
 
-    return _with_transpose(resident_csr(device, graph), combine)
+    return with_transpose(resident_csr(device, graph), combine)
 
 
-def _with_transpose(
-    graph: Csr, combine: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+def with_transpose(
+    graph: Csr,
+    combine: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+    scaled: Callable[[Tensor], Tensor] = lambda values: values,
 ) -> Any:
-    """The values and whether to keep them, of combine(a_ij, a_ji, whether both are known)."""
+    """The values and whether to keep them, of combine(a_ij, a_ji, whether both are known).
+
+    A missing value is 0. `scaled` is applied to the values that are kept.
+    """
     n = graph.shape[0]
     rows, columns = graph.rows(), graph.columns.long()
     keys = torch.cat([rows * n + columns, columns * n + rows])
@@ -69,7 +81,7 @@ def _with_transpose(
     b = torch.where(both, following, torch.where(direct, none, values))
     value, keep = combine(a, b, both)
     keep = keep & first
-    return from_keys(keys[keep], value[keep].to(values.dtype), graph.shape)
+    return from_keys(keys[keep], scaled(value[keep].to(values.dtype)), graph.shape)
 
 
 def components(device: torch.device, graph: Any) -> tuple[int, Array]:
@@ -109,7 +121,8 @@ def shortest_paths(
 ) -> Array:
     """Lengths of the shortest paths from each source to every node, by Bellman and Ford.
 
-    All arcs into a node are relaxed for many sources at once, until no length decreases.
+    All arcs into a node are relaxed for many sources at once, until no length decreases. Lengths
+    from the sources before are copied to the host at the same time.
     """
     arcs = resident_csr(device, graph if symmetric else graph.T.tocsr())  # arcs into each node
     n = graph.shape[0]
@@ -117,26 +130,87 @@ def shortest_paths(
     if not fast and int(np.diff(graph.indptr).max(initial=0)) > LARGEST_DEGREE:
         raise Unsupported
     row_bytes = max(n, 1) * graph.dtype.itemsize
-    columns = min(len(sources), max(1, free_bytes(device) // (4 * row_bytes)))
-    if symmetric and columns < len(sources):
+    copies = 4 if fast else 6  # of the lengths, at most, that exist at the same time
+    columns = max(1, free_bytes(device) // (copies * row_bytes))
+    whole = columns >= len(sources)  # fits on the device
+    if symmetric and not whole:
         raise Unsupported
-    out = np.empty((0 if columns >= len(sources) else len(sources), n), dtype=graph.dtype)
+    out = np.empty((len(sources), n), dtype=graph.dtype)
+    kept = arcs.values.new_empty(out.shape if whole else (0, n))
+    found = _SymmetricLengths(kept) if symmetric else _Lengths(kept)
+    relaxation = kernels.matrices().Relaxation(arcs) if fast else _Relaxation(arcs)
     finish = counted(len(sources))
-    for begin in range(0, len(sources), columns):
-        chosen = put(device, sources[begin : begin + columns].astype(np.int64))
+    outflow = Outflow(device, out)
+    for part in blocks(len(sources), min(columns, _sources_at_once(out))):
+        chosen = put(device, sources[part].astype(np.int64))
         lengths = arcs.values.new_full((n, len(chosen)), torch.inf)
         lengths[chosen, torch.arange(len(chosen), device=device)] = 0
-        if fast:
-            kernels.matrices().relax_until_settled(arcs, lengths)
-        else:
-            lengths = _relaxed(arcs, lengths)
+        relaxation.begin(lengths)
+        outflow.copy()  # lengths of the part before, while this one is relaxed
+        found.add(part, relaxation.end(), outflow)
         finish(len(chosen))
-        if symmetric:
-            return returned(torch.minimum(lengths, lengths.T))
-        if columns >= len(sources):
-            return returned(lengths.T.contiguous())
-        out[begin : begin + columns] = get(lengths.T.contiguous())
+    outflow.copy()
+    if whole:
+        remember(out, kept)
     return out
+
+
+def _sources_at_once(out: Array) -> int:
+    """Sources whose paths are found together; several parts if copying the lengths takes time."""
+    if out.nbytes < OVERLAPPED_FROM:
+        return max(1, len(out))
+    return -(-len(out) // (PARTS * ALIGNED)) * ALIGNED
+
+
+class _Lengths:
+    """The lengths of paths that have been found, of which `kept` stays on the device."""
+
+    def __init__(self, kept: Tensor) -> None:
+        self.kept = kept
+
+    def add(self, part: slice, lengths: Tensor, outflow: Outflow) -> None:
+        """Take the lengths from some sources (columns) to all nodes (rows)."""
+        rows = lengths.T.contiguous()
+        if len(self.kept):
+            self.kept[part] = rows
+        outflow.give((part, slice(None)), rows)
+
+
+class _SymmetricLengths:
+    """As `_Lengths`, in an undirected graph: from all nodes, in parts.
+
+    The length of a path depends on the end from which it is summed, by rounding. The smaller one is
+    taken, so an entry is known when paths from both of its nodes are.
+    """
+
+    def __init__(self, kept: Tensor) -> None:
+        self.kept = kept
+        self.before: list[tuple[slice, Tensor]] = []
+
+    def add(self, part: slice, lengths: Tensor, outflow: Outflow) -> None:
+        """Take the lengths from some sources (columns) to all nodes (rows)."""
+        self.before.append((part, lengths))
+        for other, those in self.before:
+            smaller = torch.minimum(lengths[other], those[part].T)
+            self.kept[other, part] = smaller
+            self.kept[part, other] = smaller.T
+        for place in ((part, slice(part.stop)), (slice(part.start), part)):
+            outflow.give(place, self.kept[place].contiguous())
+
+
+class _Relaxation:
+    """The relaxation of arcs without a compiled kernel."""
+
+    def __init__(self, arcs: Csr) -> None:
+        self.arcs = arcs
+
+    def begin(self, lengths: Tensor) -> None:
+        """Take the lengths of paths to all nodes (rows)."""
+        self.lengths = lengths
+
+    def end(self) -> Tensor:
+        """The lengths, when none of them decreases any more."""
+        return _relaxed(self.arcs, self.lengths)
 
 
 def _relaxed(arcs: Csr, lengths: Tensor) -> Tensor:

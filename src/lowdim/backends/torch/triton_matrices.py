@@ -12,7 +12,6 @@ from torch import Tensor
 from lowdim.backends.torch.sparse import Csr
 
 BLOCK = 512  # sources whose paths to a node are relaxed at once
-SWEEPS = 4  # between two tests whether a length has decreased
 
 
 @triton.jit
@@ -36,20 +35,40 @@ def _relax_kernel(lengths, offsets, tails, weights, changed, n_sources, BLOCK: t
         tl.store(changed, 1)
 
 
-def relax_until_settled(arcs: Csr, lengths: Tensor) -> None:
-    """Relax the arcs into all nodes, in place, until no length decreases.
+class Relaxation:
+    """Relaxes the arcs into all nodes until no length decreases.
 
     Programs see lengths that others are decreasing at the same time. That does not change the
     result: lengths only decrease, to the same limit in every order.
     """
-    n, n_sources = lengths.shape
-    changed = torch.ones(1, dtype=torch.int32, device=lengths.device)
-    kernel: Any = _relax_kernel
-    while int(changed):
-        changed.zero_()
-        for _ in range(SWEEPS):
+
+    def __init__(self, arcs: Csr) -> None:
+        self.arcs = arcs
+        self.changed = torch.ones(1, dtype=torch.int32, device=arcs.values.device)
+        self.sweeps = 1  # the last of which decreased none of the lengths before
+
+    def begin(self, lengths: Tensor) -> None:
+        """Start to relax the lengths of paths to all nodes (rows), without waiting for it."""
+        self.lengths = lengths
+        self._sweep(self.sweeps - 1)
+        self.changed.zero_()
+        self._sweep(1)
+
+    def end(self) -> Tensor:
+        """The lengths, when none of them decreases any more."""
+        while int(self.changed):
+            self.sweeps += 1
+            self.changed.zero_()
+            self._sweep(1)
+        return self.lengths
+
+    def _sweep(self, times: int) -> None:
+        n, n_sources = self.lengths.shape
+        arcs = self.arcs.offsets, self.arcs.columns, self.arcs.values
+        kernel: Any = _relax_kernel
+        for _ in range(times):
             kernel[(n, triton.cdiv(n_sources, BLOCK))](
-                lengths, arcs.offsets, arcs.columns, arcs.values, changed, n_sources, BLOCK=BLOCK
+                self.lengths, *arcs, self.changed, n_sources, BLOCK=BLOCK
             )
 
 
