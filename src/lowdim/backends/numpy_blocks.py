@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -81,18 +80,3 @@ def scaled_entries(csr: Any, scale: Array, dtype: Any) -> Array:
 
     run(part, blocks(csr.shape[0], ROWS))
     return out
-
-
-def symmetrize_in_place(D: Array) -> None:
-    """Set D[i, j] and D[j, i] to the smaller of the two.
-
-    The lengths of a path differ by rounding if they are summed from its two ends.
-    """
-
-    def take_smaller(pair: tuple[slice, slice]) -> None:
-        left, right = pair
-        both = np.minimum(D[left, right], D[right, left].T)
-        D[left, right] = both
-        D[right, left] = both.T
-
-    run(take_smaller, combinations_with_replacement(blocks(len(D)), 2))
