@@ -146,10 +146,9 @@ void shortest_paths(const Graph<T>& graph, const int32_t* sources, const int32_t
     parallel_chunks(n_groups, n_threads, [&](int64_t chunk, int thread) {
         auto& mine = workspaces[size_t(thread)];
         if (!mine)
-            mine.reset(new Workspace{std::vector<T>(size_t(n) * kLanes),
-                                     std::vector<T>(size_t(most_arcs)),
-                                     std::vector<int32_t>(size_t(most_arcs)),
-                                     BucketQueue<T>(n, width, longest)});
+            mine.reset(new Workspace{
+                std::vector<T>(size_t(n) * kLanes), std::vector<T>(size_t(most_arcs)),
+                std::vector<int32_t>(size_t(most_arcs)), BucketQueue<T>(n, width, longest)});
         Workspace& work = *mine;
         // The last groups of `group_sources` are of scattered sources and take longest: they come
         // first, so that all threads end at about the same time.
@@ -185,7 +184,7 @@ template <class T>
 void keep_smaller(T* matrix, int64_t n, int n_threads) {
     const int64_t n_tiles = (n + kSide - 1) / kSide;
     parallel_chunks(n_tiles, n_threads, [&](int64_t chunk, int) {
-        T mirror[kSide][kSide];  // the tile below the diagonal, transposed
+        T mirror[kSide][kSide];             // the tile below the diagonal, transposed
         const int64_t top = chunk * kSide;  // the longest rows first
         const int64_t height = std::min(kSide, n - top);
         for (int64_t left = top; left < n; left += kSide) {
