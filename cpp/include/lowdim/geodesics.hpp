@@ -194,8 +194,10 @@ void keep_smaller(T* matrix, int64_t n, int n_threads) {
                     mirror[i][j] = matrix[(left + j) * n + top + i];
             for (int64_t i = 0; i < height; ++i) {
                 T* row = matrix + (top + i) * n + left;
-                for (int64_t j = 0; j < width; ++j)
-                    row[j] = mirror[i][j] = std::min(row[j], mirror[i][j]);
+                for (int64_t j = 0; j < width; ++j) {
+                    const T here = row[j], there = mirror[i][j];
+                    row[j] = mirror[i][j] = there < here ? there : here;
+                }
             }
             for (int64_t j = 0; j < width; ++j)
                 for (int64_t i = 0; i < height; ++i)
