@@ -46,7 +46,7 @@ STEPS = {
     "symmetrising": [
         f"{NATIVE}.graphs:symmetrize",
         f"{NATIVE}.graphs:fuzzy_union",
-        "lowdim.relations.geodesics:symmetrize_in_place",
+        f"{NATIVE}.graphs:symmetrize_in_place",
     ],
     "shortest paths": [f"{NATIVE}.graphs:shortest_paths"],
     "components": [f"{NATIVE}.graphs:components"],

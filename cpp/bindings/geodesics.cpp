@@ -39,6 +39,14 @@ void bind(nb::module_& m) {
         "indptr"_array, "indices"_array, "weights"_array, "sources"_array, "rows"_array,
         "out"_array, "n_threads"_a);
     m.def(
+        "keep_smaller",
+        [](Out2<T> matrix, int n_threads) {
+            expect(matrix.shape(0) == matrix.shape(1), "matrix must be square");
+            const Released released;
+            keep_smaller<T>(matrix.data(), int64_t(matrix.shape(0)), n_threads);
+        },
+        "matrix"_array, "n_threads"_a);
+    m.def(
         "floyd_warshall",
         [](Out2<T> lengths, int n_threads) {
             expect(lengths.shape(0) == lengths.shape(1), "lengths must be square");

@@ -60,6 +60,15 @@ void bind(nb::module_& m) {
                       high.data());
         },
         "y"_array, "low"_array, "high"_array, "n_threads"_a);
+    m.def(
+        "extremes",
+        [](In1<T> values, Out1<double> out, int n_threads) {
+            expect(values.shape(0) > 0 && has_shape(out, 2), "values must not be empty, out of 2");
+            const Released released;
+            extremes<T>(values.data(), int64_t(values.shape(0)), n_threads, out.data(),
+                        out.data() + 1);
+        },
+        "values"_array, "out"_array, "n_threads"_a);
 }
 
 }  // namespace

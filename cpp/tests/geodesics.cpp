@@ -115,6 +115,22 @@ TEST_FLOATS(shortest_paths_from_many_sources) {
     check_paths(from_arcs<T>(120, chain), {0, 119, 60}, true);
 }
 
+TEST_FLOATS(keeping_the_smaller_of_mirrored_entries) {
+    for (int n : {0, 1, 5, 64, 65, 200}) {
+        const Case here("n", n);
+        const std::vector<T> given = Random(uint32_t(n)).wholes<T>(n * n, 0, 99);
+        std::vector<T> expected = given, one = given, three = given;
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < n; ++j)
+                expected[size_t(i * n + j)] =
+                    std::min(given[size_t(i * n + j)], given[size_t(j * n + i)]);
+        keep_smaller(one.data(), n, 1);
+        keep_smaller(three.data(), n, 3);
+        CHECK_SAME_BITS(one, expected);
+        CHECK_SAME_BITS(three, expected);
+    }
+}
+
 TEST_FLOATS(relaxing_arcs) {
     Random random(20);
     for (int trial = 0; trial < 50; ++trial) {

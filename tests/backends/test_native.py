@@ -124,6 +124,14 @@ BROKEN = {
         "order must have an entry for each source",
         lambda: _native.group_sources(*CHAIN, ids(2), ids(1)),
     ),
+    "extremes": (
+        "values must not be empty, out of 2",
+        lambda: _native.extremes(np.ones(0), np.ones(2), 1),
+    ),
+    "keep_smaller": (
+        "matrix must be square",
+        lambda: _native.keep_smaller(np.ones((2, 3)), 1),
+    ),
     "floyd_warshall": (
         "lengths must be square",
         lambda: native.floyd_warshall(np.ones((2, 3))),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import diags_array, random_array
+from scipy.sparse import csr_array, diags_array, random_array
 
 from helpers import with_threads
 from lowdim.backends import numpy_blocks
-from lowdim.backends.numpy_blocks import Shifted, elementwise, scaled_entries
+from lowdim.backends.numpy_blocks import Shifted, elementwise, scaled_entries, unit_length
 from lowdim.runtime.scheduling import blocks, run
 
 RANDOM = np.random.default_rng(0)
@@ -35,6 +35,20 @@ def test_a_sparse_matrix_scaled_on_both_sides():
     A.data = on_threads(scaled_entries, A, scale, np.float64)
     assert abs(A - expected).max() < 1e-12
     assert scaled_entries(A, scale, np.float32).dtype == np.float32
+
+
+def test_rows_of_unit_length():
+    X = RANDOM.normal(size=(N, 4)).astype(np.float32)
+    X[7] = 0
+    X[8] *= 1e-12  # small rows are scaled too
+    lengths = np.linalg.norm(X.astype(np.float64), axis=1)
+    expected = X / np.where(lengths == 0, 1, lengths)[:, None]
+    found = on_threads(unit_length, X)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    sparse = unit_length(csr_array(X))
+    assert sparse.dtype == np.float32
+    np.testing.assert_allclose(sparse.toarray(), expected, rtol=1e-6)
 
 
 def test_shifted_rows_do_not_share_a_buffer_between_threads():

@@ -241,6 +241,8 @@ def test_extremes(reference, dtype, shape):
     assert np.isnan(backend().extremes(A)).all()
     A.flat[A.size // 2] = -np.inf
     agree(reference, "extremes", A, tolerance=0)
+    agree(reference, "extremes", A.T, tolerance=0)
+    agree(reference, "extremes", A[::2], tolerance=0)
 
 
 @pytest.mark.parametrize("n", [1, 2, 300, 700])

@@ -1,8 +1,10 @@
-// The bounding box of points.
+// The bounding box of points, and the extremes of values.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "lowdim/parallel.hpp"
@@ -49,6 +51,40 @@ void bounds(const T* y, int64_t n, int dim, int n_threads, double* low, double* 
             low[c] = std::min(low[c], double(parts[part]));
             high[c] = std::max(high[c], double(parts[part + size_t(dim)]));
         }
+    }
+}
+
+// The least and the greatest of n > 0 values; both are NaN if a value is.
+template <class T>
+void extremes(const T* values, int64_t n, int n_threads, double* low, double* high) {
+    constexpr int64_t kChunk = 1 << 18, kWide = 16;  // values that are compared side by side
+    std::vector<double> lows(static_cast<size_t>((n + kChunk - 1) / kChunk)), highs(lows.size());
+    parallel_ranges(n, kChunk, n_threads, [&](int64_t begin, int64_t end, int) {
+        T least[kWide], greatest[kWide];
+        T unordered[kWide] = {};  // 1 where NaN was seen
+        std::fill_n(least, kWide, values[begin]);
+        std::fill_n(greatest, kWide, values[begin]);
+        const auto look = [&](T value, int64_t l) {
+            least[l] = value < least[l] ? value : least[l];
+            greatest[l] = value > greatest[l] ? value : greatest[l];
+            unordered[l] = value == value ? unordered[l] : T(1);
+        };
+        int64_t i = begin;
+        for (; i + kWide <= end; i += kWide)
+            for (int64_t l = 0; l < kWide; ++l) look(values[i + l], l);
+        for (; i < end; ++i) look(values[i], 0);
+        const bool any = *std::max_element(unordered, unordered + kWide) > 0;
+        constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+        const auto chunk = size_t(begin / kChunk);
+        lows[chunk] = any ? kNaN : double(*std::min_element(least, least + kWide));
+        highs[chunk] = any ? kNaN : double(*std::max_element(greatest, greatest + kWide));
+    });
+    *low = lows[0];
+    *high = highs[0];
+    for (size_t c = 0; c < lows.size(); ++c) {
+        if (!(lows[c] >= *low)) *low = lows[c];
+        if (!(highs[c] <= *high)) *high = highs[c];
+        if (std::isnan(lows[c])) break;
     }
 }
 

@@ -52,15 +52,19 @@ template <class T>
 void memberships(int64_t n, const int64_t* indptr, const T* distances, double target,
                  double connectivity, int n_threads, T* rho, T* sigma, T* out) {
     constexpr double kLeast = 1e-3;  // sigma is no less than this share of the mean distance
-    constexpr int64_t kChunk = 1024;
+    constexpr int64_t kChunk = 256;
     std::vector<double> sums(size_t((n + kChunk - 1) / kChunk), 0.0);
     std::vector<int64_t> counts(sums.size(), 0);
     parallel_ranges(n, kChunk, n_threads, [&](int64_t begin, int64_t end, int) {
+        double sum = 0;  // on the stack: chunks share cache lines of `sums`
+        int64_t finite = 0;
         for (int64_t e = indptr[begin]; e < indptr[end]; ++e)
             if (std::isfinite(distances[e])) {
-                sums[size_t(begin / kChunk)] += double(distances[e]);
-                ++counts[size_t(begin / kChunk)];
+                sum += double(distances[e]);
+                ++finite;
             }
+        sums[size_t(begin / kChunk)] = sum;
+        counts[size_t(begin / kChunk)] = finite;
     });
     double total = 0, count = double(n);  // every object is at distance 0 from itself
     for (size_t c = 0; c < sums.size(); ++c) {

@@ -10,12 +10,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
 namespace lowdim {
+
+inline constexpr int64_t kSide = 64;  // rows or columns of a matrix that are worked on at once
 
 template <class T>
 struct Graph {
@@ -133,20 +136,25 @@ void shortest_paths(const Graph<T>& graph, const int32_t* sources, const int32_t
         longest > 0 ? std::max({mean / 4, longest / 65536, std::numeric_limits<double>::min()}) : 1;
     const Kernels<T>& kernel = kernels<T>();
 
-    struct Workspace {
+    struct alignas(64) Workspace {  // a cache line: threads write to their own ones only
         std::vector<T> lanes, farthest;
         std::vector<int32_t> shortened;
         BucketQueue<T> queue;
     };
-    const auto workers =
-        size_t(std::clamp<int64_t>(n_threads, 1, std::max<int64_t>(1, n_sources / kLanes + 1)));
-    std::vector<Workspace> workspaces(workers, {{},
-                                                std::vector<T>(size_t(most_arcs)),
-                                                std::vector<int32_t>(size_t(most_arcs)),
-                                                BucketQueue<T>(n, width, longest)});
-    parallel_ranges(n_sources, kLanes, n_threads, [&](int64_t begin, int64_t end, int thread) {
-        Workspace& work = workspaces[size_t(thread)];
-        work.lanes.assign(size_t(n) * kLanes, kInf);
+    std::vector<std::unique_ptr<Workspace>> workspaces(size_t(std::max(n_threads, 1)));
+    const int64_t n_groups = (n_sources + kLanes - 1) / kLanes;
+    parallel_chunks(n_groups, n_threads, [&](int64_t chunk, int thread) {
+        auto& mine = workspaces[size_t(thread)];
+        if (!mine)
+            mine.reset(new Workspace{
+                std::vector<T>(size_t(n) * kLanes), std::vector<T>(size_t(most_arcs)),
+                std::vector<int32_t>(size_t(most_arcs)), BucketQueue<T>(n, width, longest)});
+        Workspace& work = *mine;
+        // The last groups of `group_sources` are of scattered sources and take longest: they come
+        // first, so that all threads end at about the same time.
+        const int64_t begin = (n_groups - 1 - chunk) * kLanes;
+        const int64_t end = std::min<int64_t>(n_sources, begin + kLanes);
+        std::fill(work.lanes.begin(), work.lanes.end(), kInf);
         for (int64_t s = begin; s < end; ++s) {
             const int32_t source = sources[s];
             work.lanes[size_t(source) * kLanes + size_t(s - begin)] = 0;
@@ -160,10 +168,40 @@ void shortest_paths(const Graph<T>& graph, const int32_t* sources, const int32_t
             for (int c = 0; c < count; ++c)
                 work.queue.push(work.shortened[size_t(c)], work.farthest[size_t(c)]);
         }
-        for (int64_t s = begin; s < end; ++s) {
-            T* row = out + int64_t(rows[s]) * n;
-            for (int64_t v = 0; v < n; ++v)
-                row[v] = work.lanes[size_t(v) * kLanes + size_t(s - begin)];
+        for (int64_t from = 0; from < n; from += kSide) {  // nodes whose lanes stay in the cache
+            const int64_t to = std::min(n, from + kSide);
+            for (int64_t s = begin; s < end; ++s) {
+                T* row = out + int64_t(rows[s]) * n;
+                const T* lane = work.lanes.data() + (s - begin);
+                for (int64_t v = from; v < to; ++v) row[v] = lane[v * kLanes];
+            }
+        }
+    });
+}
+
+// Sets both matrix[i, j] and matrix[j, i] of a square matrix to the smaller of the two.
+template <class T>
+void keep_smaller(T* matrix, int64_t n, int n_threads) {
+    const int64_t n_tiles = (n + kSide - 1) / kSide;
+    parallel_chunks(n_tiles, n_threads, [&](int64_t chunk, int) {
+        T mirror[kSide][kSide];             // the tile below the diagonal, transposed
+        const int64_t top = chunk * kSide;  // the longest rows first
+        const int64_t height = std::min(kSide, n - top);
+        for (int64_t left = top; left < n; left += kSide) {
+            const int64_t width = std::min(kSide, n - left);
+            for (int64_t j = 0; j < width; ++j)
+                for (int64_t i = 0; i < height; ++i)
+                    mirror[i][j] = matrix[(left + j) * n + top + i];
+            for (int64_t i = 0; i < height; ++i) {
+                T* row = matrix + (top + i) * n + left;
+                for (int64_t j = 0; j < width; ++j) {
+                    const T here = row[j], there = mirror[i][j];
+                    row[j] = mirror[i][j] = there < here ? there : here;
+                }
+            }
+            for (int64_t j = 0; j < width; ++j)
+                for (int64_t i = 0; i < height; ++i)
+                    matrix[(left + j) * n + top + i] = mirror[i][j];
         }
     });
 }

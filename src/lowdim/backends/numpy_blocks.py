@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
 from lowdim.runtime.scheduling import blocks, run
 
-ROWS = 4096  # of a block of a sparse matrix
+ROWS = 4096  # of a block of a matrix
 ENTRIES = 1 << 16  # of a block of a vector
 
 
@@ -42,6 +41,32 @@ def elementwise(function: Any, out: Array, *vectors: Any) -> Array:
     return out
 
 
+def unit_length(X: Any) -> Any:
+    """The rows of an array or of a CSR matrix divided by their Euclidean norms; zero rows stay.
+
+    As `sklearn.preprocessing.normalize`, whose import takes longer than many a fit.
+    """
+    if is_sparse(X):
+        units, sums = X.copy(), X.multiply(X).sum(axis=1, dtype=np.float64)
+        units.data /= np.repeat(_divisors(np.asarray(sums).ravel()), np.diff(X.indptr))
+        return units
+    units = np.empty_like(X)
+
+    def divide(rows: slice) -> None:
+        some = X[rows]
+        np.divide(some, _divisors(np.einsum("ij,ij->i", some, some))[:, None], out=units[rows])
+
+    run(divide, blocks(len(X), ROWS))
+    return units
+
+
+def _divisors(squares: Array) -> Array:
+    """The square roots; 1 instead of 0."""
+    roots = np.sqrt(squares)
+    roots[roots == 0] = 1
+    return np.asarray(roots)
+
+
 def scaled_entries(csr: Any, scale: Array, dtype: Any) -> Array:
     """The entries of diag(scale) A diag(scale) for a CSR matrix A."""
     out = np.empty(len(csr.data), dtype=dtype)
@@ -55,18 +80,3 @@ def scaled_entries(csr: Any, scale: Array, dtype: Any) -> Array:
 
     run(part, blocks(csr.shape[0], ROWS))
     return out
-
-
-def symmetrize_in_place(D: Array) -> None:
-    """Set D[i, j] and D[j, i] to the smaller of the two.
-
-    The lengths of a path differ by rounding if they are summed from its two ends.
-    """
-
-    def take_smaller(pair: tuple[slice, slice]) -> None:
-        left, right = pair
-        both = np.minimum(D[left, right], D[right, left].T)
-        D[left, right] = both
-        D[right, left] = both.T
-
-    run(take_smaller, combinations_with_replacement(blocks(len(D)), 2))

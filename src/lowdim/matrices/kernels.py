@@ -14,6 +14,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array, dense, is_sparse
 from lowdim.matrices.operators import Operator, as_operator, centered
 from lowdim.relations.metrics import Metric
@@ -66,7 +67,7 @@ def resolve_kernel(
         "rbf": lambda A, B: gaussian(A, B, gamma),
         "laplacian": lambda A, B: _laplacian(A, B, gamma),
         "sigmoid": lambda A, B: np.tanh(gamma * _inner(A, B) + coef0),
-        "cosine": lambda A, B: _inner(_unit(A), _unit(B)),
+        "cosine": lambda A, B: _inner(unit_length(A), unit_length(B)),
     }
     used = {"gamma": gamma, "degree": degree, "coef0": coef0}
     return Kernel(name, blocks.get(name, _precomputed), used)
@@ -190,12 +191,6 @@ def _squares(A: Any) -> Array:
     if is_sparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", A, A))
-
-
-def _unit(A: Any) -> Any:
-    from sklearn.preprocessing import normalize
-
-    return normalize(A)
 
 
 def _laplacian(A: Any, B: Any, gamma: float) -> Array:

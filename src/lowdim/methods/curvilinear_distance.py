@@ -14,7 +14,7 @@ from lowdim.checks import Array
 from lowdim.extend.geodesics import place_by_geodesics
 from lowdim.methods.curvilinear_rule import CurvilinearRule, place_among
 from lowdim.methods.shared_docs import GRAPH_PASSAGES, fill
-from lowdim.relations.geodesics import shortest_path_lengths, symmetrize_in_place
+from lowdim.relations.geodesics import shortest_path_lengths
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
@@ -179,8 +179,8 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
         chosen = self._choose_prototypes(objects)
         self.dist_matrix_ = D = self._geodesics(graph, chosen)
         if chosen is not None:
-            D = np.ascontiguousarray(D[:, chosen])
-            symmetrize_in_place(D)
+            D = D[:, chosen]
+            D = np.minimum(D, D.T, order="C")  # lengths of a path, summed from its two ends
         self.embedding_ = self._apply_rule(
             D, len(D), D.dtype, lambda: classical_start(D, self.n_components)
         )

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.backends import backend
+from lowdim.backends.numpy_blocks import unit_length
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
@@ -237,9 +238,7 @@ class SelfOrganizingMap(SOMParameters):
         """Vectors as they are averaged: of unit length under the cosine distance."""
         if known.metric.name != "cosine":
             return rows
-        from sklearn.preprocessing import normalize
-
-        return normalize(scaled(rows, -exponent_of(rows)))
+        return unit_length(scaled(rows, -exponent_of(rows)))
 
     def _relational_start(
         self, objects: Objects, random: np.random.RandomState

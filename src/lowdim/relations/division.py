@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
 from lowdim.backends import backend
+from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array
 from lowdim.relations.blocks import RowBlocks
 from lowdim.runtime.scheduling import blocks
@@ -48,7 +48,7 @@ def divided(source: RowBlocks, capacity: int, metric: str, random: np.random.Gen
     sample = np.sort(random.choice(n, min(n, count * SAMPLE_ROWS_PER_CELL), replace=False))
     points = source.take(sample)
     if metric == "cosine":
-        points = normalize(points)
+        points = unit_length(points)
     centers = points[np.sort(random.choice(len(points), count, replace=False))]
     where = source.tasks
     pieces = where.held([points[part] for part in blocks(len(points), PIECE_ROWS)])

@@ -8,7 +8,6 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.backends.numpy_blocks import symmetrize_in_place as symmetrize_in_place
 from lowdim.callbacks import phase
 from lowdim.checks import Array, is_sparse
 from lowdim.relations.graph import NeighborGraph

@@ -270,6 +270,7 @@ def check_device(name: object, argument: str) -> str:
     problem = _torch_engine().problem_with(name)
     if problem:
         raise ValueError(f"{argument}={name!r}: {problem}")
+    _torch_engine().prepare(name)
     return name
 
 

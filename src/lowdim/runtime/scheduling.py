@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 BLOCK_ROWS = 256  # default number of matrix rows in a block
-SCAN_ENTRIES = 1 << 20  # that are checked at once; 4 or 8 MB
+SCAN_ENTRIES = 1 << 20  # of an array that one thread checks; 4 or 8 MB
 
 
 class _BlasHold:
@@ -202,10 +202,7 @@ def _all_finite(entries: Any) -> bool:
     """Whether all entries of an array are finite; on the threads or the device if it pays."""
     if entries.ndim == 0 or entries.size <= SCAN_ENTRIES:
         return checks.all_finite(entries)
-    if current().device not in ("cpu", "auto"):  # where the array will be needed next
-        return all(map(isfinite, current().backend.extremes(entries)))
-    rows = max(1, SCAN_ENTRIES * len(entries) // entries.size)
-    return all(run(lambda part: checks.all_finite(entries[part]), blocks(len(entries), rows)))
+    return all(map(isfinite, current().backend.extremes(entries)))
 
 
 checks.scan_by(_all_finite)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends.native.algebra import matmul, spmm
+from lowdim.backends.native.algebra import matmul, scatter, spmm
 from lowdim.backends.native.panels import (
     axis_panels,
     cell_means,
@@ -39,6 +39,7 @@ AXES_SAMPLE_ROWS = 8192  # rows from which the principal axes are computed
 SAMPLE_BLOCK_ROWS = 256  # of them that a thread takes at once
 OVERSAMPLING = 8  # additional columns of the randomized singular value decomposition
 SAMPLE_ROWS_PER_CELL = 40  # of the k-means sample
+COVARIANCE_COLUMNS = 1500  # up to which the axes are computed from the covariance matrix
 KMEANS_ROUNDS = 5
 RESIDUAL_COSINE = 0.4  # c; on images it needs a fifth fewer candidates than c = 0
 LARGEST_CELL = 4  # in units of the mean size; a larger cell is divided
@@ -146,13 +147,20 @@ def leading_axes(A: Any, count: int, random: np.random.Generator) -> tuple[Array
     count = min(count, *A.shape)
     wide = min(count + OVERSAMPLING, *A.shape)
     multiply = spmm if is_sparse(A) else matmul
-    transposed = A.T.tocsr() if is_sparse(A) else np.ascontiguousarray(A.T)
+    if is_sparse(A) or A.shape[1] > COVARIANCE_COLUMNS:
+        transposed = A.T.tocsr() if is_sparse(A) else np.ascontiguousarray(A.T)
+    else:  # A' A once takes less time than the products of both factors
+        A = scatter(A, np.zeros(A.shape[1], A.dtype))[0].astype(A.dtype)
+        transposed = None
+
+    def squared(V: Array) -> Array:
+        return multiply(A, V) if transposed is None else multiply(transposed, multiply(A, V))
+
     Q = random.standard_normal((A.shape[1], wide)).astype(A.dtype)
     with blas_on_one_thread():
         for _ in range(3):
-            Q = np.linalg.qr(multiply(transposed, multiply(A, Q)))[0]
-        B = multiply(A, Q)
-        squares, vectors = np.linalg.eigh((B.T @ B).astype(np.float64))
+            Q = np.linalg.qr(squared(Q))[0]
+        squares, vectors = np.linalg.eigh((Q.T @ squared(Q)).astype(np.float64))
         axes = Q @ vectors[:, : -count - 1 : -1].astype(A.dtype)
         return np.ascontiguousarray(axes.T), squares[: -count - 1 : -1]
 

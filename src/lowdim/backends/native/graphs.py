@@ -8,13 +8,12 @@ import numpy as np
 
 from lowdim import _native
 from lowdim.backends.native.sparse import csr_indices, csr_matrix
-from lowdim.backends.numpy_blocks import symmetrize_in_place
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.progress import counted
 from lowdim.runtime.scheduling import blocks
 
-SOURCES = 1024  # whose paths are found between two reports of progress
+SOURCES = 1024  # for each thread, whose paths are found between two reports of progress
 
 
 def symmetrize(graph: Any, how: str) -> Any:
@@ -37,13 +36,22 @@ def shortest_paths(graph: Any, sources: Array, *, symmetric: bool = False) -> Ar
     order = np.empty_like(start)  # in which successive sources are near each other
     _native.group_sources(*arcs, start, order)
     finish = counted(len(order))
-    for part in blocks(len(order), SOURCES):
+    threads = current().threads
+    for part in blocks(len(order), SOURCES * threads):  # the threads wait for each other after it
         rows = order[part]
-        _native.shortest_paths(*arcs, start[rows], rows, out, current().threads)
+        _native.shortest_paths(*arcs, start[rows], rows, out, threads)
         finish(len(rows))
     if symmetric:
         symmetrize_in_place(out)
     return out
+
+
+def symmetrize_in_place(D: Array) -> None:
+    """Set D[i, j] and D[j, i] to the smaller of the two.
+
+    The lengths of a path differ by rounding if they are summed from its two ends.
+    """
+    _native.keep_smaller(D, current().threads)
 
 
 def components(graph: Any) -> tuple[int, Array]:

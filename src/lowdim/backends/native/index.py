@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
 from lowdim import checks
 from lowdim.backends.native.cells import Cells, CoarseSpace, build_cells, coarse_spaces
@@ -31,6 +30,7 @@ from lowdim.backends.native.products import (
     unit_rows,
     with_zero_column,
 )
+from lowdim.backends.numpy_blocks import unit_length
 from lowdim.backends.protocol import Ranking
 from lowdim.checks import Array, dense, distances_in_range, is_sparse
 from lowdim.runtime.context import current
@@ -168,7 +168,7 @@ class CellIndex:
             asked = np.ascontiguousarray(dense(queries), dtype=self.rows.dtype)
         if not self.cosine:
             return asked
-        units = normalize(asked)
+        units = unit_length(asked)
         has_zeros = self.rows.shape[1] > units.shape[1]  # see `unit_rows`
         return with_zero_column(units) if has_zeros else units
 

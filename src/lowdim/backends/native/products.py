@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends.native.heaps import Heaps, rerank
-from lowdim.backends.numpy_blocks import Shifted
+from lowdim.backends.numpy_blocks import Shifted, unit_length
 from lowdim.checks import Array, distances_in_range, is_sparse
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
@@ -274,9 +274,7 @@ def unit_rows(*matrices: Any) -> tuple[Any, ...]:
     If there are zero rows, all matrices get one more column, in which the zero rows have a one:
     their distance from each other is 0, and 1 from other rows.
     """
-    from sklearn.preprocessing import normalize
-
-    units = [normalize(rows) for rows in matrices]
+    units = [unit_length(rows) for rows in matrices]
     if all(squared_norms(rows).all() for rows in units):
         return tuple(units)
     return tuple(with_zero_column(rows) for rows in units)

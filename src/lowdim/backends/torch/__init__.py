@@ -8,3 +8,4 @@ public call. Operations that are missing here run on the CPU.
 from lowdim.backends.torch.engine import backend_of as backend_of
 from lowdim.backends.torch.engine import gpu as gpu
 from lowdim.backends.torch.engine import problem_with as problem_with
+from lowdim.backends.torch.preparation import prepare as prepare

@@ -30,6 +30,7 @@ from lowdim.backends.torch import (
     stress,
 )
 from lowdim.backends.torch.arrays import Unsupported, free_bytes
+from lowdim.backends.torch.preparation import prepare
 from lowdim.backends.torch.resident import release
 from lowdim.runtime.memory import readable
 
@@ -153,6 +154,7 @@ def _has_doubles(args: tuple[Any, ...]) -> bool:
 @cache
 def backend_of(name: str) -> Backend:
     """The backend of a device, by the name that `lowdim.compute` takes."""
+    prepare(name).join()  # a CUDA graph cannot be captured while another thread allocates memory
     device = torch.device(name.removeprefix("torch:"))
     if device.type == "cuda" and device.index is None:
         device = torch.device("cuda", torch.cuda.current_device())
