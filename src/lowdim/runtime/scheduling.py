@@ -69,9 +69,9 @@ class _BlasHold:
 
         The search reads the memory map of the process and takes 2 ms, longer than a small fit.
         """
-        from threadpoolctl import ThreadpoolController
-
         if len(sys.modules) != self.modules:
+            from threadpoolctl import ThreadpoolController
+
             self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
             self.modules = len(sys.modules)
 
