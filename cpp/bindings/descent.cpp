@@ -1,7 +1,8 @@
-// Steps of gradient descent, and the arithmetic of gradients.
+// Steps of descents, and the arithmetic of gradients.
 #include "lowdim/descent.hpp"
 
 #include "checks.hpp"
+#include "lowdim/quasi_newton.hpp"
 
 namespace lowdim {
 namespace {
@@ -44,6 +45,17 @@ void bind(nb::module_& m) {
 void bind_descent(nb::module_& m) {
     bind<float>(m);
     bind<double>(m);
+    m.def(
+        "quasi_newton_direction",
+        [](In1<double> gradient, In2<double> steps, In2<double> changes, Out1<double> direction) {
+            const size_t count = steps.shape(0), n = gradient.shape(0);
+            expect(steps.shape(1) == n && same_shape(steps, changes) && has_shape(direction, n),
+                   "gradient and direction must be (n,), and steps and changes (m, n)");
+            const Released released;
+            quasi_newton_direction(gradient.data(), steps.data(), changes.data(), int64_t(count),
+                                   int64_t(n), direction.data());
+        },
+        "gradient"_array, "steps"_array, "changes"_array, "direction"_array);
 }
 
 }  // namespace lowdim

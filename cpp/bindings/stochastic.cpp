@@ -6,6 +6,7 @@
 namespace lowdim {
 
 void bind_stochastic(nb::module_& m) {
+    m.def("stochastic_parts", &stochastic_parts, "n"_a);
     m.def(
         "stochastic_neighbor_errors",
         [](In2<double> z, In1<int32_t> classes, double accuracy, Out2<double> gradient,

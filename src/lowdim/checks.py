@@ -90,23 +90,24 @@ def vectors(
     """
     from sklearn.utils.validation import check_array
 
-    X = _numbers(X, name)
-    given = getattr(X, "dtype", None)
-    dtype = float_dtype(given) if isinstance(given, np.dtype) else "numeric"
-    try:
-        X = check_array(
-            X,
-            accept_sparse="csr" if sparse else False,
-            dtype=dtype,
-            order="C",
-            copy=copy,
-            ensure_all_finite=False,
-            ensure_min_samples=min_samples,
-            input_name=name,
-        )
-    except (TypeError, ValueError) as error:
-        _name_text_column(X, name, error)
-        raise
+    if copy or not _is_ready(X, min_samples):
+        X = _numbers(X, name)
+        given = getattr(X, "dtype", None)
+        dtype = float_dtype(given) if isinstance(given, np.dtype) else "numeric"
+        try:
+            X = check_array(
+                X,
+                accept_sparse="csr" if sparse else False,
+                dtype=dtype,
+                order="C",
+                copy=copy,
+                ensure_all_finite=False,
+                ensure_min_samples=min_samples,
+                input_name=name,
+            )
+        except (TypeError, ValueError) as error:
+            _name_text_column(X, name, error)
+            raise
     if X.dtype.kind != "f" or X.dtype.itemsize not in (4, 8):
         X = X.astype(float_dtype(X.dtype))
     if not is_sparse(X):
@@ -120,6 +121,19 @@ def vectors(
             f"{name} contains infinity at [{row}, {column}]. Mark missing values as NaN."
         )
     return X
+
+
+def _is_ready(X: Any, min_samples: int) -> bool:
+    """Whether X is such an array as `check_array`, which takes 0.1 ms, would return."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.flags.c_contiguous
+        and X.flags.aligned
+        and X.shape[0] >= max(min_samples, 1)
+        and X.shape[1] >= 1
+    )
 
 
 def _numbers(X: Any, name: str) -> Any:

@@ -632,6 +632,19 @@ def momentum_step(
     return float(np.linalg.norm(g))
 
 
+def quasi_newton_direction(gradient: Array, steps: Array, changes: Array) -> Array:
+    """By the update of the whole inverse Hessian (Nocedal and Wright 2006, equation 6.17)."""
+    one = np.eye(len(gradient))
+    inverse = one
+    if len(steps):
+        inverse = (steps[-1] @ changes[-1]) / (changes[-1] @ changes[-1]) * one
+    for step, change in zip(steps, changes, strict=True):
+        rate = 1 / (step @ change)
+        left = one - rate * np.outer(step, change)
+        inverse = left @ inverse @ left.T + rate * np.outer(step, step)
+    return np.asarray(-inverse @ gradient)
+
+
 def descend(
     field: Any,
     Y: Array,

@@ -750,6 +750,13 @@ def test_momentum_step(reference, dtype, n, dim):
     agree(reference, "momentum_step", gradient, Y, velocity, gains, **settings)
 
 
+@pytest.mark.parametrize(("m", "n"), [(0, 3), (1, 1), (1, 20), (4, 9), (10, 70)])
+def test_quasi_newton_direction(reference, m, n):
+    gradient, steps = points(1, n, "float64")[0], points(m, n, "float64", 1)
+    curvature = np.random.default_rng(2).uniform(0.5, 2, n)  # of a convex quadratic
+    agree(reference, "quasi_newton_direction", gradient, steps, steps * curvature)
+
+
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @pytest.mark.parametrize("n", [1, 2, 3, 500])
 def test_curve_order(reference, dtype, n, dim):

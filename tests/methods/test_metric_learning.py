@@ -12,8 +12,8 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 import lowdim
 from lowdim.methods.large_margin import target_neighbors
 from lowdim.solvers import margins
-from lowdim.solvers.labelled import StochasticNeighbors
 from lowdim.solvers.margins import LargeMargin
+from lowdim.solvers.neighborhood_components import StochasticNeighbors
 
 random = np.random.RandomState(0)
 X = random.normal(size=(150, 4)) * [3, 1, 1, 0.3]

@@ -55,11 +55,13 @@ struct Shortlists {
 
 // --- stochastic ----------------------------------------------------------------------------
 
-// Queries whose weights are applied together, and the number of columns that rows of points are
-// padded to a multiple of.
+// Queries whose weights are applied together, and the numbers of which the columns of rows of
+// points (an AVX-512 register) and the lengths of lists of points are multiples.
 inline constexpr int kQuad = 4;
-inline constexpr int kQuadColumns = 8;
-static_assert(kPanelQueries % kQuad == 0);
+template <class T>
+inline constexpr int kQuadColumns = static_cast<int>(64 / sizeof(T));
+inline constexpr int kListBlock = 16;
+static_assert(kPanelQueries % kQuad == 0 && kPanelPoints<double> % kListBlock == 0);
 
 // --- coranking -----------------------------------------------------------------------------
 
@@ -280,19 +282,25 @@ struct Kernels {
     // gradients_j, the gradient of the other point, unless that is null.
     T (*slope_gradient)(const T* slope, const T* x, int64_t n, T at, T* gradients);
 
-    // stochastic: the points whose score is within `reach` of the best of any of kQuad queries, in
-    // ascending order, and their scores, `stride` apart for each query; returns their number. The
-    // scores of a panel are those of panel_products, of which the queries are consecutive ones.
+    // stochastic: lists the points whose score is within `reach` of the best of any of kQuad
+    // queries, in ascending order, and others beside them. `found` gets their scores less the best
+    // of the query, those of a query `stride` after those of the one before. Returns the length of
+    // the list, a multiple of kListBlock; points that fill it up have scores with an exponential of
+    // 0. The scores of a panel are those of panel_products; the queries are consecutive ones of it.
     int64_t (*near_scores)(const T* scores, int64_t n_panels, T reach, int32_t* ids, T* found,
                            int64_t stride);
-    // Turns scores into weights p_j (p - [first <= j < last]), where p_j is the softmax of the
-    // scores and p the sum of p_j over [first, last); returns 1 - p.
-    double (*softmax_weights)(T* scores, int64_t n, int64_t first, int64_t last);
+    // Turns scores, of which the best is 0, into weights p_j (p - [first <= j < last]), where p_j
+    // is the softmax of the scores and p the sum of p_j over [first, last); returns 1 - p.
+    double (*softmax_weights)(T* scores, int32_t n, int32_t first, int32_t last);
+    // Copies from a list of n points with kQuad rows of weights those that have a weight above
+    // `least`, and others beside them; returns the length of the copy, a multiple of kListBlock.
+    int64_t (*large_weights)(const int32_t* ids, const T* weights, int64_t n, int64_t stride,
+                             T least, int32_t* kept_ids, T* kept);
     // For kQuad rows i from `row` on and the listed rows j: adds w_ij x_j to row i and w_ij x_i to
-    // row j of sums. Rows have `dim` entries, a multiple of kQuadColumns; entry (t, r) of
-    // `weights` is that of row r and the t-th of the ids.
-    void (*exchange_quad)(const int32_t* ids, const T* weights, int64_t n, const T* x, int64_t row,
-                          int64_t dim, T* sums);
+    // row j of `sums`, and w_ij to both masses. Rows have `dim` entries, a multiple of
+    // kQuadColumns<T>; the weights of a row are `stride` after those of the one before.
+    void (*exchange_quad)(const int32_t* ids, const T* weights, int64_t n, int64_t stride,
+                          const T* x, int64_t row, int64_t dim, T* sums, T* masses);
 
     // convolution: the Fourier transforms of kLines<T> lines of n points; point k of line l is at
     // k kLines + l. `twiddles` holds the factors of the passes. Exchanging re and im gives the

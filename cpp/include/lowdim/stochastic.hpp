@@ -7,152 +7,158 @@
 #include <limits>
 #include <vector>
 
+#include "lowdim/aligned.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
 namespace lowdim {
 
+// The rows of points are cut into parts by their number alone. Each part has a buffer of the sums
+// of all rows, and the buffers are added in order.
+inline int64_t stochastic_parts(int64_t n) {
+    constexpr int64_t kRows = 256, kMostParts = 16;
+    return std::clamp<int64_t>(n / kRows, 1, kMostParts);
+}
+
 // Points with classes, in the two layouts that the kernels read. The score of point j for point i
 // is 2 z_i.z_j - |z_j|^2, the negative squared distance up to a constant of i, which a softmax does
-// not see.
-template <class T>
+// not see. Scores are computed in the arithmetic of Score, all that follows from them in that of T.
+template <class Score, class T>
 class LabelledPoints {
   public:
-    // `classes` ascend.
-    LabelledPoints(const double* z, const double* centre, const int32_t* classes, int64_t n,
+    // `z` are coordinates relative to the centre; `classes` ascend.
+    LabelledPoints(const double* z, const double* squares, const int32_t* classes, int64_t n,
                    int dim)
         : n_(n),
           dim_(dim),
-          stride_((dim / kQuadColumns + 1) * kQuadColumns),
+          stride_((dim / kColumns + (dim % kColumns > 0)) * kColumns),
           n_panels_((n + kPoints - 1) / kPoints),
+          n_rows_((n + kQuad + kPoints - 1) / kPoints * kPoints),
           classes_(classes),
-          rows_(size_t((n + kQuad) * stride_), T(0)),
-          panels_(size_t(n_panels_ * kPoints * dim), T(0)),
-          start_(size_t(n_panels_ * kPoints), -std::numeric_limits<T>::infinity()) {
+          rows_(size_t(n_rows_ * stride_), T(0)),
+          panels_(size_t(n_panels_ * kPoints * dim), Score(0)),
+          start_(size_t(n_panels_ * kPoints), -std::numeric_limits<Score>::infinity()) {
         for (int64_t j = 0; j < n; ++j) {
-            T *row = rows_.data() + j * stride_, *panel = in_panel(j);
-            double square = 0;
-            for (int c = 0; c < dim; ++c) {
-                const double value = z[j * dim + c] - centre[c];
-                row[c] = panel[c * kPoints] = T(value);
-                square += value * value;
-            }
-            row[dim] = 1;
-            start_[size_t(j)] = T(-square);
+            T* row = rows_.data() + j * stride_;
+            Score* panel = panels_.data() + in_panels(j);
+            for (int c = 0; c < dim; ++c) row[c] = T(z[j * dim + c]);
+            for (int c = 0; c < dim; ++c) panel[c * kPoints] = Score(z[j * dim + c]);
+            start_[size_t(j)] = Score(-squares[j]);
         }
     }
 
-    // The size of the buffer `sums` of `exchange`. Row i has the coordinates of a point, then a
-    // number that belongs to the column of ones.
-    size_t size() const { return rows_.size(); }
+    // The buffers of `exchange` have `n_rows` masses and rows of `stride` sums.
+    int64_t n_rows() const { return n_rows_; }
     int64_t stride() const { return stride_; }
     const T* row(int64_t i) const { return rows_.data() + i * stride_; }
 
     // For the points i of [begin, end) and all j, w_ij = p_ij (p_i - [same class]): adds w_ij times
-    // row j to row i of `sums`, and w_ij times row i to row j. Returns sum_i 1 - p_i. Probabilities
-    // below `negligible` times the largest of their row are left out, and so are weights below it.
-    double exchange(int64_t begin, int64_t end, T negligible, T* sums) const {
-        const T reach = -std::log(negligible);
+    // row j to row i of `sums`, w_ij times row i to row j, and w_ij to both masses. Returns
+    // sum_i 1 - p_i. Probabilities below `negligible` times the largest of their row are left out,
+    // and so are weights below it.
+    double exchange(int64_t begin, int64_t end, double negligible, T* sums, T* masses) const {
+        const auto reach = Score(-std::log(negligible));
         const int64_t padded = n_panels_ * kPoints;
-        std::vector<T> queries(size_t(dim_ * kPanelQueries)), scores(size_t(n_panels_ * kScores));
-        std::vector<T> weights(size_t(kQuad * padded)), packed(size_t(kQuad * padded));
-        std::vector<int32_t> ids(static_cast<size_t>(padded));
+        const auto in_lists = size_t(kQuad * padded);
+        AlignedVector<Score> queries(size_t(dim_ * kPanelQueries)), near(in_lists);
+        AlignedVector<Score> scores(size_t(n_panels_ * kScores));
+        AlignedVector<T> weights(in_lists), kept(in_lists);
+        std::vector<int32_t> ids(static_cast<size_t>(padded)), kept_ids(ids.size());
         double errors = 0;
         for (int64_t i = begin; i < end; i += kQuad) {
             const int64_t place = (i - begin) % kPanelQueries;
             if (place == 0) score(i, queries.data(), scores.data());
-            const int64_t count =
-                kernels<T>().near_scores(scores.data() + place * kPoints, n_panels_, reach,
-                                         ids.data(), weights.data(), padded);
+            const int64_t count = kernels<Score>().near_scores(
+                scores.data() + place * kPoints, n_panels_, reach, ids.data(), near.data(), padded);
+            const int32_t *first = ids.data(), *last = first;  // those of the class of i + r
             for (int r = 0; r < kQuad; ++r) {
                 T* own = weights.data() + r * padded;
-                if (i + r < end)
-                    errors += softmax(classes_[i + r], ids.data(), count, own);
-                else
+                if (i + r >= end) {
                     std::fill(own, own + count, T(0));
-            }
-            int64_t kept = 0;
-            for (int64_t t = 0; t < count; ++t) {  // without a branch, as in near_scores
-                T most = 0;
-                for (int r = 0; r < kQuad; ++r) {
-                    const T weight = weights[size_t(r * padded + t)];
-                    packed[size_t(kQuad * kept + r)] = weight;
-                    most = std::max(most, std::abs(weight));
+                    continue;
                 }
-                ids[size_t(kept)] = ids[size_t(t)];
-                kept += most > negligible;
+                std::copy_n(near.data() + r * padded, count, own);
+                if (r == 0 || classes_[i + r] != classes_[i + r - 1]) {
+                    first = of_class(classes_[i + r], last, ids.data() + count);
+                    last = of_class(classes_[i + r] + 1, first, ids.data() + count);
+                }
+                errors += kernels<T>().softmax_weights(
+                    own, int32_t(count), int32_t(first - ids.data()), int32_t(last - ids.data()));
             }
-            kernels<T>().exchange_quad(ids.data(), packed.data(), kept, rows_.data(), i, stride_,
-                                       sums);
+            const int64_t n_kept =
+                kernels<T>().large_weights(ids.data(), weights.data(), count, padded, T(negligible),
+                                           kept_ids.data(), kept.data());
+            kernels<T>().exchange_quad(kept_ids.data(), kept.data(), n_kept, padded, rows_.data(),
+                                       i, stride_, sums, masses);
         }
         return errors;
     }
 
   private:
-    static constexpr int64_t kPoints = kPanelPoints<T>;
+    static constexpr int64_t kPoints = kPanelPoints<Score>;
+    static constexpr int kColumns = kQuadColumns<T>;
     static constexpr int64_t kScores = kPanelQueries * kPoints;  // of a panel
 
-    T* in_panel(int64_t j) { return panels_.data() + j / kPoints * kPoints * dim_ + j % kPoints; }
+    // Where the first coordinate of a point is in the panels; the others follow kPoints apart.
+    int64_t in_panels(int64_t j) const { return j / kPoints * kPoints * dim_ + j % kPoints; }
+
+    // The first of some listed points whose class is `least` or a later one.
+    const int32_t* of_class(int32_t least, const int32_t* begin, const int32_t* end) const {
+        return std::partition_point(begin, end,
+                                    [&](int32_t j) { return j < n_ && classes_[j] < least; });
+    }
 
     // Scores of the points [first, first + kPanelQueries), -inf for a point and itself. Beyond the
     // last point that one is repeated.
-    void score(int64_t first, T* queries, T* scores) const {
+    void score(int64_t first, Score* queries, Score* scores) const {
         for (int r = 0; r < kPanelQueries; ++r) {
-            const T* own = row(std::min(first + r, n_ - 1));
-            for (int c = 0; c < dim_; ++c) queries[c * kPanelQueries + r] = 2 * own[c];
+            const Score* own = panels_.data() + in_panels(std::min(first + r, n_ - 1));
+            for (int c = 0; c < dim_; ++c) queries[c * kPanelQueries + r] = 2 * own[c * kPoints];
         }
         for (int64_t p = 0; p < n_panels_; ++p)
-            kernels<T>().panel_products(queries, panels_.data() + p * kPoints * dim_,
-                                        start_.data() + p * kPoints, dim_, scores + p * kScores);
+            kernels<Score>().panel_products(queries, panels_.data() + p * kPoints * dim_,
+                                            start_.data() + p * kPoints, dim_,
+                                            scores + p * kScores);
         for (int r = 0; r < kPanelQueries; ++r) {
             const int64_t i = std::min(first + r, n_ - 1);
             scores[i / kPoints * kScores + r * kPoints + i % kPoints] =
-                -std::numeric_limits<T>::infinity();
+                -std::numeric_limits<Score>::infinity();
         }
-    }
-
-    // Weights instead of the scores of the listed points, for a point of the given class.
-    double softmax(int32_t own_class, const int32_t* ids, int64_t count, T* scores) const {
-        auto below = [&](int32_t bound) {  // number of listed points of lower classes
-            return std::partition_point(ids, ids + count,
-                                        [&](int32_t j) { return classes_[j] < bound; }) -
-                   ids;
-        };
-        return kernels<T>().softmax_weights(scores, count, below(own_class), below(own_class + 1));
     }
 
     int64_t n_;
     int dim_;
-    int64_t stride_, n_panels_;
+    int64_t stride_, n_panels_, n_rows_;
     const int32_t* classes_;
-    std::vector<T> rows_, panels_, start_;
+    AlignedVector<T> rows_;
+    AlignedVector<Score> panels_, start_;
 };
 
-// The sum of 1 - p_i and its gradient, in the arithmetic of T. Points are cut into parts by their
-// number alone, each with a buffer of its own, and the buffers are added in order.
-template <class T>
-double stochastic_neighbor_errors(const LabelledPoints<T>& points, int64_t n, int dim,
+// The sum of 1 - p_i and its gradient.
+template <class Score, class T>
+double stochastic_neighbor_errors(const LabelledPoints<Score, T>& points, int64_t n, int dim,
                                   double negligible, int n_threads, double* gradient) {
-    constexpr int64_t kRows = 128, kMostParts = 16;
-    const int64_t count = std::clamp<int64_t>(n / kRows, 1, kMostParts);
-    const auto size = points.size();
-    std::vector<T> parts(size_t(count) * size, T(0));
+    const int64_t count = stochastic_parts(n), stride = points.stride();
+    const auto n_masses = size_t(points.n_rows()), n_sums = n_masses * size_t(stride);
+    AlignedVector<T> sums(size_t(count) * n_sums, T(0)), masses(size_t(count) * n_masses, T(0));
     std::vector<double> errors(size_t(count), 0.0);
     parallel_chunks(count, n_threads, [&](int64_t part, int) {
-        errors[size_t(part)] = points.exchange(n * part / count, n * (part + 1) / count,
-                                               T(negligible), parts.data() + size_t(part) * size);
+        errors[size_t(part)] = points.exchange(n * part / count, n * (part + 1) / count, negligible,
+                                               sums.data() + size_t(part) * n_sums,
+                                               masses.data() + size_t(part) * n_masses);
     });
+    constexpr int64_t kRows = 128;
     parallel_ranges(n, kRows, n_threads, [&](int64_t begin, int64_t end, int) {
-        std::vector<double> sum(static_cast<size_t>(dim + 1));
         for (int64_t i = begin; i < end; ++i) {
-            std::fill(sum.begin(), sum.end(), 0.0);
+            double mass = 0;
+            for (int64_t part = 0; part < count; ++part)
+                mass += double(masses[size_t(part) * n_masses + size_t(i)]);
+            double* own = gradient + i * dim;
+            for (int c = 0; c < dim; ++c) own[c] = -2 * mass * double(points.row(i)[c]);
             for (int64_t part = 0; part < count; ++part) {
-                const T* own = parts.data() + size_t(part) * size + i * points.stride();
-                for (int c = 0; c <= dim; ++c) sum[size_t(c)] += double(own[c]);
+                const T* sum = sums.data() + size_t(part) * n_sums + i * stride;
+                for (int c = 0; c < dim; ++c) own[c] += 2 * double(sum[c]);
             }
-            const T* own = points.row(i);
-            for (int c = 0; c < dim; ++c)
-                gradient[i * dim + c] = 2 * (sum[size_t(c)] - sum[size_t(dim)] * double(own[c]));
         }
     });
     double total = 0;
@@ -162,27 +168,38 @@ double stochastic_neighbor_errors(const LabelledPoints<T>& points, int64_t n, in
 
 // sum_i 1 - p_i, where p_i is the sum of p_ij over the j of the class of i and p_ij the softmax of
 // -|z_i - z_j|^2 over all j other than i, and its gradient by z. Points are stored point by point,
-// in ascending order of `classes`. If single precision gives squared distances with errors of about
-// `accuracy` or less, it is used. Probabilities that are much smaller than this are left out.
+// in ascending order of `classes`. Single precision is used for coordinates if their errors are
+// then no larger than about `accuracy`, and for squared distances if theirs are. The probabilities
+// of a row that are left out add up to less than a tenth of this.
 inline double stochastic_neighbor_errors(const double* z, const int32_t* classes, int64_t n,
                                          int dim, double accuracy, int n_threads,
                                          double* gradient) {
-    const double negligible = std::clamp(1e-6 * accuracy, 1e-13, 1e-9);
-    std::vector<double> centre(size_t(dim), 0.0);
+    const double negligible = std::clamp(0.1 * accuracy / double(n), 1e-13, 1e-9);
+    const auto count = static_cast<size_t>(n), width = static_cast<size_t>(dim);
+    std::vector<double> centre(width, 0.0), centred(count * width), squares(count);
     for (int64_t i = 0; i < n; ++i)
-        for (int c = 0; c < dim; ++c) centre[size_t(c)] += z[i * dim + c] / double(n);
-    double largest = 0;
+        for (int c = 0; c < dim; ++c) centre[size_t(c)] += z[i * dim + c];
+    for (double& value : centre) value /= double(n);
     for (int64_t i = 0; i < n; ++i) {
-        double square = 0;
-        for (int c = 0; c < dim; ++c)
-            square += (z[i * dim + c] - centre[size_t(c)]) * (z[i * dim + c] - centre[size_t(c)]);
-        largest = std::max(largest, square);
+        double* own = centred.data() + i * dim;
+        for (int c = 0; c < dim; ++c) own[c] = z[i * dim + c] - centre[size_t(c)];
+        squares[size_t(i)] = kernels<double>().dot(own, own, width);
     }
-    if (largest * double(std::numeric_limits<float>::epsilon()) <= accuracy)
-        return stochastic_neighbor_errors(LabelledPoints<float>(z, centre.data(), classes, n, dim),
-                                          n, dim, negligible, n_threads, gradient);
-    return stochastic_neighbor_errors(LabelledPoints<double>(z, centre.data(), classes, n, dim), n,
-                                      dim, negligible, n_threads, gradient);
+    const double largest = *std::max_element(squares.begin(), squares.end());
+    auto errors = [&]<class Score, class T>(LabelledPoints<Score, T> points) {
+        return stochastic_neighbor_errors(points, n, dim, negligible, n_threads, gradient);
+    };
+    // The relative error of a float. Of a probability sum p_i only a part of at most 1 / 2 of the
+    // errors of the squared distances is left.
+    const double rounding = double(std::numeric_limits<float>::epsilon()) / 2;
+    const double reach = -std::log(negligible);  // the largest distance beyond that of the nearest
+    if (std::max(largest, reach) * rounding <= accuracy)
+        return errors(
+            LabelledPoints<float, float>(centred.data(), squares.data(), classes, n, dim));
+    if (std::max(std::sqrt(largest), reach) * rounding <= accuracy)
+        return errors(
+            LabelledPoints<double, float>(centred.data(), squares.data(), classes, n, dim));
+    return errors(LabelledPoints<double, double>(centred.data(), squares.data(), classes, n, dim));
 }
 
 }  // namespace lowdim

@@ -446,6 +446,17 @@ class Backend(Protocol):
         norm of the gradient.
         """
 
+    def quasi_newton_direction(self, gradient: Array, steps: Array, changes: Array) -> Array:
+        """The direction of descent of the limited-memory BFGS method.
+
+        Parameters
+        ----------
+        gradient : float64 array of shape (n,)
+        steps, changes : float64 arrays of shape (m, n)
+            Steps, the oldest one first, and the changes of the gradient over them. The product of a
+            step and its change is positive.
+        """
+
     def descend(
         self,
         field: Any,
@@ -699,9 +710,9 @@ class Backend(Protocol):
         classes : int32 array of shape (n,)
             In ascending order.
         accuracy : float
-            Squared distances may have errors of about this size; 0 for double precision.
-            Probabilities that are below 1e-13 of the largest of their row may be left out, and
-            those below 1e-6 times the accuracy, but no larger ones than 1e-9 of it.
+            Squared distances may have errors of about this size; 0 for double precision. Of a row,
+            probabilities that add up to less than a tenth of it may be left out if none is above
+            1e-9 of the largest one, and those below 1e-13 of that in any case.
 
         Returns
         -------

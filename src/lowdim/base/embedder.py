@@ -74,12 +74,13 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
         Errors of Python name the class that defines `__init__`, which may be a parent.
         """
         signature = _signature(cls.__init__)
-        try:
-            signature.bind_partial(None, *args, **kwargs)
-        except TypeError as error:
-            unknown = next((name for name in kwargs if name not in signature.parameters), "")
-            hint = checks.did_you_mean(unknown, signature.parameters)
-            raise TypeError(f"{cls.__name__}: {error}.{hint}") from None
+        unknown = next((name for name in kwargs if name not in signature.parameters), "")
+        if args or unknown:
+            try:
+                signature.bind_partial(None, *args, **kwargs)
+            except TypeError as error:
+                hint = checks.did_you_mean(unknown, signature.parameters)
+                raise TypeError(f"{cls.__name__}: {error}.{hint}") from None
         made: Self = super().__new__(cls)
         return made
 

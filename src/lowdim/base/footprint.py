@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from lowdim.backends.native.stochastic import sum_buffers
 from lowdim.catalog import find
 from lowdim.relations.blocked_objects import BlockedObjects
 from lowdim.relations.objects import (
@@ -184,8 +185,7 @@ def _stochastic_errors(p: Problem) -> float:
     d = int(p.objects.vectors("stochastic neighbours").shape[1])
     k = p.estimator.n_components
     columns = (k if isinstance(k, int) else d) + 5  # with padding
-    parts = min(max(p.n // 128, 1), 16)
-    return 8.0 * p.n * ((parts + 4) * columns + d + 22 * current().threads)
+    return 8.0 * p.n * ((sum_buffers(p.n) + 4) * columns + d + 22 * current().threads)
 
 
 def _large_margin(p: Problem) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -112,5 +113,7 @@ class TakesObjects(BaseEstimator):
                 return
         elif metric != "gower" and not hasattr(X, "shape"):
             X = checks.vectors(X, sparse=True, allow_nan=metric in NAN_AWARE)
-        if hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] > 0:
+        if fitting and type(X) is np.ndarray and X.ndim == 2 and X.shape[1] > 0:
+            self.n_features_in_ = X.shape[1]  # features of an array have no names
+        elif hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] > 0:
             validate_data(self, X, skip_check_array=True, reset=fitting)

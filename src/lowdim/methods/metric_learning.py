@@ -63,8 +63,9 @@ class LearnedMetric(Embedder):
                 f"{name} requires y to be passed, but the target y is None: give one label for "
                 "each row of X."
             )
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind not in "biuSU":  # these are always labels, and the check takes time
+        plain = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuSU"
+        if not plain:  # the checks take longer than the fit to a few objects
+            y = column_or_1d(y, warn=True)
             check_classification_targets(y)
         if len(y) != n:
             raise ValueError(f"y has {len(y)} labels, but X has {n} rows.")

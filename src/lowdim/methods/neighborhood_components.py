@@ -11,7 +11,7 @@ from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array, check_random_state
 from lowdim.methods.metric_learning import LearnedMetric
 from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
-from lowdim.solvers.labelled import StochasticNeighbors
+from lowdim.solvers.neighborhood_components import StochasticNeighbors
 from lowdim.solvers.quasi_newton import lbfgs
 from lowdim.solvers.svd import principal_axes
 
@@ -69,9 +69,10 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
 
     Notes
     -----
-    An iteration takes time n^2 k + n k d for n objects, d features and k components. Pairs with a
-    probability of less than 1e-11 of the largest one of their row are left out (1e-6 tol; 1e-13
-    for tol=0). The objective has local minima, so the result depends on `init`.
+    An iteration takes time n^2 k + n k d for n objects, d features and k components. Pairs
+    whose probabilities are less than 1e-9 of the largest one of their row, and add up to less than
+    a tenth of tol, are left out (less than 1e-13 for tol=0). The objective has local minima, so the
+    result depends on `init`.
 
     $transform
 
@@ -123,7 +124,8 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         start = self._start(X, codes, k)
         objective = StochasticNeighbors(X, codes, accuracy=tol)
         with np.errstate(over="ignore", invalid="ignore"):
-            if not np.isfinite(np.square(np.ptp(objective.map(start), axis=0)).sum()):
+            Z = objective.map(start)
+            if not np.isfinite(np.vdot(Z, Z)):
                 raise ValueError("X: squared distances overflow. Rescale the columns.")
         found = lbfgs(
             objective,

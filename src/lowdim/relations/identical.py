@@ -22,6 +22,8 @@ def all_identical(rows: Any) -> bool:
             return False
         entries = (side.reshape(n, counts[0]) for side in (rows.indices, rows.data))
         return all(bool((side == side[0]).all()) for side in entries)
+    if (rows[-1] != rows[0]).any():
+        return False
     return not any((rows[part] != rows[0]).any() for part in blocks(n))
 
 

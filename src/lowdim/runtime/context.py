@@ -65,9 +65,15 @@ class Compute:
         """The implementation of `Backend` for the device."""
         device = "cpu" if self.device == "auto" else self.device
         if device in ENGINES:
-            return import_module(ENGINES[device])
+            return _module(ENGINES[device])
         found: Backend = _torch_engine().backend_of(device)
         return found
+
+
+@cache
+def _module(name: str) -> Backend:
+    """A module by its name; solvers of small problems ask for it every few microseconds."""
+    return import_module(name)
 
 
 _chosen: ContextVar[Compute | None] = ContextVar("lowdim.compute", default=None)
@@ -210,13 +216,12 @@ def suited(n: int) -> Iterator[None]:
 
 def n_threads(n_jobs: int | None = None) -> int:
     """The number of threads that `n_jobs` stands for; None: the current number."""
-    available = current().threads
     if n_jobs is None:
-        return available
+        return current().threads
     count = integer(n_jobs, "n_jobs", -(10**6), 10**6)
     if count == 0:
         raise ValueError("n_jobs must not be 0: give a number of threads, or -1 or None for all.")
-    return count if count > 0 else max(1, available + 1 + count)
+    return count if count > 0 else max(1, current().threads + 1 + count)
 
 
 def with_threads(threads: int) -> Compute:

@@ -69,14 +69,16 @@ class _BlasHold:
 
         The search reads the memory map of the process and takes 2 ms, longer than a small fit.
         """
-        from threadpoolctl import ThreadpoolController
-
         if len(sys.modules) != self.modules:
+            from threadpoolctl import ThreadpoolController
+
             self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
             self.modules = len(sys.modules)
 
     def _set(self, counts: list[int]) -> None:
-        for library, count in zip(self.libraries, counts, strict=True):
+        for library, count, before in zip(self.libraries, counts, self.before, strict=True):
+            if before == 1:  # there is nothing to change and to restore
+                continue
             # Newer versions of threadpoolctl let only the thread that limited OpenBLAS first change
             # it again, but the last thread to leave may be another one.
             release = getattr(library, "clear_controlling_thread", lambda force: None)

@@ -1,18 +1,26 @@
-"""The limited-memory BFGS method for smooth objectives (Liu and Nocedal 1989)."""
+"""The limited-memory BFGS method for smooth objectives (Liu and Nocedal 1989).
+
+SciPy's driver of the same method takes longer than the objectives of small problems, and its memory
+cannot be saved.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim.backends import backend
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
+from lowdim.solvers.line_search import Trial, wolfe_step
 from lowdim.solvers.objective import Objective
 
 CORRECTIONS = 10  # past steps that approximate the Hessian
 SPAN = 5  # iterations over which progress is measured: a single one may be small by chance
+CURVED = float(np.finfo(np.float64).eps)  # least relative change of the slope over a step to keep
 
 
 class Minimum(NamedTuple):
@@ -31,7 +39,7 @@ def lbfgs(
     tol: float,
     show: Callable[[Array], Array],
     floor: float = 0.0,
-    enough: float = -np.inf,
+    enough: float = 0.0,
     after: int = 0,
     most: int | None = None,
     span: int = SPAN,
@@ -52,7 +60,8 @@ def lbfgs(
     floor : float
         See `tol`; for objectives that can become 0.
     enough : float
-        Iterations end when the value is not larger than this.
+        Iterations end when the value is not larger than this; 0 for objectives that are never
+        negative.
     after, most : int
         If this is one of several minimisations with the same monitor: the number of iterations
         before it, and the largest number of its own iterations (default: `monitor.max_iter`).
@@ -63,91 +72,107 @@ def lbfgs(
     -------
     Minimum
     """
-    from scipy import optimize
-
-    minimize: Any = optimize.minimize
-    x, value = np.array(start, dtype=np.float64), np.inf
+    shape = start.shape
+    x, value, gradient = np.array(start, dtype=np.float64).ravel(), math.inf, np.empty(0)
     history: list[float] = []
-
-    def finished(intermediate_result: Any) -> None:
-        nonlocal x, value
-        value = float(intermediate_result.fun)
-        x = np.array(intermediate_result.x).reshape(start.shape)
-        history.append(value)
-        before = history[-1 - span] if len(history) > span else np.inf
-        if not answers.repeated(x):
-            seen = show(x) if monitor.wants_embedding else x
-            if monitor(after + len(history) - 1, value, seen):
-                raise StopIteration
-            monitor.keep(lambda: answers.state(x))
-        if before - value <= tol * max(value, floor) or value <= enough:
-            raise StopIteration
-
+    memory = _Memory(x.size)
     limit = monitor.max_iter if most is None else most
-    options = {"maxcor": CORRECTIONS, "maxiter": limit, "maxfun": 2**31 - 1}
+
+    def at(z: Array) -> tuple[float, Array]:
+        found, slope = objective(z.reshape(shape))
+        return float(found), np.array(slope, dtype=np.float64).ravel()
+
+    def converged() -> bool:
+        before = history[-1 - span] if len(history) > span else math.inf
+        return before - value <= tol * max(value, floor) or value <= enough
+
+    def state() -> dict[str, Any]:
+        point = {"x": x, "gradient": gradient, "start": start}
+        return {**point, "history": np.array(history), **memory.state()}
+
     with monitor:
-        answers = _Answers(objective, monitor, x)
-        value = answers.first[0]
-        history.append(value)
-        if limit > 0 and value > 0:
-            answers.restore(monitor.saved({"x": x}))
-            minimize(
-                answers,
-                x.ravel(),
-                jac=True,
-                method="L-BFGS-B",
-                callback=finished,
-                options={**options, "ftol": 0.0, "gtol": 1e-12},
-            )
-    return Minimum(x, value, np.array(history))
+        saved = monitor.saved({"x": x, "gradient": x})
+        # The start is another one if this is one of several minimisations and those before it are
+        # longer now, because `max_iter` was raised.
+        if saved is not None and np.array_equal(saved["start"], start):
+            x, gradient, history = saved["x"], saved["gradient"], saved["history"].tolist()
+            value = history[-1]
+            memory.restore(saved)
+        else:
+            value, gradient = at(x)
+            history.append(value)
+        while len(history) <= limit and not converged():
+            found = _step(at, x, value, gradient, memory)
+            if found is None:
+                break
+            x, value, gradient = found.x, found.value, found.gradient
+            history.append(value)
+            seen = x.reshape(shape)
+            seen = show(seen) if monitor.wants_embedding else seen
+            if monitor(after + len(history) - 1, value, seen):
+                break
+            monitor.keep(state)
+    return Minimum(x.reshape(shape), value, np.array(history))
 
 
-class _Answers:
-    """The objective as SciPy calls it; with a checkpoint, its values and gradients are recorded.
+def _step(
+    at: Callable[[Array], tuple[float, Array]],
+    x: Array,
+    value: float,
+    gradient: Array,
+    memory: _Memory,
+) -> Trial | None:
+    """One iteration: a search along the quasi-Newton direction, or else along the gradient.
 
-    The memory of SciPy's solver cannot be saved. But its steps follow from the values and the
-    gradients that it gets, so it is brought back to a state by giving it the same ones again, which
-    takes no time compared with computing them.
+    None if the value cannot be lowered.
     """
+    direction = memory.direction(gradient)
+    slope = float(direction @ gradient)
 
-    def __init__(self, objective: Objective, monitor: Monitor, start: Array) -> None:
-        self.objective, self.start, self.recording = objective, start, monitor.resumable
-        self.first = objective(start)
-        self.recorded: list[tuple[float, Array]] = []
-        self.asked = self.known = 0
-        self.last = np.empty(0)  # the end of the last iteration that was recorded
+    def along(step: float) -> Trial:
+        z = x + step * direction
+        there, slopes = at(z)
+        return Trial(step, there, float(slopes @ direction), z, slopes)
 
-    def __call__(self, z: Array) -> tuple[float, Array]:
-        self.asked += 1
-        if self.asked <= self.known:
-            return self.recorded[self.asked - 1]
-        first = self.asked == 1
-        value, gradient = self.first if first else self.objective(z.reshape(self.start.shape))
-        if self.recording:
-            self.recorded.append((value, np.array(gradient).ravel()))
-        return value, gradient.ravel()
+    if slope < 0:  # false for NaN
+        first = 1.0 if memory.count else 1 / math.sqrt(-slope)
+        found = wolfe_step(along, Trial(0.0, value, slope, x, gradient), first)
+        if found is not None:
+            if found.slope - slope > CURVED * -slope:
+                memory.add(found.x - x, found.gradient - gradient)
+            return found
+    if memory.count == 0:
+        return None
+    memory.count = 0
+    return _step(at, x, value, gradient, memory)
 
-    def state(self, x: Array) -> dict[str, Any]:
-        """All answers until the iteration that ended at x."""
-        values, gradients = zip(*self.recorded, strict=True)
-        answers = {"values": np.array(values), "gradients": np.stack(gradients)}
-        return {"x": x, "start": self.start, **answers}
 
-    def restore(self, state: dict[str, Any] | None) -> None:
-        """Give the answers of a state again, if it had the same start.
+class _Memory:
+    """Steps and the changes of the gradient over them, which approximate the inverse Hessian."""
 
-        It had another one if this is one of several minimisations and those before it are longer
-        now, because `max_iter` was raised.
-        """
-        if state is not None and np.array_equal(state["start"], self.start):
-            self.recorded = list(zip(state["values"].tolist(), state["gradients"], strict=True))
-            self.known, self.last = len(self.recorded), state["x"]
+    def __init__(self, n: int) -> None:
+        self.steps, self.changes = np.empty((2, CORRECTIONS, n))  # the oldest ones first
+        self.count = 0
+        self._direction = backend().quasi_newton_direction
 
-    def repeated(self, x: Array) -> bool:
-        """Whether the iteration that ends at x had ended before the state was saved."""
-        if self.asked == self.known and not np.array_equal(x, self.last):
-            raise ValueError(
-                "checkpoint: the steps of the optimizer cannot be repeated, because SciPy or its "
-                "BLAS is another one now. Delete the file to start over."
-            )
-        return self.asked <= self.known
+    def add(self, step: Array, change: Array) -> None:
+        """Remember a step with a positive curvature."""
+        if self.count == CORRECTIONS:
+            for kept in (self.steps, self.changes):
+                kept[:-1] = kept[1:]
+        else:
+            self.count += 1
+        self.steps[self.count - 1], self.changes[self.count - 1] = step, change
+
+    def direction(self, gradient: Array) -> Array:
+        """The direction of descent."""
+        return self._direction(gradient, self.steps[: self.count], self.changes[: self.count])
+
+    def state(self) -> dict[str, Array]:
+        """The steps and changes, for a checkpoint."""
+        return {"steps": self.steps[: self.count], "changes": self.changes[: self.count]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take the steps and changes of a checkpoint."""
+        self.count = len(state["steps"])
+        self.steps[: self.count], self.changes[: self.count] = state["steps"], state["changes"]

@@ -19,6 +19,7 @@ from lowdim.backends.native.algebra import scatter as scatter
 from lowdim.backends.native.algebra import smooth_modes as smooth_modes
 from lowdim.backends.native.algebra import spmm as spmm
 from lowdim.backends.native.descent import descend as descend
+from lowdim.backends.native.descent import quasi_newton_direction as quasi_newton_direction
 from lowdim.backends.native.digest import digest as digest
 from lowdim.backends.native.divergence import divergence_gradient as divergence_gradient
 from lowdim.backends.native.divergence import place_by_divergence as place_by_divergence

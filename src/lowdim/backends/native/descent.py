@@ -1,4 +1,4 @@
-"""Steps of gradient descent on a force field."""
+"""Steps of descents."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from lowdim import _native
 from lowdim.backends.native.forces import momentum_step
 from lowdim.checks import Array
+
+
+def quasi_newton_direction(gradient: Array, steps: Array, changes: Array) -> Array:
+    """The direction of descent of the limited-memory BFGS method."""
+    direction = np.empty_like(gradient)
+    _native.quasi_newton_direction(gradient, steps, changes, direction)
+    return direction
 
 
 def descend(

@@ -9,6 +9,11 @@ from lowdim.checks import Array
 from lowdim.runtime.context import current
 
 
+def sum_buffers(n: int) -> int:
+    """The number of buffers of the gradient of n points that `stochastic_neighbor_errors` has."""
+    return int(_native.stochastic_parts(n))
+
+
 def stochastic_neighbor_errors(Z: Array, classes: Array, accuracy: float) -> tuple[float, Array]:
     """Expected errors of classification by a stochastic neighbour, and their gradient by Z."""
     gradient = np.empty(Z.shape)

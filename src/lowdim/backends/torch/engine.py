@@ -82,6 +82,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 QUIETLY_ON_CPU = {
     "digest",  # reads an array once, in less time than it takes to copy it
     "momentum_step",  # of arrays on the host; descents use `descend`
+    "quasi_newton_direction",  # of arrays on the host
     "level_structure",
     "heaps",
     "smallest",

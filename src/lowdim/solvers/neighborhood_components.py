@@ -1,7 +1,4 @@
-"""The objective of neighbourhood components analysis.
-
-A linear map L sends x to L x; ``M = L' L`` is the matrix of its Mahalanobis distance.
-"""
+"""The objective of neighbourhood components analysis."""
 
 from __future__ import annotations
 
@@ -31,11 +28,16 @@ class StochasticNeighbors:
         order = np.argsort(codes, kind="stable")
         self.X, self.codes = X[order], codes[order].astype(np.int32)
         self.accuracy = accuracy
+        self.errors = backend().stochastic_neighbor_errors
 
     def map(self, L: Array) -> Array:
         """The coordinates L x of all objects, in the order of their classes."""
-        return np.asarray(self.X @ L.astype(self.X.dtype).T, dtype=np.float64)
+        return np.asarray(self.X @ self._in(L).T, dtype=np.float64)
 
     def __call__(self, L: Array) -> tuple[float, Array]:
-        value, slope = backend().stochastic_neighbor_errors(self.map(L), self.codes, self.accuracy)
-        return value, (slope.astype(self.X.dtype).T @ self.X).astype(np.float64)
+        value, slope = self.errors(self.map(L), self.codes, self.accuracy)
+        return value, np.asarray(self._in(slope).T @ self.X, dtype=np.float64)
+
+    def _in(self, A: Array) -> Array:
+        """An array in the precision of the vectors."""
+        return A if A.dtype == self.X.dtype else A.astype(self.X.dtype)
