@@ -17,6 +17,7 @@ from lowdim.methods.tsne import joint_affinities
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.metrics import euclidean
 from lowdim.relations.objects import MeasuredObjects, Objects
+from lowdim.runtime.checkpoint import new_slot
 
 if TYPE_CHECKING:
     from lowdim.networks.layers import Architecture
@@ -183,8 +184,10 @@ class ParametricEmbedder(NetworkEmbedder):
             patience=epochs,
         )
         problem = Regression(samples.rows, Y, samples.displaced, terms=terms)
-        with phase("regression on the map"):
-            train(network, problem, first, Monitor(epochs, type(self).__name__), lambda: Y)
+        label = f"{type(self).__name__}, imitation of the map"
+        monitor = Monitor(epochs, label, verbose=self.verbose, slot=new_slot())
+        with phase("imitation of the map"):
+            train(network, problem, first, monitor, lambda: Y)
         if self.n_places_:
             network.encoder.sharpen()
 
