@@ -58,7 +58,8 @@ def attracted(
 
     def terms(network: Any, x: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
         gaps: torch.Tensor = network.encode(x) - wanted
-        return attraction(gaps.square().sum(dim=1)) / float(network.unit)
+        unit: torch.Tensor = network.unit  # as a number it would make every step wait for a GPU
+        return attraction(gaps.square().sum(dim=1)) / unit
 
     return terms
 

@@ -25,8 +25,6 @@ def extremes(A: Array) -> tuple[float, float]:
         with np.errstate(invalid="ignore"):
             return float(A[rows].min()), float(A[rows].max())
 
-    if 0 < A.size <= ENTRIES:
-        return of_block(slice(None))
     found = run(of_block, blocks(len(A), max(1, ENTRIES * len(A) // A.size)))
     low, high = np.array(found).T
     return float(low.min()), float(high.max())
