@@ -429,13 +429,18 @@ def test_answers_that_come_late_do_not_replace_what_is_newer(tab: Tab, own: Serv
     page = tab.page
     page.route("**/coordinates*", lambda route: late.append(route))
 
+    def asked() -> bool:
+        """Whether a request is held back. Requests are handed over only while the page is talked to."""
+        page.wait_for_timeout(10)
+        return len(late) == 1
+
     def answer(**given: bytes) -> None:
         """Answer a request that was held back, by default as the server does."""
         with page.expect_event("requestfinished", lambda one: "coordinates" in one.url):
             late.pop().fulfill(**given) if given else late.pop().continue_()
 
     tab.open()
-    until(lambda: page.locator(".scatter").count() == len(late) == 1, "the page asks for the map")
+    until(lambda: asked() and page.locator(".scatter").count() == 1, "the page asks for the map")
     old = client.coordinates(one)
     client.ask("POST", f"/api/maps/{one['id']}/step")  # its frame comes by the stream
     until(lambda: shown(page, 0) == 300, "the frame is shown")
@@ -446,11 +451,11 @@ def test_answers_that_come_late_do_not_replace_what_is_newer(tab: Tab, own: Serv
     slider = page.get_by_label("Rewind t-SNE")
     slider.fill("0")
     slider.fill(slider.get_attribute("max"))
-    until(lambda: len(late) == 1, "the page asks for the first snapshot")
+    until(asked, "the page asks for the first snapshot")
     answer()
     assert picture_at_rest(page) == newest
     slider.fill("0")
-    until(lambda: len(late) == 1, "the page asks for the first snapshot again")
+    until(asked, "the page asks for the first snapshot again")
     answer()
     assert picture_at_rest(page) != newest
 
