@@ -430,7 +430,7 @@ def test_answers_that_come_late_do_not_replace_what_is_newer(tab: Tab, own: Serv
     page.route("**/coordinates*", lambda route: late.append(route))
 
     def asked() -> bool:
-        """Whether a request is held back. Requests are handed over only while the page is talked to."""
+        """Whether a request is held back. Playwright hands requests over only during its calls."""
         page.wait_for_timeout(10)
         return len(late) == 1
 

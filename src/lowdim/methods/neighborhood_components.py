@@ -11,6 +11,7 @@ from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array, check_random_state
 from lowdim.methods.metric_learning import LearnedMetric
 from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
+from lowdim.solvers.discriminants import discriminant_axes
 from lowdim.solvers.neighborhood_components import StochasticNeighbors
 from lowdim.solvers.quasi_newton import lbfgs
 from lowdim.solvers.svd import principal_axes
@@ -165,8 +166,5 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         if init == "pca":
             found = principal_axes(X, min(k, n, d)).components.astype(np.float64)
         else:
-            from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-            analysis = LinearDiscriminantAnalysis(n_components=min(k, int(codes.max()), d))
-            found = analysis.fit(X, codes).scalings_.T[:k].astype(np.float64)
+            found = discriminant_axes(X, codes, k)
         return np.pad(found, ((0, k - len(found)), (0, 0)))
