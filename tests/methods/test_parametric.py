@@ -246,6 +246,37 @@ def test_any_module_can_be_the_network(digits, tmp_path):
         lowdim.ParametricUMAP(network="deep").fit(X)
 
 
+@pytest.mark.parametrize("init", ["map", "random"])
+def test_parameters_that_are_frozen_or_unused_stay_as_they_are(init):
+    """As in a pretrained network of which the last layer alone is trained."""
+    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    network[0].requires_grad_(False)
+    network[2].unused = torch.nn.Parameter(torch.ones(3))
+    X = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
+    model = lowdim.ParametricUMAP(network=network, max_iter=1, init=init).fit(X)
+    np.testing.assert_array_equal(model.network_["encoder.0.weight"], network[0].weight)
+    np.testing.assert_array_equal(model.network_["encoder.2.unused"], np.ones(3))
+    assert not np.array_equal(model.network_["encoder.2.weight"], network[2].weight.detach())
+    network.requires_grad_(False)
+    with pytest.raises(ValueError, match="network has no parameters to train"):
+        lowdim.ParametricUMAP(network=network).fit(X)
+
+
+@pytest.mark.parametrize("layer", [torch.nn.Dropout(0.5), torch.nn.BatchNorm1d(8)])
+def test_networks_that_draw_or_keep_sums_in_training_give_the_same_map(layer):
+    """Whatever the number of threads, and whatever was drawn before by others."""
+    network = torch.nn.Sequential(torch.nn.Linear(4, 8), layer, torch.nn.Linear(8, 2))
+    X = np.random.default_rng(0).normal(size=(150, 4)).astype(np.float32)
+    maps = []
+    for n_jobs in (1, 3):
+        torch.rand(n_jobs)
+        before = torch.get_rng_state()
+        model = lowdim.ParametricUMAP(network=network, max_iter=2, init="random", n_jobs=n_jobs)
+        maps.append(model.fit(X).embedding_)
+        assert torch.equal(torch.get_rng_state(), before)
+    np.testing.assert_array_equal(*maps)
+
+
 def test_images_are_mapped_by_convolutions(digits):
     model = lowdim.ParametricTSNE(image_shape=(8, 8), layers=(4,), max_iter=1, init="random").fit(
         digits[0][:120]

@@ -84,8 +84,7 @@ class Reconstruction:
             errors[number] = float(error.detach())
             return (error + penalty) / len(items)
 
-        parameters = [p for p in network.parameters() if p.requires_grad]
-        _, gradients = sharded(loss_of, len(items), parameters)
+        _, gradients = sharded(loss_of, len(items), network)
         return sum(errors[i] for i in range(len(errors))) / len(items), gradients
 
     def _losses(
