@@ -136,6 +136,21 @@ def test_neighbors_are_drawn_in_proportion_to_their_weights():
     assert counts[5, 5] == 3000
 
 
+def test_pairs_and_displacements_of_a_step_are_independent():
+    """Pairs of a circle that are drawn by small numbers are those of the first objects. By the same
+    numbers, these would always be displaced by their first neighbours."""
+    n = 2000
+    weights = csr_array(np.roll(np.eye(n), 1, axis=1) + np.roll(np.eye(n), -1, axis=1))
+    weights.sort_indices()
+    numbers = np.arange(n)[:, None] * np.ones((1, 2))
+    samples = Samples(Rows(numbers, np.zeros(2), 1.0), weights, 1.0, 0)
+    heads, _ = samples.pairs(1000, (3, 5))
+    inner = heads[(heads > 0) & (heads < n - 1)]
+    moved = samples.displaced(inner, (3, 5, 0)).numpy().mean(axis=1) - inner
+    assert set(np.round(moved)) == {-2, 0, 2}  # the difference of the two neighbours
+    assert abs(np.corrcoef(moved, inner)[0, 1]) < 0.15
+
+
 def test_samples_of_pairs_estimate_the_divergence_of_tsne(digits):
     X = digits[0][:300].astype(np.float64)
     tsne = lowdim.TSNE(perplexity=20, max_iter=300).fit(X)
