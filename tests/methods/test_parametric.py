@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import lowdim
 from lowdim.networks.pairs import Pairs, fuzzy_cross_entropy, student_divergence
+from lowdim.networks.regression import Regression
 from lowdim.networks.samples import Samples
 from lowdim.networks.weights import Rows
 
@@ -88,6 +89,24 @@ def test_steps_after_an_imitation_are_smaller(params, rate):
     fixed = lowdim.ParametricTSNE(**given, learning_rate=rate).fit(np.eye(40))
     automatic = lowdim.ParametricTSNE(**given).fit(np.eye(40))
     np.testing.assert_array_equal(fixed.embedding_, automatic.embedding_)
+
+
+def test_ctrl_c_ends_the_fit_during_the_imitation_too(monkeypatch):
+    epochs = []
+
+    def interrupted(problem, network, items, key):
+        epochs.append(key[0])
+        if key[0] == 2:
+            raise KeyboardInterrupt
+        return gradient(problem, network, items, key)
+
+    gradient = Regression.gradient
+    monkeypatch.setattr(Regression, "gradient", interrupted)
+    with pytest.warns(UserWarning, match="imitation of the map was interrupted"):
+        model = lowdim.ParametricUMAP(layers=(8,), max_iter=3).fit(np.eye(40))
+    assert max(epochs) == 2
+    assert model.n_iter_ == 0
+    assert np.isfinite(model.embedding_).all()
 
 
 def pairs_of(Y, weights, loss):

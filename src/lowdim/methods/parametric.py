@@ -101,17 +101,18 @@ class ParametricEmbedder(NetworkEmbedder):
         budget = PLACES if self.n_places_ else PLAIN
         settings = self._settings(self._epochs(objects.n, budget), budget.learning_rate)
         loss = self._pair_loss()
+        noise = checks.real(self.noise, "noise", 0, LARGEST_NOISE)
         vectors = self._vectors(objects)
         network = self._new_network(vectors, settings.seed)
         weights = self._pair_weights(objects, graph, affinities)
         rows = Rows.of(vectors)
         self._check_outputs(network, rows)
-        noise = checks.real(self.noise, "noise", 0, LARGEST_NOISE)
         samples = Samples(rows, weights, noise, settings.seed)
         monitor = self._monitor(settings.max_iter)
         if self.init == "map" and not monitor.begun:
             free = self._free_map(vectors, weights, settings.seed)
-            self._imitate(network, samples, free, settings)
+            if not self._imitate(network, samples, free, settings):
+                settings = replace(settings, max_iter=0)
         history = train(
             network,
             Pairs(samples, loss, PAIRS_PER_OBJECT * objects.n),
@@ -156,8 +157,8 @@ class ParametricEmbedder(NetworkEmbedder):
     def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
         raise NotImplementedError
 
-    def _imitate(self, network: Any, samples: Samples, Y: Array, settings: Settings) -> None:
-        """Train the network to give the coordinates Y.
+    def _imitate(self, network: Any, samples: Samples, Y: Array, settings: Settings) -> bool:
+        """Train the network to give the coordinates Y; returns whether that was not interrupted.
 
         Each object is attracted by its place as by a neighbour. Unlike squared distances, that
         does not put an object which may belong to one of two groups between them.
@@ -190,6 +191,7 @@ class ParametricEmbedder(NetworkEmbedder):
             train(network, problem, first, monitor, lambda: Y)
         if self.n_places_:
             network.encoder.sharpen()
+        return not monitor.stopped
 
     def _graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
         wanted = self._n_neighbors(objects.n)
