@@ -400,6 +400,8 @@ def test_an_index_finds_the_recall_that_it_promises(reference, dtype, cosine, mo
             assert index is not None
             built.append((*index.neighbors(), *index.query(X[:50], 10), index.recall))
     assert same_bits(arrays_of(built[0]), arrays_of(built[1]))
+    if cosine:
+        np.testing.assert_array_equal(index.query(np.zeros((1, 8), dtype), 10)[1], 1)
     ids, distances, asked, _, recall = built[0]
     some = np.arange(0, 6000, 20)
     true = reference._distances(X[some], X, cosine, X.dtype)
