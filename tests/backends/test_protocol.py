@@ -26,7 +26,7 @@ from lowdim.runtime.context import current
 TOLERANCE = {np.dtype("float32"): 2e-5, np.dtype("float64"): 1e-10}
 SIMILARITIES = [Similarity("gaussian"), Similarity(), Similarity("student", 3.0)]
 TERMS = ("count", "equal", "product", "root", "overlap", "opposite", "ratio")
-OPERATIONS = [name for name in vars(Backend) if not name.startswith("_")]
+OPERATIONS = [name for name in dir(Backend) if not name.startswith("_")]
 
 
 @pytest.fixture(autouse=True, params=["cpu", "torch:cpu"])
