@@ -236,11 +236,6 @@ class Monitor:
         return self.stopped
 
     @property
-    def resumable(self) -> bool:
-        """Whether the fit has a checkpoint."""
-        return self._slot is not None
-
-    @property
     def begun(self) -> bool:
         """Whether the checkpoint has a state from which the solver goes on."""
         return self._slot is not None and self._slot.begun

@@ -18,7 +18,7 @@ from lowdim.runtime import context
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(60, 10)) * np.linspace(3, 0.5, 10)
 WIDE = RANDOM.normal(size=(20, 200)) * np.linspace(3, 0.5, 200)
-OPERATIONS = [name for name in vars(Backend) if not name.startswith("_")]
+OPERATIONS = [name for name in dir(Backend) if not name.startswith("_")]
 
 # The method, the data, and operations that it cannot do without.
 METHODS = {

@@ -35,7 +35,7 @@ CLEAR = (ValueError, TypeError, MemoryError, RuntimeError)
 QUICK = {"max_iter": 15, "n_epochs": 10, "perplexity": 3.0, "n_neighbors": 5, "n_clusters": 2}
 QUICK_NETWORK = {"max_iter": 2, "layers": (8,)}
 METHODS = [method.name for method in CATALOG if method.objects != "subjects"]
-parametric.FIRST_STEPS, parametric.FIRST_EPOCHS = 20, 1  # most of the time otherwise
+parametric.IMITATION_STEPS, parametric.IMITATION_EPOCHS = 20, 1  # most of the time otherwise
 GROWING = [method.name for method in CATALOG if method.grows]
 LABELLED = {method.name for method in CATALOG if method.objects == "labelled"}
 

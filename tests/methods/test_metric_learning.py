@@ -183,7 +183,10 @@ def test_the_projection_of_one_pair():
     np.testing.assert_allclose(itml.metric_, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("pairs", [[[0, 1, 2]], [[0.5, 1.0]], [[0, 500]], [[-1, 0]]])
-def test_bad_pairs(pairs):
-    with pytest.raises(ValueError, match="similar must"):
+@pytest.mark.parametrize(
+    ("pairs", "found"),
+    [([[0, 1, 2]], "3"), ([[0.5, 1.0]], "float"), ([[0, 500]], "500"), ([[-1, 0]], "-1")],
+)
+def test_bad_pairs(pairs, found):
+    with pytest.raises(ValueError, match=f"similar must.*{found}"):
         lowdim.InformationTheoreticMetricLearning().fit(X, similar=pairs)

@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import lowdim
 from lowdim.networks.pairs import Pairs, fuzzy_cross_entropy, student_divergence
+from lowdim.networks.regression import Regression
 from lowdim.networks.samples import Samples
 from lowdim.networks.weights import Rows
 
@@ -90,6 +91,24 @@ def test_steps_after_an_imitation_are_smaller(params, rate):
     np.testing.assert_array_equal(fixed.embedding_, automatic.embedding_)
 
 
+def test_ctrl_c_ends_the_fit_during_the_imitation_too(monkeypatch):
+    epochs = []
+
+    def interrupted(problem, network, items, key):
+        epochs.append(key[0])
+        if key[0] == 2:
+            raise KeyboardInterrupt
+        return gradient(problem, network, items, key)
+
+    gradient = Regression.gradient
+    monkeypatch.setattr(Regression, "gradient", interrupted)
+    with pytest.warns(UserWarning, match="imitation of the map was interrupted"):
+        model = lowdim.ParametricUMAP(layers=(8,), max_iter=3).fit(np.eye(40))
+    assert max(epochs) == 2
+    assert model.n_iter_ == 0
+    assert np.isfinite(model.embedding_).all()
+
+
 def pairs_of(Y, weights, loss):
     """The problem of coordinates Y as data, with a network that returns its input."""
     rows = Rows(Y, np.zeros(Y.shape[1]), 1.0)
@@ -134,6 +153,21 @@ def test_neighbors_are_drawn_in_proportion_to_their_weights():
     counts = np.stack([np.bincount(part, minlength=6) for part in drawn.reshape(6, 3000)])
     np.testing.assert_allclose(counts[:5] / 1000, ring(5).toarray()[:5], atol=0.1)
     assert counts[5, 5] == 3000
+
+
+def test_pairs_and_displacements_of_a_step_are_independent():
+    """Pairs of a circle that are drawn by small numbers are those of the first objects. By the same
+    numbers, these would always be displaced by their first neighbours."""
+    n = 2000
+    weights = csr_array(np.roll(np.eye(n), 1, axis=1) + np.roll(np.eye(n), -1, axis=1))
+    weights.sort_indices()
+    numbers = np.arange(n)[:, None] * np.ones((1, 2))
+    samples = Samples(Rows(numbers, np.zeros(2), 1.0), weights, 1.0, 0)
+    heads, _ = samples.pairs(1000, (3, 5))
+    inner = heads[(heads > 0) & (heads < n - 1)]
+    moved = samples.displaced(inner, (3, 5, 0)).numpy().mean(axis=1) - inner
+    assert set(np.round(moved)) == {-2, 0, 2}  # the difference of the two neighbours
+    assert abs(np.corrcoef(moved, inner)[0, 1]) < 0.15
 
 
 def test_samples_of_pairs_estimate_the_divergence_of_tsne(digits):
@@ -244,6 +278,37 @@ def test_any_module_can_be_the_network(digits, tmp_path):
         lowdim.ParametricUMAP(network=network[:2]).fit(X)
     with pytest.raises(TypeError, match=r"network must be a torch\.nn\.Module"):
         lowdim.ParametricUMAP(network="deep").fit(X)
+
+
+@pytest.mark.parametrize("init", ["map", "random"])
+def test_parameters_that_are_frozen_or_unused_stay_as_they_are(init):
+    """As in a pretrained network of which the last layer alone is trained."""
+    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    network[0].requires_grad_(False)
+    network[2].unused = torch.nn.Parameter(torch.ones(3))
+    X = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
+    model = lowdim.ParametricUMAP(network=network, max_iter=1, init=init).fit(X)
+    np.testing.assert_array_equal(model.network_["encoder.0.weight"], network[0].weight)
+    np.testing.assert_array_equal(model.network_["encoder.2.unused"], np.ones(3))
+    assert not np.array_equal(model.network_["encoder.2.weight"], network[2].weight.detach())
+    network.requires_grad_(False)
+    with pytest.raises(ValueError, match="network has no parameters to train"):
+        lowdim.ParametricUMAP(network=network).fit(X)
+
+
+@pytest.mark.parametrize("layer", [torch.nn.Dropout(0.5), torch.nn.BatchNorm1d(8)])
+def test_networks_that_draw_or_keep_sums_in_training_give_the_same_map(layer):
+    """Whatever the number of threads, and whatever was drawn before by others."""
+    network = torch.nn.Sequential(torch.nn.Linear(4, 8), layer, torch.nn.Linear(8, 2))
+    X = np.random.default_rng(0).normal(size=(150, 4)).astype(np.float32)
+    maps = []
+    for n_jobs in (1, 3):
+        torch.rand(n_jobs)
+        before = torch.get_rng_state()
+        model = lowdim.ParametricUMAP(network=network, max_iter=2, init="random", n_jobs=n_jobs)
+        maps.append(model.fit(X).embedding_)
+        assert torch.equal(torch.get_rng_state(), before)
+    np.testing.assert_array_equal(*maps)
 
 
 def test_images_are_mapped_by_convolutions(digits):

@@ -126,6 +126,9 @@ def test_bad_arguments_are_named(monkeypatch):
         small.setattr(memory, "available_bytes", lambda: 100)
         with pytest.raises(MemoryError, match="from some of the objects"):
             geodesics(graph)
+        geodesics(graph, [0], path_method="D")
+        with pytest.raises(MemoryError, match="path_method='D'"):  # holds all pairs
+            geodesics(graph, [0], path_method="FW")
     for bad in (-1, np.inf, np.nan):
         graph.data[0] = bad
         for method in ("D", "FW"):

@@ -71,6 +71,18 @@ def test_a_function_that_cannot_be_lowered_is_left_where_it_is():
     assert found.history.tolist() == [5.0]
 
 
+def test_ctrl_c_in_the_first_evaluation_leaves_the_start():
+    def interrupted(Y):
+        raise KeyboardInterrupt
+
+    start = np.array([[1.0], [2.0]])
+    with pytest.warns(UserWarning, match="was interrupted"):
+        found = minimize(interrupted, start)
+    np.testing.assert_array_equal(found.x, start)
+    assert math.isnan(found.value)
+    assert len(found.history) == 1  # no iteration
+
+
 def line(value, slope):
     def along(step):
         return Trial(step, value(step), slope(step), np.zeros(1), np.zeros(1))

@@ -512,6 +512,7 @@ def test_a_basis_has_no_direction_that_is_rounding_alone(dtype):
         assert Q.dtype == dtype
         np.testing.assert_allclose(Q.T @ Q, np.eye(5), atol=1e-5)
         np.testing.assert_allclose(Q @ (Q.T @ V), V, atol=1e-4)
+        assert orthonormal_basis(kind(V[:, :0]), 1e-5).shape == (500, 0)
 
 
 def test_an_operator_without_a_matrix_is_enough():

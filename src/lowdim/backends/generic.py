@@ -89,7 +89,7 @@ def orthonormal_basis(V: Any, least: float) -> Any:
         return some_columns(Q, np.abs(np.diagonal(host(R))) > least)
     precise = V.double()
     values, turn = np.linalg.eigh(host(precise.T @ precise))
-    keep = values > max(least**2, GRAM_ROUNDING * values[-1])
+    keep = values > max(least**2, GRAM_ROUNDING * values.max(initial=0))
     scaled = turn[:, keep] / np.sqrt(values[keep])
     return (precise @ like(scaled, precise)).to(V.dtype)
 

@@ -216,13 +216,9 @@ class Autoencoder(NetworkEmbedder):
 
     def _build(self, n_features: int) -> Any:
         from lowdim.networks.autoencoding import AutoencoderNetwork
-        from lowdim.networks.layers import Architecture, checked_image_shape, suited_sizes
+        from lowdim.networks.layers import suited_sizes
 
-        image = checked_image_shape(self.image_shape, n_features)
-        layers, back = self._layers(suited_sizes(n_features) if image is None else CHANNELS)
-        shape = Architecture(
-            n_features, int(self.n_components), layers, back, self.activation, image
-        )
+        shape = self._architecture(n_features, suited_sizes(n_features), CHANNELS)
         return AutoencoderNetwork(shape, variational=bool(self.variational))
 
     def _inverse(self, Y: Array) -> Array:

@@ -247,6 +247,7 @@ def _pairs(given: Any, name: str, n: int) -> Array:
             f"{name} must be an array of row numbers of shape (n_pairs, 2), got shape "
             f"{pairs.shape} of {pairs.dtype}."
         )
-    if len(pairs) and (pairs.min() < 0 or pairs.max() >= n):
-        raise ValueError(f"{name} must hold row numbers from 0 to {n - 1}, found {pairs.max()}.")
+    wrong = pairs[(pairs < 0) | (pairs >= n)]
+    if len(wrong):
+        raise ValueError(f"{name} must hold row numbers from 0 to {n - 1}, found {wrong[0]}.")
     return pairs.astype(np.int64)

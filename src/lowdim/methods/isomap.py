@@ -184,6 +184,8 @@ class Isomap(GraphEmbedder):
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         checks.choice(self.mds, "mds", ("classical", "stress"))
+        if self.mds == "stress" and self.n_landmarks is not None:
+            raise ValueError("mds='stress' needs all geodesics: set n_landmarks=None.")
         k = self._check_n_components(objects.n)
         sources = None
         if self.n_landmarks is not None:
@@ -215,8 +217,6 @@ class Isomap(GraphEmbedder):
         )
 
     def _reduce_stress(self) -> None:
-        if self.n_landmarks is not None:
-            raise ValueError("mds='stress' needs all geodesics: set n_landmarks=None.")
         monitor = self._monitor(self.max_iter or 300)
         found = smacof(self.dist_matrix_, self.embedding_, monitor)
         self.embedding_, self.stress_, self.history_ = found
@@ -262,10 +262,10 @@ class Isomap(GraphEmbedder):
         """
         D = self._between_landmarks()
         B = gram_operator(D)
-        total = sum(
-            float((B.matmat(np.eye(len(D), dtype=D.dtype)[:, part]) ** 2).sum())
-            for part in blocks(len(D))
-        )
+        total = 0.0
+        for part in blocks(len(D)):  # columns of B
+            unit = np.eye(len(D), part.stop - part.start, -part.start, dtype=D.dtype)
+            total += float((B.matmat(unit) ** 2).sum())
         kept = float((self.eigenvalues_.astype(np.float64) ** 2).sum())
         return float(np.sqrt(max(total - kept, 0.0)) / len(D))
 

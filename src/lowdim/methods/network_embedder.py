@@ -15,12 +15,12 @@ from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.relations.objects import MeasuredObjects, Objects
 
 if TYPE_CHECKING:
+    from lowdim.networks.layers import Architecture
     from lowdim.networks.training import Settings
     from lowdim.networks.weights import Rows
 
 LARGEST_DECAY = 100.0  # of weights; beyond it a step of training overshoots zero
 SCHEDULES = ("plateau", "cosine", "constant")
-ACTIVATIONS = ("relu", "elu", "silu", "tanh", "gelu")
 
 
 class NetworkEmbedder(Embedder):
@@ -71,18 +71,30 @@ class NetworkEmbedder(Embedder):
         seed = 0 if self.random_state is None else self.random_state
         return int(check_random_state(seed).randint(2**31 - 1))
 
-    def _layers(self, default: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Sizes of the hidden layers of encoder and decoder, checked."""
-        from lowdim.networks.layers import checked_sizes
+    def _architecture(
+        self, n_features: int, layers: tuple[int, ...], channels: tuple[int, ...]
+    ) -> Architecture:
+        """The shape of the network, from parameters that are checked.
 
-        checks.choice(self.activation, "activation", ACTIVATIONS)
-        automatic = isinstance(self.layers, str)
-        if automatic:
+        layers="auto" means `layers` for vectors and `channels` for images.
+        """
+        from lowdim.networks.layers import (
+            ACTIVATIONS,
+            Architecture,
+            checked_image_shape,
+            checked_sizes,
+        )
+
+        image = checked_image_shape(self.image_shape, n_features)
+        checks.choice(self.activation, "activation", tuple(ACTIVATIONS))
+        if isinstance(self.layers, str):
             checks.choice(self.layers, "layers", ("auto",))
-        layers = default if automatic else checked_sizes(self.layers, "layers")
-        if self.decoder_layers is None:
-            return layers, layers[::-1]
-        return layers, checked_sizes(self.decoder_layers, "decoder_layers")
+            there = layers if image is None else channels
+        else:
+            there = checked_sizes(self.layers, "layers")
+        given = self.decoder_layers
+        back = there[::-1] if given is None else checked_sizes(given, "decoder_layers")
+        return Architecture(n_features, int(self.n_components), there, back, self.activation, image)
 
     def _new_network(self, rows: Any, seed: int) -> Any:
         """The untrained network for such rows; its weights depend on the seed alone."""

@@ -28,14 +28,13 @@ if TYPE_CHECKING:
 LAYERS = (256, 256, 256)  # by default, also for few features: maps of neighbours have many folds
 IMAGE_LAYERS = (32, 64)  # channels of convolutions
 PAIRS_PER_OBJECT = 2  # in an epoch
-FIRST_STEPS = 1000  # of the imitation, at least
-FIRST_EPOCHS = 80  # of it, at least
-FIRST_RATE = 2e-3  # its learning rate
+IMITATION_STEPS, IMITATION_EPOCHS = 1000, 80  # at least so many of both
+IMITATION_RATE = 2e-3  # learning rate
 LARGEST_NOISE = 1000.0  # relative to neighbours; the loss stays finite in float32
 
 
 class Budget(NamedTuple):
-    """Of a training on the objective by default."""
+    """How long, and with which first learning rate, the objective is trained on by default."""
 
     pairs: int
     fewest_epochs: int
@@ -43,10 +42,10 @@ class Budget(NamedTuple):
     learning_rate: float
 
 
-PLAIN = Budget(4_000_000, 30, 200, 1e-3)
+BUDGET = Budget(4_000_000, 30, 200, 1e-3)
 # After the imitation of a map by choosing between places the objective is near its optimum, and
 # larger steps would undo a part of what was learned.
-PLACES = Budget(1_000_000, 10, 60, 1e-4)
+BUDGET_WITH_PLACES = Budget(1_000_000, 10, 60, 1e-4)
 
 
 class ParametricEmbedder(NetworkEmbedder):
@@ -98,20 +97,21 @@ class ParametricEmbedder(NetworkEmbedder):
         self._check_n_components(objects.n)
         checks.choice(self.init, "init", ("map", "random"))
         self.n_places_ = self._n_places(objects.n)
-        budget = PLACES if self.n_places_ else PLAIN
+        budget = BUDGET_WITH_PLACES if self.n_places_ else BUDGET
         settings = self._settings(self._epochs(objects.n, budget), budget.learning_rate)
         loss = self._pair_loss()
+        noise = checks.real(self.noise, "noise", 0, LARGEST_NOISE)
         vectors = self._vectors(objects)
         network = self._new_network(vectors, settings.seed)
         weights = self._pair_weights(objects, graph, affinities)
         rows = Rows.of(vectors)
         self._check_outputs(network, rows)
-        noise = checks.real(self.noise, "noise", 0, LARGEST_NOISE)
         samples = Samples(rows, weights, noise, settings.seed)
         monitor = self._monitor(settings.max_iter)
         if self.init == "map" and not monitor.begun:
             free = self._free_map(vectors, weights, settings.seed)
-            self._imitate(network, samples, free, settings)
+            if not self._imitate(network, samples, free, settings):
+                settings = replace(settings, max_iter=0)
         history = train(
             network,
             Pairs(samples, loss, PAIRS_PER_OBJECT * objects.n),
@@ -156,8 +156,8 @@ class ParametricEmbedder(NetworkEmbedder):
     def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
         raise NotImplementedError
 
-    def _imitate(self, network: Any, samples: Samples, Y: Array, settings: Settings) -> None:
-        """Train the network to give the coordinates Y.
+    def _imitate(self, network: Any, samples: Samples, Y: Array, settings: Settings) -> bool:
+        """Train the network to give the coordinates Y; returns whether that was not interrupted.
 
         Each object is attracted by its place as by a neighbour. Unlike squared distances, that
         does not put an object which may belong to one of two groups between them.
@@ -174,12 +174,12 @@ class ParametricEmbedder(NetworkEmbedder):
             network.unit.fill_(float(Y.std()) or 1.0)
             terms = attracted(attraction)
         size = int(np.clip(len(Y) // 20, 64, 256))
-        epochs = max(FIRST_EPOCHS, math.ceil(FIRST_STEPS * size / len(Y)))
+        epochs = max(IMITATION_EPOCHS, math.ceil(IMITATION_STEPS * size / len(Y)))
         first = replace(
             settings,
             max_iter=epochs,
             batch_size=size,
-            learning_rate=FIRST_RATE,
+            learning_rate=IMITATION_RATE,
             schedule="cosine",
             patience=epochs,
         )
@@ -190,6 +190,7 @@ class ParametricEmbedder(NetworkEmbedder):
             train(network, problem, first, monitor, lambda: Y)
         if self.n_places_:
             network.encoder.sharpen()
+        return not monitor.stopped
 
     def _graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
         wanted = self._n_neighbors(objects.n)
@@ -201,14 +202,9 @@ class ParametricEmbedder(NetworkEmbedder):
         return graph if graph.n_neighbors is None else graph.take(wanted)
 
     def _build(self, n_features: int) -> Any:
-        from lowdim.networks.layers import Architecture, checked_image_shape
         from lowdim.networks.regression import MapNetwork
 
-        image = checked_image_shape(self.image_shape, n_features)
-        layers, back = self._layers(LAYERS if image is None else IMAGE_LAYERS)
-        shape = Architecture(
-            n_features, int(self.n_components), layers, back, self.activation, image
-        )
+        shape = self._architecture(n_features, LAYERS, IMAGE_LAYERS)
         checks.choice(self.decoder, "decoder", (False, True))
         encoder = self._encoder(shape)  # first: its weights do not depend on the decoder
         return MapNetwork(encoder, shape.decoder() if self.decoder else None)

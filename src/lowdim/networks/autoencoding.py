@@ -18,6 +18,7 @@ from lowdim.runtime.scheduling import blocks
 WARM_UP = 20  # epochs in which the divergence gets its weight: it would hide the data at first
 JUDGED_ROWS = 16 * BLOCK_ROWS  # rows whose reconstructions are held in memory at once
 SMALLEST_VARIANCE = 1e-6  # of the decoder's Gaussian, as a share of the variance of the data
+LARGEST_LOG = 20.0  # absolute value of a log variance of the encoder; exp(20) is finite in float32
 
 
 class AutoencoderNetwork(nn.Module):
@@ -84,8 +85,7 @@ class Reconstruction:
             errors[number] = float(error.detach())
             return (error + penalty) / len(items)
 
-        parameters = [p for p in network.parameters() if p.requires_grad]
-        _, gradients = sharded(loss_of, len(items), parameters)
+        _, gradients = sharded(loss_of, len(items), network)
         return sum(errors[i] for i in range(len(errors))) / len(items), gradients
 
     def _losses(
@@ -94,7 +94,6 @@ class Reconstruction:
         """The sums over rows of the mean squared errors and of the penalties."""
         p = self.penalties
         seen = noisy(x, p.noise, random)
-
         if p.masking:
             kept = torch.rand(x.shape, generator=random).to(x.device) >= p.masking
             seen = seen * kept
@@ -104,12 +103,10 @@ class Reconstruction:
         z = code = outputs[:, : network.n_components]
         penalty = torch.zeros((), dtype=x.dtype, device=x.device)
         if p.variational:
-            logs = outputs[:, network.n_components :].clamp(-20, 20)
-            z = code + torch.exp(logs / 2) * noisy(torch.zeros_like(code), 1.0, random)
-            divergence = 0.5 * (code.square() + logs.exp() - logs - 1).sum()
+            z, divergences = _drawn(code, outputs[:, network.n_components :], random)
             # -log p(x | z) is d error / (2 variance); the bound is divided by d / (2 variance)
             weight = p.variational * min(1.0, (self.epochs + 1) / WARM_UP)
-            penalty = penalty + weight * divergence * (2 * self.variance / x.shape[1])
+            penalty = penalty + weight * divergences.sum() * (2 * self.variance / x.shape[1])
         if p.sparsity:
             penalty = penalty + p.sparsity * code.abs().sum()
         if p.contraction:
@@ -135,14 +132,22 @@ class Reconstruction:
             return mean_squared_error(network, self.rows, self.held_out)
         x = self.rows.take(self.held_out)
         with torch.no_grad():
-            outputs = network.encoder(x)
-            code, logs = outputs.split(network.n_components, dim=1)
-            drawn = noisy(torch.zeros_like(code), 1.0, seeded(self.seed, 2**32))
-            z = code + torch.exp(logs.clamp(-20, 20) / 2) * drawn
+            code, logs = network.encoder(x).split(network.n_components, dim=1)
+            z, divergences = _drawn(code, logs, seeded(self.seed, 2**32))
             error = float((network.decoder(z) - x).square().mean())
-            divergence = 0.5 * float((code.square() + logs.exp() - logs - 1).sum(dim=1).mean())
+            divergence = float(divergences.sum(dim=1).mean())
         fit = 0.5 * float(np.log(max(error, SMALLEST_VARIANCE)))
         return fit + self.penalties.variational * divergence / x.shape[1]
+
+
+def _drawn(
+    code: torch.Tensor, logs: torch.Tensor, random: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Codes drawn from Gaussians of these means and log variances, and the terms of the divergences
+    of the Gaussians from a standard one."""
+    logs = logs.clamp(-LARGEST_LOG, LARGEST_LOG)
+    z = code + torch.exp(logs / 2) * noisy(torch.zeros_like(code), 1.0, random)
+    return z, 0.5 * (code.square() + logs.exp() - logs - 1)
 
 
 def _squared_jacobian(code: torch.Tensor, x: torch.Tensor) -> torch.Tensor:

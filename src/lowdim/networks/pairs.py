@@ -80,7 +80,6 @@ class Pairs:
         share = 1 / self.mean_repulsion if self.loss.logarithm else 1.0
         (slope,) = torch.autograd.grad(attraction + share * repulsion, Y)
         slope = slope - slope.mean(dim=0)  # which is 0 but for rounding: distances have no origin
-        parameters = [p for p in network.parameters() if p.requires_grad]
 
         def loss_of(part: slice, number: int) -> torch.Tensor:
             y = found[number]
@@ -90,7 +89,7 @@ class Pairs:
                 total = total + (back - x).square().sum() / (len(both) * x.shape[1])
             return total
 
-        return loss, sharded(loss_of, len(both), parameters)[1]
+        return loss, sharded(loss_of, len(both), network)[1]
 
     def _loss(self, attraction: float, repulsion: float) -> float:
         """The loss of a step; updates the running mean of the repulsion.

@@ -37,6 +37,8 @@ def copied(network: Any) -> nn.Module:
         raise TypeError(
             f"network must be a torch.nn.Module from rows to coordinates, got {network!r}."
         )
+    if not any(parameter.requires_grad for parameter in network.parameters()):
+        raise ValueError("network has no parameters to train: all of them are frozen.")
     found: nn.Module = copy.deepcopy(network)
     return found
 
@@ -104,10 +106,7 @@ class Regression:
             x = self.seen(index, (*key, number))
             return self.terms(network, x, self.targets[index]).sum() / len(items)
 
-        parameters = list(network.encoder.parameters())
-        loss, gradients = sharded(loss_of, len(items), parameters)
-        rest = network.decoder.parameters() if network.decoder is not None else ()
-        return loss, gradients + [torch.zeros_like(p) for p in rest]
+        return sharded(loss_of, len(items), network)
 
     def validation(self, network: Any) -> float | None:
         if not len(self.held_out):

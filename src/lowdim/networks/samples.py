@@ -12,6 +12,9 @@ from lowdim.networks.weights import Rows, seeded
 from lowdim.relations.lists import row_of_entries
 
 SHARE = 0.05  # of the length of a difference: the Gaussian noise in each feature
+# Last keys of random numbers. NumPy takes missing keys for zeros: without these, the neighbours of
+# the first part of a step would be drawn by the same numbers as the pairs of the step.
+OF_PAIRS, OF_NEIGHBORS = 2**32 - 1, 2**32 - 2
 
 
 class Samples:
@@ -36,12 +39,9 @@ class Samples:
         self.degrees = np.bincount(self.heads, weights, minlength=len(rows))
         self.cumulated = np.cumsum(weights)
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def pairs(self, count: int, key: tuple[int, ...]) -> tuple[Array, Array]:
         """First and second members of pairs, drawn in proportion to their weights."""
-        random = np.random.default_rng((self.seed, *key))
+        random = np.random.default_rng((self.seed, *key, OF_PAIRS))
         drawn = np.searchsorted(self.cumulated, random.uniform(0, self.cumulated[-1], count))
         drawn = np.minimum(drawn, len(self.cumulated) - 1)
         return self.heads[drawn], self.tails[drawn]
@@ -57,7 +57,7 @@ class Samples:
         x = self.rows.take(index)
         if not self.noise:
             return x
-        random = np.random.default_rng((self.seed, *key))
+        random = np.random.default_rng((self.seed, *key, OF_NEIGHBORS))
         one, other = (self.rows.take(self._neighbors(index, random)) for _ in range(2))
         gap = one - other
         size = SHARE * torch.linalg.vector_norm(gap, dim=1, keepdim=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -15,10 +15,10 @@ from lowdim.atomic import uninterrupted
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.networks.device import one_thread
+from lowdim.networks.reproducible import Reproducible
 from lowdim.networks.weights import arrays_of, load_arrays, moments_of, tensors_of
 from lowdim.runtime.scheduling import blocks, run
 
-SCHEDULES = ("plateau", "cosine", "constant")
 SHARD = 128  # objects of a batch whose gradient one thread computes
 SMALLEST_RATE = 1e-3  # of the learning rate, as a share of the first one
 PROGRESS = 1e-4  # relative decrease of the loss that counts as progress
@@ -35,7 +35,7 @@ class Problem(Protocol):
     def gradient(
         self, network: nn.Module, items: Array, key: tuple[int, int]
     ) -> tuple[float, list[torch.Tensor]]:
-        """The mean loss of some items, and its gradient by all parameters.
+        """The mean loss of some items, and its gradient by the `trainable` parameters.
 
         `key` is (epoch, step), for random numbers.
         """
@@ -130,7 +130,7 @@ def train(
     array of shape (n_epochs, 2)
         Training and validation loss of each epoch; the latter is NaN if nothing is held out.
     """
-    parameters = [p for p in network.parameters() if p.requires_grad]
+    parameters = trainable(network)
     with uninterrupted():  # the first optimizer imports further parts of PyTorch
         optimizer = torch.optim.Adam(
             parameters, lr=settings.learning_rate, eps=EPSILON, weight_decay=settings.weight_decay
@@ -146,7 +146,7 @@ def train(
             "problem": problem.state(),
         }
 
-    with one_thread(), _reproducible(), monitor:
+    with one_thread(), Reproducible(network, settings.seed) as reproducible, monitor:
         saved = monitor.saved({}, scheduled=settings.schedule == "cosine")
         if saved is not None:
             load_arrays(network, saved["network"])
@@ -158,7 +158,7 @@ def train(
         while progress.epoch < settings.max_iter and progress.waited < settings.patience:
             _set_rate(optimizer, settings, progress)
             network.train()
-            loss = _epoch(network, parameters, optimizer, problem, settings, progress.epoch)
+            loss = _epoch(network, optimizer, problem, settings, progress.epoch, reproducible)
             if not math.isfinite(loss):
                 decay = f" or weight_decay={settings.weight_decay:g}" * (settings.weight_decay > 0)
                 raise ValueError(
@@ -180,21 +180,22 @@ def train(
 
 def _epoch(
     network: nn.Module,
-    parameters: Sequence[torch.Tensor],
     optimizer: Any,
     problem: Problem,
     settings: Settings,
     epoch: int,
+    reproducible: Reproducible,
 ) -> float:
     """One pass over all items in random order; returns the mean loss."""
     order = np.random.default_rng((settings.seed, epoch)).permutation(problem.n)
     total = 0.0
     for step, part in enumerate(blocks(problem.n, settings.batch_size)):
         items = order[part]
-        loss, gradients = problem.gradient(network, items, (epoch, step))
+        with reproducible.step((epoch, step)):
+            loss, gradients = problem.gradient(network, items, (epoch, step))
         norm = float(torch.linalg.vector_norm(torch.stack([g.norm() for g in gradients])))
         shrink = min(1.0, LARGEST_NORM / max(norm, 1e-300))
-        for parameter, gradient in zip(parameters, gradients, strict=True):
+        for parameter, gradient in zip(trainable(network), gradients, strict=True):
             parameter.grad = gradient * shrink
         optimizer.step()
         total += loss * len(items)
@@ -211,8 +212,13 @@ def _set_rate(optimizer: Any, settings: Settings, progress: Progress) -> None:
         group["lr"] = settings.learning_rate * max(share, SMALLEST_RATE)
 
 
+def trainable(network: nn.Module) -> list[nn.Parameter]:
+    """The parameters of a network, without those that its author has frozen."""
+    return [parameter for parameter in network.parameters() if parameter.requires_grad]
+
+
 def sharded(
-    loss_of: Callable[[slice, int], torch.Tensor], n: int, parameters: Sequence[torch.Tensor]
+    loss_of: Callable[[slice, int], torch.Tensor], n: int, network: nn.Module
 ) -> tuple[float, list[torch.Tensor]]:
     """A sum of losses of parts of a batch and its gradient, each part on a thread.
 
@@ -225,29 +231,24 @@ def sharded(
         From the items of a part, as a slice of range(n), and its number to the part's loss.
     n : int
         Size of the batch.
-    parameters : sequence of tensors
+    network : Module
+
+    Returns
+    -------
+    loss : float
+    gradients : list of tensors
+        By the `trainable` parameters; zeros for those that the loss does not depend on.
     """
+    parameters = trainable(network)
 
     def one(numbered: tuple[int, slice]) -> tuple[float, tuple[torch.Tensor, ...]]:
         number, part = numbered
         torch.set_num_threads(1)  # a setting of the thread that calls it
         loss = loss_of(part, number)
-        return float(loss.detach()), torch.autograd.grad(loss, parameters)
+        return float(loss.detach()), torch.autograd.grad(loss, parameters, materialize_grads=True)
 
     found = run(one, list(enumerate(blocks(n, SHARD))))
     total = list(found[0][1])
     for _, gradients in found[1:]:
         total = [a + b for a, b in zip(total, gradients, strict=True)]
     return sum(loss for loss, _ in found), total
-
-
-class _reproducible:
-    """On a GPU, choose algorithms of convolution whose result is always the same."""
-
-    def __enter__(self) -> None:
-        flags = torch.backends.cudnn
-        self.before = flags.deterministic, flags.benchmark
-        flags.deterministic, flags.benchmark = True, False
-
-    def __exit__(self, *error: object) -> None:
-        torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = self.before

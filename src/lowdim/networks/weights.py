@@ -19,27 +19,46 @@ from lowdim.runtime.scheduling import blocks, run
 
 Module = TypeVar("Module", bound=nn.Module)
 
+DRAWN_BY_MODULES = 2**32 - 1  # last key of such numbers, where others have the number of a part
 BLOCK_ROWS = 1024  # rows that a network is applied to at once; fixed, so that rounding is too
 
 
 def seeded(seed: int, *keys: int) -> torch.Generator:
     """A generator of random numbers for one purpose, such as the noise of one step."""
-    state = np.random.SeedSequence((seed, *keys)).generate_state(1, np.uint64)[0]
-    return torch.Generator().manual_seed(int(state >> np.uint64(1)))
+    return torch.Generator().manual_seed(_mixed(seed, *keys))
 
 
-_weights = threading.RLock()  # PyTorch draws initial weights from one generator of the process
+def _mixed(*keys: int) -> int:
+    """A seed of PyTorch, which takes one number, from several."""
+    return int(np.random.SeedSequence(keys).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+_generators = threading.RLock()  # of whoever draws from the generators of the process
 if hasattr(os, "register_at_fork"):  # in a child nobody else draws
     os.register_at_fork(
-        before=_weights.acquire, after_in_parent=_weights.release, after_in_child=_weights.release
+        before=_generators.acquire,
+        after_in_parent=_generators.release,
+        after_in_child=_generators.release,
     )
 
 
 @contextmanager
 def seeded_weights(seed: int) -> Iterator[None]:
     """Networks that are made inside have weights that depend on the seed alone."""
-    with _weights, torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with _generators, torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def process_generators(device: torch.device, *keys: int) -> Iterator[None]:
+    """What modules such as dropout draw inside, on the CPU or the device, depends on the keys."""
+    gpus = [device] if device.type == "cuda" else []
+    with _generators, torch.random.fork_rng(devices=gpus):
+        torch.default_generator.manual_seed(_mixed(*keys, DRAWN_BY_MODULES))
+        for gpu in gpus:
+            with torch.cuda.device(gpu):
+                torch.cuda.manual_seed(_mixed(*keys, DRAWN_BY_MODULES))
         yield
 
 

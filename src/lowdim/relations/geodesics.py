@@ -104,15 +104,18 @@ def shortest_path_lengths(
     if graph.nnz and not (graph.data.min() >= 0 and np.isfinite(graph.data.max())):
         raise ValueError("graph: arc lengths must be finite and not negative.")
     n = graph.shape[0]
-    n_sources = n if sources is None else len(sources)
+    all_pairs = path_method == "FW" or (
+        path_method == "auto" and sources is None and n <= 200 and graph.nnz > n * n / 4
+    )
+    n_sources = n if sources is None or all_pairs else len(sources)
     memory.claim(
         n_sources * n * graph.data.itemsize,
         f"The matrix of geodesic distances from {n_sources} to {n} objects",
-        "Compute those from some of the objects, or take a sample of the objects.",
+        "Set path_method='D'."
+        if all_pairs and sources is not None
+        else "Compute those from some of the objects, or take a sample of the objects.",
     )
-    if path_method == "FW" or (
-        path_method == "auto" and sources is None and n <= 200 and graph.nnz > n * n / 4
-    ):
+    if all_pairs:
         lengths = _dense_lengths(graph)
         backend().floyd_warshall(lengths)
         return lengths if sources is None else lengths[sources]

@@ -213,7 +213,8 @@ def minimize(problem: LargeMargin, start: Array, monitor: Monitor, tol: float) -
                     best, least = M, value
                     problem.prune(M)
             history.append(value)
-            if monitor(t, value, problem.X @ _root(M)):
+            places = problem.X @ _root(M) if monitor.wants_embedding else problem.X
+            if monitor(t, value, places):
                 break
             monitor.keep(state)
     problem.search(best)

@@ -24,7 +24,10 @@ CURVED = float(np.finfo(np.float64).eps)  # least relative change of the slope o
 
 
 class Minimum(NamedTuple):
-    """The best point, its value, and the value at the start and after each iteration."""
+    """The best point, its value, and the value at the start and after each iteration.
+
+    Values are NaN if Ctrl-C came before the first one was computed.
+    """
 
     x: Array
     value: float
@@ -73,7 +76,7 @@ def lbfgs(
     Minimum
     """
     shape = start.shape
-    x, value, gradient = np.array(start, dtype=np.float64).ravel(), math.inf, np.empty(0)
+    x, value, gradient = np.array(start, dtype=np.float64).ravel(), math.nan, np.empty(0)
     history: list[float] = []
     memory = _Memory(x.size)
     limit = monitor.max_iter if most is None else most
@@ -112,7 +115,7 @@ def lbfgs(
             if monitor(after + len(history) - 1, value, seen):
                 break
             monitor.keep(state)
-    return Minimum(x.reshape(shape), value, np.array(history))
+    return Minimum(x.reshape(shape), value, np.array(history or [value]))
 
 
 def _step(

@@ -124,7 +124,7 @@ def majorize(
     show: Callable[[Array], Array],
 ) -> Minimum:
     """Minimise Sammon's stress by Guttman transforms, in the coordinates Z; see `lbfgs`."""
-    Z, best, value, ended = start, start, np.inf, False
+    Z, best, value, ended = start, start, np.nan, False
     history: list[float] = []
 
     def state() -> dict[str, Any]:
@@ -146,4 +146,4 @@ def majorize(
             ended = before - value <= tol * value
             Z = Z - gradient
             monitor.keep(state)
-    return Minimum(best, value, np.array(history))
+    return Minimum(best, value, np.array(history or [value]))

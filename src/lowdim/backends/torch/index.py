@@ -79,7 +79,11 @@ class CellIndex:
         cells = nearest_centers(asked, self.centers)
         order = torch.argsort(cells, stable=True)
         starts = offsets_of(counts_of(cells, len(self.near)))
-        return self._in_order(order, self._search(asked[order], starts, k, own=False))
+        sorted_queries = asked[order]
+        ids, distances = self._search(sorted_queries, starts, k, own=False)
+        if self.cosine:  # from a row of zeros, if the rows of the index have no column for it
+            distances[~sorted_queries.any(dim=1)] = 1
+        return self._in_order(order, (ids, distances))
 
     def _in_order(self, order: Tensor, found: tuple[Tensor, Tensor]) -> tuple[Array, Array]:
         """Results for queries that were sorted by cells, in the order before."""
