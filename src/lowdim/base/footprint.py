@@ -184,7 +184,7 @@ def _stochastic_errors(p: Problem) -> float:
     """The sums of the parts of all rows, and what threads hold of the pairs of some rows."""
     d = int(p.objects.vectors("stochastic neighbours").shape[1])
     k = p.estimator.n_components
-    columns = (k if isinstance(k, int) else d) + 5  # with padding
+    columns = (min(k, d) if isinstance(k, int) else d) + 5  # with padding
     return 8.0 * p.n * ((sum_buffers(p.n) + 4) * columns + d + 22 * current().threads)
 
 
