@@ -162,11 +162,20 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         if init == "random":
             random = check_random_state(0 if self.random_state is None else self.random_state)
             return np.asarray(random.standard_normal((k, d)))
-        if init == "pca":
-            found = principal_axes(X, min(k, n, d)).components.astype(np.float64)
-        else:
-            from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-            analysis = LinearDiscriminantAnalysis(n_components=min(k, int(codes.max()), d))
-            found = analysis.fit(X, codes).scalings_.T[:k].astype(np.float64)
+        found = discriminants(X, codes)[:k] if init == "lda" else np.empty((0, d))
+        if len(missing := range(len(found), min(k, n, d))):
+            axes = principal_axes(X, len(missing)).components.astype(np.float64)
+            found = np.concatenate([found, axes])
         return np.pad(found, ((0, k - len(found)), (0, 0)))
+
+
+def discriminants(X: Array, codes: Array) -> Array:
+    """The directions of linear discriminant analysis, as rows: none if means or rows are equal."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    first = np.unique(codes, return_index=True)[1]
+    if (X[first][codes] == X).all():  # no variance within the classes to compare means with
+        return np.empty((0, X.shape[1]))
+    with np.errstate(invalid="ignore"):  # shares of no variance between the classes
+        found = LinearDiscriminantAnalysis().fit(X, codes).scalings_
+    return np.asarray(found.T, dtype=np.float64)
