@@ -76,9 +76,7 @@ class NetworkEmbedder(Embedder):
         from lowdim.networks.layers import checked_sizes
 
         checks.choice(self.activation, "activation", ACTIVATIONS)
-        automatic = isinstance(self.layers, str)
-        if automatic:
-            checks.choice(self.layers, "layers", ("auto",))
+        automatic = isinstance(self.layers, str) and self.layers == "auto"
         layers = default if automatic else checked_sizes(self.layers, "layers")
         if self.decoder_layers is None:
             return layers, layers[::-1]

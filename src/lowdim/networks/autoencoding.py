@@ -11,7 +11,7 @@ from torch import nn
 
 from lowdim.checks import Array
 from lowdim.networks.layers import Architecture
-from lowdim.networks.training import sharded
+from lowdim.networks.training import sharded, trainable
 from lowdim.networks.weights import BLOCK_ROWS, Rows, apply, noisy, seeded
 from lowdim.runtime.scheduling import blocks
 
@@ -84,7 +84,7 @@ class Reconstruction:
             errors[number] = float(error.detach())
             return (error + penalty) / len(items)
 
-        parameters = [p for p in network.parameters() if p.requires_grad]
+        parameters = trainable(network)
         _, gradients = sharded(loss_of, len(items), parameters)
         return sum(errors[i] for i in range(len(errors))) / len(items), gradients
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from torch import nn
 
 from lowdim.checks import Array
 from lowdim.networks.device import torch_device
-from lowdim.networks.training import sharded
+from lowdim.networks.training import sharded, trainable
 from lowdim.networks.weights import Rows
 
 
@@ -29,16 +28,6 @@ class MapNetwork(nn.Module):
     def encode(self, x: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = self.unit * self.encoder(x)
         return found
-
-
-def copied(network: Any) -> nn.Module:
-    """A copy of a module given by the user, which is left as it is."""
-    if not isinstance(network, nn.Module):
-        raise TypeError(
-            f"network must be a torch.nn.Module from rows to coordinates, got {network!r}."
-        )
-    found: nn.Module = copy.deepcopy(network)
-    return found
 
 
 def mean_square(network: Any, x: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
@@ -104,10 +93,7 @@ class Regression:
             x = self.seen(index, (*key, number))
             return self.terms(network, x, self.targets[index]).sum() / len(items)
 
-        parameters = list(network.encoder.parameters())
-        loss, gradients = sharded(loss_of, len(items), parameters)
-        rest = network.decoder.parameters() if network.decoder is not None else ()
-        return loss, gradients + [torch.zeros_like(p) for p in rest]
+        return sharded(loss_of, len(items), trainable(network))
 
     def validation(self, network: Any) -> float | None:
         if not len(self.held_out):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -15,7 +16,15 @@ from lowdim.atomic import uninterrupted
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.networks.device import one_thread
-from lowdim.networks.weights import arrays_of, load_arrays, moments_of, tensors_of
+from lowdim.networks.weights import (
+    arrays_of,
+    load_arrays,
+    moments_of,
+    seeded,
+    seeded_weights,
+    tensors_of,
+)
+from lowdim.runtime.context import using, with_threads
 from lowdim.runtime.scheduling import blocks, run
 
 SCHEDULES = ("plateau", "cosine", "constant")
@@ -67,6 +76,8 @@ class Settings:
     patience: int
     weight_decay: float
     seed: int
+    in_order: bool = False
+    """Whether the network draws random numbers or changes its buffers; see `given.varies`."""
 
 
 @dataclass
@@ -130,7 +141,7 @@ def train(
     array of shape (n_epochs, 2)
         Training and validation loss of each epoch; the latter is NaN if nothing is held out.
     """
-    parameters = [p for p in network.parameters() if p.requires_grad]
+    parameters = trainable(network)
     with uninterrupted():  # the first optimizer imports further parts of PyTorch
         optimizer = torch.optim.Adam(
             parameters, lr=settings.learning_rate, eps=EPSILON, weight_decay=settings.weight_decay
@@ -146,7 +157,8 @@ def train(
             "problem": problem.state(),
         }
 
-    with one_thread(), _reproducible(), monitor:
+    threads = using(with_threads(1)) if settings.in_order else nullcontext()
+    with one_thread(), threads, _reproducible(), monitor:
         saved = monitor.saved({}, scheduled=settings.schedule == "cosine")
         if saved is not None:
             load_arrays(network, saved["network"])
@@ -158,7 +170,8 @@ def train(
         while progress.epoch < settings.max_iter and progress.waited < settings.patience:
             _set_rate(optimizer, settings, progress)
             network.train()
-            loss = _epoch(network, parameters, optimizer, problem, settings, progress.epoch)
+            with drawing(settings, progress.epoch):
+                loss = _epoch(network, parameters, optimizer, problem, settings, progress.epoch)
             if not math.isfinite(loss):
                 decay = f" or weight_decay={settings.weight_decay:g}" * (settings.weight_decay > 0)
                 raise ValueError(
@@ -178,6 +191,13 @@ def train(
     return np.array(progress.history).reshape(-1, 2)
 
 
+def drawing(settings: Settings, epoch: int) -> AbstractContextManager[None]:
+    """The context of an epoch, in which a network may draw random numbers: those of its seed."""
+    if not settings.in_order:
+        return nullcontext()
+    return seeded_weights(seeded(settings.seed, epoch).initial_seed())
+
+
 def _epoch(
     network: nn.Module,
     parameters: Sequence[torch.Tensor],
@@ -189,7 +209,7 @@ def _epoch(
     """One pass over all items in random order; returns the mean loss."""
     order = np.random.default_rng((settings.seed, epoch)).permutation(problem.n)
     total = 0.0
-    for step, part in enumerate(blocks(problem.n, settings.batch_size)):
+    for step, part in enumerate(batches(problem.n, settings.batch_size)):
         items = order[part]
         loss, gradients = problem.gradient(network, items, (epoch, step))
         norm = float(torch.linalg.vector_norm(torch.stack([g.norm() for g in gradients])))
@@ -199,6 +219,22 @@ def _epoch(
         optimizer.step()
         total += loss * len(items)
     return total / problem.n
+
+
+def trainable(network: nn.Module) -> list[nn.Parameter]:
+    """The parameters that are trained; a user may have frozen some."""
+    return [p for p in network.parameters() if p.requires_grad]
+
+
+def batches(n: int, size: int) -> list[slice]:
+    """Consecutive slices of the given size; a last one of a single item joins the one before.
+
+    Batch normalisation has no variance of one object.
+    """
+    found = blocks(n, size)
+    if len(found) > 1 and size > 1 and found[-1].start == n - 1:
+        found[-2:] = [slice(found[-2].start, n)]
+    return found
 
 
 def _set_rate(optimizer: Any, settings: Settings, progress: Progress) -> None:
@@ -232,9 +268,11 @@ def sharded(
         number, part = numbered
         torch.set_num_threads(1)  # a setting of the thread that calls it
         loss = loss_of(part, number)
-        return float(loss.detach()), torch.autograd.grad(loss, parameters)
+        # A network may have parameters, such as those of another head, that the loss does not need.
+        slopes = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
+        return float(loss.detach()), slopes
 
-    found = run(one, list(enumerate(blocks(n, SHARD))))
+    found = run(one, list(enumerate(batches(n, SHARD))))
     total = list(found[0][1])
     for _, gradients in found[1:]:
         total = [a + b for a, b in zip(total, gradients, strict=True)]
