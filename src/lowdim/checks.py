@@ -44,19 +44,41 @@ def float_kind(rows: Any) -> np.dtype[Any]:
     return rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
 
 
-def _name_text_column(X: Any, argument: str, cause: Exception) -> None:
-    """Raise an error that names the first column of a DataFrame that holds no numbers."""
-    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
-        return
-    for name in X.columns:
-        values = np.asarray(X[name])
-        try:
-            values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{argument}: column {name!r} holds {str(values[0])[:40]!r}, which is not a number."
-                " Leave the column out, or encode it as numbers."
-            ) from cause
+def _named(X: Any, argument: str, cause: Exception) -> Exception:
+    """The error of `check_array` for X, with the argument and what in it is not a number."""
+    advice = "which is not a number. Leave the column out, or encode it as numbers."
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        for name in X.columns:
+            if found := _first_text(np.asarray(X[name])):
+                return ValueError(f"{argument}: column {name!r} holds {found[1]!r}, {advice}")
+    elif not is_sparse(X):
+        given = X if isinstance(X, list | tuple) else ()
+        lengths = [len(row) if isinstance(row, list | tuple) else np.size(row) for row in given]
+        for i, length in enumerate(lengths):
+            if length != lengths[0]:
+                return ValueError(
+                    f"{argument}: rows must have the same length, but row 0 has {lengths[0]} "
+                    f"entries and row {i} has {length}."
+                )
+        if found := _first_text(np.asarray(X, dtype=object)):
+            place = ", ".join(map(str, found[0]))
+            return ValueError(f"{argument} holds {found[1]!r} at [{place}], {advice}")
+    if argument in str(cause):
+        return cause
+    return (ValueError if isinstance(cause, ValueError) else TypeError)(f"{argument}: {cause}")
+
+
+def _first_text(values: Array) -> tuple[tuple[int, ...], str] | None:
+    """Place and beginning of the first text in a table or column that is not a number."""
+    if values.dtype.kind not in "OSUT" or not values.ndim:
+        return None
+    for place in np.ndindex(values.shape):
+        if isinstance(values[place], str | bytes):
+            try:
+                float(values[place])
+            except ValueError:
+                return place, str(values[place])[:40]
+    return None
 
 
 def vectors(
@@ -67,6 +89,7 @@ def vectors(
     allow_nan: bool = False,
     min_samples: int = 1,
     copy: bool = False,
+    if_nan: str = "",
 ) -> Any:
     """Check a table of numbers with one object per row.
 
@@ -83,6 +106,8 @@ def vectors(
         Smallest number of rows.
     copy : bool
         Whether the result must not share memory with X.
+    if_nan : str
+        What else the message of an error says if X contains NaN.
 
     Returns
     -------
@@ -105,16 +130,17 @@ def vectors(
                 ensure_min_samples=min_samples,
                 input_name=name,
             )
+            if X.dtype.kind == "O":
+                X = X.astype(np.float64)
         except (TypeError, ValueError) as error:
-            _name_text_column(X, name, error)
-            raise
+            raise _named(X, name, error) from error
     if X.dtype.kind != "f" or X.dtype.itemsize not in (4, 8):
         X = X.astype(float_dtype(X.dtype))
     if not is_sparse(X):
         X = np.require(X, requirements="A")  # a part of a buffer of bytes may begin anywhere
     values = X.data if is_sparse(X) else X
     if not allow_nan:
-        finite(X, name)
+        finite(X, name, if_nan)
     elif np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
         raise ValueError(
@@ -171,7 +197,7 @@ def scan_by(scan: Callable[[Array], bool]) -> None:
     _scan = scan
 
 
-def finite(values: Any, name: str) -> None:
+def finite(values: Any, name: str, if_nan: str = "") -> None:
     """Raise ValueError unless all entries are finite; the message names the first that is not."""
     entries = values.data if is_sparse(values) else values
     if _scan(entries):
@@ -185,7 +211,7 @@ def finite(values: Any, name: str) -> None:
     kind = "NaN" if np.isnan(values[tuple(where[0])]) else "infinity"
     raise ValueError(
         f"Input {name} contains {kind} at [{place}] ({len(where)} non-finite entries in all). "
-        "Remove or impute them; metric='nan_euclidean' and metric='gower' accept NaN."
+        f"Remove or impute them{if_nan if kind == 'NaN' else ''}."
     )
 
 

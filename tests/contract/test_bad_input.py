@@ -155,17 +155,17 @@ def test_the_position_of_a_bad_number_is_named(case, X, entry):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (np.zeros((0, 3)), "0 sample"),
-        (np.zeros((5, 0)), "0 feature"),
-        (np.zeros(6), "Expected 2D array, got 1D array"),
-        (np.zeros((4, 3, 2)), "array with dim 3"),
-        ([[1.0, 2.0], [3.0]], "inhomogeneous shape"),
-        ([["a", "b"], ["c", "d"]], "not compatible with arrays of bytes/strings"),
-        (np.array([[1 + 2j, 0], [0, 1], [2, 3]]), "Complex data"),
-        (np.array([[{}, 1], [2, 3]], dtype=object), "not 'dict'"),
-        (None, "got scalar array"),
-        ("text", "got scalar array"),
-        (7.0, "got scalar array"),
+        (np.zeros((0, 3)), "X.* 0 sample"),
+        (np.zeros((5, 0)), "X.* 0 feature"),
+        (np.zeros(6), "X: Expected 2D array, got 1D array"),
+        (np.zeros((4, 3, 2)), "X: .* array with dim 3"),
+        ([[1.0, 2.0], [3.0]], "X: rows must have the same length, but row 0 has 2 .* row 1 has 1"),
+        ([["1", "b"], ["c", "d"]], r"X holds 'b' at \[0, 1\], which is not a number"),
+        (np.array([[1 + 2j, 0], [0, 1], [2, 3]]), "X: Complex data"),
+        (np.array([[{}, 1], [2, 3]], dtype=object), "X: .* not 'dict'"),
+        (None, "X: .*got scalar array"),
+        ("text", "X: .*got scalar array"),
+        (7.0, "X: .*got scalar array"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
@@ -273,3 +273,14 @@ def test_a_far_away_origin(case, X):
     reference = case.steady().fit(X).embedding_
     signs = axis_signs(moved, reference)
     np.testing.assert_allclose(moved * signs, reference, atol=1e-4 * np.abs(reference).max())
+
+
+def test_metrics_are_advised_only_to_methods_that_have_them():
+    rows = np.full((5, 3), np.nan)
+    with pytest.raises(ValueError, match=r"impute them; metric='nan_euclidean' and"):
+        lowdim.MDS().fit(rows)
+    for given in (rows, rows.tolist()):
+        with pytest.raises(ValueError, match=r"Remove or impute them\.$"):
+            lowdim.PCA().fit(given)
+    with pytest.raises(ValueError, match=r"Y contains NaN .* Remove or impute them\.$"):
+        lowdim.MDS().fit(np.eye(5)).inverse_transform([[np.nan, 0.0]])

@@ -218,3 +218,32 @@ def test_classification_in_a_pipeline(cls, wines):
 def test_more_constraints_than_memory(wines):
     with pytest.raises(MemoryError, match="n_constraints"):
         lowdim.InformationTheoreticMetricLearning(n_constraints=10**30).fit(*wines)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            lambda y: [None if i == 3 else str(c) for i, c in enumerate(y)],
+            r"row 3 is missing \(None",
+        ),
+        (lambda y: np.where(np.arange(len(y)) == 5, np.nan, y), r"row 5 is missing \(nan\)"),
+        (lambda y: ["a" if c else 1 for c in y], "y holds strings and other labels, such as 1"),
+        (lambda y: np.arange(len(y)), "y: all 178 labels are different"),
+        (lambda y: y[:9], "y has 9 labels, but X has 178 rows"),
+        (lambda y: y * 0, "at least 2 classes, got 1 class"),
+    ],
+)
+def test_bad_labels_are_named(cls, wines, labels, message):
+    X, y = wines
+    with pytest.raises((TypeError, ValueError), match=message):
+        cls().fit(
+            X, np.array(labels(y), dtype=object) if isinstance(labels(y), list) else labels(y)
+        )
+
+
+def test_a_learned_metric_is_for_its_own_features(cls, wines):
+    X, y = wines
+    learned = cls(2, max_iter=2).fit(X, y)
+    with pytest.raises(ValueError, match=rf"metric: {cls.__name__} was .* 13 features, .* has 5"):
+        lowdim.Isomap(metric=learned).fit(X[:, :5])

@@ -226,7 +226,10 @@ assert "torch" not in sys.modules
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"layers": (0,)}, "layers must be at least 1"),
+        ({"layers": (8, 0)}, r"layers\[1\] must be at least 1"),
+        ({"layers": "deep"}, r"layers must be one or more sizes of layers, such as \(256, 128\)"),
+        ({"image_shape": "8x8"}, r"image_shape must be \(height, width\)"),
+        ({"image_shape": (1.5, 2)}, r"image_shape\[0\] must be an integer"),
         ({"layers": 12}, "layers must be one or more sizes"),
         ({"masking": 2.0}, "masking"),
         ({"learning_rate": 0}, "learning_rate"),

@@ -183,6 +183,30 @@ def test_the_projection_of_one_pair():
     np.testing.assert_allclose(itml.metric_, expected, atol=1e-6)
 
 
+def test_a_start_by_discriminants_has_no_empty_axes():
+    """Two classes have one discriminant, and classes of one point each have none."""
+    found = lowdim.NeighborhoodComponentsAnalysis(3, init="lda").fit(X, CODES > 0)
+    assert (np.abs(found.components_).max(axis=1) > 0).all()
+    points = np.repeat([[0.0, 0.0], [1.0, 1.0]], 5, axis=0)
+    labels = np.repeat([0, 1], 5)
+    two = lowdim.NeighborhoodComponentsAnalysis(1).fit(points, labels)
+    assert two.loss_ < 0.1
+    corners = np.repeat([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], 5, axis=0)
+    lowdim.NeighborhoodComponentsAnalysis(1).fit(corners, np.repeat([0, 1], 10))  # equal means
+
+
+def test_a_dissimilar_pair_has_two_objects():
+    with pytest.raises(ValueError, match=r"dissimilar has the pair \[3, 3\]"):
+        lowdim.InformationTheoreticMetricLearning().fit(X, dissimilar=[[0, 1], [3, 3]])
+
+
+def test_bounds_are_two_numbers_in_any_sequence():
+    given = lowdim.InformationTheoreticMetricLearning(bounds=np.array([1.0, 9.0])).fit(X, CODES)
+    assert given.bounds_ == (1.0, 9.0)
+    with pytest.raises(ValueError, match="bounds must be two numbers"):
+        lowdim.InformationTheoreticMetricLearning(bounds=(1.0,)).fit(X, CODES)
+
+
 @pytest.mark.parametrize(
     ("pairs", "found"),
     [([[0, 1, 2]], "3"), ([[0.5, 1.0]], "float"), ([[0, 500]], "500"), ([[-1, 0]], "-1")],

@@ -1,5 +1,7 @@
 """Parametric t-SNE and UMAP: their objectives, what they share with the others, and new data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,8 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import lowdim
+from lowdim.methods import parametric
+from lowdim.networks import training
 from lowdim.networks.pairs import Pairs, fuzzy_cross_entropy, student_divergence
 from lowdim.networks.regression import Regression
 from lowdim.networks.samples import Samples
@@ -274,41 +278,82 @@ def test_any_module_can_be_the_network(digits, tmp_path):
     assert set(model.network_) >= {"encoder.0.weight", "encoder.2.bias"}
     with pytest.raises(TypeError, match="network is a Sequential, which a model file cannot keep"):
         model.save(tmp_path / "model.lowdim")
-    with pytest.raises(ValueError, match=r"network returns an array of shape \(1, 8\)"):
-        lowdim.ParametricUMAP(network=network[:2]).fit(X)
     with pytest.raises(TypeError, match=r"network must be a torch\.nn\.Module"):
         lowdim.ParametricUMAP(network="deep").fit(X)
 
 
+class Odd(torch.nn.Module):
+    """A network whose outputs are changed by a function."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.inner, self.change = torch.nn.Linear(64, 2), change
+
+    def forward(self, x):
+        return self.change(self.inner(x))
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        (torch.nn.Linear(64, 8), r"\(n, 64\) to one of shape \(n, 2\), but returns .* \(32, 8\)"),
+        (torch.nn.Linear(9, 2), r"\(n, 64\) to one of shape \(n, 2\), but raised RuntimeError"),
+        (torch.nn.LSTM(64, 2), "but returns an object of type tuple"),
+        (Odd(lambda y: y.sum(0, keepdim=True)), r"but returns one of shape \(1, 2\) for 32 rows"),
+        (Odd(lambda y: y.detach()), "network cannot be trained"),
+        (torch.nn.Linear(64, 2).requires_grad_(False), "network cannot be trained"),
+        (Odd(lambda y: y / 0), "network returns numbers that are not finite"),
+    ],
+)
+def test_a_network_that_cannot_be_a_map_is_refused_before_the_work(network, message, digits):
+    with pytest.raises(ValueError, match=message):
+        lowdim.ParametricUMAP(network=network).fit(digits[0][:100])
+
+
+def layers(*between):
+    return torch.nn.Sequential(torch.nn.Linear(64, 8), *between, torch.nn.Linear(8, 2))
+
+
 @pytest.mark.parametrize("init", ["map", "random"])
-def test_parameters_that_are_frozen_or_unused_stay_as_they_are(init):
-    """As in a pretrained network of which the last layer alone is trained."""
-    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+def test_parts_of_a_network_may_be_frozen_or_unused(init, digits, monkeypatch):
+    monkeypatch.setattr(parametric, "IMITATION_STEPS", 10)
+    monkeypatch.setattr(parametric, "IMITATION_EPOCHS", 2)
+    network = layers()
     network[0].requires_grad_(False)
-    network[2].unused = torch.nn.Parameter(torch.ones(3))
-    X = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
-    model = lowdim.ParametricUMAP(network=network, max_iter=1, init=init).fit(X)
-    np.testing.assert_array_equal(model.network_["encoder.0.weight"], network[0].weight)
-    np.testing.assert_array_equal(model.network_["encoder.2.unused"], np.ones(3))
-    assert not np.array_equal(model.network_["encoder.2.weight"], network[2].weight.detach())
-    network.requires_grad_(False)
-    with pytest.raises(ValueError, match="network has no parameters to train"):
-        lowdim.ParametricUMAP(network=network).fit(X)
+    network[1].register_module("head", torch.nn.Linear(3, 3))
+    model = lowdim.ParametricUMAP(network=network, max_iter=2, init=init).fit(digits[0][:65])
+    np.testing.assert_array_equal(model.network_["encoder.0.weight"], network[0].weight.numpy())
+    changed = model.network_["encoder.1.weight"] != network[1].weight.detach().numpy()
+    assert changed.all()
 
 
-@pytest.mark.parametrize("layer", [torch.nn.Dropout(0.5), torch.nn.BatchNorm1d(8)])
-def test_networks_that_draw_or_keep_sums_in_training_give_the_same_map(layer):
-    """Whatever the number of threads, and whatever was drawn before by others."""
-    network = torch.nn.Sequential(torch.nn.Linear(4, 8), layer, torch.nn.Linear(8, 2))
-    X = np.random.default_rng(0).normal(size=(150, 4)).astype(np.float32)
-    maps = []
-    for n_jobs in (1, 3):
-        torch.rand(n_jobs)
-        before = torch.get_rng_state()
-        model = lowdim.ParametricUMAP(network=network, max_iter=2, init="random", n_jobs=n_jobs)
-        maps.append(model.fit(X).embedding_)
-        assert torch.equal(torch.get_rng_state(), before)
-    np.testing.assert_array_equal(*maps)
+@pytest.mark.parametrize("init", ["map", "random"])
+@pytest.mark.parametrize("layer", [torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.3)])
+def test_networks_that_vary_in_training_give_the_same_bits(layer, init, digits, monkeypatch):
+    """Also for 65 objects, of which a batch of 64 leaves one: it has no variance."""
+    monkeypatch.setattr(parametric, "IMITATION_STEPS", 10)
+    monkeypatch.setattr(parametric, "IMITATION_EPOCHS", 2)
+    network, found = layers(layer), []
+    state = torch.random.get_rng_state()
+    for n_jobs in (1, 2, 2):
+        model = lowdim.ParametricUMAP(network=network, max_iter=2, init=init, n_jobs=n_jobs)
+        found.append(model.fit(digits[0][:65]).embedding_)
+        torch.rand(3)  # what others draw has no effect
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
+    torch.random.set_rng_state(state)
+
+
+def test_few_objects_are_imitated_in_as_many_steps_as_others(digits, monkeypatch):
+    steps, train = [], training.train
+
+    def counted(network, problem, settings, *rest):
+        steps.append(settings.max_iter * len(training.batches(problem.n, settings.batch_size)))
+        return train(network, problem, replace(settings, max_iter=1), *rest)
+
+    monkeypatch.setattr(training, "train", counted)
+    lowdim.ParametricUMAP(n_neighbors=3, layers=(4,), max_iter=1).fit(digits[0][:5])
+    assert steps[0] == parametric.IMITATION_STEPS
 
 
 def test_images_are_mapped_by_convolutions(digits):

@@ -15,7 +15,7 @@ from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.metrics import NAN_AWARE, euclidean, resolve_metric
 from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects, given_relations
 from lowdim.relations.objects import MeasuredObjects, Objects, is_precomputed, objects_of
-from lowdim.relations.preparation import in_unit, vectors
+from lowdim.relations.preparation import IF_NAN, in_unit
 from lowdim.relations.units import exponent_of, scaled
 
 
@@ -38,7 +38,7 @@ class TakesObjects(BaseEstimator):
             if isinstance(X, RowBlocks):
                 self._check_features(X, "euclidean", fitting=True)
                 return blocked_objects(X)
-            rows = vectors(X)
+            rows = checks.vectors(X, sparse=True)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
             exponent = exponent_of(rows) if self._follows_unit else 0
             return MeasuredObjects(scaled(rows, -exponent), euclidean(exponent))
@@ -59,7 +59,7 @@ class TakesObjects(BaseEstimator):
     def _new_objects(self, X: Any) -> NewObjects:
         """Check the argument of `transform`."""
         if not hasattr(self, "metric"):
-            rows = in_unit(vectors, getattr(self, "_fitted_exponent", 0), X)
+            rows = in_unit(_vectors, getattr(self, "_fitted_exponent", 0), X)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
             return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
         if is_precomputed(self._metric_choice()[0]):
@@ -112,8 +112,13 @@ class TakesObjects(BaseEstimator):
             if not (hasattr(X, "shape") and len(X.shape) == 2):
                 return
         elif metric != "gower" and not hasattr(X, "shape"):
-            X = checks.vectors(X, sparse=True, allow_nan=metric in NAN_AWARE)
+            X = checks.vectors(X, sparse=True, allow_nan=metric in NAN_AWARE, if_nan=IF_NAN)
         if fitting and type(X) is np.ndarray and X.ndim == 2 and X.shape[1] > 0:
             self.n_features_in_ = X.shape[1]  # features of an array have no names
         elif hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] > 0:
             validate_data(self, X, skip_check_array=True, reset=fitting)
+
+
+def _vectors(X: Any, name: str, copy: bool) -> Any:
+    """Rows of methods without a metric, as `Metric.prepare` returns them."""
+    return checks.vectors(X, name=name, sparse=True, copy=copy)

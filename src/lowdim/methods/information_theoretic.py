@@ -147,7 +147,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         y : array of shape (n_samples,), default=None
             Labels of the objects, from which pairs are drawn; not needed if pairs are given.
         similar, dissimilar : array of int of shape (n_pairs, 2), default=None
-            Row numbers of pairs of objects, in place of labels.
+            Row numbers of pairs of objects, in place of labels, which are then ignored.
 
         Returns
         -------
@@ -165,6 +165,11 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         else:
             near = _pairs(similar, "similar", len(X))
             far = _pairs(dissimilar, "dissimilar", len(X))
+            if len(alone := far[far[:, 0] == far[:, 1]]):
+                raise ValueError(
+                    f"dissimilar has the pair {alone[0].tolist()}: an object has the distance 0 to "
+                    "itself under every metric."
+                )
         self._finish(X, self._project(X, near, far, random))
 
     def _project(self, X: Array, near: Array, far: Array, random: np.random.RandomState) -> Array:
@@ -203,7 +208,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
 
     def _bounds(self, Z: Array, random: np.random.RandomState) -> tuple[float, float]:
         if self.bounds is not None:
-            if not isinstance(self.bounds, tuple | list) or len(self.bounds) != 2:
+            if np.shape(self.bounds) != (2,):
                 raise ValueError(f"bounds must be two numbers, got {self.bounds!r}.")
             upper, lower = (checks.real(b, "bounds", 0, open_low=True) for b in self.bounds)
             return upper, lower
@@ -247,7 +252,7 @@ def _pairs(given: Any, name: str, n: int) -> Array:
             f"{name} must be an array of row numbers of shape (n_pairs, 2), got shape "
             f"{pairs.shape} of {pairs.dtype}."
         )
-    wrong = pairs[(pairs < 0) | (pairs >= n)]
-    if len(wrong):
-        raise ValueError(f"{name} must hold row numbers from 0 to {n - 1}, found {wrong[0]}.")
+    outside = pairs[(pairs < 0) | (pairs >= n)]
+    if len(outside):
+        raise ValueError(f"{name} must hold row numbers from 0 to {n - 1}, found {outside[0]}.")
     return pairs.astype(np.int64)

@@ -28,7 +28,8 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         Dimension of the map: the leading principal components after the map. None is the number of
         features.
     n_neighbors : int, default=3
-        Number of target neighbours of each object, by the Euclidean distance.
+        Number of target neighbours of each object, by the Euclidean distance; in smaller classes
+        all objects of the class.
     push : float, default=0.5
         Weight of the margins against that of the distances to the target neighbours, in (0, 1).
     max_iter : int, default=200

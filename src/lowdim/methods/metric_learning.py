@@ -64,14 +64,20 @@ class LearnedMetric(Embedder):
                 "each row of X."
             )
         plain = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuSU"
-        if not plain:  # the checks take longer than the fit to a few objects
+        if not plain:
             y = column_or_1d(y, warn=True)
-            check_classification_targets(y)
         if len(y) != n:
             raise ValueError(f"y has {len(y)} labels, but X has {n} rows.")
+        if not plain:  # the checks take longer than the fit to a few objects
+            _check_labels(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y: {name} needs at least 2 classes, got 1 class.")
+        if len(self.classes_) == n:
+            raise ValueError(
+                f"y: all {n} labels are different, but {name} learns from objects with the same "
+                "label."
+            )
         return np.asarray(codes)
 
     def _dimension(self, d: int) -> int:
@@ -104,6 +110,22 @@ class LearnedMetric(Embedder):
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _check_labels(y: Array) -> None:
+    """Raise an error that names the label unless all are known and of one kind."""
+    for i, label in enumerate(y.tolist()):
+        if label is None or label != label:  # None, NaN or NaT
+            raise ValueError(
+                f"y: the label of row {i} is missing ({label}). Leave out the rows without a label."
+            )
+    if len(kinds := {isinstance(label, str) for label in y.tolist()}) > 1:
+        other = next(label for label in y.tolist() if not isinstance(label, str))
+        raise TypeError(
+            f"y holds strings and other labels, such as {other!r}. Convert all of them to strings."
+        )
+    if kinds == {False}:
+        check_classification_targets(y)
 
 
 def principal_factor(M: Array, X: Array, k: int) -> Array:

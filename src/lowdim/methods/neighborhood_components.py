@@ -163,8 +163,8 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         if init == "random":
             random = check_random_state(0 if self.random_state is None else self.random_state)
             return np.asarray(random.standard_normal((k, d)))
-        if init == "pca":
-            found = principal_axes(X, min(k, n, d)).components.astype(np.float64)
-        else:
-            found = discriminant_axes(X, codes, k)
+        found = discriminant_axes(X, codes, k) if init == "lda" else np.empty((0, d))
+        if len(missing := range(len(found), min(k, n, d))):
+            axes = principal_axes(X, len(missing)).components.astype(np.float64)
+            found = np.concatenate([found, axes])
         return np.pad(found, ((0, k - len(found)), (0, 0)))

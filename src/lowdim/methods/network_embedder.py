@@ -87,8 +87,7 @@ class NetworkEmbedder(Embedder):
 
         image = checked_image_shape(self.image_shape, n_features)
         checks.choice(self.activation, "activation", tuple(ACTIVATIONS))
-        if isinstance(self.layers, str):
-            checks.choice(self.layers, "layers", ("auto",))
+        if isinstance(self.layers, str) and self.layers == "auto":
             there = layers if image is None else channels
         else:
             there = checked_sizes(self.layers, "layers")

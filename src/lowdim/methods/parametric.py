@@ -89,6 +89,7 @@ class ParametricEmbedder(NetworkEmbedder):
     def _fit(
         self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
     ) -> None:
+        from lowdim.networks.given import check_given
         from lowdim.networks.pairs import Pairs
         from lowdim.networks.samples import Samples
         from lowdim.networks.training import train
@@ -103,9 +104,10 @@ class ParametricEmbedder(NetworkEmbedder):
         noise = checks.real(self.noise, "noise", 0, LARGEST_NOISE)
         vectors = self._vectors(objects)
         network = self._new_network(vectors, settings.seed)
-        weights = self._pair_weights(objects, graph, affinities)
         rows = Rows.of(vectors)
-        self._check_outputs(network, rows)
+        if self.network is not None:
+            check_given(network.encoder, rows, self.n_components)
+        weights = self._pair_weights(objects, graph, affinities)
         samples = Samples(rows, weights, noise, settings.seed)
         monitor = self._monitor(settings.max_iter)
         if self.init == "map" and not monitor.begun:
@@ -173,7 +175,7 @@ class ParametricEmbedder(NetworkEmbedder):
         else:
             network.unit.fill_(float(Y.std()) or 1.0)
             terms = attracted(attraction)
-        size = int(np.clip(len(Y) // 20, 64, 256))
+        size = min(int(np.clip(len(Y) // 20, 64, 256)), len(Y))
         epochs = max(IMITATION_EPOCHS, math.ceil(IMITATION_STEPS * size / len(Y)))
         first = replace(
             settings,
@@ -210,26 +212,14 @@ class ParametricEmbedder(NetworkEmbedder):
         return MapNetwork(encoder, shape.decoder() if self.decoder else None)
 
     def _encoder(self, shape: Architecture) -> Any:
+        from lowdim.networks.given import copied
         from lowdim.networks.places import PlaceMixture
-        from lowdim.networks.regression import copied
 
         if self.network is not None:
             return copied(self.network)
         if not self.n_places_:
             return shape.encoder()
         return PlaceMixture(shape.encoder(self.n_places_), self.n_places_, shape.n_outputs)
-
-    def _check_outputs(self, network: Any, rows: Any) -> None:
-        """Raise ValueError if the network has another number of outputs than coordinates."""
-        from lowdim.networks.weights import apply
-
-        first = type(rows)(rows.rows[:1], rows.mean, rows.scale)
-        found = apply(network.eval().encode, first)
-        if found.shape != (1, self.n_components):
-            raise ValueError(
-                f"network returns an array of shape {found.shape} for one row, but "
-                f"n_components={self.n_components}: (1, {self.n_components}) is expected."
-            )
 
     def _inverse(self, Y: Array) -> Any:
         return self._decoded(Y) if self.decoder else super()._inverse(Y)

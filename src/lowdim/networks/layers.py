@@ -76,19 +76,23 @@ def suited_sizes(n_features: int) -> tuple[int, int, int]:
 def checked_sizes(value: object, name: str) -> tuple[int, ...]:
     """Check a sequence of sizes of layers."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not len(value):
-        raise TypeError(f"{name} must be one or more sizes of layers, got {value!r}.")
-    return tuple(checks.integer(size, name, 1) for size in value)
+        raise TypeError(
+            f"{name} must be one or more sizes of layers, such as (256, 128), got {value!r}."
+        )
+    return tuple(checks.integer(size, f"{name}[{i}]", 1) for i, size in enumerate(value))
 
 
 def checked_image_shape(value: object, n_features: int) -> tuple[int, int, int] | None:
     """Check the shape of images (height, width) or (height, width, channels) against the rows."""
     if value is None:
         return None
-    if not isinstance(value, Sequence) or len(value) not in (2, 3):
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) not in (2, 3):
         raise ValueError(
             f"image_shape must be (height, width) or (height, width, channels), got {value!r}."
         )
-    height, width, *rest = (checks.integer(side, "image_shape", 1) for side in value)
+    height, width, *rest = (
+        checks.integer(side, f"image_shape[{i}]", 1) for i, side in enumerate(value)
+    )
     shape = (height, width, rest[0] if rest else 1)
     if math.prod(shape) != n_features:
         raise ValueError(

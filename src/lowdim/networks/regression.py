@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -29,18 +28,6 @@ class MapNetwork(nn.Module):
     def encode(self, x: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = self.unit * self.encoder(x)
         return found
-
-
-def copied(network: Any) -> nn.Module:
-    """A copy of a module given by the user, which is left as it is."""
-    if not isinstance(network, nn.Module):
-        raise TypeError(
-            f"network must be a torch.nn.Module from rows to coordinates, got {network!r}."
-        )
-    if not any(parameter.requires_grad for parameter in network.parameters()):
-        raise ValueError("network has no parameters to train: all of them are frozen.")
-    found: nn.Module = copy.deepcopy(network)
-    return found
 
 
 def mean_square(network: Any, x: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:

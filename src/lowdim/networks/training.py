@@ -189,7 +189,7 @@ def _epoch(
     """One pass over all items in random order; returns the mean loss."""
     order = np.random.default_rng((settings.seed, epoch)).permutation(problem.n)
     total = 0.0
-    for step, part in enumerate(blocks(problem.n, settings.batch_size)):
+    for step, part in enumerate(batches(problem.n, settings.batch_size)):
         items = order[part]
         with reproducible.step((epoch, step)):
             loss, gradients = problem.gradient(network, items, (epoch, step))
@@ -200,6 +200,17 @@ def _epoch(
         optimizer.step()
         total += loss * len(items)
     return total / problem.n
+
+
+def batches(n: int, size: int) -> list[slice]:
+    """Consecutive slices of the given size; a last one of a single item joins the one before.
+
+    Batch normalisation has no variance of one object.
+    """
+    found = blocks(n, size)
+    if len(found) > 1 and size > 1 and found[-1].start == n - 1:
+        found[-2:] = [slice(found[-2].start, n)]
+    return found
 
 
 def _set_rate(optimizer: Any, settings: Settings, progress: Progress) -> None:
@@ -245,9 +256,10 @@ def sharded(
         number, part = numbered
         torch.set_num_threads(1)  # a setting of the thread that calls it
         loss = loss_of(part, number)
+        # A network may have parameters, such as those of another head, that the loss does not need.
         return float(loss.detach()), torch.autograd.grad(loss, parameters, materialize_grads=True)
 
-    found = run(one, list(enumerate(blocks(n, SHARD))))
+    found = run(one, list(enumerate(batches(n, SHARD))))
     total = list(found[0][1])
     for _, gradients in found[1:]:
         total = [a + b for a, b in zip(total, gradients, strict=True)]

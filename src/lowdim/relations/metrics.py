@@ -225,6 +225,11 @@ def _learned(estimator: Any) -> Metric:
 
     def straight(rows: Any) -> Array:
         rows = dense(rows)
+        if rows.shape[1] != len(factor):
+            raise ValueError(
+                f"metric: {type(estimator).__name__} was fitted on {len(factor)} features, but X "
+                f"has {rows.shape[1]}."
+            )
         return np.ascontiguousarray(rows @ factor, dtype=checks.float_kind(rows))
 
     return Metric(

@@ -13,6 +13,8 @@ from lowdim.relations.formulas import UNIT_LENGTH_UP_TO
 from lowdim.relations.sparse_formulas import SPARSE_FORMULAS, without_zeros
 from lowdim.relations.units import scaled
 
+IF_NAN = "; metric='nan_euclidean' and metric='gower' accept NaN"
+
 
 def preparation(name: str) -> Callable[..., Any]:
     """From user input to rows, for a metric by name."""
@@ -84,7 +86,7 @@ def octets(X: Any, name: str = "X", copy: bool = False) -> Any:
 
 
 def vectors(X: Any, name: str = "X", copy: bool = False) -> Any:
-    return checks.vectors(X, name=name, sparse=True, copy=copy)
+    return checks.vectors(X, name=name, sparse=True, copy=copy, if_nan=IF_NAN)
 
 
 def vectors_with_nan(X: Any, name: str = "X", copy: bool = False) -> Any:
