@@ -31,7 +31,7 @@ class Reproducible:
 
     def __init__(self, network: nn.Module, seed: int) -> None:
         self.network, self.seed = network, seed
-        self.in_order = True  # until the first step has shown that the order does not matter
+        self.in_order: bool | None = None  # None: the first step is to come
 
     def __enter__(self) -> Reproducible:
         flags = torch.backends.cudnn
@@ -45,14 +45,14 @@ class Reproducible:
     @contextmanager
     def step(self, key: tuple[int, int]) -> Iterator[None]:
         """The context of a step; `key` is (epoch, step)."""
-        if not self.in_order:
+        if self.in_order is False:
             yield
             return
         with process_generators(torch_device(), self.seed, *key), using(with_threads(1)):
-            before = self._state()
+            before = self._state() if self.in_order is None else []
             yield
-            after = self._state()
-        self.in_order = not all(map(torch.equal, before, after))
+            if before:
+                self.in_order = not all(map(torch.equal, before, self._state()))
 
     def _state(self) -> list[torch.Tensor]:
         """What a step may change beside the weights."""
