@@ -23,7 +23,7 @@ CODES = (X[:, 3] > 0).astype(int) + (X[:, 2] > 0.5)
 # --- neighbourhood components analysis -----------------------------------------------------------
 
 
-def expected_errors(L):
+def expected_errors(L, X=X):
     D = cdist(X @ L.T, X @ L.T, "sqeuclidean")
     np.fill_diagonal(D, np.inf)
     P = np.exp(D.min(axis=1, keepdims=True) - D)
@@ -44,6 +44,13 @@ def test_stochastic_neighbours_value_and_gradient(k, size, accuracy):
         L.ravel(),
     )
     assert gap < 1e-4
+
+
+def test_stochastic_neighbours_of_rows_far_from_the_origin():
+    rows = (X + 1e4).astype(np.float32)
+    L = 3 * np.eye(2, 4)
+    found = StochasticNeighbors(rows, CODES, 0.0)(L)[0]
+    assert found == pytest.approx(expected_errors(L, rows.astype(np.float64)), rel=1e-5)
 
 
 def test_the_loss_is_at_least_as_low_as_that_of_scikit_learn():

@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import lowdim
+from lowdim import callbacks
 from lowdim.methods import parametric
 from lowdim.networks import training
 from lowdim.networks.pairs import Pairs, fuzzy_cross_entropy, student_divergence
@@ -93,6 +94,24 @@ def test_steps_after_an_imitation_are_smaller(params, rate):
     fixed = lowdim.ParametricTSNE(**given, learning_rate=rate).fit(np.eye(40))
     automatic = lowdim.ParametricTSNE(**given).fit(np.eye(40))
     np.testing.assert_array_equal(fixed.embedding_, automatic.embedding_)
+
+
+@pytest.mark.parametrize("cls", METHODS)
+def test_each_part_of_a_fit_has_one_progress_bar(cls, monkeypatch):
+    shown = []
+
+    def new_bar(**options):
+        shown.append(options["desc"])
+        return bar(**options)
+
+    bar = callbacks._new_bar
+    monkeypatch.setattr(callbacks, "_new_bar", new_bar)
+    cls(layers=(8,), max_iter=1, verbose=1).fit(np.eye(40))
+    name = cls.__name__
+    free = name.removeprefix("Parametric")
+    second = f"{name}, imitation of the map"
+    assert [label for label in shown if ":" not in label] == [free, second, name]
+    assert not any("imitation" in label for label in shown if ":" in label)
 
 
 def test_ctrl_c_ends_the_fit_during_the_imitation_too(monkeypatch):

@@ -353,20 +353,6 @@ def test_an_inaccurate_result_is_announced(monkeypatch, dtype):
         top_eigenpairs(A, 2)
 
 
-def test_a_preconditioner_is_used(no_dense):
-    L = graph_laplacian()
-    inverse = np.linalg.inv(L.toarray() + 0.01 * np.eye(N))
-    calls = []
-
-    def preconditioner(V):
-        calls.append(V.shape)
-        return inverse @ V
-
-    found = bottom_eigenpairs(L, 3, solver="lobpcg", preconditioner=preconditioner)
-    check(found, L, np.linalg.eigvalsh(L.toarray())[:3])
-    assert calls
-
-
 # --- arrays in memory ---------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base.neighbor_embedder import check_given_graph
-from lowdim.callbacks import Monitor, phase
+from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.methods.network_embedder import NetworkEmbedder
 from lowdim.methods.tsne import joint_affinities
@@ -188,8 +188,7 @@ class ParametricEmbedder(NetworkEmbedder):
         problem = Regression(samples.rows, Y, samples.displaced, terms=terms)
         label = f"{type(self).__name__}, imitation of the map"
         monitor = Monitor(epochs, label, verbose=self.verbose, slot=new_slot())
-        with phase("imitation of the map"):
-            train(network, problem, first, monitor, lambda: Y)
+        train(network, problem, first, monitor, lambda: Y)
         if self.n_places_:
             network.encoder.sharpen()
         return not monitor.stopped

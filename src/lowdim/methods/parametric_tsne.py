@@ -169,6 +169,10 @@ class ParametricTSNE(ParametricEmbedder):
 
     def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
         free = TSNE(
-            int(self.n_components), perplexity=self.perplexity, dof=self.dof, random_state=seed
+            int(self.n_components),
+            perplexity=self.perplexity,
+            dof=self.dof,
+            random_state=seed,
+            verbose=self.verbose,
         )
         return free.fit_transform(vectors, affinities=weights)

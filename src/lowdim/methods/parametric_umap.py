@@ -202,4 +202,4 @@ class ParametricUMAP(ParametricEmbedder):
             negative_sample_rate=float(self.negative_sample_rate),
             seed=seed,
         )
-        return lay_out(layout, Monitor(n_epochs, "UMAP"))[0]
+        return lay_out(layout, Monitor(n_epochs, "UMAP", verbose=self.verbose))[0]

@@ -15,7 +15,7 @@ from lowdim.atomic import uninterrupted
 from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.networks.device import one_thread
-from lowdim.networks.reproducible import Reproducible
+from lowdim.networks.reproducible import Reproducible, deterministic_convolutions
 from lowdim.networks.weights import arrays_of, load_arrays, moments_of, tensors_of
 from lowdim.runtime.scheduling import blocks, run
 
@@ -146,7 +146,8 @@ def train(
             "problem": problem.state(),
         }
 
-    with one_thread(), Reproducible(network, settings.seed) as reproducible, monitor:
+    reproducible = Reproducible(network, settings.seed)
+    with one_thread(), deterministic_convolutions, monitor:
         saved = monitor.saved({}, scheduled=settings.schedule == "cosine")
         if saved is not None:
             load_arrays(network, saved["network"])

@@ -21,7 +21,7 @@ from lowdim.backends.generic import (
 )
 from lowdim.backends.native.algebra import NARROW_COLUMNS, gram, matmul, times
 from lowdim.backends.subspace import Problem, smallest_eigenpairs
-from lowdim.checks import Array, is_sparse
+from lowdim.checks import Array, check_random_state, is_sparse
 from lowdim.matrices.operators import Operator, symmetric_lu
 
 GUARD = 4  # columns beyond those asked for, at least, of `chebyshev`
@@ -236,14 +236,14 @@ def lobpcg(
     basis: Array | None,
     tol: float,
     max_iter: int | None,
-    preconditioner: Callable[[Array], Array] | None,
     seed: Any,
 ) -> Eigenpairs:
     """The smallest eigenvalues by LOBPCG (Knyazev 2001), preconditioned by the diagonal of A."""
     from scipy.sparse.linalg import LinearOperator
     from scipy.sparse.linalg import lobpcg as scipy_lobpcg
 
-    if preconditioner is None and hasattr(A, "diagonal"):
+    preconditioner = None
+    if hasattr(A, "diagonal"):  # an `Operator` has none
         diagonal = np.maximum(A.diagonal(), 1e-12 * max(float(A.diagonal().max()), 1e-300))
 
         def preconditioner(V: Array) -> Array:
@@ -357,16 +357,14 @@ def columns(operator: Operator, V: Array) -> Any:
     return backend().on_device(V) if operator.dense else V
 
 
-def random_start(operator: Operator, columns: int, seed: Any) -> Array:
+def random_start(operator: Operator, width: int, seed: Any) -> Array:
     """Random columns to start an iteration from, uniform in [-1, 1]."""
-    from lowdim.checks import check_random_state
-
     random = check_random_state(0 if seed is None else seed)
-    return np.asarray(random.uniform(-1, 1, (operator.n, columns))).astype(operator.dtype)
+    return np.asarray(random.uniform(-1, 1, (operator.n, width))).astype(operator.dtype)
 
 
-def random_signs(operator: Operator, columns: int, seed: int) -> Array:
+def random_signs(operator: Operator, width: int, seed: int) -> Array:
     """Random columns of -1 and 1, to estimate traces and spectra; quickly drawn."""
-    bits = np.frombuffer(np.random.RandomState(seed).bytes(-(-operator.n * columns // 8)), np.uint8)
-    signs = np.unpackbits(bits, count=operator.n * columns).reshape(operator.n, columns)
+    bits = np.frombuffer(np.random.RandomState(seed).bytes(-(-operator.n * width // 8)), np.uint8)
+    signs = np.unpackbits(bits, count=operator.n * width).reshape(operator.n, width)
     return np.asarray(2 * signs.astype(operator.dtype) - 1)

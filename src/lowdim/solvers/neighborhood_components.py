@@ -27,11 +27,12 @@ class StochasticNeighbors:
     def __init__(self, X: Array, codes: Array, accuracy: float) -> None:
         order = np.argsort(codes, kind="stable")
         self.X, self.codes = X[order], codes[order].astype(np.int32)
+        self.X -= X.mean(axis=0, dtype=np.float64).astype(X.dtype)  # far from 0, L x loses digits
         self.accuracy = accuracy
         self.errors = backend().stochastic_neighbor_errors
 
     def map(self, L: Array) -> Array:
-        """The coordinates L x of all objects, in the order of their classes."""
+        """The coordinates L x of all objects, of mean 0, in the order of their classes."""
         return np.asarray(self.X @ self._in(L).T, dtype=np.float64)
 
     def __call__(self, L: Array) -> tuple[float, Array]:

@@ -13,7 +13,7 @@ large spectral gaps, and use all cores. If they do not converge, Lanczos iterati
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -60,7 +60,6 @@ def top_eigenpairs(
     A: Any,
     k: int,
     *,
-    B: Array | None = None,
     solver: str = "auto",
     tol: float = 0.0,
     max_iter: int | None = None,
@@ -72,8 +71,6 @@ def top_eigenpairs(
     ----------
     A : array, CSR matrix or Operator
     k : int
-    B : array of shape (n,), default=None
-        Diagonal of a positive definite mass matrix: solve A v = lambda B v with v' B v = 1.
     solver : {"auto", "dense", "arpack"}
     tol : float
         Relative residual to reach; 0: as small as rounding allows.
@@ -88,17 +85,6 @@ def top_eigenpairs(
     """
     from scipy.sparse.linalg import ArpackNoConvergence
 
-    if B is not None:  # with u = B^(1/2) v the problem is an ordinary one
-        scale = 1 / np.sqrt(B)
-        inner = top_eigenpairs(
-            scaled_both_sides(A, scale),
-            k,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            seed=seed,
-        )
-        return Eigenpairs(inner.values, fix_signs(inner.vectors * scale[:, None]))
     operator = as_operator(A)
     solver = _choose(operator.n, k, solver, "arpack")
     with _eigenvectors(operator) as operator:
@@ -124,7 +110,6 @@ def bottom_eigenpairs(
     solver: str = "auto",
     tol: float = 0.0,
     max_iter: int | None = None,
-    preconditioner: Callable[[Array], Array] | None = None,
     seed: Any = None,
 ) -> Eigenpairs:
     """The k smallest eigenvalues of a positive semidefinite matrix, ascending.
@@ -133,13 +118,13 @@ def bottom_eigenpairs(
     ----------
     A : array, CSR matrix or Operator
     k : int
-    B, tol, max_iter, seed
+    B : array of shape (n,), default=None
+        Diagonal of a positive definite mass matrix: solve A v = lambda B v with v' B v = 1.
+    tol, max_iter, seed
         As in `top_eigenpairs`.
     null : array of shape (n,) or (n, r), default=None
         Known null vectors of A, which are left out of the result.
     solver : {"auto", "dense", "arpack", "shift-invert", "lobpcg"}
-    preconditioner : callable, default=None
-        Approximate solution of A x = b, for LOBPCG; by default the diagonal of A is used.
 
     Returns
     -------
@@ -155,7 +140,6 @@ def bottom_eigenpairs(
             solver=solver,
             tol=tol,
             max_iter=max_iter,
-            preconditioner=preconditioner,
             seed=seed,
         )
         return Eigenpairs(inner.values, fix_signs(inner.vectors * scale[:, None]))
@@ -164,7 +148,7 @@ def bottom_eigenpairs(
     known = 0 if basis is None else basis.shape[1]
     solver = _choose(operator.n, k + known, solver, "bottom")
     with _eigenvectors(operator) as operator:
-        found = _bottom(A, operator, k, basis, solver, tol, max_iter, preconditioner, seed)
+        found = _bottom(A, operator, k, basis, solver, tol, max_iter, seed)
     return _finish(operator, found, np.argsort(found.values, kind="stable"), basis)
 
 
@@ -252,7 +236,6 @@ def _bottom(
     solver: str,
     tol: float,
     max_iter: int | None,
-    preconditioner: Callable[[Array], Array] | None,
     seed: Any,
 ) -> Eigenpairs:
     """The smallest eigenpairs; LOBPCG takes over if another solver fails."""
@@ -277,7 +260,7 @@ def _bottom(
             return lanczos(lift(operator, basis), k, tol, max_iter or 100, seed, sign=-1.0)
         except ArpackNoConvergence:
             logger.warning("Lanczos iterations did not converge; going on with LOBPCG")
-    return lobpcg(A, operator, k, basis, tol, max_iter, preconditioner, seed)
+    return lobpcg(A, operator, k, basis, tol, max_iter, seed)
 
 
 def _factors_cheaply(A: Any) -> bool:

@@ -102,9 +102,9 @@ def tile_rows(device: torch.device, bytes_per_row: int, n: int) -> int:
     return int(np.clip(room // max(bytes_per_row, 1), 1, max(n, 1)))
 
 
-def wide(device: torch.device, dtype: torch.dtype = torch.float64) -> torch.dtype:
+def wide(device: torch.device) -> torch.dtype:
     """float64 if the device has it, else float32."""
-    return torch.float32 if device.type == "mps" else dtype
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 class Unsupported(Exception):

@@ -43,7 +43,7 @@ SPLINES = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """The number of nodes on each axis, and what depends on it alone."""
 
@@ -95,9 +95,9 @@ def plan_for(Y: Tensor, similarity: Similarity, previous: Plan | None = None) ->
     return Plan(tuple(halves), nodes, padded, squares, divisor)
 
 
-def place_for(Y: Tensor, plan: Plan, margin: float = 0.0) -> Place:
+def place_for(Y: Tensor, plan: Plan) -> Place:
     """The grid of a plan, stretched over an embedding."""
-    low, high = Y.amin(dim=0) - margin, Y.amax(dim=0) + margin
+    low, high = Y.amin(dim=0), Y.amax(dim=0)
     last = plan.lengths - 1
     step = ((high - low) / (last - 2 * MARGIN_NODES)).amax().clamp(min=1e-30)
     return Place((low + high) / 2 - step * last / 2, step)
