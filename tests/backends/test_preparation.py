@@ -22,7 +22,7 @@ def prepared(monkeypatch):
     names, go = [], threading.Event()
 
     def slow(name):
-        go.wait(10)
+        assert go.wait(120)
         names.append(name)
 
     monkeypatch.setattr(preparation, "_prepare", slow)

@@ -380,9 +380,17 @@ def test_writing_takes_a_small_share_of_the_time(X, tmp_path, monkeypatch):
     assert len(writes) > 10
 
 
-def test_a_small_fit_writes_nothing(X, tmp_path):
-    lowdim.MDS(checkpoint=tmp_path / "run.lowdim").fit(X)
-    assert os.listdir(tmp_path) == []
+@pytest.mark.parametrize(("seconds", "files"), [(1e-4, []), (1.0, ["run.lowdim"])])
+def test_a_short_fit_writes_nothing(seconds, files, X, tmp_path, monkeypatch):
+    """By a clock on which an iteration takes so long."""
+    now = [0.0]
+
+    def tick(state):
+        now[0] += seconds
+
+    monkeypatch.setattr(checkpoints, "perf_counter", lambda: now[0])
+    lowdim.MDS(checkpoint=tmp_path / "run.lowdim", callback=tick).fit(X)
+    assert os.listdir(tmp_path) == files
 
 
 def test_estimators_with_a_checkpoint_can_be_saved(X, tmp_path):

@@ -155,10 +155,12 @@ def test_new_objects_land_among_their_class(cls, digits):
 
 @pytest.mark.parametrize("cls", [lowdim.NeRV, lowdim.MultiscaleSNE])
 def test_single_precision_costs_half_the_memory_and_little_else(cls, digits):
-    double = cls(max_iter=20).fit(digits[:120])
-    single = cls(max_iter=20).fit(digits[:120].astype(np.float32))
+    # After three iterations MultiscaleSNE differs by 3e-5 to 7e-4 on four samples of the digits,
+    # and after twenty by up to 0.05: line searches of the two end elsewhere.
+    double = cls(max_iter=3).fit(digits[:120])
+    single = cls(max_iter=3).fit(digits[:120].astype(np.float32))
     assert single.embedding_.dtype == np.float32
-    assert single.kl_divergence_ == pytest.approx(double.kl_divergence_, rel=0.02)
+    assert single.kl_divergence_ == pytest.approx(double.kl_divergence_, rel=0.005)
 
 
 def test_bad_parameters():

@@ -45,7 +45,7 @@ def test_one_coordinate_holds_a_bent_curve_and_one_component_does_not(curve, fit
 def test_the_kept_weights_are_those_of_the_best_epoch(fitted):
     held_out = fitted.history_[:, 1]
     found = fitted.reconstruction_error_ / fitted.scale_**2
-    assert held_out.min() <= found <= held_out.min() * (1 + 1e-3)
+    assert 1 - 1e-9 <= found / held_out.min() <= 1 + 1e-3  # the first by rounding
 
 
 def test_training_stops_early_without_progress(curve):
@@ -102,6 +102,7 @@ def test_a_memory_map_of_bytes_becomes_floats_in_batches_alone(tmp_path):
     np.save(path, random.integers(0, 256, (20_000, 400), dtype=np.uint8))
     mapped = np.load(path, mmap_mode="r")
     model = small(layers=(8,), max_iter=1)
+    model.fit(mapped[:100])  # the first fit of a process imports more of PyTorch
     tracemalloc.start()
     try:
         model.fit(mapped)

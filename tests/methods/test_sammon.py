@@ -82,7 +82,9 @@ def sammons_own(X, n_iter=500, magic=0.3):
 def test_no_higher_than_sammons_own_descent(data, method):
     X = data()
     found = lowdim.Sammon(method=method, max_iter=1000).fit(X)
-    assert found.stress_ <= sammons_own(X) * 1.001  # its long steps may reach another valley
+    # Its long steps may reach another valley: on the digits, changes of X in the last bits lead it
+    # to between 0.99881 and 1.25 times the stress found here.
+    assert found.stress_ <= sammons_own(X) * 1.01
     assert found.stress_ == pytest.approx(stress(pdist(X), found.embedding_), rel=1e-9)
     assert found.history_[0] == pytest.approx(
         stress(pdist(X), lowdim.ClassicalMDS().fit(X).embedding_)

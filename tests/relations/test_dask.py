@@ -69,8 +69,14 @@ class ArrayRows(RowBlocks):
 
 @pytest.fixture(scope="module")
 def cluster():
+    # By default a worker may use the share of a machine's memory that its threads have of the
+    # cores. On a machine with many cores, that is less than the imports take.
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        memory_limit=None,
     ) as found:
         yield found
 

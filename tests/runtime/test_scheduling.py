@@ -79,6 +79,7 @@ def test_run_passes_an_interrupt_on_and_leaves_the_rest_out(n_jobs):
         if i == 0:
             raise KeyboardInterrupt
         done.append(i)
+        time.sleep(0.001)  # all items take seconds, far longer than the first may be held up
 
     with lowdim.compute(n_jobs=n_jobs), pytest.raises(KeyboardInterrupt):
         run(work, range(10_000))

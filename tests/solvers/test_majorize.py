@@ -46,12 +46,13 @@ def test_the_first_step_is_a_guttman_transform(d):
     np.testing.assert_allclose(found.history, [stress(D, X), stress(D, expected)])
 
 
-def test_no_higher_than_plain_majorization_after_as_many_steps():
+def test_lower_than_plain_majorization_after_as_many_steps():
+    """The first 40 steps are those of plain majorization; after 80 the ratio is 0.911."""
     D, X = problem()
     plain = X
-    for _ in range(40):
+    for _ in range(80):
         plain = guttman(D, plain)
-    assert smacof(D, X, Monitor(40), eps=0).stress <= stress(D, plain)
+    assert smacof(D, X, Monitor(80), eps=0).stress < 0.95 * stress(D, plain)
 
 
 @given(n=st.integers(2, 25), d=st.integers(1, 3), seed=st.integers(0, 10**6))

@@ -38,6 +38,9 @@ class Server:
         )
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline()
+        if not self.line:
+            self.errors.seek(0)
+            raise AssertionError(f"the studio did not start: {self.errors.read()}")
         self.address = self.line.split()[-1]
         self.base, _, self.token = self.address.partition("/?token=")
         self.port = int(self.base.rpartition(":")[2])
@@ -127,6 +130,14 @@ class Client:
 
 
 ENDS = ("done", "stopped", "failed")
+
+
+def until(reached: Callable[[], bool], what: str) -> None:
+    """Wait for a state of a server, of its page or of its processes."""
+    end = time.monotonic() + DEADLINE
+    while not reached():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
 
 
 def read_frame(message: bytes) -> tuple[int, int, np.ndarray[Any, Any]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -20,3 +22,16 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def client(studio: Server) -> Client:
     return studio.client()
+
+
+@pytest.fixture
+def port() -> Iterator[str]:
+    """A port that no other program gets while a server of the test is down.
+
+    A socket that is bound but does not listen keeps the system from giving the port away. A server
+    can still listen on it, because both sockets allow that the address is used again.
+    """
+    with closing(socket.socket()) as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield str(holder.getsockname()[1])

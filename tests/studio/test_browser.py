@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Route, expect
 
-from studio.client import Server
+from studio.client import Server, until
 from studio.page import (
+    HALVED,
     Tab,
     lasso,
     picture,
@@ -23,7 +24,6 @@ from studio.page import (
     same,
     shown,
     two_maps,
-    until,
     until_drawn,
 )
 
@@ -54,7 +54,8 @@ def test_two_clicks_lead_to_a_moving_picture_that_can_be_paused_and_tuned(tab: T
     expect(page.locator(".status")).to_have_text("paused")
     client = own.client()
     (one,) = client.ask("GET", "/api/state")["maps"]
-    assert picture_at_rest(page) == picture_at_rest(page)
+    # The last frame may come after the news of the pause.
+    until(lambda: picture_at_rest(page) == picture_at_rest(page), "the points rest")
     before = one["iteration"]
     page.get_by_role("button", name="Single step").click()
     client.until(one, lambda now: now["iteration"] == before + 1)
@@ -74,10 +75,10 @@ def test_two_clicks_lead_to_a_moving_picture_that_can_be_paused_and_tuned(tab: T
 
 
 def test_a_lasso_in_one_map_highlights_the_same_objects_in_the_other(tab: Tab, own: Server):
-    client, _, maps = two_maps(own)
+    client, _, maps = two_maps(own, HALVED)
     page = tab.open()
     expect(page.locator(".map")).to_have_count(2)
-    until_drawn(page)
+    until_drawn(page, HALVED)
     lasso(page, 0, [(0, 0), (1, 0), (1, 0.5), (0, 0.5)])
     up = client.coordinates(maps[0])[:, 1]
     expected = int(np.count_nonzero(up > (up.min() + up.max()) / 2))
@@ -92,7 +93,7 @@ def test_a_lasso_in_one_map_highlights_the_same_objects_in_the_other(tab: Tab, o
     assert len(Path(waiting.value.path()).read_text().splitlines()) == expected + 1
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Clear").click()
-    until(lambda: shown(page, 0) == shown(page, 1) == 300, "nothing is selected")
+    until(lambda: shown(page, 0) == shown(page, 1) == HALVED, "nothing is selected")
 
 
 def test_colours_switch_and_pictures_and_tables_are_exported(tab: Tab, own: Server):
@@ -221,15 +222,18 @@ def test_a_reload_keeps_everything_and_a_second_tab_sees_the_same(tab: Tab, own:
     assert other.errors == []
 
 
-def test_the_page_reconnects_to_a_server_that_was_killed(context: BrowserContext, own: Server):
+def test_the_page_reconnects_to_a_server_that_was_killed(
+    context: BrowserContext, tmp_path: Path, port: str
+):
+    own = Server(tmp_path, "--port", port)
     tab = Tab(context.new_page(), own)
     two_maps(own)
     page = tab.open()
     until(lambda: shown(page, 1) == 300, "all points are there")
     own.process.kill()
-    own.process.wait()
+    own.stop()
     expect(page.get_by_text("No connection to the server")).to_be_visible()
-    again = Server(own.root, "--port", str(own.port))
+    again = Server(tmp_path, "--port", port)
     try:
         expect(page.get_by_text("No connection to the server")).to_be_hidden()
         page.get_by_role("button", name="Delete the map Isomap").click()
@@ -382,10 +386,10 @@ def test_a_map_turns_into_another(tab: Tab, own: Server):
 
 def test_places_are_decoded_a_selection_is_embedded_alone_and_turned(tab: Tab, own: Server):
     client = own.client()
-    data = client.toy("digits", n=300)
+    data = client.toy("digits", n=HALVED)
     one = client.fit(data, "PCA")
     page = tab.open()
-    until_drawn(page, maps=1)
+    until_drawn(page, HALVED, maps=1)
     page.get_by_role("button", name="Decode").click()
     page.locator(".scatter").hover(position={"x": 200, "y": 200})
     expect(page.locator(".decoded img")).to_be_visible()
@@ -443,12 +447,14 @@ def test_answers_that_come_late_do_not_replace_what_is_newer(tab: Tab, own: Serv
     until(lambda: asked() and page.locator(".scatter").count() == 1, "the page asks for the map")
     old = client.coordinates(one)
     client.ask("POST", f"/api/maps/{one['id']}/step")  # its frame comes by the stream
-    until(lambda: shown(page, 0) == 300, "the frame is shown")
+    until_drawn(page, maps=1)  # the frame, and the colours
     newest = picture_at_rest(page)
     answer(body=old[::-1].tobytes())
     assert picture_at_rest(page) == newest
 
     slider = page.get_by_label("Rewind t-SNE")
+    frames = client.ask("GET", f"/api/maps/{one['id']}")["frames"]
+    expect(slider).to_have_attribute("max", str(frames - 1))  # the page knows of the last one
     slider.fill("0")
     slider.fill(slider.get_attribute("max"))
     until(asked, "the page asks for the first snapshot")
@@ -457,7 +463,7 @@ def test_answers_that_come_late_do_not_replace_what_is_newer(tab: Tab, own: Serv
     slider.fill("0")
     until(asked, "the page asks for the first snapshot again")
     answer()
-    assert picture_at_rest(page) != newest
+    until(lambda: picture_at_rest(page) != newest, "the first snapshot is shown")
 
 
 def test_other_seeds_show_what_is_stable(tab: Tab, own: Server):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from studio.page import picture, picture_at_rest, until
+from studio.client import until
+from studio.page import picture, picture_at_rest
 
 N = 120
 WEB = files("lowdim").joinpath("web")
@@ -46,7 +47,8 @@ def packed(values: np.ndarray, dtype: str) -> str:
 
 @pytest.fixture
 def Y() -> np.ndarray:
-    return np.random.default_rng(0).uniform(-1, 1, size=(N, 2))
+    places = np.random.default_rng(0).uniform(-1, 1, size=(N, 2))
+    return places + 0.1 * np.sign(places)  # none is close to a line through the middle
 
 
 @pytest.fixture

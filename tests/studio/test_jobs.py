@@ -127,7 +127,7 @@ def test_stop_keeps_the_coordinates(client: Client, digits: Any) -> None:
 def test_a_parameter_changed_in_flight_gives_the_map_of_its_python_code(
     client: Client, digits: Any
 ) -> None:
-    one = started(client, digits, parameters={"max_iter": 300}, pace=10)
+    one = started(client, digits, parameters={"max_iter": 300}, pace=3)  # 100 s, unless it changes
     path = f"/api/maps/{one['id']}"
     client.ask("PATCH", path, json={"parameters": {"perplexity": 5, "learning_rate": 30}})
     changed = client.until(one, lambda now: now["changes"])

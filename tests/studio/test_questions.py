@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 import lowdim
 from lowdim.cli import main
 from lowdim.studio.toys import TOYS
-from studio.client import Client, Server
+from studio.client import Client, Server, until
 
 DIGITS = load_digits()
 
@@ -225,8 +225,7 @@ def test_runs_with_other_seeds_show_what_is_stable(client: Client) -> None:
     one = client.fit(client.toy("clusters", n=60), "MDS")
     path = f"/api/maps/{one['id']}"
     assert client.http.get(f"{path}/errors?kind=spread").status_code in (200, 202)
-    while client.http.get(f"{path}/stability").status_code == 202:
-        pass
+    until(lambda: client.http.get(f"{path}/stability").status_code != 202, "the runs have ended")
     found = client.ask("GET", f"{path}/stability")
     assert 0 < found["score"] <= 1
     assert len(found["spread"]) == 60
