@@ -163,7 +163,13 @@ def _is_ready(X: Any, min_samples: int) -> bool:
 
 
 def _numbers(X: Any, name: str) -> Any:
-    """X with masked entries as NaN; TypeError if it holds dates or time spans."""
+    """X with masked entries as NaN; TypeError if it holds dates or time spans.
+
+    Tensors on the CPU are detached, and in float32 if NumPy does not know their type.
+    """
+    if callable(getattr(X, "detach", None)):
+        X = X.detach()
+        return X.float() if str(X.dtype) == "torch.bfloat16" else X
     if isinstance(X, np.ma.MaskedArray):
         masked = np.ma.getmaskarray(X)
         return (
