@@ -278,7 +278,10 @@ PLAIN_TYPES: dict[str, Any] = {
 
 
 def single_values(estimator: Any) -> None:
-    """Raise an error if a parameter that is one value was given as an array, list or dict."""
+    """Raise an error if a parameter that is one value was given as an array, list or dict.
+
+    And if one that is true or false was given as something else, such as "no", which is true.
+    """
     for name, types in plain_parameters(type(estimator)).items():
         value = getattr(estimator, name)
         if hasattr(value, "__len__") and not isinstance(value, str):
@@ -286,6 +289,8 @@ def single_values(estimator: Any) -> None:
             raise WrongTypeError(
                 f"{name} must be of type {' or '.join(types)}, got {value!r} of type {kind}."
             )
+        if types == ("bool",) and value not in (True, False):
+            raise WrongTypeError(f"{name} must be True or False, got {value!r}.")
 
 
 def keywords(value: Any, name: str) -> dict[str, Any]:
