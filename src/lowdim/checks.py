@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import numbers
 import os
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -250,6 +251,22 @@ def real(
         bracket = "(" if open_low else "["
         raise ValueError(f"{name} must lie in {bracket}{low:g}, {high:g}], got {value!r}.")
     return number
+
+
+def image_shape(value: Any, n_features: int) -> tuple[int, int, int]:
+    """Check the shape (height, width) or (height, width, channels) of images that are rows."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) not in (2, 3):
+        raise ValueError(
+            f"image_shape must be (height, width) or (height, width, channels), got {value!r}."
+        )
+    height, width, *rest = (integer(side, f"image_shape[{i}]", 1) for i, side in enumerate(value))
+    shape = (height, width, rest[0] if rest else 1)
+    if math.prod(shape) != n_features:
+        raise ValueError(
+            f"image_shape={tuple(value)!r} has {math.prod(shape)} values, but X has {n_features} "
+            "features."
+        )
+    return shape
 
 
 def plain_parameters(kind: Any) -> dict[str, tuple[str, ...]]:

@@ -216,9 +216,11 @@ class Autoencoder(NetworkEmbedder):
 
     def _build(self, n_features: int) -> Any:
         from lowdim.networks.autoencoding import AutoencoderNetwork
-        from lowdim.networks.layers import Architecture, checked_image_shape, suited_sizes
+        from lowdim.networks.layers import Architecture, suited_sizes
 
-        image = checked_image_shape(self.image_shape, n_features)
+        image = None
+        if self.image_shape is not None:
+            image = checks.image_shape(self.image_shape, n_features)
         layers, back = self._layers(suited_sizes(n_features) if image is None else CHANNELS)
         shape = Architecture(
             n_features, int(self.n_components), layers, back, self.activation, image

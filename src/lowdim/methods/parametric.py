@@ -204,10 +204,12 @@ class ParametricEmbedder(NetworkEmbedder):
         return graph if graph.n_neighbors is None else graph.take(wanted)
 
     def _build(self, n_features: int) -> Any:
-        from lowdim.networks.layers import Architecture, checked_image_shape
+        from lowdim.networks.layers import Architecture
         from lowdim.networks.regression import MapNetwork
 
-        image = checked_image_shape(self.image_shape, n_features)
+        image = None
+        if self.image_shape is not None:
+            image = checks.image_shape(self.image_shape, n_features)
         layers, back = self._layers(LAYERS if image is None else IMAGE_LAYERS)
         shape = Architecture(
             n_features, int(self.n_components), layers, back, self.activation, image
