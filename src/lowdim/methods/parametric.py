@@ -10,7 +10,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base.neighbor_embedder import check_given_graph
-from lowdim.callbacks import Monitor, phase
+from lowdim.callbacks import Monitor, only_a_part, phase
 from lowdim.checks import Array
 from lowdim.methods.network_embedder import NetworkEmbedder
 from lowdim.methods.tsne import joint_affinities
@@ -112,16 +112,20 @@ class ParametricEmbedder(NetworkEmbedder):
         weights = self._pair_weights(objects, graph, affinities)
         samples = Samples(rows, weights, noise, settings.seed)
         monitor = self._monitor(settings.max_iter)
+        interrupted = False
         if self.init == "map" and not monitor.begun:
-            free = self._free_map(vectors, weights, settings.seed)
-            self._imitate(network, samples, free, settings)
-        history = train(
-            network,
-            Pairs(samples, loss, PAIRS_PER_OBJECT * objects.n),
-            settings,
-            monitor,
-            lambda: apply(network.encode, rows),
-        )
+            with only_a_part():
+                free = self._free_map(vectors, weights, settings.seed)
+            interrupted = self._imitate(network, samples, free, settings)
+        history = np.empty((0, 2))
+        if not interrupted:
+            history = train(
+                network,
+                Pairs(samples, loss, PAIRS_PER_OBJECT * objects.n),
+                settings,
+                monitor,
+                lambda: apply(network.encode, rows),
+            )
         self._keep(network, rows, history[:, 0])
         self.loss_ = float(history[-1, 0]) if len(history) else math.nan  # interrupted early
         if not self.decoder:
@@ -159,8 +163,8 @@ class ParametricEmbedder(NetworkEmbedder):
     def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
         raise NotImplementedError
 
-    def _imitate(self, network: Any, samples: Samples, Y: Array, settings: Settings) -> None:
-        """Train the network to give the coordinates Y.
+    def _imitate(self, network: Any, samples: Samples, Y: Array, settings: Settings) -> bool:
+        """Train the network to give the coordinates Y; returns whether Ctrl-C ended it.
 
         Each object is attracted by its place as by a neighbour. Unlike squared distances, that
         does not put an object which may belong to one of two groups between them.
@@ -193,6 +197,7 @@ class ParametricEmbedder(NetworkEmbedder):
             train(network, problem, first, monitor, lambda: Y)
         if self.n_places_:
             network.encoder.sharpen()
+        return monitor.stopped
 
     def _graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
         wanted = self._n_neighbors(objects.n)
