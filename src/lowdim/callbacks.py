@@ -94,6 +94,20 @@ _reported: ContextVar[str] = ContextVar("reported", default="")
 """Name of the method whose phases are shown; empty if none are."""
 
 
+_raising: ContextVar[bool] = ContextVar("raising", default=False)
+"""Whether Ctrl-C ends the whole computation, not only the solver that runs."""
+
+
+@contextmanager
+def only_a_part() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt also in solvers, whose results are of no use alone."""
+    token = _raising.set(True)
+    try:
+        yield
+    finally:
+        _raising.reset(token)
+
+
 @contextmanager
 def reporting(label: str) -> Iterator[None]:
     """Show a progress bar for each phase of a computation, such as the neighbour search.
@@ -286,6 +300,8 @@ class Monitor:
             self._slot.close(complete=kind is None and not self.stopped)
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.stopped = True
+            if _raising.get():
+                return False
             checks.warn(f"{self.label} was interrupted; the best coordinates so far are kept.")
             return True
         return False

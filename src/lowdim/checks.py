@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import numbers
 import os
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -163,7 +164,13 @@ def _is_ready(X: Any, min_samples: int) -> bool:
 
 
 def _numbers(X: Any, name: str) -> Any:
-    """X with masked entries as NaN; TypeError if it holds dates or time spans."""
+    """X with masked entries as NaN; TypeError if it holds dates or time spans.
+
+    Tensors on the CPU are detached, and in float32 if NumPy does not know their type.
+    """
+    if callable(getattr(X, "detach", None)):
+        X = X.detach()
+        return X.float() if str(X.dtype) == "torch.bfloat16" else X
     if isinstance(X, np.ma.MaskedArray):
         masked = np.ma.getmaskarray(X)
         return (
@@ -246,6 +253,22 @@ def real(
     return number
 
 
+def image_shape(value: Any, n_features: int) -> tuple[int, int, int]:
+    """Check the shape (height, width) or (height, width, channels) of images that are rows."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) not in (2, 3):
+        raise ValueError(
+            f"image_shape must be (height, width) or (height, width, channels), got {value!r}."
+        )
+    height, width, *rest = (integer(side, f"image_shape[{i}]", 1) for i, side in enumerate(value))
+    shape = (height, width, rest[0] if rest else 1)
+    if math.prod(shape) != n_features:
+        raise ValueError(
+            f"image_shape={tuple(value)!r} has {math.prod(shape)} values, but X has {n_features} "
+            "features."
+        )
+    return shape
+
+
 def plain_parameters(kind: Any) -> dict[str, tuple[str, ...]]:
     """Parameters of a class that are one number, string or truth value, with the names of types.
 
@@ -272,7 +295,10 @@ PLAIN_TYPES: dict[str, Any] = {
 
 
 def single_values(estimator: Any) -> None:
-    """Raise an error if a parameter that is one value was given as an array, list or dict."""
+    """Raise an error if a parameter that is one value was given as an array, list or dict.
+
+    And if one that is true or false was given as something else, such as "no", which is true.
+    """
     for name, types in plain_parameters(type(estimator)).items():
         value = getattr(estimator, name)
         if hasattr(value, "__len__") and not isinstance(value, str):
@@ -280,6 +306,8 @@ def single_values(estimator: Any) -> None:
             raise WrongTypeError(
                 f"{name} must be of type {' or '.join(types)}, got {value!r} of type {kind}."
             )
+        if types == ("bool",) and value not in (True, False):
+            raise WrongTypeError(f"{name} must be True or False, got {value!r}.")
 
 
 def keywords(value: Any, name: str) -> dict[str, Any]:

@@ -30,13 +30,24 @@ def versions() -> dict[str, str]:
         **{name: installed(name) for name in _PACKAGES},
         "instructions": f"{native.description()} (LOWDIM_ISA overrides)",
         "torch": installed("torch"),
-        "device": f"{current().device} (LOWDIM_DEVICE overrides); {_gpus()}",
-        "threads": f"{current().threads} (LOWDIM_NUM_THREADS overrides)",
+        **_resources(),
     }
     for library in threadpool_info():
         name = " ".join(filter(None, (library["internal_api"], library["version"])))
         found[library["user_api"]] = f"{name}, {library['num_threads']} threads"
     return found
+
+
+def _resources() -> dict[str, str]:
+    """Device and threads, or why what the environment asks for cannot be used."""
+    try:
+        chosen = current()
+    except (ImportError, ValueError) as error:
+        return {"device": f"{_gpus()}; {error}"}
+    return {
+        "device": f"{chosen.device} (LOWDIM_DEVICE overrides); {_gpus()}",
+        "threads": f"{chosen.threads} (LOWDIM_NUM_THREADS overrides)",
+    }
 
 
 def _gpus() -> str:

@@ -290,6 +290,13 @@ def note_places(monkeypatch, tensor, name, seen):
     monkeypatch.setattr(found, name, call)
 
 
+@pytest.mark.parametrize("change", [lambda X: X.requires_grad_(), lambda X: X.bfloat16()])
+def test_tensors_on_the_host_that_numpy_does_not_take(change):
+    X = torch.arange(40.0).reshape(10, 4) % 7
+    expected = lowdim.PCA(2).fit_transform(X.numpy())
+    np.testing.assert_allclose(lowdim.PCA(2).fit_transform(change(X)), expected, atol=1e-5)
+
+
 def test_arrays_on_the_host_are_not_taken_for_tensors():
     X = np.ones((2, 2))
     assert not placement.on_gpu(X)

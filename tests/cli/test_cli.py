@@ -158,6 +158,14 @@ def test_versions():
     assert re.search(rf"^numpy +{re.escape(np.__version__)}$", result.stdout, re.MULTILINE)
 
 
+@pytest.mark.parametrize(("variable", "value"), [("DEVICE", "gpu"), ("NUM_THREADS", "two")])
+def test_versions_are_shown_although_the_environment_is_wrong(monkeypatch, variable, value):
+    monkeypatch.setenv(f"LOWDIM_{variable}", value)
+    result = run("versions")
+    assert result.exit_code == 0
+    assert f"LOWDIM_{variable} must be" in result.stdout
+
+
 def test_no_command_prints_the_help():
     result = run()
     assert result.exit_code == 0

@@ -58,6 +58,14 @@ def test_single_values_given_as_something_else(case, X, value):
             case.make(**{name: value}).fit(X)
 
 
+@pytest.mark.parametrize("value", ["no", None, 2])
+def test_true_or_false_given_as_something_else(case, X, value):
+    for name, types in checks.plain_parameters(case.cls).items():
+        if types == ("bool",):
+            with pytest.raises(ERRORS, match=f"^{name} must be True or False"):
+                case.make(**{name: value}).fit(X)
+
+
 @pytest.mark.parametrize("value", ["", "x", -1, np.nan, b"x", print, 10**30])
 def test_bad_random_state(case, X, value):
     if case.has("random_state"):

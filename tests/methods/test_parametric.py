@@ -15,9 +15,10 @@ from lowdim import callbacks
 from lowdim.methods import parametric
 from lowdim.networks import training
 from lowdim.networks.pairs import Pairs, fuzzy_cross_entropy, student_divergence
-from lowdim.networks.regression import Regression
 from lowdim.networks.samples import Samples
 from lowdim.networks.weights import Rows
+from lowdim.solvers.descend import Descent
+from lowdim.solvers.layout import Layout
 
 METHODS = (lowdim.ParametricTSNE, lowdim.ParametricUMAP)
 QUICK = {"layers": (32,), "max_iter": 2, "init": "random"}
@@ -112,24 +113,6 @@ def test_each_part_of_a_fit_has_one_progress_bar(cls, monkeypatch):
     second = f"{name}, imitation of the map"
     assert [label for label in shown if ":" not in label] == [free, second, name]
     assert not any("imitation" in label for label in shown if ":" in label)
-
-
-def test_ctrl_c_ends_the_fit_during_the_imitation_too(monkeypatch):
-    epochs = []
-
-    def interrupted(problem, network, items, key):
-        epochs.append(key[0])
-        if key[0] == 2:
-            raise KeyboardInterrupt
-        return gradient(problem, network, items, key)
-
-    gradient = Regression.gradient
-    monkeypatch.setattr(Regression, "gradient", interrupted)
-    with pytest.warns(UserWarning, match="imitation of the map was interrupted"):
-        model = lowdim.ParametricUMAP(layers=(8,), max_iter=3).fit(np.eye(40))
-    assert max(epochs) == 2
-    assert model.n_iter_ == 0
-    assert np.isfinite(model.embedding_).all()
 
 
 def pairs_of(Y, weights, loss):
@@ -373,6 +356,38 @@ def test_few_objects_are_imitated_in_as_many_steps_as_others(digits, monkeypatch
     monkeypatch.setattr(training, "train", counted)
     lowdim.ParametricUMAP(n_neighbors=3, layers=(4,), max_iter=1).fit(digits[0][:5])
     assert steps[0] == parametric.IMITATION_STEPS
+
+
+def interrupted_at(monkeypatch, module, name, call):
+    """Let this call of a function, counted from 1, be one in which the user presses Ctrl-C."""
+    original, calls = getattr(module, name), []
+
+    def interrupt(*args, **kwargs):
+        calls.append(None)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(module, name, interrupt)
+
+
+def test_an_interrupted_imitation_ends_the_fit(digits, monkeypatch):
+    interrupted_at(monkeypatch, training, "_epoch", 5)
+    with pytest.warns(UserWarning, match="imitation of the map was interrupted; the best"):
+        model = lowdim.ParametricUMAP(layers=(8,)).fit(digits[0][:90])
+    assert model.n_iter_ == 0
+    assert np.isnan(model.loss_)
+    np.testing.assert_array_equal(model.transform(digits[0][:90]), model.embedding_)
+
+
+@pytest.mark.parametrize(
+    ("cls", "solver"),
+    [(lowdim.ParametricTSNE, Descent), (lowdim.ParametricUMAP, Layout)],
+)
+def test_an_interrupted_map_has_no_network_to_keep(cls, solver, digits, monkeypatch):
+    interrupted_at(monkeypatch, solver, "run", 1)
+    with pytest.raises(KeyboardInterrupt):
+        cls(layers=(8,)).fit(digits[0][:120])
 
 
 def test_images_are_mapped_by_convolutions(digits):

@@ -286,6 +286,9 @@ def test_sparse_rows(blobs):
     ("params", "message"),
     [
         ({"shape": (4,)}, "shape must be 'auto' or a tuple of 2 integers"),
+        ({"shape": "large"}, "shape must be 'auto' or a tuple of 2 integers"),
+        ({"shape": (2.5, 3)}, r"shape\[0\] must be an integer"),
+        ({"toroidal": "no"}, "toroidal must be True or False, got 'no'"),
         ({"shape": (1, 1)}, "shape must have at least 2 units"),
         ({"shape": (3, 4), "toroidal": True}, "even number of rows"),
         ({"radius": (1, 2)}, "radius must not increase"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.exceptions import NotFittedError
 
 import lowdim
 from lowdim.plot.path import along
@@ -33,8 +34,32 @@ def test_images_stand_side_by_side():
     model = lowdim.PCA(2).fit(X)
     figure = lowdim.plot.path(model, model.embedding_[:2], n_steps=5, image_shape=(4, 3))
     assert figure.axes[1].images[0].get_array().shape == (4, 15)
-    with pytest.raises(ValueError, match=r"image_shape=\(5, 5\) does not fit rows of 12"):
-        lowdim.plot.path(model, [0, 1], image_shape=(5, 5))
+    colored = lowdim.plot.path(model, [0, 1], n_steps=5, image_shape=(2, 2, 3))
+    assert colored.axes[1].images[0].get_array().shape == (2, 10, 3)
+    for shape, message in (
+        ((5, 5), r"image_shape=\(5, 5\) has 25 values, but X has 12 features"),
+        (12, r"image_shape must be \(height, width\)"),
+        ((-1, 12), r"image_shape\[0\] must be at least 1, got -1"),
+        ((3, 2, 2), "image_shape must have 1, 3 or 4 channels, got 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lowdim.plot.path(model, [0, 1], image_shape=shape)
+
+
+def test_features_have_names_and_a_scale():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(np.random.RandomState(0).normal(size=(30, 3)), columns=["a", "b", "c"])
+    figure = lowdim.plot.path(lowdim.PCA(2).fit(X), [0, 1])
+    assert [text.get_text() for text in figure.axes[1].get_yticklabels()] == ["a", "b", "c"]
+    low, high = figure.axes[2].get_ylim()
+    assert -low == high > 0
+
+
+def test_only_fitted_estimators_have_paths():
+    with pytest.raises(NotFittedError, match="This Isomap instance is not fitted yet"):
+        lowdim.plot.path(lowdim.Isomap(), [0, 1])
+    with pytest.raises(TypeError, match="estimator must be a fitted estimator of lowdim"):
+        lowdim.plot.path(np.eye(5), [0, 1])
 
 
 def test_dissimilarities_show_the_nearest_objects(isomap):

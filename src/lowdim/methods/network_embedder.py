@@ -78,14 +78,11 @@ class NetworkEmbedder(Embedder):
 
         layers="auto" means `layers` for vectors and `channels` for images.
         """
-        from lowdim.networks.layers import (
-            ACTIVATIONS,
-            Architecture,
-            checked_image_shape,
-            checked_sizes,
-        )
+        from lowdim.networks.layers import ACTIVATIONS, Architecture, checked_sizes
 
-        image = checked_image_shape(self.image_shape, n_features)
+        image = None
+        if self.image_shape is not None:
+            image = checks.image_shape(self.image_shape, n_features)
         checks.choice(self.activation, "activation", tuple(ACTIVATIONS))
         if isinstance(self.layers, str) and self.layers == "auto":
             there = layers if image is None else channels

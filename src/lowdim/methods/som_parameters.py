@@ -88,8 +88,7 @@ class SOMParameters(Embedder):
     def _new_grid(self, Y: Array) -> UnitGrid:
         """The grid for objects with principal coordinates Y."""
         options = self.n_components, self.topology, bool(self.toroidal)
-        if isinstance(self.shape, str):
-            checks.choice(self.shape, "shape", ("auto",))
+        if isinstance(self.shape, str) and self.shape == "auto":
             units = UNITS_PER_ROOT * np.sqrt(len(Y))
             shape = suited_shape(units, Y.std(axis=0), *options)
         else:

@@ -82,26 +82,6 @@ def checked_sizes(value: object, name: str) -> tuple[int, ...]:
     return tuple(checks.integer(size, f"{name}[{i}]", 1) for i, size in enumerate(value))
 
 
-def checked_image_shape(value: object, n_features: int) -> tuple[int, int, int] | None:
-    """Check the shape of images (height, width) or (height, width, channels) against the rows."""
-    if value is None:
-        return None
-    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) not in (2, 3):
-        raise ValueError(
-            f"image_shape must be (height, width) or (height, width, channels), got {value!r}."
-        )
-    height, width, *rest = (
-        checks.integer(side, f"image_shape[{i}]", 1) for i, side in enumerate(value)
-    )
-    shape = (height, width, rest[0] if rest else 1)
-    if math.prod(shape) != n_features:
-        raise ValueError(
-            f"image_shape={tuple(value)!r} has {math.prod(shape)} values, but X has {n_features} "
-            "features."
-        )
-    return shape
-
-
 class _ToImages(nn.Module):
     """Rows as images with the channels first, padded at the end to the given sides."""
 

@@ -106,7 +106,7 @@ def checked_shape(shape: Any, n_components: int, topology: str, toroidal: bool) 
             f"shape must be 'auto' or a tuple of {n_components} integers (n_components="
             f"{n_components}), got {shape!r}."
         )
-    sides = tuple(checks.integer(side, "shape", 1) for side in shape)
+    sides = tuple(checks.integer(side, f"shape[{i}]", 1) for i, side in enumerate(shape))
     if np.prod(sides) < 2:
         raise ValueError(f"shape must have at least 2 units, got {shape!r}.")
     if toroidal and topology == "hexagonal" and len(sides) == 2 and sides[0] % 2:
