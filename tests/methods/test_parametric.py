@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import lowdim
 from lowdim import callbacks
+from lowdim.methods import parametric
 from lowdim.networks.pairs import Pairs, fuzzy_cross_entropy, student_divergence
 from lowdim.networks.regression import Regression
 from lowdim.networks.samples import Samples
@@ -23,6 +24,12 @@ QUICK = {"layers": (32,), "max_iter": 2, "init": "random"}
 def digits():
     X, y = load_digits(return_X_y=True)
     return X[:900].astype(np.float32), y[:900]
+
+
+@pytest.fixture
+def short_imitation(monkeypatch):
+    monkeypatch.setattr(parametric, "IMITATION_STEPS", 4)
+    monkeypatch.setattr(parametric, "IMITATION_EPOCHS", 4)
 
 
 @pytest.mark.parametrize("cls", METHODS)
@@ -93,7 +100,7 @@ def test_steps_after_an_imitation_are_smaller(params, rate):
 
 
 @pytest.mark.parametrize("cls", METHODS)
-def test_each_part_of_a_fit_has_one_progress_bar(cls, monkeypatch):
+def test_each_part_of_a_fit_has_one_progress_bar(cls, monkeypatch, short_imitation):
     shown = []
 
     def new_bar(**options):
@@ -110,7 +117,7 @@ def test_each_part_of_a_fit_has_one_progress_bar(cls, monkeypatch):
     assert not any("imitation" in label for label in shown if ":" in label)
 
 
-def test_ctrl_c_ends_the_fit_during_the_imitation_too(monkeypatch):
+def test_ctrl_c_ends_the_fit_during_the_imitation_too(monkeypatch, short_imitation):
     epochs = []
 
     def interrupted(problem, network, items, key):
@@ -300,7 +307,7 @@ def test_any_module_can_be_the_network(digits, tmp_path):
 
 
 @pytest.mark.parametrize("init", ["map", "random"])
-def test_parameters_that_are_frozen_or_unused_stay_as_they_are(init):
+def test_parameters_that_are_frozen_or_unused_stay_as_they_are(init, short_imitation):
     """As in a pretrained network of which the last layer alone is trained."""
     network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
     network[0].requires_grad_(False)
@@ -328,6 +335,14 @@ def test_networks_that_draw_or_keep_sums_in_training_give_the_same_map(layer):
         maps.append(model.fit(X).embedding_)
         assert torch.equal(torch.get_rng_state(), before)
     np.testing.assert_array_equal(*maps)
+
+
+@pytest.mark.parametrize("n", [65, 129])  # the imitation takes 64 objects at once
+def test_batch_normalisation_gets_no_batch_of_one(n, short_imitation):
+    network = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
+    X = np.random.default_rng(0).normal(size=(n, 3)).astype(np.float32)
+    model = lowdim.ParametricUMAP(network=network, max_iter=1, batch_size=n - 1).fit(X)
+    assert np.isfinite(model.embedding_).all()
 
 
 def test_images_are_mapped_by_convolutions(digits):

@@ -13,8 +13,8 @@ from torch import nn
 
 from lowdim.checks import Array
 from lowdim.networks.samples import Samples
-from lowdim.networks.training import SHARD, sharded
-from lowdim.runtime.scheduling import blocks, run
+from lowdim.networks.training import SHARD, batches, sharded
+from lowdim.runtime.scheduling import run
 
 TINY = 1e-12  # smallest sum of weights and smallest mean repulsion
 AVERAGED_STEPS = 10  # of the running mean of the repulsion; more lag behind a map that grows
@@ -65,7 +65,7 @@ class Pairs:
         self, network: Any, items: Array, key: tuple[int, int]
     ) -> tuple[float, list[torch.Tensor]]:
         both = np.concatenate(self.samples.pairs(max(len(items), 2), key))
-        parts = blocks(len(both), SHARD)
+        parts = batches(len(both), SHARD)
 
         def forward(numbered: tuple[int, slice]) -> torch.Tensor:
             number, part = numbered

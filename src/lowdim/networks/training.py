@@ -190,7 +190,7 @@ def _epoch(
     """One pass over all items in random order; returns the mean loss."""
     order = np.random.default_rng((settings.seed, epoch)).permutation(problem.n)
     total = 0.0
-    for step, part in enumerate(blocks(problem.n, settings.batch_size)):
+    for step, part in enumerate(batches(problem.n, settings.batch_size)):
         items = order[part]
         with reproducible.step((epoch, step)):
             loss, gradients = problem.gradient(network, items, (epoch, step))
@@ -211,6 +211,15 @@ def _set_rate(optimizer: Any, settings: Settings, progress: Progress) -> None:
     }[settings.schedule]
     for group in optimizer.param_groups:
         group["lr"] = settings.learning_rate * max(share, SMALLEST_RATE)
+
+
+def batches(n: int, size: int) -> list[slice]:
+    """Consecutive slices of the given size that cover range(n), the last one of at least two items
+    if there are any: batch normalisation needs the variance of a batch."""
+    found = blocks(n, size)
+    if len(found) > 1 and size > 1 and n % size == 1:
+        found[-2:] = [slice(found[-2].start, n)]
+    return found
 
 
 def trainable(network: nn.Module) -> list[nn.Parameter]:
@@ -248,7 +257,7 @@ def sharded(
         loss = loss_of(part, number)
         return float(loss.detach()), torch.autograd.grad(loss, parameters, materialize_grads=True)
 
-    found = run(one, list(enumerate(blocks(n, SHARD))))
+    found = run(one, list(enumerate(batches(n, SHARD))))
     total = list(found[0][1])
     for _, gradients in found[1:]:
         total = [a + b for a, b in zip(total, gradients, strict=True)]
