@@ -30,6 +30,12 @@ def digits():
     return X[:900].astype(np.float32), y[:900]
 
 
+@pytest.fixture
+def short_imitation(monkeypatch):
+    monkeypatch.setattr(parametric, "IMITATION_STEPS", 4)
+    monkeypatch.setattr(parametric, "IMITATION_EPOCHS", 4)
+
+
 @pytest.mark.parametrize("cls", METHODS)
 def test_new_digits_lie_among_their_own(cls, digits):
     X, y = digits
@@ -98,7 +104,7 @@ def test_steps_after_an_imitation_are_smaller(params, rate):
 
 
 @pytest.mark.parametrize("cls", METHODS)
-def test_each_part_of_a_fit_has_one_progress_bar(cls, monkeypatch):
+def test_each_part_of_a_fit_has_one_progress_bar(cls, monkeypatch, short_imitation):
     shown = []
 
     def new_bar(**options):
@@ -317,9 +323,7 @@ def layers(*between):
 
 
 @pytest.mark.parametrize("init", ["map", "random"])
-def test_parts_of_a_network_may_be_frozen_or_unused(init, digits, monkeypatch):
-    monkeypatch.setattr(parametric, "IMITATION_STEPS", 10)
-    monkeypatch.setattr(parametric, "IMITATION_EPOCHS", 2)
+def test_parts_of_a_network_may_be_frozen_or_unused(init, digits, short_imitation):
     network = layers()
     network[0].requires_grad_(False)
     network[1].register_module("head", torch.nn.Linear(3, 3))
@@ -331,10 +335,8 @@ def test_parts_of_a_network_may_be_frozen_or_unused(init, digits, monkeypatch):
 
 @pytest.mark.parametrize("init", ["map", "random"])
 @pytest.mark.parametrize("layer", [torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.3)])
-def test_networks_that_vary_in_training_give_the_same_bits(layer, init, digits, monkeypatch):
+def test_networks_that_vary_in_training_give_the_same_bits(layer, init, digits, short_imitation):
     """Also for 65 objects, of which a batch of 64 leaves one: it has no variance."""
-    monkeypatch.setattr(parametric, "IMITATION_STEPS", 10)
-    monkeypatch.setattr(parametric, "IMITATION_EPOCHS", 2)
     network, found = layers(layer), []
     state = torch.random.get_rng_state()
     for n_jobs in (1, 2, 2):
@@ -388,6 +390,14 @@ def test_an_interrupted_map_has_no_network_to_keep(cls, solver, digits, monkeypa
     interrupted_at(monkeypatch, solver, "run", 1)
     with pytest.raises(KeyboardInterrupt):
         cls(layers=(8,)).fit(digits[0][:120])
+
+
+@pytest.mark.parametrize("n", [65, 129])  # the imitation takes 64 objects at once
+def test_batch_normalisation_gets_no_batch_of_one(n, short_imitation):
+    network = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
+    X = np.random.default_rng(0).normal(size=(n, 3)).astype(np.float32)
+    model = lowdim.ParametricUMAP(network=network, max_iter=1, batch_size=n - 1).fit(X)
+    assert np.isfinite(model.embedding_).all()
 
 
 def test_images_are_mapped_by_convolutions(digits):
