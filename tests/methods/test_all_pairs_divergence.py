@@ -86,7 +86,7 @@ def test_multiscale_keeps_more_over_all_scales(digits):
         large[name] = np.average(curve[beyond], weights=weights[beyond])
     assert areas["multiscale"] > areas["tsne"] + 0.03
     assert areas["multiscale"] > areas["pca"] + 0.2
-    assert large["multiscale"] > large["tsne"] + 0.02
+    assert large["multiscale"] > large["tsne"] + 0.01  # by 0.030 to 0.034, by instruction set
 
 
 def test_scales_and_precisions(digits):

@@ -105,8 +105,9 @@ def test_a_memory_map_of_bytes_becomes_floats_in_batches_alone(tmp_path):
     model.fit(mapped[:100])  # the first fit of a process imports more of PyTorch
     tracemalloc.start()
     try:
-        model.fit(mapped)
-        found = model.transform(mapped)
+        with lowdim.compute(n_jobs=1):  # each thread has a batch
+            model.fit(mapped)
+            found = model.transform(mapped)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -297,7 +297,7 @@ def test_data_of_many_dimensions_are_refused_before_they_fill_the_memory(monkeyp
     monkeypatch.setattr(module, "SAMPLES", (100, 400))
     estimator = MaximumVarianceUnfolding(solver="factorized", max_iter=3)
     blob = np.random.RandomState(0).standard_normal((1500, 10))
-    with compute(memory="24MB"):
+    with compute(memory="24MB", n_jobs=1):  # each thread takes some of it
         with pytest.raises(MemoryError, match="MaximumVarianceUnfolding of 1500 objects"):
             estimator.fit(blob)
         strip = np.stack([np.arange(1500.0), blob[:, 0] / 100], axis=1)

@@ -43,7 +43,7 @@ def test_stochastic_neighbours_value_and_gradient(k, size, accuracy):
         lambda z: objective(z.reshape(k, 4))[1].ravel(),
         L.ravel(),
     )
-    assert gap < 1e-4
+    assert gap < 3e-4  # of finite differences: up to 6.3e-5, by instruction set
 
 
 def test_stochastic_neighbours_of_rows_far_from_the_origin():

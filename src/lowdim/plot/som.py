@@ -137,11 +137,11 @@ def hits(som: Any, *, title: str | None = None, ax: Any = None) -> Axes:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import lowdim
-    >>> som = lowdim.SelfOrganizingMap(shape=(4, 5)).fit(np.eye(6))
+    >>> X, t = lowdim.data.s_curve(40, random_state=0)
+    >>> som = lowdim.SelfOrganizingMap(shape=(4, 5)).fit(X)
     >>> lowdim.plot.hits(som).get_title()
-    'at most 3 objects per unit'
+    'at most 6 objects per unit'
     """
     grid, axes = _start(som, ax)
     counts = np.asarray(som.hits_)
