@@ -320,7 +320,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
         self._clear()
         try:
             checks.single_values(self)
-            checks.check_random_state(getattr(self, "random_state", None))
+            checks.random_state(getattr(self, "random_state", None))
             label = type(self).__name__ if verbosity(getattr(self, "verbose", 0)) else ""
             with running(self._n_jobs), reporting(label):
                 objects = self._objects(X)
