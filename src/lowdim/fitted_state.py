@@ -296,6 +296,8 @@ def _sizes(state: dict[str, Any], least: int) -> Sizes:
         sizes["d"] = state["source_"]["shape"][1]
     elif "components_" in state:
         sizes["d"] = shape("components_", 2)[1]
+    elif "codebook_" in state:
+        sizes["d"] = shape("codebook_", 2)[1]
     elif "network_" in state and "mean_" in state:
         sizes["d"] = shape("mean_", 1)[0]
     if isinstance(state.get("network_"), dict):

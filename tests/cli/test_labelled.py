@@ -39,6 +39,26 @@ def test_the_label_column_is_learned_from(method, flowers, tmp_path):
     np.testing.assert_allclose(found.embedding_, expected.embedding_)
 
 
+def test_the_column_to_colour_by_is_not_learned_from(flowers, tmp_path):
+    model = tmp_path / "model.lowdim"
+    result = run("embed", flowers, "-m", "nca", "--color-by", "a", "--model", model)
+    assert result.exit_code == 0, result.output
+    assert "learns from the labels in the column 'species'" in result.output
+    assert "'species' (3 kinds)" in result.output
+    assert "not used as features" in result.output
+    assert list(lowdim.load(model).classes_) == ["setosa", "versicolor", "virginica"]
+
+
+def test_one_of_several_label_columns_is_named(flowers, tmp_path):
+    head, *lines = flowers.read_text().splitlines()
+    rows = [f"{'even' if i % 2 else 'odd'},{line}" for i, line in enumerate(lines)]
+    flowers.write_text("\n".join([f"side,{head}", *rows, ""]))
+    first = run("embed", flowers, "-m", "nca", "--force", "-o", tmp_path / "map.csv")
+    assert "in the column 'side' (--label names another)" in first.output
+    named = run("embed", flowers, "-m", "nca", "--label", "species", "-o", tmp_path / "other.csv")
+    assert "in the column 'species'" in named.output
+
+
 def test_without_labels_the_message_names_the_option(flowers):
     lines = [line.rsplit(",", 1)[0] for line in flowers.read_text().splitlines()]
     flowers.write_text("\n".join([*lines, ""]))

@@ -45,7 +45,7 @@ def test_a_ready_graph_gives_the_same_bits(graph_case, X, new, k):
 
 
 def test_a_graph_with_too_few_neighbors(graph_case, X):
-    with pytest.raises(ValueError, match="n_neighbors must be at most 5"):
+    with pytest.raises(ValueError, match="graph has 5 neighbours of each object, but"):
         graph_case.make().fit(X, graph=neighbors(X, 5))
 
 

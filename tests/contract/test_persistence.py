@@ -9,6 +9,7 @@ import pickle
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -49,6 +50,15 @@ def test_save_and_load(case, X, new, dtype, tmp_path):
     assert loaded.n_features_in_ == 3
     assert list(loaded.get_feature_names_out()) == list(estimator.get_feature_names_out())
     same_answers(estimator, loaded, new.astype(dtype))
+
+
+def test_names_of_columns_come_back(case, X, tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    estimator = case.make().fit(frame)
+    estimator.save(tmp_path / "model")
+    loaded = lowdim.load(tmp_path / "model")
+    assert list(loaded.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_array_equal(loaded.transform(frame), estimator.transform(frame))
 
 
 def test_all_fitted_attributes_come_back(case, X, tmp_path):

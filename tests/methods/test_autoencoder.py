@@ -245,6 +245,11 @@ def test_bad_parameters_are_named(curve, params, message):
         small(**params).fit(curve)
 
 
+def test_a_training_that_diverges_is_pointed_out(curve):
+    with pytest.warns(UserWarning, match="times worse than its mean does. Lower learning_rate"):
+        small(learning_rate=1000.0).fit(curve)
+
+
 @pytest.mark.parametrize("name", ["noise", "sparsity", "contraction", "variational"])
 def test_infinite_penalties_are_refused(curve, name):
     with pytest.raises(ValueError, match=rf"{name} must lie in \[0, 1e\+06\]"):

@@ -71,6 +71,12 @@ def test_starts(init):
         lowdim.NeighborhoodComponentsAnalysis(2, init=np.eye(3)).fit(X, CODES)
 
 
+def test_objects_that_are_too_far_apart_are_pointed_out():
+    with pytest.warns(UserWarning, match="X: the objects are so far apart .* Divide X by"):
+        found = lowdim.NeighborhoodComponentsAnalysis(init="identity").fit(1e6 * X, CODES)
+    assert found.n_iter_ == 0
+
+
 # --- large margins -------------------------------------------------------------------------------
 
 

@@ -231,9 +231,7 @@ def test_a_given_radius_graph_is_taken_as_it_is():
 
 
 def test_a_given_graph_refuses_more_neighbors_than_it_knows():
-    with pytest.raises(
-        ValueError, match=r"n_neighbors must be at most 4 \(the number of neighbours in"
-    ):
+    with pytest.raises(ValueError, match="graph has 4 neighbours of each object, but 5 are needed"):
         make("graph").neighbor_graph(5)
 
 

@@ -73,7 +73,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     failures: dict[str, str] = {}
     for one in methods:
         try:
-            fits[one] = _fit(one, given, table, values["color_by"], console)
+            fits[one] = _fit(one, given, table, console)
         except (Refused, MemoryError, ImportError) as error:
             failures[one.name] = in_options(" ".join(str(error).split()), options_of(context))
             console.say(f"{one.name}: failed: {failures[one.name]}")
@@ -131,15 +131,12 @@ def _check(values: dict[str, Any]) -> None:
         require_matplotlib()
 
 
-def _fit(
-    method: Method, given: dict[str, Any], table: Table, color_by: str | None, console: Console
-) -> Fitted:
-    from lowdim.cli.embed import shown_labels
+def _fit(method: Method, given: dict[str, Any], table: Table, console: Console) -> Fitted:
     from lowdim.cli.fitting import fit, labels_for, parameters_for
 
     if method.objects == "subjects":
         raise Refused(f"{method.name} maps several subjects' matrices: use lowdim embed.")
-    y = labels_for(method, table, shown_labels(table, color_by))
+    y = labels_for(method, table, console)
     params = parameters_for(method, given, table)
     if params.get("checkpoint") is not None:  # a file for each fit
         params["checkpoint"] = f"{params['checkpoint']}.{alias(method.name)}"

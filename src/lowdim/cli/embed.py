@@ -95,7 +95,7 @@ def embed(
     if dry:
         console.finish()
         return
-    y = labels_for(method, table, shown_labels(table, values["color_by"]))
+    y = labels_for(method, table, console)
     fitted = fit(method, params, X, y, draw=console.shows_progress)
     with uninterrupted():  # Ctrl-C that ended the fit must not end the writing of its result too
         console.say(f"{fitted}{_measures(fitted.estimator)}")

@@ -25,6 +25,7 @@ from lowdim.cli.parameters import hints
 if TYPE_CHECKING:
     from lowdim.base.plan import Plan
     from lowdim.catalog import Method
+    from lowdim.cli.console import Console
     from lowdim.tables import Table
 
 
@@ -77,16 +78,19 @@ def objects_for(method: Method, table: Table) -> Any:
     return table.X.reshape(-1, side, side)
 
 
-def labels_for(method: Method, table: Table, labels: Any) -> Any:
-    """The labels that a method learns from; None if it does not use any."""
+def labels_for(method: Method, table: Table, console: Console) -> Any:
+    """The labels that a method learns from, the first ones; None if it does not use any."""
     if method.objects != "labelled":
         return None
-    if labels is None:
+    if not table.labels:
         raise Refused(
             f"{method.name} learns from labels, but {table.source} has none. Name the column that "
             "holds them with --label."
         )
-    return labels
+    name = next(iter(table.labels))
+    others = " (--label names another)" if len(table.labels) > 1 else ""
+    console.say(f"{method.name}: learns from the labels in the column {name!r}{others}")
+    return table.labels[name]
 
 
 def planned(method: Method, params: dict[str, Any], X: Any, *, required: bool) -> Plan | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lowdim.networks.autoencoding import Penalties
 
 CHANNELS = (32, 64)  # of the convolutions, if there is an image shape
+DIVERGED = 10.0  # error of reconstruction, in units of that of the mean, of a diverged training
 LARGEST_WEIGHT = 1e6  # of a penalty, relative to the error: the loss stays finite in float32
 
 
@@ -201,7 +202,13 @@ class Autoencoder(NetworkEmbedder):
         )
         self._keep(network, rows, history)
         judged = held_out if len(held_out) else trained
-        self.reconstruction_error_ = mean_squared_error(network, rows, judged) * rows.scale**2
+        error = mean_squared_error(network, rows, judged)  # in units of the variance
+        if error > DIVERGED:
+            checks.warn(
+                f"The network reconstructs X {error:.2g} times worse than its mean does. Lower "
+                f"learning_rate={self.learning_rate:g}."
+            )
+        self.reconstruction_error_ = error * rows.scale**2
 
     def _penalties(self) -> Penalties:
         from lowdim.networks.autoencoding import Penalties

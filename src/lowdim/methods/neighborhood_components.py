@@ -16,6 +16,7 @@ from lowdim.solvers.neighborhood_components import StochasticNeighbors
 from lowdim.solvers.quasi_newton import lbfgs
 from lowdim.solvers.svd import principal_axes
 
+FLAT = 1e-9  # slope per object below which the objective is flat, relative to the map
 STARTS = ("auto", "pca", "lda", "identity", "random")
 
 
@@ -141,6 +142,11 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         self.history_ = found.history / len(X)
         self.n_iter_ = len(found.history) - 1
         self.loss_ = float(found.value / len(X))
+        if self.n_iter_ == 0 and self.loss_ > tol and _is_flat(objective, found.x):
+            checks.warn(
+                "X: the objects are so far apart that the objective is flat at the start, which is "
+                "kept: each object has one neighbour. Divide X by its standard deviation."
+            )
         return found.x
 
     def _start(self, X: Array, codes: Array, k: int) -> Array:
@@ -168,3 +174,9 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             axes = principal_axes(X, len(missing)).components.astype(np.float64)
             found = np.concatenate([found, axes])
         return np.pad(found, ((0, k - len(found)), (0, 0)))
+
+
+def _is_flat(objective: StochasticNeighbors, L: Array) -> bool:
+    """Whether another scale or direction of the map changes nothing, although objects differ."""
+    Z, slope = objective.map(L), objective(L)[1] * np.abs(L).max()
+    return bool(np.ptp(Z) > 0 and np.abs(slope).max() <= FLAT * len(Z))

@@ -204,7 +204,11 @@ class NeighborGraph:
         if self.indptr is not None:
             raise ValueError("take(k): a radius graph has no fixed number of neighbours.")
         known = self.indices.shape[1]
-        checks.integer(k, "n_neighbors", 1, known, " (the number of neighbours in the given graph)")
+        if checks.integer(k, "k", 1) > known:
+            raise ValueError(
+                f"graph has {known} neighbours of each object, but {k} are needed. Compute it with "
+                f"lowdim.neighbors(X, k={k}), or lower n_neighbors or perplexity."
+            )
         if k == known:
             return self
         cut = np.ascontiguousarray

@@ -296,7 +296,7 @@ def _set_aside(columns: Columns, choices: Choices, texts: list[str], roles: Role
         f"{name!r} ({len(set(columns.frame.texts[name]) - {None})} kinds)" for name in texts[:6]
     ]
     roles.notes.append(
-        f"columns of text are {fate}, not used for the map: "
+        f"columns of text are {fate}, not used as features: "
         f"{listed(kinds + ['...'] * (len(texts) - len(kinds)))} "
         '(to use them: categorical="onehot" or categorical="gower")'
     )
