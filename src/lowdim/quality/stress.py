@@ -61,11 +61,11 @@ class Distances:
     def stress_1(self) -> float:
         """Kruskal's stress-1 of the map at its best scale: 0 at best."""
         given, found = self.pairs
-        square = float(found @ found)
+        square = _product(found, found)
         if square == 0:
             return 1.0
-        scale = float(given @ found) / square
-        size = float(given @ given)
+        scale = _product(given, found) / square
+        size = _product(given, given)
         return float(np.sqrt(np.sum((given - scale * found) ** 2) / size)) if size else 0.0
 
     @property
@@ -116,10 +116,15 @@ class Distances:
         )
 
 
+def _product(a: Array, b: Array) -> float:
+    """The inner product, without BLAS, whose sums depend on the number of its threads."""
+    return float(np.sum(a * b))
+
+
 def _pearson(a: Array, b: Array) -> float:
     a, b = a - a.mean(), b - b.mean()
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / size if size else 0.0
+    size = float(np.sqrt(_product(a, a) * _product(b, b)))
+    return _product(a, b) / size if size else 0.0
 
 
 def _centered(D: Array) -> Array:
