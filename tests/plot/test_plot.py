@@ -557,3 +557,24 @@ def test_the_legend_names_the_column(labels):
         assert "height" in [*titles, *(one.get_xlabel() for one in figure.axes)]
     with pytest.raises(ValueError, match="one column"):
         lowdim.plot.scatter(Y, {"a": labels, "b": labels})
+
+
+def test_objects_that_share_their_places_are_drawn_around_them():
+    units = np.array([[0.0, 0], [1, 0], [0.5, 0.87], [9, 9]])
+    Y = np.repeat(units, [1, 3, 40, 0], axis=0)
+    drawn = np.asarray(plot.scatter(Y).collections[0].get_offsets())
+    assert len(np.unique(drawn, axis=0)) == len(Y)
+    gaps = np.linalg.norm(drawn[:, None] - units, axis=2)
+    nearest = gaps.argmin(axis=1)
+    np.testing.assert_array_equal(np.bincount(nearest), [1, 3, 40])  # no disc reaches another
+    assert gaps.min(axis=1).max() < 0.5
+    sizes = [gaps[nearest == unit, unit].max() for unit in range(3)]
+    assert sizes[0] == 0
+    np.testing.assert_allclose(sizes[1] / sizes[2], np.sqrt(2 / 39))  # area by number
+
+
+def test_maps_with_a_few_objects_at_one_place_are_drawn_as_they_are():
+    Y = np.random.default_rng(0).normal(size=(40, 2))
+    Y[:9] = Y[0]
+    drawn = np.asarray(plot.scatter(Y).collections[0].get_offsets())
+    np.testing.assert_array_equal(np.unique(drawn, axis=0), np.unique(Y, axis=0))

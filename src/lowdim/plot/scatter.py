@@ -12,6 +12,7 @@ from lowdim.plot import density as pixels
 from lowdim.plot.canvas import INK, TITLE, PlotPoints, axes_for, bare, plot_points
 from lowdim.plot.names import Names, write_names
 from lowdim.plot.paint import LEGEND, Paint, paint
+from lowdim.plot.shared_places import spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +51,8 @@ def scatter(
     Parameters
     ----------
     Y : array of shape (n,) or (n, 1 to 3)
-        Coordinates. Rows with NaN are left out.
+        Coordinates. Rows with NaN are left out. If most rows of two columns share their places, as
+        on a self-organizing map, they are drawn around them: the larger a disc, the more rows.
     labels : array of shape (n,), Series or mapping of a name to an array, default=None
         Strings, and integers of at most thirty values, are kinds with a colour each and a legend.
         Of more than thirty kinds, the largest thirty have colours and the others are grey. Other
@@ -92,6 +94,8 @@ def scatter(
     painted = paint(len(place.points), labels, color)
     how = _density(density, place)
     checks.choice(legend, "legend", (None, "beside", "map", "none"))
+    if not how:
+        place = spread(place)
     axes: Axes = axes_for(place, ax)
     size = size or marker_size(place.drawn)
     if how:
