@@ -13,6 +13,7 @@ from lowdim.relations.blocked_objects import BlockedObjects
 from lowdim.relations.choice import METHODS, SEED, neighbor_graph
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import MeasuredObjects, is_precomputed, objects_of
+from lowdim.relations.precomputed import check_k
 from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import uses_threads
 
@@ -90,8 +91,12 @@ def neighbors(
     recall = checks.real(recall, "recall", 0, 1, open_low=True)
     if k is None and radius is None:
         k = 15
+    if k is not None and radius is not None:
+        raise ValueError("Both k and radius are provided: set one of them to None.")
     X = X if is_precomputed(metric) else opened(X)
     objects = objects_of(X, metric, metric_params)
+    if k is not None:
+        check_k(k, objects.n, "k")
     if radius is not None:
         radius = float(np.ldexp(checks.real(radius, "radius", 0), -objects.exponent))
     if isinstance(objects, MeasuredObjects):
