@@ -484,7 +484,7 @@ def test_the_result_is_a_graph_that_knows_its_data():
 @pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
 def test_errors_name_the_arguments_of_the_function(metric):
     D = cdist(X5, X5)
-    with pytest.raises(ValueError, match="got k=5 for n_samples=5. Use at most 4"):
+    with pytest.raises(ValueError, match=r"got k=5 for n_samples=5\. Use at most 4"):
         lowdim.neighbors(D, k=5, metric=metric)
     with pytest.raises(ValueError, match="Both k and radius"):
         lowdim.neighbors(D, k=3, radius=1.0, metric=metric)
