@@ -187,7 +187,7 @@ def test_data_of_extreme_magnitude(name, unit, rolls):
         (np.full((3, 3), np.inf), "infinity"),
         (np.zeros((0, 3)), "0 sample"),
         (np.zeros(3), "2D"),
-        ([["a", "b", "c"]], "arrays of bytes/strings"),
+        ([["a", "b", "c"]], "X holds .a. at"),
     ],
 )
 def test_wrong_input_is_refused_and_nothing_changes(method, wrong, message, rolls, grown):
