@@ -75,7 +75,7 @@ class ParametricTSNE(ParametricEmbedder):
     images of Fashion-MNIST a fit takes two minutes of CPU time, and the 10 nearest neighbours on
     the map classify 77.3 % of 10,000 other images correctly; on the map of `TSNE`, whose
     `transform` compares new images with the training images, 77.3 %. After 60,000 images (15
-    minutes) it is 81.9 %, and 83.1 % on the map of `TSNE`. The map of the network keeps fewer of
+    minutes) it is 81.6 %, and 83.1 % on the map of `TSNE`. The map of the network keeps fewer of
     the nearest neighbours of new images there: 19 % of 15, and that of `TSNE` 28 %.
 
     ``transform(X_train)`` equals `embedding_`. Without `decoder`, `inverse_transform` interpolates
