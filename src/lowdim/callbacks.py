@@ -94,18 +94,21 @@ _reported: ContextVar[str] = ContextVar("reported", default="")
 """Name of the method whose phases are shown; empty if none are."""
 
 
-_raising: ContextVar[bool] = ContextVar("raising", default=False)
+_interrupts_raise: ContextVar[bool] = ContextVar("interrupts_raise", default=False)
 """Whether Ctrl-C ends the whole computation, not only the solver that runs."""
 
 
 @contextmanager
-def only_a_part() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt also in solvers, whose results are of no use alone."""
-    token = _raising.set(True)
+def interrupts_raise() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt, instead of ending a solver with its best coordinates.
+
+    For solvers whose coordinates are only a step of a computation.
+    """
+    token = _interrupts_raise.set(True)
     try:
         yield
     finally:
-        _raising.reset(token)
+        _interrupts_raise.reset(token)
 
 
 @contextmanager
@@ -300,7 +303,7 @@ class Monitor:
             self._slot.close(complete=kind is None and not self.stopped)
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.stopped = True
-            if _raising.get():
+            if _interrupts_raise.get():
                 return False
             checks.warn(f"{self.label} was interrupted; the best coordinates so far are kept.")
             return True

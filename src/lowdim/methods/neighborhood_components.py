@@ -170,8 +170,9 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             random = check_random_state(0 if self.random_state is None else self.random_state)
             return np.asarray(random.standard_normal((k, d)))
         found = discriminant_axes(X, codes, k) if init == "lda" else np.empty((0, d))
-        if len(missing := range(len(found), min(k, n, d))):
-            axes = principal_axes(X, len(missing)).components.astype(np.float64)
+        missing = min(k, n, d) - len(found)
+        if missing:
+            axes = principal_axes(X, missing).components.astype(np.float64)
             found = np.concatenate([found, axes])
         return np.pad(found, ((0, k - len(found)), (0, 0)))
 

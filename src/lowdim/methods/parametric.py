@@ -10,7 +10,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.base.neighbor_embedder import check_given_graph
-from lowdim.callbacks import Monitor, only_a_part
+from lowdim.callbacks import Monitor, interrupts_raise
 from lowdim.checks import Array
 from lowdim.methods.network_embedder import NetworkEmbedder
 from lowdim.methods.tsne import joint_affinities
@@ -111,7 +111,7 @@ class ParametricEmbedder(NetworkEmbedder):
         samples = Samples(rows, weights, noise, settings.seed)
         monitor = self._monitor(settings.max_iter)
         if self.init == "map" and not monitor.begun:
-            with only_a_part():
+            with interrupts_raise():
                 free = self._free_map(vectors, weights, settings.seed)
             if not self._imitate(network, samples, free, settings):
                 settings = replace(settings, max_iter=0)
