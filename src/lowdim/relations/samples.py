@@ -3,7 +3,7 @@
 Objects are divided at random into groups: one group at level 0, and `RATIO` times as many, each a
 part of a group of the level before, at every further level. The sample of an object has its nearest
 objects in its groups of all levels. An object beyond the reach of the levels before stands for
-RATIO^level objects at about its distance.
+about RATIO^level objects at about its distance.
 
 de Bodt, Mulders, Verleysen and Lee (2020) take the neighbours of larger scales from smaller
 subsets. Here a sample has known weights, so that sums over all objects can be estimated.
@@ -25,9 +25,9 @@ from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Dissimilarities, MeasuredObjects, Objects
 from lowdim.runtime.scheduling import blocks, run
 
-RATIO = 4  # objects of a group for each one of its parts
-NEAR = 48  # nearest objects of each level in the data
-NEAR_ON_MAP = 32  # on the map
+RATIO = 8  # objects of a group for each one of its parts
+NEAR = 96  # nearest objects of each level in the data
+NEAR_ON_MAP = 64  # on the map
 SMALL_GROUP = 512  # objects up to which all distances of a group are computed
 ROWS = 1024  # handled at once
 
@@ -93,13 +93,14 @@ class SampledObjects:
         old = np.empty(self.data.indices.shape, np.uint8)
         new = np.empty(shape, np.uint8)
         measure = pair_distances(self.objects)
+        rounding = kind.type(1 - (1e-4 if kind == np.float32 else 1e-9))  # listed ones stay listed
 
         def compare(part: slice) -> None:
             own = self.data.indices[part]
             level = _level(self.data.distances[part], self.data.radii[part])
             old[part] = np.minimum(level, _level(_apart(Y, part, own), near.radii[part]))
             ids, d = measure(part, near.indices[part])
-            level = _level(d, self.data.radii[part])
+            level = _level(d * rounding, self.data.radii[part])
             gap = self.labels[part, None] - self.labels[ids]
             listed = gap % RATIO ** level.astype(np.int64) == 0
             new[part] = np.minimum(level, _level(_apart(Y, part, ids), near.radii[part]))
@@ -113,7 +114,9 @@ class SampledObjects:
         known = ids >= 0
         indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int64)
         d = (distances[known] / distances.dtype.type(self.largest)).astype(np.float32)
-        weights = np.power(np.float32(RATIO), levels[known])
+        n = len(ids)
+        weight = [(n - 1) / (n / RATIO**t - 1) for t in range(self.data.radii.shape[1] + 1)]
+        weights = np.array(weight, np.float32)[levels[known]]
         return Lists(indptr, ids[known], np.square(d, out=d), weights)
 
 
@@ -136,7 +139,7 @@ def sample_of_new(new: NewObjects, n: int) -> tuple[Array, Array, Array]:
         among = new if level == 0 else new.among(members)
         ids, d = among.nearest(min(NEAR, len(members)), "auto" if level == 0 else "exact")
         d = d.astype(np.float64)
-        found.append((members[ids], d, np.where(d > reach, float(RATIO) ** level, 0.0)))
+        found.append((members[ids], d, np.where(d > reach, n / len(members), 0.0)))
         reach = np.maximum(reach, d[:, -1:])
     ids, d, weights = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
     return ids.astype(np.int32), d, weights
@@ -169,6 +172,11 @@ def n_levels(n: int, near: int) -> int:
     while -(-n // RATIO ** (levels - 1)) > near + 1:
         levels += 1
     return levels
+
+
+def sample_size(n: int) -> int:
+    """About the number of entries of the sample of an object."""
+    return sum(min(near, n) * n_levels(n, near) for near in (NEAR, NEAR_ON_MAP))
 
 
 def nearest_of_levels(objects: Objects, labels: Array, near: int) -> Levels:
