@@ -42,7 +42,8 @@ def test_weights_estimate_sums_over_all_objects(X, sample, on_map):
     counts, sums = np.empty(len(X)), np.empty(len(X))
     for i, row in enumerate(rows_of(lists)):
         ids = lists.indices[row]
-        assert len(np.unique(ids)) == len(ids) and i not in ids
+        assert len(np.unique(ids)) == len(ids)
+        assert i not in ids
         np.testing.assert_allclose(lists.squared[row], D[i, ids] ** 2, rtol=1e-4, atol=1e-9)
         counts[i] = lists.weights[row].sum()
         sums[i] = (lists.weights[row] * np.exp(-4 * lists.squared[row])).sum()

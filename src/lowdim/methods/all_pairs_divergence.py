@@ -13,7 +13,7 @@ from lowdim.base import Embedder
 from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array, check_random_state
 from lowdim.extend.divergence import place_by_divergence
-from lowdim.matrices.affinities import log_conditional_of_pairs
+from lowdim.matrices.affinities import listed_precisions, log_conditional_of_pairs
 from lowdim.relations.distances import finite_rows
 from lowdim.relations.identical import merge_identical, zero_up_to
 from lowdim.relations.new_objects import NewObjects
@@ -203,7 +203,7 @@ def precisions_of(pairs: Array | SampledObjects, perplexities: Any) -> Array:
     """The precisions (n, n_scales) at which probabilities in the data have some perplexities."""
     if isinstance(pairs, SampledObjects):
         indptr, _, squared, weights = pairs.lists()
-        return backend().listed_precisions(indptr, squared, weights, np.asarray(perplexities))
+        return listed_precisions(indptr, squared, weights, perplexities)
     betas = [log_conditional_of_pairs(pairs, K)[1] for K in perplexities]
     return np.array(betas).T
 
@@ -213,8 +213,7 @@ def listed_costs(D: Array, weights: Array, perplexities: Any) -> tuple[Array, Ar
     m, width = D.shape
     indptr = np.arange(0, (m + 1) * width, width, dtype=np.int64)
     squared, repeats = np.square(D).ravel(), np.ascontiguousarray(weights).ravel()
-    widths = backend().listed_precisions(indptr, squared, repeats, np.asarray(perplexities))
-    widths = np.maximum.accumulate(widths, axis=1)
+    widths = listed_precisions(indptr, squared, repeats, perplexities)
     return backend().mixture_costs(indptr, squared, repeats, widths).reshape(D.shape), widths
 
 

@@ -25,8 +25,9 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
 
     affinities of perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine
 
-    Minimises the mean over the objects i of `KL(p_i || q_i)`, where both are means over L scales
-    h [Lee2015]_::
+    The method to take if one map must serve near and far, neighbours as well as the arrangement of
+    clusters. Minimises the mean over the objects i of `KL(p_i || q_i)`, where both are means over L
+    scales h [Lee2015]_::
 
         p_ij = 1/L sum_h exp(-pi_hi d(x_i, x_j)^2 / 2) / Z_hi,
         q_ij = 1/L sum_h exp(-p_h |y_i - y_j|^2 / 2) / z_hi.
@@ -63,17 +64,21 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
 
     See Also
     --------
-    TSNE : One perplexity or a few, for more objects.
+    TSNE : One perplexity or a few, for neighbours alone.
 
     Notes
     -----
     The coarsest scale is fitted first; the others are added one by one, each from the result of the
-    scales before. An iteration takes n^2 log n time; memory is 3 n^2.
+    scales before. With method="exact", an iteration takes n^2 log n time; memory is 3 n^2. With
+    method="sampled", an iteration takes n log(n)^2 time; memory is n log n.
+
+    $sample
 
     $transform
 
     References
     ----------
+    $references
     .. [Lee2015] J. A. Lee, D. H. Peluffo-Ordóñez and M. Verleysen, "Multi-scale similarities in
        stochastic neighbour embedding: reducing dimensionality while preserving both local and
        global structure", *Neurocomputing* 169 (2015) 246-261.
@@ -107,13 +112,12 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
     def _stage(self, pairs: Array | SampledObjects, widths: Array) -> Stage:
         """Stage k has the k + 1 coarsest scales."""
         n, costs = len(widths), np.empty(0)
-        ascending = np.maximum.accumulate(widths, axis=1)
 
         def stage(number: int, Y: Array) -> Divergence:
             nonlocal costs
             precisions = np.tile(self.precisions_[: number + 1] / 2, (n, 1))
             if isinstance(pairs, SampledObjects):
-                return ListedDivergence(pairs.lists(Y), ascending[:, : number + 1], precisions)
+                return ListedDivergence(pairs.lists(Y), widths[:, : number + 1], precisions)
             more = log_conditional_of_pairs(pairs, self.perplexities_[number])[0]
             if number == 0:
                 costs = more

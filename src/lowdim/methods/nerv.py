@@ -66,20 +66,23 @@ class NeRV(AllPairsDivergenceEmbedder):
 
     See Also
     --------
-    SNE : The case lambda = 1, for more objects.
+    SNE : The case lambda = 1.
     lowdim.quality.trustworthiness : How many neighbours are false.
     lowdim.quality.continuity : How many neighbours are missed.
 
     Notes
     -----
     As in the paper, neighbourhoods are large at first: the perplexity starts at about half the
-    number of objects and is halved in stages until it is the chosen one. An iteration takes n^2
-    time; memory is 2 n^2.
+    number of objects and is halved in stages until it is the chosen one. With method="exact", an
+    iteration takes n^2 time; memory is 2 n^2. With method="sampled", both are n log n.
+
+    $sample
 
     $transform
 
     References
     ----------
+    $references
     .. [Venna2010] J. Venna, J. Peltonen, K. Nybo, H. Aidos and S. Kaski, "Information retrieval
        perspective to nonlinear dimensionality reduction for data visualization", *Journal of
        Machine Learning Research* 11 (2010) 451-490.
