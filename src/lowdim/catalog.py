@@ -377,7 +377,6 @@ CATALOG: tuple[Method, ...] = (
         cost="n log(n)^2 per iteration (n^2 log n with method='exact')",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Lee, Peluffo-Ordonez and Verleysen 2015",
-        memory=2.0,
         local_only=True,
     ),
     Method(
@@ -391,7 +390,6 @@ CATALOG: tuple[Method, ...] = (
         cost="n log n per iteration (n^2 with method='exact')",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
-        memory=2.0,
         local_only=True,
     ),
     Method(
