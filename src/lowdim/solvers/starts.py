@@ -22,8 +22,11 @@ from lowdim.solvers.svd import principal_scores
 FILL_IN_UP_TO = 1500  # objects up to which all unknown pairs are filled in by shortest paths
 LANDMARKS = 200  # of `landmark_start`
 SPREAD_STARTS = ("spectral", "pca", "random", "tswspectral")
-SPREAD_SIZE = 10.0  # extent of a start of UMAP along every axis
-SPREAD_NOISE = 1e-5  # noise on it, in units of its extent
+SPREAD_EXTENT = 10.0  # least extent of an axis of a start of UMAP; in umap-learn that of all axes
+SPREAD_SPACING = 0.4  # distance between neighbouring points that fill the largest extent evenly
+SPREAD_SHORT = 0.5  # median length of edges, in units of that distance, that need this extent
+SPREAD_EDGES = 200_000  # edges whose median length is computed
+SPREAD_NOISE = 1e-5  # noise on a start, in units of its extent
 START_SIZE = 1e-4  # standard deviation of the first coordinate of a start of t-SNE
 
 
@@ -132,7 +135,7 @@ def layout_start(
 def spread_start(
     init: Any, dim: int, graph: Any, random: np.random.RandomState, rows: Any = None
 ) -> Array:
-    """The start of UMAP: the same extent along every axis.
+    """The start of UMAP; see `spread_extents` for its extent.
 
     Parameters
     ----------
@@ -156,22 +159,45 @@ def spread_start(
         raise ValueError("init='pca' needs vectors; use 'spectral' for dissimilarities.")
     else:
         start = principal_scores(rows, dim, random)
-    return spread_out(start, random, SPREAD_SIZE, SPREAD_NOISE)
+    return spread_out(start, random, spread_extents(start, graph), SPREAD_NOISE)
 
 
-def spread_out(Y: Array, random: np.random.RandomState, size: float, noise: float) -> Array:
-    """A start scaled to the range `size` along every axis, centred at 0, with a little noise.
+def spread_extents(start: Array, graph: Any) -> Array:
+    """The extent that a start of UMAP should have along each of its axes.
 
-    Noise is drawn for the objects in their order along the first axis, so that it does not depend
-    on the order of the rows.
+    Repulsion is short-ranged, and all forces act at once, without the noise of sampled edges: the
+    layout does not unfold a curve, a branch or a long sheet that starts crowded. So an axis along
+    which the edges of the graph are short gets an extent of SPREAD_SPACING sqrt(n), in which n
+    points have room. If the edges are longer, by a factor f, than they are in long thin shapes, the
+    start has not much of the shape of the graph: its extent is smaller by f^3, down to
+    SPREAD_EXTENT, in which all points repel each other and can still change places.
+    """
+    n, dim = start.shape
+    spacing = n ** (-1 / max(dim, 2))  # between n points that fill an extent of 1
+    at = np.unique(np.linspace(0, graph.nnz - 1, min(graph.nnz, SPREAD_EDGES)).astype(np.int64))
+    if not len(at):
+        return np.full(dim, SPREAD_EXTENT)
+    heads = np.searchsorted(graph.indptr, at, side="right") - 1
+    lengths = np.abs(start[heads] - start[graph.indices[at]])
+    ranges = np.ptp(start, axis=0)
+    edges = np.median(lengths, axis=0) / np.where(ranges > 0, ranges, 1)
+    excess = np.maximum(edges / (SPREAD_SHORT * spacing), 1)
+    return np.asarray(np.maximum(SPREAD_SPACING / spacing / excess**3, SPREAD_EXTENT))
+
+
+def spread_out(Y: Array, random: np.random.RandomState, extents: Array, noise: float) -> Array:
+    """A start scaled to given extents along its axes, centred at 0, with a little noise.
+
+    Noise, in units of the extents, is drawn for the objects in their order along the first axis, so
+    that it does not depend on the order of the rows.
     """
     columns = np.ascontiguousarray(Y.T, dtype=np.float64)  # NumPy is slow along short axes
     low, high = columns.min(axis=1, keepdims=True), columns.max(axis=1, keepdims=True)
     width = np.where(high > low, high - low, 1)
-    columns = size * ((columns - (low + high) / 2) / width)
+    columns = (columns - (low + high) / 2) / width
     added = np.empty(Y.shape)
-    added[backend().stable_order(Y[:, 0])] = random.normal(scale=noise * size, size=Y.shape)
-    return np.asarray(columns.T + added, order="C")
+    added[backend().stable_order(Y[:, 0])] = random.normal(scale=noise, size=Y.shape)
+    return np.asarray((columns.T + added) * extents, order="C")
 
 
 def separated(Y: Array) -> Array:
