@@ -22,8 +22,9 @@ from lowdim.solvers.svd import principal_scores
 FILL_IN_UP_TO = 1500  # objects up to which all unknown pairs are filled in by shortest paths
 LANDMARKS = 200  # of `landmark_start`
 SPREAD_STARTS = ("spectral", "pca", "random", "tswspectral")
-SPREAD_EXTENT = 10.0  # least extent of an axis of a start of UMAP; in umap-learn that of all axes
-SPREAD_SPACING = 0.4  # distance between neighbouring points that fill the largest extent evenly
+# Extents of the axes of a start of UMAP, in units of the distance at which its kernel is one half.
+SPREAD_EXTENT = 13.0  # least extent; 10 for the default kernel, as in umap-learn for all axes
+SPREAD_SPACING = 0.5  # distance between neighbouring points that fill the largest extent evenly
 SPREAD_SHORT = 0.5  # median length of edges, in units of that distance, that need this extent
 SPREAD_EDGES = 200_000  # edges whose median length is computed
 SPREAD_NOISE = 1e-5  # noise on a start, in units of its extent
@@ -133,7 +134,12 @@ def layout_start(
 
 
 def spread_start(
-    init: Any, dim: int, graph: Any, random: np.random.RandomState, rows: Any = None
+    init: Any,
+    dim: int,
+    graph: Any,
+    curve: tuple[float, float],
+    random: np.random.RandomState,
+    rows: Any = None,
 ) -> Array:
     """The start of UMAP; see `spread_extents` for its extent.
 
@@ -144,6 +150,8 @@ def spread_start(
         Number of coordinates.
     graph : symmetric CSR matrix of shape (n, n)
         The fuzzy graph.
+    curve : (a, b)
+        The kernel 1 / (1 + a d^2b).
     random : RandomState
     rows : array, CSR matrix or RowBlocks, default=None
         The objects as vectors, if they are vectors.
@@ -159,11 +167,13 @@ def spread_start(
         raise ValueError("init='pca' needs vectors; use 'spectral' for dissimilarities.")
     else:
         start = principal_scores(rows, dim, random)
-    return spread_out(start, random, spread_extents(start, graph), SPREAD_NOISE)
+    a, b = curve
+    half = a ** (-1 / (2 * b))  # the distance at which the kernel is one half
+    return spread_out(start, random, half * spread_extents(start, graph), SPREAD_NOISE)
 
 
 def spread_extents(start: Array, graph: Any) -> Array:
-    """The extent that a start of UMAP should have along each of its axes.
+    """The extent of a start of UMAP along each of its axes, in units of the width of the kernel.
 
     Repulsion is short-ranged, and all forces act at once, without the noise of sampled edges: the
     layout does not unfold a curve, a branch or a long sheet that starts crowded. So an axis along
@@ -173,7 +183,7 @@ def spread_extents(start: Array, graph: Any) -> Array:
     SPREAD_EXTENT, in which all points repel each other and can still change places.
     """
     n, dim = start.shape
-    spacing = n ** (-1 / max(dim, 2))  # between n points that fill an extent of 1
+    spacing = n**-0.5  # between n points that fill a unit square evenly
     at = np.unique(np.linspace(0, graph.nnz - 1, min(graph.nnz, SPREAD_EDGES)).astype(np.int64))
     if not len(at):
         return np.full(dim, SPREAD_EXTENT)
