@@ -98,10 +98,10 @@ def test_the_noise_does_not_depend_on_the_order_of_the_rows():
 
 
 def test_axes_with_short_edges_get_room_for_all_points():
-    n = 5000
+    n = 20_000
     curve = np.column_stack([np.sort(np.random.RandomState(0).uniform(size=n)), np.zeros(n)])
     graph = lowdim.neighbors(curve, k=10).adjacency("union").tocsr()
-    room = 0.5 * np.sqrt(n)
+    room = 0.25 * np.sqrt(n)
     # The second axis is noise, along which neighbours are far apart. The scale does not matter.
     start = np.column_stack([1e3 * curve[:, 0], np.random.RandomState(1).uniform(size=n)])
     np.testing.assert_allclose(spread_extents(start, graph), [room, 13])
@@ -109,3 +109,6 @@ def test_axes_with_short_edges_get_room_for_all_points():
     square = np.random.RandomState(0).uniform(size=(n, 2))
     graph = lowdim.neighbors(square, k=10).adjacency("union").tocsr()
     assert (spread_extents(square, graph) < room / 2).all()
+    few = curve[:: n // 500]
+    graph = lowdim.neighbors(few, k=10).adjacency("union").tocsr()
+    np.testing.assert_allclose(spread_extents(few, graph)[0], 26)

@@ -24,8 +24,9 @@ LANDMARKS = 200  # of `landmark_start`
 SPREAD_STARTS = ("spectral", "pca", "random", "tswspectral")
 # Extents of the axes of a start of UMAP, in units of the distance at which its kernel is one half.
 SPREAD_EXTENT = 13.0  # least extent; 10 for the default kernel, as in umap-learn for all axes
-SPREAD_SPACING = 0.5  # distance between neighbouring points that fill the largest extent evenly
-SPREAD_SHORT = 0.5  # median length of edges, in units of that distance, that need this extent
+SPREAD_LONG = 26.0  # least extent of an axis along which edges are short
+SPREAD_SPACING = 0.25  # distance between points that fill the extent of such an axis evenly
+SPREAD_SHORT = 0.5  # a median length of edges that is short, in units of that distance
 SPREAD_EDGES = 200_000  # edges whose median length is computed
 SPREAD_NOISE = 1e-5  # noise on a start, in units of its extent
 START_SIZE = 1e-4  # standard deviation of the first coordinate of a start of t-SNE
@@ -168,7 +169,7 @@ def spread_start(
     else:
         start = principal_scores(rows, dim, random)
     a, b = curve
-    half = a ** (-1 / (2 * b))  # the distance at which the kernel is one half
+    half = np.exp(np.clip(-np.log(a) / (2 * b), -5, 5))  # where the kernel is one half
     return spread_out(start, random, half * spread_extents(start, graph), SPREAD_NOISE)
 
 
@@ -177,10 +178,10 @@ def spread_extents(start: Array, graph: Any) -> Array:
 
     Repulsion is short-ranged, and all forces act at once, without the noise of sampled edges: the
     layout does not unfold a curve, a branch or a long sheet that starts crowded. So an axis along
-    which the edges of the graph are short gets an extent of SPREAD_SPACING sqrt(n), in which n
-    points have room. If the edges are longer, by a factor f, than they are in long thin shapes, the
-    start has not much of the shape of the graph: its extent is smaller by f^3, down to
-    SPREAD_EXTENT, in which all points repel each other and can still change places.
+    which the edges of the graph are short, as they are in such shapes, gets an extent in which n
+    points have room. If edges are longer than that, by a factor f, the start has not much of the
+    shape of the graph: the extent is smaller by f^3, down to one in which all points repel each
+    other and can still change places. Much larger extents would tear long shapes.
     """
     n, dim = start.shape
     spacing = n**-0.5  # between n points that fill a unit square evenly
@@ -192,7 +193,8 @@ def spread_extents(start: Array, graph: Any) -> Array:
     ranges = np.ptp(start, axis=0)
     edges = np.median(lengths, axis=0) / np.where(ranges > 0, ranges, 1)
     excess = np.maximum(edges / (SPREAD_SHORT * spacing), 1)
-    return np.asarray(np.maximum(SPREAD_SPACING / spacing / excess**3, SPREAD_EXTENT))
+    largest = max(SPREAD_SPACING / spacing, SPREAD_LONG)
+    return np.asarray(np.maximum(largest / excess**3, SPREAD_EXTENT))
 
 
 def spread_out(Y: Array, random: np.random.RandomState, extents: Array, noise: float) -> Array:
