@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim import atomic, plot, report, tables
-from lowdim.atomic import WouldOverwrite, replacing, uninterrupted
+from lowdim import plot, report, tables
+from lowdim.runtime import atomic
+from lowdim.runtime.atomic import WouldOverwrite, replacing, uninterrupted
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX")
 
@@ -219,7 +220,7 @@ def test_files_of_the_user_with_similar_names_survive(tmp_path):
 
 KILLED = """
 import os, signal, sys
-from lowdim.atomic import replacing
+from lowdim.runtime.atomic import replacing
 with replacing(sys.argv[1], force=True) as temporary:
     temporary.write_text("half of")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -276,7 +277,7 @@ def test_readers_and_writers_in_threads_see_complete_files_only(tmp_path):
 
 WRITER = """
 import sys
-from lowdim.atomic import WouldOverwrite, replacing
+from lowdim.runtime.atomic import WouldOverwrite, replacing
 path, text, force = sys.argv[1], sys.argv[2] * 100_000, sys.argv[3] == "force"
 sys.stdin.readline()
 try:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.callbacks import phase, reporting
+from lowdim.runtime.callbacks import phase, reporting
 from lowdim.runtime.progress import counted, counting
 from lowdim.runtime.scheduling import run, running
 

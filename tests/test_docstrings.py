@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowdim.docstrings import Entry, entries, parameters, sections
+from lowdim.estimator.docstrings import Entry, entries, parameters, sections
 
 TEXT = """Place objects.
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 
 import lowdim
 from lowdim.backends.similarity import Similarity
-from lowdim.extend.affinity import place_by_affinity
+from lowdim.neighbor_embedding.affinity_placement import place_by_affinity
 
 
 def share_outside(embedding, new):

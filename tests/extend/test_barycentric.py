@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from helpers import with_threads
-from lowdim.extend.barycentric import barycentric_map, decode
-from lowdim.relations.metrics import resolve_metric
+from lowdim.distances.metrics import resolve_metric
+from lowdim.estimator.barycentric import barycentric_map, decode
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.uniform(size=(80, 2))

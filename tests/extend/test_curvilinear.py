@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from lowdim.extend.curvilinear import place_by_curvilinear_rule
+from lowdim.stress.curvilinear.placement import place_by_curvilinear_rule
 
 
 def test_new_points_of_a_plane_land_in_their_place():

@@ -5,9 +5,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowdim
-from lowdim.extend.decoders import fit_decoder, held_out_errors
-from lowdim.extend.kernel_decoder import _least_error, fit_kernel_decoder
-from lowdim.matrices.kernels import gaussian
+from lowdim.estimator.decoders import fit_decoder, held_out_errors
+from lowdim.estimator.kernel_decoder import _least_error, fit_kernel_decoder
+from lowdim.numerics.kernels import gaussian
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_the_kernel_smooths_noise_that_interpolation_repeats(errors):
 def test_more_objects_than_centers_all_count(sheet, monkeypatch):
     Y, X = sheet
     exact = fit_kernel_decoder(Y, X)(Y)
-    monkeypatch.setattr("lowdim.extend.kernel_decoder.MOST_CENTERS", 150)
+    monkeypatch.setattr("lowdim.estimator.kernel_decoder.MOST_CENTERS", 150)
     sampled = fit_kernel_decoder(Y, X)
     assert sampled.centers.shape == (150, 2)
     assert np.square(sampled(Y) - X).mean() < 1.3 * np.square(exact - X).mean()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.extend.membership import place_among_placed, place_by_membership
+from lowdim.neighbor_embedding.umap.placement import place_among_placed, place_by_membership
 
 CURVE = (1.5769434, 0.8950608)  # of min_dist=0.1 and spread=1
 

@@ -8,10 +8,14 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
 from helpers import with_threads
-from lowdim.extend.preimage import fixed_point_preimages, learn_preimages, learned_preimages
-from lowdim.matrices.kernels import centered_kernel, resolve_kernel
-from lowdim.solvers import linear
-from lowdim.solvers.spectral import top_eigenpairs
+from lowdim.numerics import linear_systems as linear
+from lowdim.numerics.eigenpairs import top_eigenpairs
+from lowdim.numerics.kernels import centered_kernel, resolve_kernel
+from lowdim.spectral.kernel_pca.preimage import (
+    fixed_point_preimages,
+    learn_preimages,
+    learned_preimages,
+)
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 3)) + np.array([5, 0, -2])

@@ -8,11 +8,11 @@ from scipy.spatial.distance import cdist
 from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
 
-from lowdim.extend.projection import gower_projection, kernel_projection
-from lowdim.matrices.gram import gram_operator, squared_means
-from lowdim.matrices.kernels import KernelCenter, centered_kernel
-from lowdim.solvers.scaling import classical_scaling
-from lowdim.solvers.spectral import top_eigenpairs
+from lowdim.numerics.eigenpairs import top_eigenpairs
+from lowdim.numerics.kernels import KernelCenter, centered_kernel
+from lowdim.spectral.gram import gram_operator, squared_means
+from lowdim.spectral.projection import gower_projection, kernel_projection
+from lowdim.spectral.scaling import classical_scaling
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(50, 3)) * [3, 2, 1]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from lowdim.extend.stress import place_by_stress
+from lowdim.stress.placement import place_by_stress
 
 
 @settings(max_examples=15, deadline=None, derandomize=True)

@@ -12,7 +12,7 @@ from sklearn.manifold._t_sne import _joint_probabilities
 
 from helpers import with_threads
 from lowdim import neighbors
-from lowdim.matrices.affinities import (
+from lowdim.neighbor_embedding.affinities import (
     conditional,
     conditional_matrix,
     conditional_to_new,

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from helpers import with_threads
 from lowdim import NeighborGraph, neighbors
-from lowdim.matrices.fuzzy import (
+from lowdim.neighbor_embedding.umap.fuzzy_graph import (
     directed,
     fuzzy_graph,
     intersect,
@@ -18,7 +18,12 @@ from lowdim.matrices.fuzzy import (
     subtract,
     unite,
 )
-from lowdim.matrices.targets import edit_distance, intersect_labels, intersect_targets, label_codes
+from lowdim.neighbor_embedding.umap.targets import (
+    edit_distance,
+    intersect_labels,
+    intersect_targets,
+    label_codes,
+)
 
 
 @pytest.fixture(scope="module")

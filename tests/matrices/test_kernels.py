@@ -12,15 +12,9 @@ from sklearn.preprocessing import KernelCenterer
 
 from helpers import with_threads
 from lowdim import is_positive_semidefinite
-from lowdim.matrices import kernels as module
-from lowdim.matrices.gram import double_center
-from lowdim.matrices.graph_kernels import (
-    commute_time_kernel,
-    diffusion_kernel,
-    isomap_kernel,
-    lle_kernel,
-)
-from lowdim.matrices.kernels import (
+from lowdim.distances.matrices import distance_matrix
+from lowdim.numerics import kernels as module
+from lowdim.numerics.kernels import (
     KernelCenter,
     centered_kernel,
     cross_kernel,
@@ -29,10 +23,16 @@ from lowdim.matrices.kernels import (
     kernel_metric,
     resolve_kernel,
 )
-from lowdim.matrices.laplacian import laplacian, weighted
-from lowdim.relations.distances import distance_matrix
-from lowdim.relations.neighbors import neighbors
+from lowdim.objects.neighbors import neighbors
 from lowdim.runtime import memory
+from lowdim.spectral.gram import double_center
+from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
+    commute_time_kernel,
+    diffusion_kernel,
+    isomap_kernel,
+    lle_kernel,
+)
+from lowdim.spectral.laplacian import laplacian, weighted
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 6))

@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import laplacian as scipy_laplacian
 
-from lowdim.matrices.laplacian import degrees, edge_weights, heat_scale, laplacian, weighted
-from lowdim.relations.neighbors import neighbors
+from lowdim.objects.neighbors import neighbors
+from lowdim.spectral.laplacian import degrees, edge_weights, heat_scale, laplacian, weighted
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 X[9] = X[4]  # a zero distance is an edge of full weight

@@ -8,7 +8,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from helpers import with_threads
-from lowdim.matrices.reconstruction import (
+from lowdim.objects.neighbors import neighbors
+from lowdim.spectral.reconstruction import (
     alignment_matrix,
     barycentric_weights,
     hessian_matrix,
@@ -17,7 +18,6 @@ from lowdim.matrices.reconstruction import (
     modified_matrix,
     reconstruction_matrix,
 )
-from lowdim.relations.neighbors import neighbors
 
 N, K, DIM = 60, 9, 2
 RANDOM = np.random.default_rng(0)

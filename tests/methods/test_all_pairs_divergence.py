@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
 
 import lowdim
-from lowdim.matrices.affinities import log_conditional_of_pairs
-from lowdim.methods.multiscale_sne import intrinsic_dimension
-from lowdim.solvers.divergence import AllPairsDivergence
+from lowdim.neighbor_embedding.affinities import log_conditional_of_pairs
+from lowdim.neighbor_embedding.divergence import AllPairsDivergence
+from lowdim.neighbor_embedding.multiscale_sne import intrinsic_dimension
 
 
 def sphere(n, seed=0):

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import lowdim
-from lowdim.networks.autoencoding import _squared_jacobian
-from lowdim.networks.layers import Architecture
+from lowdim.learned.networks.autoencoding import _squared_jacobian
+from lowdim.learned.networks.layers import Architecture
 
 
 @pytest.fixture(scope="module")

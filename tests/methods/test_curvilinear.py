@@ -18,7 +18,7 @@ from lowdim import (
     data,
     neighbors,
 )
-from lowdim.relations import objects
+from lowdim.objects import objects
 
 BOTH = [CurvilinearComponentAnalysis, CurvilinearDistanceAnalysis]
 both = pytest.mark.parametrize("method", BOTH)

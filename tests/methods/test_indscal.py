@@ -20,7 +20,7 @@ import lowdim
 from helpers import differences
 from lowdim import plot
 from lowdim.catalog import find
-from lowdim.solvers.candecomp import SharedSpace, diagonal_weights, full_weights, nonnegative
+from lowdim.stress.indscal.candecomp import SharedSpace, diagonal_weights, full_weights, nonnegative
 
 few = settings(max_examples=12, deadline=None, derandomize=True)
 

@@ -164,7 +164,7 @@ def test_progress_is_shown_on_request_only(roll, capsys):
 
 
 def test_stress_and_landmarks_exclude_each_other(roll, monkeypatch):
-    monkeypatch.setattr("lowdim.methods.isomap.shortest_path_lengths", None)  # not reached
+    monkeypatch.setattr("lowdim.spectral.isomap.shortest_path_lengths", None)  # not reached
     with pytest.raises(ValueError, match=r"mds='stress' needs all geodesics.*n_landmarks=None"):
         Isomap(n_neighbors=8, mds="stress", n_landmarks=50).fit(roll[0])
 

@@ -8,7 +8,7 @@ from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist
 
 from lowdim import MaximumVarianceUnfolding, compute, data, neighbors
-from lowdim.methods import maximum_variance
+from lowdim.spectral.maximum_variance import maximum_variance
 
 
 def edges(estimator):

@@ -10,10 +10,10 @@ from sklearn.datasets import load_wine
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import lowdim
-from lowdim.methods.large_margin import target_neighbors
-from lowdim.solvers import margins
-from lowdim.solvers.margins import LargeMargin
-from lowdim.solvers.neighborhood_components import StochasticNeighbors
+from lowdim.learned.metric_learning import margins
+from lowdim.learned.metric_learning.large_margin import target_neighbors
+from lowdim.learned.metric_learning.leave_one_out import StochasticNeighbors
+from lowdim.learned.metric_learning.margins import LargeMargin
 
 random = np.random.RandomState(0)
 X = random.normal(size=(150, 4)) * [3, 1, 1, 0.3]
@@ -126,7 +126,7 @@ def test_the_optimum_of_the_convex_problem():
     """No step along any direction from the solution, within the cone, lowers the full loss."""
     from scipy.optimize import minimize
 
-    from lowdim.callbacks import Monitor
+    from lowdim.runtime.callbacks import Monitor
 
     task, targets = problem()
     found = margins.minimize(task, np.eye(4), Monitor(2000), 1e-8)

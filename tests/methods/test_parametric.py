@@ -11,14 +11,14 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import lowdim
-from lowdim import callbacks
-from lowdim.methods import parametric
-from lowdim.networks import training
-from lowdim.networks.pairs import Pairs, fuzzy_cross_entropy, student_divergence
-from lowdim.networks.samples import Samples
-from lowdim.networks.weights import Rows
-from lowdim.solvers.descend import Descent
-from lowdim.solvers.layout import Layout
+from lowdim.learned.networks import training
+from lowdim.learned.networks.weights import Rows
+from lowdim.learned.parametric import parametric
+from lowdim.learned.parametric.pairs import Pairs, fuzzy_cross_entropy, student_divergence
+from lowdim.learned.parametric.samples import Samples
+from lowdim.neighbor_embedding.descent import Descent
+from lowdim.neighbor_embedding.umap.layout import Layout
+from lowdim.runtime import callbacks
 
 METHODS = (lowdim.ParametricTSNE, lowdim.ParametricUMAP)
 QUICK = {"layers": (32,), "max_iter": 2, "init": "random"}

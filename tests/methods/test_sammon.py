@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_digits, load_iris
 
 import lowdim
-from lowdim.relations.identical import merge_identical
-from lowdim.solvers.sammon import SammonStress
+from lowdim.objects.identical import merge_identical
+from lowdim.stress.sammon_stress import SammonStress
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
 

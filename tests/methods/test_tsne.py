@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from lowdim import SNE, TSNE, SymmetricSNE, WeightedTSNE, neighbors
 from lowdim.backends.native.repulsion import AllPairs
 from lowdim.backends.similarity import Similarity
-from lowdim.solvers.divergence import PairDivergence
+from lowdim.neighbor_embedding.divergence import PairDivergence
 
 
 @pytest.fixture(scope="module")

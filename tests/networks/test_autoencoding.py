@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from lowdim.networks.autoencoding import LARGEST_LOG, Penalties, Reconstruction
-from lowdim.networks.weights import Rows
+from lowdim.learned.networks.autoencoding import LARGEST_LOG, Penalties, Reconstruction
+from lowdim.learned.networks.weights import Rows
 
 
 class Stub(torch.nn.Module):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.cluster import KMeans
 
-from lowdim.networks.places import (
+from lowdim.learned.parametric.places import (
     FIRST_SHARPNESS,
     SHARPNESS,
     PlaceMixture,

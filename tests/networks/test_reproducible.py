@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from lowdim.networks.reproducible import Reproducible, deterministic_convolutions
-from lowdim.networks.weights import process_generators
+from lowdim.learned.networks.reproducible import Reproducible, deterministic_convolutions
+from lowdim.learned.networks.weights import process_generators
 from lowdim.runtime.context import current, using, with_threads
 
 

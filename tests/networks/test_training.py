@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowdim.networks.training import batches
+from lowdim.learned.networks.training import batches
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,13 @@ import lowdim
 from lowdim.backends.native import cells, index
 from lowdim.backends.native.index import CellIndex
 from lowdim.backends.native.products import nearest_of_sample
-from lowdim.relations import approximate, candidates, choice, neighbors, pivots
-from lowdim.relations.approximate import build_index
-from lowdim.relations.choice import neighbor_query
-from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.metrics import resolve_metric
-from lowdim.relations.search import query
+from lowdim.distances.metrics import resolve_metric
+from lowdim.neighbor_graphs import approximate, candidates, choice, pivots
+from lowdim.neighbor_graphs.approximate import build_index
+from lowdim.neighbor_graphs.choice import neighbor_query
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.neighbor_graphs.search import query
+from lowdim.objects import neighbors
 
 RANDOM = np.random.default_rng(0)
 N = 2100

@@ -17,10 +17,10 @@ from scipy.spatial.distance import cdist
 import lowdim
 from helpers import with_threads
 from lowdim import checks
-from lowdim.relations import shards
-from lowdim.relations.block_sources import MappedRows, as_blocks, opened, reopened, whole
-from lowdim.relations.blocked_search import nearest_in_blocks, within_radius
-from lowdim.relations.graph import fingerprint
+from lowdim.neighbor_graphs import shards
+from lowdim.neighbor_graphs.blocked_search import nearest_in_blocks, within_radius
+from lowdim.neighbor_graphs.graph import fingerprint
+from lowdim.objects.block_sources import MappedRows, as_blocks, opened, reopened, whole
 from lowdim.runtime import memory, scratch
 
 N, D = 1500, 5

@@ -22,10 +22,10 @@ from distributed import Client, LocalCluster
 import lowdim
 from lowdim.backends.dask.calls import ClusterTasks
 from lowdim.cli import main
-from lowdim.relations.block_sources import as_blocks, opened
-from lowdim.relations.blocks import RowBlocks
-from lowdim.relations.dask_rows import DaskRows
-from lowdim.relations.shards import sharded_neighbors
+from lowdim.distances.row_blocks import RowBlocks
+from lowdim.neighbor_graphs.shards import sharded_neighbors
+from lowdim.objects.block_sources import as_blocks, opened
+from lowdim.objects.dask_rows import DaskRows
 from lowdim.runtime import memory
 from lowdim.runtime.tasks import HERE, tasks
 
@@ -264,7 +264,7 @@ def test_lost_workers_do_not_change_the_map(client, tmp_path, monkeypatch):
                     os.kill(worker, signal.SIGKILL)
             yield result
 
-    monkeypatch.setattr("lowdim.relations.blocked_objects.FEW", 100)
+    monkeypatch.setattr("lowdim.objects.blocked_objects.FEW", 100)
     monkeypatch.setattr(ClusterTasks, "memory", lambda self: SMALL)
     exchange = ClusterTasks.exchange
     wanted = fitted("none lost")

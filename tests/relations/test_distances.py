@@ -8,9 +8,9 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import nan_euclidean_distances, pairwise_distances
 
 import lowdim
-from lowdim.relations import distances as module
-from lowdim.relations.distances import check_dissimilarities, cross_distances, distance_matrix
-from lowdim.relations.metrics import metric_names, resolve_metric
+from lowdim.distances import matrices as module
+from lowdim.distances.matrices import check_dissimilarities, cross_distances, distance_matrix
+from lowdim.distances.metrics import metric_names, resolve_metric
 from lowdim.runtime import memory
 
 SCIPY = [

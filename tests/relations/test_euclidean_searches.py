@@ -7,11 +7,11 @@ import pytest
 
 from helpers import with_threads
 from lowdim import neighbors
-from lowdim.relations import candidates
-from lowdim.relations.approximate import build_index
-from lowdim.relations.euclidean_forms import FORMS
-from lowdim.relations.metrics import resolve_metric
-from lowdim.relations.search import nearest, query
+from lowdim.distances.metrics import resolve_metric
+from lowdim.neighbor_graphs import candidates
+from lowdim.neighbor_graphs.approximate import build_index
+from lowdim.neighbor_graphs.euclidean_forms import FORMS
+from lowdim.neighbor_graphs.search import nearest, query
 
 
 def rows(n, d, dtype=np.float64, seed=0):

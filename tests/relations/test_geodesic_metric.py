@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import lowdim
-from lowdim.relations.metrics import resolve_metric
+from lowdim.distances.metrics import resolve_metric
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_a_learned_metric_is_searched_as_the_euclidean_one(monkeypatch):
     X, y = load_iris(return_X_y=True)
     learned = lowdim.NeighborhoodComponentsAnalysis(max_iter=5).fit(X, y)
     calls = []
-    native = lowdim.relations.search.backend().nearest
+    native = lowdim.neighbor_graphs.search.backend().nearest
     monkeypatch.setattr(
         "lowdim.backends.native.nearest",
         lambda rows, k, cosine: calls.append(rows) or native(rows, k, cosine),

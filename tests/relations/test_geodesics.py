@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from lowdim.relations.geodesics import geodesics
-from lowdim.relations.neighbors import neighbors
+from lowdim.neighbor_graphs.geodesics import geodesics
+from lowdim.objects.neighbors import neighbors
 from lowdim.runtime import memory
 
 

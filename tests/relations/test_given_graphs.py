@@ -14,8 +14,8 @@ from sklearn.neighbors import kneighbors_graph
 
 import lowdim
 from lowdim import checks
-from lowdim.relations.graph import fingerprint
-from lowdim.relations.metrics import resolve_metric
+from lowdim.distances.metrics import resolve_metric
+from lowdim.neighbor_graphs.graph import fingerprint
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 GRAPH = lowdim.neighbors(X, 6)

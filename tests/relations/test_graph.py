@@ -10,16 +10,16 @@ from scipy.spatial.distance import cdist
 
 import lowdim
 from lowdim.backends import backend
-from lowdim.relations.graph import (
+from lowdim.distances.metrics import resolve_metric
+from lowdim.neighbor_graphs.graph import (
     NeighborGraph,
     add_edges,
     bridge,
     components,
     fingerprint,
 )
-from lowdim.relations.metrics import resolve_metric
-from lowdim.relations.neighbors import neighbors
-from lowdim.relations.search import nearest_outside
+from lowdim.neighbor_graphs.search import nearest_outside
+from lowdim.objects.neighbors import neighbors
 
 
 def dense(graph, missing=np.inf):

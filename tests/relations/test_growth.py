@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 import lowdim
-from lowdim.relations.growth import joined_graph, joined_objects, novelty
-from lowdim.relations.new_objects import MeasuredNewObjects
-from lowdim.relations.objects import objects_of
+from lowdim.objects.growth import joined_graph, joined_objects, novelty
+from lowdim.objects.new_objects import MeasuredNewObjects
+from lowdim.objects.objects import objects_of
 
 
 def by_sums(a, b):

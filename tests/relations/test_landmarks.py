@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.relations.landmarks import choose_landmarks
+from lowdim.objects.landmarks import choose_landmarks
 
 
 def test_landmarks_are_distinct_sorted_and_repeatable():

@@ -9,9 +9,9 @@ from scipy.spatial import distance
 from scipy.stats import rankdata, spearmanr, wasserstein_distance
 
 import lowdim
-from lowdim.relations.distances import distance_matrix
-from lowdim.relations.metrics import metric_names, resolve_metric
-from lowdim.relations.sparse_formulas import SPARSE_FORMULAS
+from lowdim.distances.matrices import distance_matrix
+from lowdim.distances.metrics import metric_names, resolve_metric
+from lowdim.distances.sparse_formulas import SPARSE_FORMULAS
 
 COUNTS = np.random.default_rng(0).poisson(0.7, size=(25, 12)).astype(float)
 COUNTS[3] = COUNTS[7] = 0  # two zero rows

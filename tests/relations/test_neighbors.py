@@ -10,11 +10,11 @@ from scipy.spatial.distance import cdist
 import lowdim
 from lowdim.backends import backend
 from lowdim.backends.native import products
-from lowdim.relations import search
-from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.metrics import resolve_metric
-from lowdim.relations.neighbors import neighbors
-from lowdim.relations.search import query
+from lowdim.distances.metrics import resolve_metric
+from lowdim.neighbor_graphs import search
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.neighbor_graphs.search import query
+from lowdim.objects.neighbors import neighbors
 
 RANDOM = np.random.default_rng(0)
 

@@ -9,14 +9,14 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from lowdim.relations.new_objects import (
+from lowdim.objects.new_objects import (
     MeasuredNewObjects,
     NewDissimilarities,
     NewSparseDissimilarities,
     as_new,
     given_relations,
 )
-from lowdim.relations.objects import objects_of
+from lowdim.objects.objects import objects_of
 
 RANDOM = np.random.default_rng(0)
 X, Q = RANDOM.normal(size=(12, 3)), RANDOM.normal(size=(5, 3))

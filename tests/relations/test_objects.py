@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowdim
-from lowdim.relations import objects as module
-from lowdim.relations.graph import NeighborGraph, fingerprint
-from lowdim.relations.objects import (
+from lowdim.neighbor_graphs.graph import NeighborGraph, fingerprint
+from lowdim.objects import objects as module
+from lowdim.objects.objects import (
     Dissimilarities,
     GivenGraph,
     MeasuredObjects,

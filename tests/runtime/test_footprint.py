@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.base.footprint import FOOTPRINTS
 from lowdim.catalog import CATALOG
+from lowdim.estimator.footprint import FOOTPRINTS
 
 VECTORS = [method for method in CATALOG if method.objects == "vectors"]
 

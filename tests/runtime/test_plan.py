@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.base import probes
-from lowdim.base.footprint import footprint
 from lowdim.catalog import CATALOG
-from lowdim.methods import mds
-from lowdim.relations.objects import objects_of
+from lowdim.estimator import probes
+from lowdim.estimator.footprint import footprint
+from lowdim.objects.objects import objects_of
 from lowdim.runtime import memory
+from lowdim.stress.mds import mds
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_time_is_that_of_the_processor(rows, monkeypatch):
 @pytest.mark.parametrize("method", [m for m in CATALOG if m.objects == "vectors"], ids=str)
 def test_the_steps_add_up_to_the_claim(method, rows, monkeypatch):
     monkeypatch.setattr(probes, "seconds_of_fit", lambda *_: None)
-    monkeypatch.setattr("lowdim.base.plan.seconds_of_fit", lambda *_: None)
+    monkeypatch.setattr("lowdim.estimator.plan.seconds_of_fit", lambda *_: None)
     estimator = method.load()()
     before = dict(vars(estimator))
     found = lowdim.plan(estimator, rows)
@@ -125,7 +125,7 @@ def test_over_the_budget_is_an_error_with_what_this_estimator_can_do(rows):
 
 
 def test_what_is_approximate(rows, monkeypatch):
-    monkeypatch.setattr("lowdim.base.plan.seconds_of_fit", lambda *_: None)
+    monkeypatch.setattr("lowdim.estimator.plan.seconds_of_fit", lambda *_: None)
     wide = np.random.RandomState(0).uniform(size=(12_000, 20))
     assert lowdim.plan(lowdim.Isomap(), rows).approximate == []
     assert "n_landmarks=50" in lowdim.plan(lowdim.Isomap(n_landmarks=50), rows).approximate[0]

@@ -13,7 +13,7 @@ from helpers import with_threads
 from lowdim.backends import backend
 from lowdim.backends.native.repulsion import AllPairs
 from lowdim.backends.similarity import Similarity
-from lowdim.solvers.divergence import AllPairsDivergence, RowDivergence
+from lowdim.neighbor_embedding.divergence import AllPairsDivergence, RowDivergence
 
 
 def naive(costs, precisions, trade_off, Y):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.solvers.anchors import Anchors, hold
-from lowdim.solvers.procrustes import axis_signs, registered, rotation_to
+from lowdim.neighbor_embedding.anchors import Anchors, hold
+from lowdim.numerics.procrustes import axis_signs, registered, rotation_to
 
 
 def test_a_point_under_a_constant_force_comes_to_rest():

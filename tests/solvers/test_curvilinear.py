@@ -8,9 +8,9 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 import lowdim
 from lowdim.backends import backend
-from lowdim.callbacks import Monitor
-from lowdim.solvers import curvilinear as solver
-from lowdim.solvers.curvilinear import Decrease, curvilinear, initial, seed_of
+from lowdim.runtime.callbacks import Monitor
+from lowdim.stress.curvilinear import rule as solver
+from lowdim.stress.curvilinear.rule import Decrease, curvilinear, initial, seed_of
 
 
 def plain_sweep(D, pins, Y, alpha, reach, step):

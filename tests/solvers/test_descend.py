@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.callbacks import Monitor
-from lowdim.solvers.descend import Descent, Phase, descend, learning_rate
+from lowdim.neighbor_embedding.descent import Descent, Phase, descend, learning_rate
+from lowdim.runtime.callbacks import Monitor
 
 
 class Bowl:

@@ -8,10 +8,10 @@ from scipy.spatial.distance import cdist, squareform
 from sklearn.isotonic import IsotonicRegression
 
 from lowdim.backends import backend
-from lowdim.callbacks import Monitor
-from lowdim.relations.pairs import Pairs, dense_pairs
-from lowdim.solvers.disparities import apply_curve, curve, disparities, ordered
-from lowdim.solvers.majorize import inverse_of_v, smacof
+from lowdim.objects.pairs import Pairs, dense_pairs
+from lowdim.runtime.callbacks import Monitor
+from lowdim.stress.disparities import apply_curve, curve, disparities, ordered
+from lowdim.stress.majorization import inverse_of_v, smacof
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -8,8 +8,8 @@ import pytest
 from lowdim import neighbors
 from lowdim.backends.native.repulsion import AllPairs
 from lowdim.backends.similarity import Similarity
-from lowdim.matrices.affinities import conditional_matrix, joint
-from lowdim.solvers.divergence import PairDivergence, RowDivergence
+from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
+from lowdim.neighbor_embedding.divergence import PairDivergence, RowDivergence
 
 KINDS = [Similarity(), Similarity("student", 2.5), Similarity("gaussian")]
 

@@ -8,10 +8,10 @@ from scipy.optimize import curve_fit
 
 import lowdim
 from lowdim import data, neighbors
-from lowdim.callbacks import Monitor
-from lowdim.matrices.fuzzy import fuzzy_graph
-from lowdim.solvers import layout as module
-from lowdim.solvers.layout import Density, Layout, fit_curve, lay_out
+from lowdim.neighbor_embedding.umap import layout as module
+from lowdim.neighbor_embedding.umap.fuzzy_graph import fuzzy_graph
+from lowdim.neighbor_embedding.umap.layout import Density, Layout, fit_curve, lay_out
+from lowdim.runtime.callbacks import Monitor
 
 CURVE = (1.5769434, 0.8950608)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from helpers import with_threads
-from lowdim.solvers import linear
-from lowdim.solvers.linear import cholesky_in_place, solve_positive
+from lowdim.numerics import linear_systems as linear
+from lowdim.numerics.linear_systems import cholesky_in_place, solve_positive
 
 PANEL = 16
 

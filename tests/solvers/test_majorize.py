@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 
 from helpers import with_threads
 from lowdim.backends import native
-from lowdim.callbacks import Monitor
-from lowdim.solvers.majorize import smacof
+from lowdim.runtime.callbacks import Monitor
+from lowdim.stress.majorization import smacof
 
 
 def problem(n=40, d=2, seed=0, dtype=np.float64):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.solvers.output_spaces import SPACES
+from lowdim.neighbor_embedding.umap.output_spaces import SPACES
 
 
 @pytest.fixture(params=["haversine", "hyperboloid"])

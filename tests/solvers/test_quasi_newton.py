@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from lowdim.callbacks import Monitor
-from lowdim.solvers.line_search import CURVATURE, DECREASE, Trial, wolfe_step
-from lowdim.solvers.quasi_newton import CORRECTIONS, lbfgs
+from lowdim.numerics.line_search import CURVATURE, DECREASE, Trial, wolfe_step
+from lowdim.numerics.quasi_newton import CORRECTIONS, lbfgs
+from lowdim.runtime.callbacks import Monitor
 
 
 class Counted:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from lowdim.matrices.gram import double_center, gram_operator, is_euclidean
-from lowdim.solvers import scaling as module
-from lowdim.solvers import spectral
-from lowdim.solvers.scaling import classical_scaling, pivoted_cholesky_scaling
+from lowdim.numerics import eigenpairs as spectral
+from lowdim.spectral import scaling as module
+from lowdim.spectral.gram import double_center, gram_operator, is_euclidean
+from lowdim.spectral.scaling import classical_scaling, pivoted_cholesky_scaling
 
 
 def points(n=60, d=3, dtype=np.float64):

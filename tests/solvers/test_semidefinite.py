@@ -7,13 +7,13 @@ import pytest
 from scipy.sparse import coo_array
 
 from lowdim import data, neighbors
-from lowdim.callbacks import Monitor
-from lowdim.matrices.laplacian import laplacian, weighted
-from lowdim.solvers import factorized as module
-from lowdim.solvers.edge_lengths import compliance, lengths_of
-from lowdim.solvers.factorized import factorized, low_rank
-from lowdim.solvers.semidefinite import interior_point
-from lowdim.solvers.spectral import bottom_eigenpairs
+from lowdim.numerics.eigenpairs import bottom_eigenpairs
+from lowdim.runtime.callbacks import Monitor
+from lowdim.spectral.laplacian import laplacian, weighted
+from lowdim.spectral.maximum_variance import factorized as module
+from lowdim.spectral.maximum_variance.edge_lengths import compliance, lengths_of
+from lowdim.spectral.maximum_variance.factorized import factorized, low_rank
+from lowdim.spectral.maximum_variance.semidefinite import interior_point
 
 
 def graph_of(n, pairs, distances):

@@ -13,18 +13,19 @@ from scipy.sparse import csr_array, diags_array, eye_array, kron
 import lowdim
 from helpers import with_threads
 from lowdim.backends.generic import orthonormal_basis
-from lowdim.matrices.laplacian import laplacian, weighted
-from lowdim.matrices.operators import Operator, as_operator
-from lowdim.relations.neighbors import neighbors
-from lowdim.runtime.scheduling import blas_on_one_thread
-from lowdim.solvers import eigensolvers, spectral
-from lowdim.solvers.spectral import (
+from lowdim.numerics import eigenpairs as spectral
+from lowdim.numerics import eigensolvers
+from lowdim.numerics.eigenpairs import (
     Eigenpairs,
     bottom_eigenpairs,
     fix_signs,
     spectrum_size,
     top_eigenpairs,
 )
+from lowdim.numerics.operators import Operator, as_operator
+from lowdim.objects.neighbors import neighbors
+from lowdim.runtime.scheduling import blas_on_one_thread
+from lowdim.spectral.laplacian import laplacian, weighted
 
 N = 120
 SOLVERS = ["auto", "dense", "arpack", "shift-invert", "lobpcg"]

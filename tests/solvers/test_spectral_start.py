@@ -10,9 +10,9 @@ from scipy.sparse.linalg import eigsh
 from helpers import with_threads
 from lowdim import data, neighbors
 from lowdim.backends import backend
-from lowdim.matrices.fuzzy import fuzzy_graph
-from lowdim.solvers import spectral_start as module
-from lowdim.solvers.spectral_start import spectral_start
+from lowdim.neighbor_embedding.umap.fuzzy_graph import fuzzy_graph
+from lowdim.spectral import spectral_start as module
+from lowdim.spectral.spectral_start import spectral_start
 
 
 def graph_of(X, k=9):

@@ -7,8 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist, pdist
 
 import lowdim
-from lowdim.relations.pairs import dense_pairs
-from lowdim.solvers.starts import (
+from lowdim.neighbor_embedding.starts import (
     classical_start,
     given_start,
     landmark_start,
@@ -17,7 +16,8 @@ from lowdim.solvers.starts import (
     spread_out,
     start_from_pairs,
 )
-from lowdim.solvers.svd import principal_scores
+from lowdim.numerics.svd import principal_scores
+from lowdim.objects.pairs import dense_pairs
 
 
 def random():

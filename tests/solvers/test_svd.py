@@ -7,10 +7,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from helpers import with_threads
+from lowdim.numerics import svd as module
+from lowdim.numerics.eigenpairs import fix_signs
+from lowdim.numerics.svd import SOLVERS, choose, principal_axes, scores
 from lowdim.runtime.scheduling import blocks
-from lowdim.solvers import svd as module
-from lowdim.solvers.spectral import fix_signs
-from lowdim.solvers.svd import SOLVERS, choose, principal_axes, scores
 
 SHAPES = [(80, 6), (12, 50), (700, 5), (30, 30)]
 
