@@ -31,7 +31,7 @@ NATIVE = "lowdim.backends.native"
 STEPS = {
     "copying and checking": ["lowdim.objects.objects:objects_of", "lowdim.checks:vectors"],
     "units": ["lowdim.distances.units:exponent_of"],
-    "fingerprint": ["lowdim.neighbor_graphs.graph:fingerprint"],
+    "fingerprint": ["lowdim.distances.fingerprint:fingerprint"],
     "centring": [f"{NATIVE}.products:_prepared"],
     "exact search": [f"{NATIVE}.products:nearest"],
     "neighbours of a sample": [f"{NATIVE}.products:nearest_of_sample"],

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from lowdim.spectral.classical_mds import ClassicalMDS as ClassicalMDS
     from lowdim.spectral.diffusion_map import DiffusionMap as DiffusionMap
     from lowdim.spectral.functions import locally_linear_embedding as locally_linear_embedding
-    from lowdim.spectral.functions import smacof as smacof
     from lowdim.spectral.functions import spectral_embedding as spectral_embedding
     from lowdim.spectral.gram import is_euclidean as is_euclidean
     from lowdim.spectral.isomap import Isomap as Isomap
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     )
     from lowdim.stress.indscal.indscal import INDSCAL as INDSCAL
     from lowdim.stress.mds.mds import MDS as MDS
+    from lowdim.stress.mds.smacof import smacof as smacof
     from lowdim.stress.sammon import Sammon as Sammon
     from lowdim.versions import show_versions as show_versions
 
@@ -85,7 +85,7 @@ _FUNCTIONS = {
     "plan": "estimator.plan",
     "procrustes": "numerics.procrustes",
     "show_versions": "versions",
-    "smacof": "spectral.functions",
+    "smacof": "stress.mds.smacof",
     "spectral_embedding": "spectral.functions",
     "trustworthiness": "quality.rank_measures",
     "widget": "notebook",

@@ -8,12 +8,11 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from helpers import with_threads
+from lowdim.estimator.barycentric import barycentric_weights, local_grams
 from lowdim.objects.neighbors import neighbors
 from lowdim.spectral.reconstruction import (
     alignment_matrix,
-    barycentric_weights,
     hessian_matrix,
-    local_grams,
     local_grams_from_distances,
     modified_matrix,
     reconstruction_matrix,

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
 import lowdim
-from lowdim.learned.self_organizing_map.unit_grid import UnitGrid
+from lowdim.numerics.unit_grid import UnitGrid
 
 
 @pytest.fixture(scope="module")

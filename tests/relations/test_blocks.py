@@ -17,9 +17,9 @@ from scipy.spatial.distance import cdist
 import lowdim
 from helpers import with_threads
 from lowdim import checks
+from lowdim.distances.fingerprint import fingerprint
 from lowdim.neighbor_graphs import shards
 from lowdim.neighbor_graphs.blocked_search import nearest_in_blocks, within_radius
-from lowdim.neighbor_graphs.graph import fingerprint
 from lowdim.objects.block_sources import MappedRows, as_blocks, opened, reopened, whole
 from lowdim.runtime import memory, scratch
 

@@ -14,8 +14,8 @@ from sklearn.neighbors import kneighbors_graph
 
 import lowdim
 from lowdim import checks
+from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.metrics import resolve_metric
-from lowdim.neighbor_graphs.graph import fingerprint
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 GRAPH = lowdim.neighbors(X, 6)

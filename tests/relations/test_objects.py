@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowdim
-from lowdim.neighbor_graphs.graph import NeighborGraph, fingerprint
+from lowdim.distances.fingerprint import fingerprint
+from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects import objects as module
 from lowdim.objects.objects import (
     Dissimilarities,

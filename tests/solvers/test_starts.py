@@ -7,17 +7,12 @@ import pytest
 from scipy.spatial.distance import cdist, pdist
 
 import lowdim
-from lowdim.neighbor_embedding.starts import (
-    classical_start,
-    given_start,
-    landmark_start,
-    random_start,
-    separated,
-    spread_out,
-    start_from_pairs,
-)
+from lowdim.neighbor_embedding.starts import spread_out
+from lowdim.numerics.starts import given_start, random_start, separated
 from lowdim.numerics.svd import principal_scores
 from lowdim.objects.pairs import dense_pairs
+from lowdim.spectral.starts import classical_start, landmark_start
+from lowdim.stress.mds.starts import start_from_pairs
 
 
 def random():

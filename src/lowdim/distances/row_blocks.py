@@ -18,7 +18,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array, all_finite, float_dtype
-from lowdim.neighbor_graphs.graph import digest_header
+from lowdim.distances.fingerprint import digest_header
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks
 from lowdim.runtime.tasks import HERE, NewGroup, Tasks, tasks

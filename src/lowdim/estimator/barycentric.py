@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.backends import backend
 from lowdim.checks import Array, dense
 from lowdim.distances.metrics import Metric, euclidean
 from lowdim.neighbor_graphs.search import query
 from lowdim.runtime.scheduling import blocks
-from lowdim.spectral.reconstruction import barycentric_weights, local_grams
 
 REG = 1e-3  # default regularisation, as a share of the trace of the local Gram matrix
 TINY = 1e-13  # regularisation when decoding: so small that training points return their vectors
@@ -21,6 +21,23 @@ TINY = 1e-13  # regularisation when decoding: so small that training points retu
 # higher power of d_j did not.
 FURTHER, NEAR = 10, 0.3
 BLOCK_ROWS = 1024  # new points handled at once
+
+
+def local_grams(rows: Any, neighbors: Array, centers: Any = None) -> Array:
+    """The (m, k, k) Gram matrices of k neighbours among `rows` about m centres."""
+    points = rows[neighbors.ravel()]
+    points = dense(points)
+    points = points.reshape(*neighbors.shape, -1)
+    offsets = points - np.asarray(centers)[:, None, :]
+    return np.asarray(offsets @ offsets.transpose(0, 2, 1))
+
+
+def barycentric_weights(grams: Array, reg: float) -> Array:
+    """Weights of sum 1 that minimise |x_i - sum_j w_j x_j|^2 (Roweis and Saul 2000).
+
+    They solve (G + reg trace(G) I) w = 1 up to a factor.
+    """
+    return backend().barycentric_weights(np.ascontiguousarray(grams), reg)
 
 
 def barycentric_map(

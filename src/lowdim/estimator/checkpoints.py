@@ -12,8 +12,9 @@ import numpy as np
 
 from lowdim import __version__
 from lowdim.checks import is_sparse
+from lowdim.distances.fingerprint import fingerprint
 from lowdim.estimator.persist import GRAPH_PARTS
-from lowdim.neighbor_graphs.graph import NeighborGraph, fingerprint
+from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import GivenGraph
 from lowdim.runtime.checkpoint import Checkpoint, States, current_states
 from lowdim.runtime.context import current

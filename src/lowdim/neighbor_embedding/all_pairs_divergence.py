@@ -13,14 +13,15 @@ from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence
 from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
-from lowdim.neighbor_embedding.starts import classical_start, given_start, random_start, separated
 from lowdim.numerics.objective import Objective
 from lowdim.numerics.quasi_newton import lbfgs
+from lowdim.numerics.starts import given_start, random_start, separated
 from lowdim.objects.identical import merge_identical, zero_up_to
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import blocks
+from lowdim.spectral.starts import classical_start
 
 INITS = ("pca", "random")
 COARSE_ITERATIONS = 30  # iterations of each stage but the last

@@ -1,8 +1,7 @@
-"""Starts of iterative solvers: given, random, by classical scaling or principal components."""
+"""Starts of t-SNE and its relatives, and of UMAP."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,82 +9,17 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.numerics.eigenpairs import top_eigenpairs
+from lowdim.numerics.starts import given_start
 from lowdim.numerics.svd import principal_scores
 from lowdim.objects.objects import Objects
-from lowdim.objects.pairs import Pairs
-from lowdim.spectral.gram import gram_operator, squared_means
 from lowdim.spectral.spectral_start import spectral_start
+from lowdim.spectral.starts import landmark_start
 
-FILL_IN_UP_TO = 1500  # objects up to which all unknown pairs are filled in by shortest paths
-LANDMARKS = 200  # of `landmark_start`
 SPREAD_STARTS = ("spectral", "pca", "random", "tswspectral")
 SPREAD_SIZE = 10.0  # extent of a start of UMAP along every axis
 SPREAD_NOISE = 1e-5  # noise on it, in units of its extent
 START_SIZE = 1e-4  # standard deviation of the first coordinate of a start of t-SNE
-
-
-def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
-    """Check a start that the user gave as an array; `names` are the other values of init."""
-    is_array = hasattr(init, "shape") or isinstance(init, list | tuple)
-    found = np.shape(init) if is_array else repr(init)
-    if found != shape:
-        listed = ", ".join(map(repr, names))
-        raise ValueError(
-            f"init must be one of {listed} or an array of shape {shape}, one row of n_components "
-            f"coordinates for each object; got {found}."
-        )
-    return np.asarray(checks.vectors(init, name="init"))
-
-
-def random_start(
-    n: int, k: int, size: float, random: np.random.RandomState, dtype: np.dtype[np.generic]
-) -> Array:
-    """Uniform points in a centred cube, with root mean square distance `size`."""
-    spread = (random.uniform(size=(n, k)) - 0.5) * size * np.sqrt(6 / k)
-    return np.asarray(spread, dtype=dtype)
-
-
-def classical_start(D: Array, k: int) -> Array:
-    """Classical scaling of a matrix of dissimilarities, without the checks of `scaling`."""
-    found = top_eigenpairs(gram_operator(D), k)
-    return np.asarray(found.vectors * np.sqrt(np.maximum(found.values, 0)).astype(D.dtype))
-
-
-def landmark_start(
-    distances: Callable[[Array], Array],
-    n: int,
-    k: int,
-    random: np.random.RandomState,
-) -> Array:
-    """Landmark scaling (de Silva and Tenenbaum 2004) of n objects.
-
-    `distances` is a function from some objects to their distances to all objects.
-    """
-    chosen = np.sort(random.permutation(n)[: max(LANDMARKS, 2 * k)])
-    rows = distances(chosen.astype(np.int32))
-    D = np.ascontiguousarray(rows[:, chosen])
-    D = np.maximum(D, D.T)
-    found = top_eigenpairs(gram_operator(D), k)
-    kept = found.values > 1e-12 * found.values.max()
-    scale = np.where(kept, found.values, np.inf) ** -0.5
-    offsets = 0.5 * (squared_means(D).astype(D.dtype)[:, None] - rows**2)
-    return np.asarray(offsets.T @ (found.vectors * scale.astype(D.dtype)))
-
-
-def start_from_pairs(pairs: Pairs, k: int, random: np.random.RandomState) -> Array:
-    """Classical scaling of listed pairs; unknown pairs are filled in by shortest paths."""
-    if pairs.complete:
-        return classical_start(pairs.matrix(pairs.values), k)
-    graph = pairs.graph(pairs.values)
-    if pairs.n > FILL_IN_UP_TO:
-        return landmark_start(
-            lambda sources: shortest_path_lengths(graph, sources), pairs.n, k, random
-        )
-    D = shortest_path_lengths(graph)
-    return classical_start(np.maximum(D, D.T), k)
 
 
 def layout_start(
@@ -172,20 +106,3 @@ def spread_out(Y: Array, random: np.random.RandomState, size: float, noise: floa
     added = np.empty(Y.shape)
     added[backend().stable_order(Y[:, 0])] = random.normal(scale=noise * size, size=Y.shape)
     return np.asarray(columns.T + added, order="C")
-
-
-def separated(Y: Array) -> Array:
-    """Add small noise to coinciding points and to coordinates without extent, in place.
-
-    The stress has no gradient there.
-    """
-    size = float(np.abs(Y).max(initial=0.0))
-    nudge = 1e-4 * (size or 1.0) * np.random.RandomState(0).standard_normal(Y.shape)
-    flat = np.ptp(Y, axis=0) <= 1e-9 * size
-    Y[:, flat] += nudge[:, flat]
-    _, kind, count = np.unique(
-        np.round(Y / (1e-9 * (size or 1.0))), axis=0, return_inverse=True, return_counts=True
-    )
-    same = count[kind.ravel()] > 1
-    Y[same] += nudge[same]
-    return Y

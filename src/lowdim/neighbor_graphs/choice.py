@@ -11,11 +11,12 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends.protocol import GrowingIndex, Index
 from lowdim.checks import Array, is_sparse
+from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.metrics import Metric, straightened
 from lowdim.neighbor_graphs.approximate import build_index, report_exact_search
 from lowdim.neighbor_graphs.candidates import has_candidates
 from lowdim.neighbor_graphs.euclidean_forms import FORMS
-from lowdim.neighbor_graphs.graph import NeighborGraph, fingerprint
+from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.precomputed import check_k
 from lowdim.neighbor_graphs.search import nearest, query, tree_fits, within
 from lowdim.runtime.callbacks import phase

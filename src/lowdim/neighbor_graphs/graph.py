@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zipfile
 from collections.abc import Callable
@@ -14,31 +13,11 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array, is_sparse
+from lowdim.checks import Array
 from lowdim.neighbor_graphs.lists import row_of_entries
 from lowdim.runtime.atomic import replacing
 
 SYMMETRIES = ("union", "mutual", "mean")
-
-
-def fingerprint(rows: Any) -> str:
-    """A digest of a data set, of all its values: arrays are read at the speed of the memory."""
-    digest = hashlib.blake2b(digest_header(rows), digest_size=8)
-    if rows.dtype == object:
-        digest.update(repr(list(rows)).encode())
-        return digest.hexdigest()
-    parts = [rows]
-    if is_sparse(rows):
-        counts = np.diff(rows.indptr).astype(np.int64)
-        parts = [counts, rows.indices.astype(np.int32, copy=False), rows.data]
-    for part in parts:
-        digest.update(backend().digest(part).tobytes())
-    return digest.hexdigest()
-
-
-def digest_header(rows: Any) -> bytes:
-    """What the digest of a data set begins with."""
-    return repr((rows.shape, str(rows.dtype))).encode()
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
+from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.matrices import check_dissimilarities
-from lowdim.neighbor_graphs.graph import NeighborGraph, fingerprint
+from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.lists import ascending, row_of_entries
 
 

@@ -17,12 +17,13 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, is_sparse
+from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.matrices import check_dissimilarities, distance_matrix
 from lowdim.distances.metrics import NAN_AWARE, Metric, resolve_metric
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import exponent_of, scaled
 from lowdim.neighbor_graphs.choice import NeighborQuery, neighbor_graph, neighbor_query
-from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph, fingerprint
+from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
 from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, precomputed_graph
 from lowdim.neighbor_graphs.search import nearest_outside
 from lowdim.objects.identical import all_identical

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.learned.self_organizing_map.unit_grid import UnitGrid
+from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.plot.canvas import FAINT, INK, OKABE_ITO, TEXT, TITLE, new_figure
 from lowdim.plot.colors import MAX_KINDS
 from lowdim.plot.paint import LEGEND, Paint, paint, viridis

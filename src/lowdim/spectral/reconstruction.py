@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.backends import backend
 from lowdim.checks import Array, dense
+from lowdim.estimator.barycentric import barycentric_weights, local_grams
 from lowdim.numerics.operators import symmetric_lu
 from lowdim.objects.objects import Objects
 from lowdim.runtime.scheduling import blocks, run
@@ -25,28 +25,11 @@ Blocks = Callable[[Array], Array]
 BLOCK_OBJECTS = 512  # neighbourhoods handled at once
 
 
-def local_grams(rows: Any, neighbors: Array, centers: Any = None) -> Array:
-    """The (m, k, k) Gram matrices of k neighbours among `rows` about m centres."""
-    points = rows[neighbors.ravel()]
-    points = dense(points)
-    points = points.reshape(*neighbors.shape, -1)
-    offsets = points - np.asarray(centers)[:, None, :]
-    return np.asarray(offsets @ offsets.transpose(0, 2, 1))
-
-
 def local_grams_from_distances(D: Array, neighbors: Array, objects: Array) -> Array:
     """Local Gram matrices from dissimilarities: g_jl = (d_ij^2 + d_il^2 - d_jl^2) / 2."""
     to_center = D[objects[:, None], neighbors] ** 2
     between = D[neighbors[:, :, None], neighbors[:, None, :]] ** 2
     return np.asarray((to_center[:, :, None] + to_center[:, None, :] - between) / 2)
-
-
-def barycentric_weights(grams: Array, reg: float) -> Array:
-    """Weights of sum 1 that minimise |x_i - sum_j w_j x_j|^2 (Roweis and Saul 2000).
-
-    They solve (G + reg trace(G) I) w = 1 up to a factor.
-    """
-    return backend().barycentric_weights(np.ascontiguousarray(grams), reg)
 
 
 def gram_blocks(objects: Objects, neighbors: Array, purpose: str) -> Blocks:

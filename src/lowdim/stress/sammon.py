@@ -12,14 +12,15 @@ from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
-from lowdim.neighbor_embedding.starts import classical_start, given_start, random_start, separated
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.quasi_newton import Minimum, lbfgs
+from lowdim.numerics.starts import given_start, random_start, separated
 from lowdim.objects.identical import merge_identical, zero_up_to
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import blocks
+from lowdim.spectral.starts import classical_start
 from lowdim.stress.placement import place_by_stress
 from lowdim.stress.sammon_stress import SammonStress, majorize
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.learned.self_organizing_map.prototypes import Prototypes, VectorPrototypes
-from lowdim.learned.self_organizing_map.unit_grid import UnitGrid
+from lowdim.numerics.unit_grid import UnitGrid
 
 
 class MapDescription(NamedTuple):

@@ -11,7 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder
 from lowdim.learned.self_organizing_map.training import NEIGHBORHOODS, Schedule
-from lowdim.learned.self_organizing_map.unit_grid import UnitGrid, checked_shape, suited_shape
+from lowdim.numerics.unit_grid import UnitGrid, checked_shape, suited_shape
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 UNITS_PER_ROOT = 5.0  # units per square root of the number of objects (Vesanto 2000)

@@ -36,7 +36,7 @@ from lowdim.learned.self_organizing_map.training import (
     train_batch,
     train_online,
 )
-from lowdim.learned.self_organizing_map.unit_grid import UnitGrid
+from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects, relative_dissimilarities
 from lowdim.runtime.callbacks import Monitor

@@ -11,8 +11,8 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
 from lowdim.learned.self_organizing_map.prototypes import RelationalPrototypes, VectorPrototypes
-from lowdim.learned.self_organizing_map.unit_grid import UnitGrid
 from lowdim.numerics.svd import principal_axes, scores
+from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.spectral.scaling import scale_distances
 
 COMPONENTS = 4  # a toroidal grid is rolled up in two planes

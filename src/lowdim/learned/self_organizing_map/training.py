@@ -9,7 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.learned.self_organizing_map.prototypes import Kernel, Prototypes
-from lowdim.learned.self_organizing_map.unit_grid import UnitGrid
+from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.checkpoint import random_state_of
 

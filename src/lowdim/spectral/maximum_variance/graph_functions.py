@@ -11,17 +11,13 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array, dense
+from lowdim.estimator.barycentric import local_grams
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.objects.objects import Objects
 from lowdim.spectral.laplacian import laplacian, weighted
 from lowdim.spectral.maximum_variance.edge_lengths import Lengths
-from lowdim.spectral.reconstruction import (
-    local_grams,
-    local_grams_from_distances,
-    ragged_matrix,
-    rebuilt_from,
-)
+from lowdim.spectral.reconstruction import local_grams_from_distances, ragged_matrix, rebuilt_from
 
 REG = 1e-3  # ridge of the locally linear weights, as a share of the local trace
 RIDGE = 1e-9  # share of the Laplacian in the reconstruction matrix

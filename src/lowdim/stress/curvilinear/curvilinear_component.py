@@ -8,11 +8,11 @@ import numpy as np
 
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
-from lowdim.neighbor_embedding.starts import classical_start, landmark_start
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.new_objects import NewObjects, as_new
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
+from lowdim.spectral.starts import classical_start, landmark_start
 from lowdim.stress.curvilinear.rule import Distances, seed_of
 from lowdim.stress.curvilinear.shared import CurvilinearRule, place_among
 

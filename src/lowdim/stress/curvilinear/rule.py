@@ -16,7 +16,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_embedding.starts import given_start, random_start
+from lowdim.numerics.starts import given_start, random_start
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blocks
 

@@ -12,8 +12,8 @@ from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import Embedder
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
-from lowdim.neighbor_embedding.starts import given_start
 from lowdim.numerics.eigenpairs import fix_signs
+from lowdim.numerics.starts import given_start
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.stress.indscal.candecomp import principal_space
 from lowdim.stress.indscal.individual_differences import (

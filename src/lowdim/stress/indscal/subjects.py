@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.matrices import check_dissimilarities
-from lowdim.neighbor_graphs.graph import fingerprint
 from lowdim.objects.objects import Objects
 from lowdim.runtime import memory
 from lowdim.spectral.gram import double_center

@@ -14,20 +14,17 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_embedding.starts import (
-    classical_start,
-    landmark_start,
-    random_start,
-    start_from_pairs,
-)
+from lowdim.numerics.starts import random_start
 from lowdim.objects.new_objects import as_new
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.objects.pairs import Pairs
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import run
+from lowdim.spectral.starts import classical_start, landmark_start
 from lowdim.stress.disparities import curve, disparities, ordered
 from lowdim.stress.majorization import Majorized, smacof, smacof_pairs, sum_of_squares
 from lowdim.stress.mds.sampled import FAR, LAST, NEAR, descend_sampled
+from lowdim.stress.mds.starts import start_from_pairs
 
 METRIC_STEPS = 5  # of a random start, whose order of distances is no information yet
 

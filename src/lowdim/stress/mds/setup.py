@@ -10,7 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_embedding.starts import given_start
+from lowdim.numerics.starts import given_start
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.objects.pairs import Pairs, dense_pairs, require_connected, sampled_pairs
