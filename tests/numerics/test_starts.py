@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist, pdist
 
 import lowdim
-from lowdim.neighbor_embedding.starts import spread_out
+from lowdim.neighbor_embedding.starts import spread_extents, spread_out
 from lowdim.numerics.starts import given_start, random_start, separated
 from lowdim.numerics.svd import principal_scores
 from lowdim.objects.pairs import dense_pairs
@@ -73,17 +73,36 @@ def test_principal_scores():
     np.testing.assert_array_equal(flat[:, 1:], 0)
 
 
-def test_spread_out_gives_every_axis_the_same_size():
-    Y = spread_out(np.random.RandomState(1).standard_normal((50, 2)) * [5, 0.1], random(), 10, 0)
-    np.testing.assert_allclose(np.ptp(Y, axis=0), 10)
-    np.testing.assert_allclose(Y.max(axis=0), 5)
-    same = spread_out(np.zeros((50, 2)), random(), 10, 1e-5)
+def test_spread_out_gives_every_axis_its_extent():
+    Y = np.random.RandomState(1).standard_normal((50, 2)) * [5, 0.1]
+    Y = spread_out(Y, random(), np.array([10, 40]), 0)
+    np.testing.assert_allclose(np.ptp(Y, axis=0), [10, 40])
+    np.testing.assert_allclose(Y.max(axis=0), [5, 20])
+    same = spread_out(np.zeros((50, 2)), random(), np.array([10, 10]), 1e-5)
     assert len(np.unique(same, axis=0)) == 50  # noise separates coinciding points
 
 
 def test_the_noise_does_not_depend_on_the_order_of_the_rows():
     Y = np.random.RandomState(1).standard_normal((50, 2))
     order = np.random.RandomState(2).permutation(50)
+    extents = np.array([10, 20])
     np.testing.assert_array_equal(
-        spread_out(Y[order], random(), 10, 0.1), spread_out(Y, random(), 10, 0.1)[order]
+        spread_out(Y[order], random(), extents, 0.1), spread_out(Y, random(), extents, 0.1)[order]
     )
+
+
+def test_axes_with_short_edges_get_room_for_all_points():
+    n = 20_000
+    curve = np.column_stack([np.sort(np.random.RandomState(0).uniform(size=n)), np.zeros(n)])
+    graph = lowdim.neighbors(curve, k=10).adjacency("union").tocsr()
+    room = 0.25 * np.sqrt(n)
+    # The second axis is noise, along which neighbours are far apart. The scale does not matter.
+    start = np.column_stack([1e3 * curve[:, 0], np.random.RandomState(1).uniform(size=n)])
+    np.testing.assert_allclose(spread_extents(start, graph), [room, 13])
+    assert np.isfinite(spread_extents(curve, graph)).all()  # an axis without extent
+    square = np.random.RandomState(0).uniform(size=(n, 2))
+    graph = lowdim.neighbors(square, k=10).adjacency("union").tocsr()
+    assert (spread_extents(square, graph) < room / 2).all()
+    few = curve[:: n // 500]
+    graph = lowdim.neighbors(few, k=10).adjacency("union").tocsr()
+    np.testing.assert_allclose(spread_extents(few, graph)[0], 26)

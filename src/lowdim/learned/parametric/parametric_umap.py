@@ -191,12 +191,13 @@ class ParametricUMAP(ParametricEmbedder):
     def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
         random = np.random.RandomState(seed)
         graph = with_data(weights, weights.data / weights.data.max())
-        start = spread_start("spectral", int(self.n_components), graph, random)
+        curve = fit_curve(float(self.spread), self.min_dist)
+        start = spread_start("spectral", int(self.n_components), graph, curve, random)
         n_epochs = EPOCHS if graph.shape[0] <= LARGE else EPOCHS_IF_LARGE
         layout = Layout(
             graph,
             start.astype(graph.dtype),
-            curve=fit_curve(float(self.spread), self.min_dist),
+            curve=curve,
             n_epochs=n_epochs,
             repulsion=float(self.repulsion_strength),
             negative_sample_rate=float(self.negative_sample_rate),

@@ -38,7 +38,7 @@ def combined(left: UMAP, right: UMAP, combine: Callable[[Any, Any], Any]) -> UMA
         random = left._random()
         result.graph_ = combine(left.graph_, right.graph_)
         dim = start_dim(left.output_metric, int(left.n_components))
-        start = spread_start("spectral", dim, result.graph_, random)
+        start = spread_start("spectral", dim, result.graph_, left._curve(), random)
         result._lay_out(start.astype(result.graph_.dtype), random)
     return result
 

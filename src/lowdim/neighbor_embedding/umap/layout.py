@@ -24,8 +24,12 @@ from lowdim.runtime.callbacks import Monitor
 
 ALL_PAIRS_UP_TO = 512  # points up to which all points repel each other, without sampling
 NEGATIVES_PER_RATE = 3.2  # random points per vertex and epoch, for negative_sample_rate=1
-MOMENTUM = 0.95  # of the first epoch; it decreases linearly to 0
-MOMENTUM_ALL_PAIRS = 0.8  # the same without sampling, where more would make the layout oscillate
+# Momentum of the first epoch, from which it decreases linearly to 0. A constant force moves a point
+# by n_epochs / (1 - momentum) steps. The momentum is such that this is TRAVEL for any number of
+# epochs: more of it disturbs the large picture, less leaves neighbours apart.
+TRAVEL = 4000
+MOMENTUM = (0.5, 0.95)  # its least and largest value
+MOMENTUM_ALL_PAIRS = 0.8  # without sampling, where more would make the layout oscillate
 AT_ONCE = 0.2  # seconds of epochs that are run in one call of the backend, before Ctrl-C is heard
 
 
@@ -141,7 +145,7 @@ class Layout:
                 self.velocity,
                 curve=self.curve,
                 rate=self.learning_rate,
-                momentum=MOMENTUM if self.n_negatives else MOMENTUM_ALL_PAIRS,
+                momentum=self._momentum(),
                 repulsion=self.repulsion,
                 n_negatives=self.n_negatives,
                 epochs=(self.epoch, last, self.n_epochs),
@@ -161,6 +165,11 @@ class Layout:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state of the same layout."""
         self.Y, self.velocity, self.epoch = state["Y"], state["velocity"], state["epoch"]
+
+    def _momentum(self) -> float:
+        if not self.n_negatives:
+            return MOMENTUM_ALL_PAIRS
+        return float(np.clip(1 - self.n_epochs / TRAVEL, *MOMENTUM))
 
     def _uses_density(self, epoch: int) -> bool:
         """Whether densMAP's objective is used in an epoch."""

@@ -200,7 +200,7 @@ class UMAP(UMAPParameters):
         if self.transform_mode == "graph":
             return
         rows = objects.rows_for("init") if objects.has_table else None
-        start = spread_start(self.init, self._start_dim, self.graph_, random, rows)
+        start = spread_start(self.init, self._start_dim, self.graph_, self._curve(), random, rows)
         self._lay_out(start.astype(dtype), random, density)
 
     def _set_graph(
