@@ -80,7 +80,7 @@ def test_repeated_names_are_told_apart(tmp_path):
 
 
 def test_text_far_down_turns_a_whole_column_into_text(tmp_path, monkeypatch):
-    monkeypatch.setattr("lowdim.tables.formats.text_values.CHUNK", 6)
+    monkeypatch.setattr("lowdim.tables.text._CHUNK", 6)
     rows = [f"{i},{i % 3}" for i in range(30)] + [f"{i},many" for i in range(40)]
     table = tables.read(save(tmp_path, "\n".join(["a,b", *rows])))
     assert table.columns == ["a"]
@@ -92,7 +92,7 @@ def test_chunks_do_not_show(tmp_path, monkeypatch):
     rows = [",".join([*map(repr, r.tolist()), f"k{i % 2}"]) for i, r in enumerate(X)]
     path = save(tmp_path, "\n".join(["a,b,c,kind", *rows]))
     whole = tables.read(path)
-    monkeypatch.setattr("lowdim.tables.formats.text_values.CHUNK", 7)
+    monkeypatch.setattr("lowdim.tables.text._CHUNK", 7)
     np.testing.assert_array_equal(tables.read(path).X, X)
     np.testing.assert_array_equal(whole.X, X)
 
