@@ -36,6 +36,7 @@ _BYTE_ORDER_MARKS = (
 )
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})*|\d*),\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?")
+_NUMBER_STARTS = frozenset("0123456789+-.,iInN")  # also of inf and nan
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -256,8 +257,9 @@ class _TextFile:
             elif not _is_unnamed(name) or not np.isnan(column).all():
                 numbers[name] = column  # the others are from a delimiter at the end of every line
         matrix = np.empty((len(columns[0]), len(numbers)))
-        for place, column in enumerate(numbers.values()):
-            matrix[:, place] = column
+        for start in range(0, len(matrix) if numbers else 0, 1024):  # rows that fit into the cache
+            part = slice(start, start + 1024)
+            np.stack([column[part] for column in numbers.values()], axis=1, out=matrix[part])
         return Frame(
             matrix,
             list(numbers),
@@ -298,13 +300,14 @@ class _TextFile:
             return False
         if self.width < 2 or self.dialect.comments or self.dialect.delimiter == " ":
             return False
-        quotes, spaced = 0, f'{self.dialect.delimiter} "'.encode()
+        quotes, spaced, end = 0, f'{self.dialect.delimiter} "'.encode(), b""
         with open(self.path, "rb") as file:
-            for line in file:
-                if b'"' in line:
-                    quotes += line.count(b'"')
-                    if spaced in line:
-                        return False
+            while block := file.read(1 << 20):
+                found = block.count(b'"')
+                if found and spaced in end + block:
+                    return False
+                quotes += found
+                end = block[-2:]
         return quotes % 2 == 0
 
     def _by_arrow(self, numeric: set[int], only: int | None = None) -> list[Any]:
@@ -319,7 +322,7 @@ class _TextFile:
                 column_names=names,
                 skip_rows=next(self.records())[0] if self.header else 0,
                 encoding=encoding,
-                block_size=1 << 22,
+                block_size=max(1 << 20, 256 * self.width),  # of some rows at least
             ),
             arrow_csv.ParseOptions(delimiter=self.dialect.delimiter, newlines_in_values=True),
             arrow_csv.ConvertOptions(
@@ -334,7 +337,9 @@ class _TextFile:
         )
         places = range(self.width) if only is None else [only]
         return [
-            column.to_numpy() if place in numeric else column.to_pylist()
+            np.concatenate([_floats(chunk) for chunk in column.chunks])
+            if place in numeric
+            else column.to_pylist()
             for place, column in zip(places, table.columns, strict=True)
         ]
 
@@ -354,16 +359,21 @@ class _TextFile:
         if not isinstance(values, list):
             return np.asarray(values), None
         known = self._stripped(values)
-        distinct = {value: value for value in known if value is not None}
-        truth = [_TRUTH.get(value.lower()) for value in distinct]
-        if None not in truth:
-            codes: dict[str | None, float] = dict(zip(distinct, truth, strict=True))  # type: ignore[arg-type]
-            return np.array([codes.get(value, np.nan) for value in known]), None
-        others = {value for value in distinct if not self._is_number(value)}
+        distinct = {value for value in known if value is not None}
+        if all(value.lower() in _TRUTH for value in distinct):
+            codes = {value: _TRUTH[value.lower()] for value in distinct}
+            return np.array([np.nan if v is None else codes[v] for v in known]), None
+        others = {
+            value
+            for value in distinct
+            if value[0] not in _NUMBER_STARTS or not self._is_number(value)
+        }
         if not others:
             numbers = {value: self._number(value) for value in distinct}
             return np.array([np.nan if v is None else numbers[v] for v in known]), None
         column = np.array(known, dtype=object)
+        if len(others) == len(distinct):
+            return column, None
         wrong = [row for row, value in enumerate(known) if value in others]
         n_numbers = sum(value is not None for value in known) - len(wrong)
         if n_numbers <= len(wrong):
@@ -422,6 +432,11 @@ class _TextFile:
             notes=[f"{note}: completed to distances between {n} objects"],
             ids=None if names is None else np.array(names, dtype=object),
         )
+
+
+def _floats(chunk: Any) -> Array:
+    """An Arrow array of floats; `to_numpy` would import pandas, which takes most of a second."""
+    return np.asarray(chunk if chunk.null_count else np.from_dlpack(chunk))
 
 
 def _records(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
