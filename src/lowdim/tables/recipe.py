@@ -150,7 +150,9 @@ def _leave_out_empty(frame: Frame, roles: Roles) -> None:
     roles.numeric = [name for name in roles.numeric if name not in empty]
     roles.notes.append(f"left out, because no row has a value: {listed(map(repr, empty))}")
     if not roles.numeric and not roles.textual:
-        raise DataError(f"{frame.source}: no row has a value in {listed(map(repr, empty))}.")
+        raise DataError(
+            f"{frame.source}: no feature is left: no row has a value in {listed(map(repr, empty))}."
+        )
 
 
 def _rows(frame: Frame, recipe: Recipe, notes: list[str]) -> tuple[Any, Array | None, Array | None]:

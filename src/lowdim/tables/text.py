@@ -300,14 +300,19 @@ class _TextFile:
             return False
         if self.width < 2 or self.dialect.comments or self.dialect.delimiter == " ":
             return False
-        quotes, spaced, end = 0, f'{self.dialect.delimiter} "'.encode(), b""
+        encoding = (self.dialect.encoding or "").lower()
+        if encoding.startswith(("utf-16", "utf-32")):  # whose quotes are not searched
+            return False
+        quotes, end = 0, b"\n"
+        delimiter = re.escape((self.dialect.delimiter or ",").encode())
+        spaced = re.compile(b"[\n\r\xbf" + delimiter + b'] +"')  # also after a byte order mark
         with open(self.path, "rb") as file:
             while block := file.read(1 << 20):
                 found = block.count(b'"')
-                if found and spaced in end + block:
+                if found and spaced.search(end + block):
                     return False
                 quotes += found
-                end = block[-2:]
+                end = block[-8:]
         return quotes % 2 == 0
 
     def _by_arrow(self, numeric: set[int], only: int | None = None) -> list[Any]:
