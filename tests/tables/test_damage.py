@@ -101,5 +101,5 @@ def test_text_is_the_same_without_pyarrow(tmp_path, rows, delimiter):
     path.write_text("\n".join(delimiter.join(row) for row in rows), encoding="utf-8")
     fast = content(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lowdim.tables.text._TextFile._suits_arrow", lambda file: False)
+        patch.setattr("lowdim.tables.text._TextFile._suits_arrow", False)
         assert content(path) == fast

@@ -19,6 +19,7 @@ CATEGORICAL = ("label", "ignore", "onehot", "gower")
 MISSING_POLICIES = ("error", "drop", "mean", "keep")
 _COUNTERS = ("", "idx", "row", "unnamed: 0", "sample")  # names of a first column that counts
 _ID_NAME = re.compile(r"(.*[_ .-])?ids?|index|.*[a-z](Id|ID)|Id|ID")  # tweet_id, customerId, index
+_PART = 1024  # rows that are copied at a time, for the sake of the cache
 _EXACT = 2**53  # integers below have a float64 of their own
 _TARGETS = ("label", "labels", "class", "target", "y", "species", "category", "digit", "cluster")
 
@@ -131,6 +132,19 @@ class Frame:
     def where(self, row: int) -> str:
         """How to find a row: by its number, and by its line in a text file."""
         return f"row {row}" if self.line is None else f"row {row} (line {self.line(row)})"
+
+
+def frame_of(columns: dict[str, Array], **others: Any) -> Frame:
+    """A frame of named columns: those of objects are text, all others numbers."""
+    numbers = {name: values for name, values in columns.items() if values.dtype != object}
+    n_rows = len(next(iter(columns.values()), ()))
+    dtype = np.result_type(*{values.dtype for values in numbers.values()} or {np.float64})
+    matrix = np.empty((n_rows, len(numbers)), dtype=dtype)
+    for start in range(0, n_rows if numbers else 0, _PART):
+        part = slice(start, start + _PART)
+        np.stack([values[part] for values in numbers.values()], axis=1, out=matrix[part])
+    texts = {name: values for name, values in columns.items() if name not in numbers}
+    return Frame(matrix, list(numbers), texts, order=list(columns), **others)
 
 
 def _whole(values: Array) -> bool:

@@ -143,7 +143,8 @@ def from_pairs(frame: Frame, choices: Choices) -> tuple[Any, Array]:
     ends = [values.astype(str) if values.dtype == object else values for values in ends]
     objects, codes = np.unique(np.concatenate(ends), return_inverse=True)
     ids = (objects.astype(str) if objects.dtype.kind in "iu" else objects).astype(object)
-    i, j, lengths = _each_once(frame, *codes.reshape(2, -1), lengths, ids)
+    i, j = codes.reshape(2, -1)
+    i, j, lengths = _each_once(frame, i, j, lengths, ids)
     n = len(ids)
     if len(lengths) == n * (n - 1) // 2:
         D = np.zeros((n, n))

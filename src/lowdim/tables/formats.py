@@ -22,26 +22,26 @@ from lowdim.tables.errors import DataError, damaged, require
 MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
 """Texts that mean a missing value."""
 
-_FORMATS = {  # ending: module of the reader, and format: read_<format>, writing.write_<format>
-    ".csv": ("text", "text"),
-    ".tsv": ("text", "text"),
-    ".tab": ("text", "text"),
-    ".txt": ("text", "text"),
-    ".dat": ("text", "text"),
-    ".jsonl": ("records", "json_lines"),
-    ".ndjson": ("records", "json_lines"),
-    ".parquet": ("records", "arrow"),
-    ".pq": ("records", "arrow"),
-    ".arrow": ("records", "arrow"),
-    ".feather": ("records", "arrow"),
-    ".ipc": ("records", "arrow"),
-    ".npy": ("arrays", "npy"),
-    ".npz": ("arrays", "npz"),
-    ".h5": ("arrays", "hdf5"),
-    ".hdf5": ("arrays", "hdf5"),
-    ".h5ad": ("arrays", "anndata"),
-    ".mat": ("arrays", "matlab"),
-    ".xlsx": ("records", "excel"),
+_READERS = {  # module of the reader: formats (read_<format>, _write_<format>) and their endings
+    "text": {"text": (".csv", ".tsv", ".tab", ".txt", ".dat")},
+    "records": {
+        "json_lines": (".jsonl", ".ndjson"),
+        "arrow": (".parquet", ".pq", ".arrow", ".feather", ".ipc"),
+        "excel": (".xlsx",),
+    },
+    "arrays": {
+        "npy": (".npy",),
+        "npz": (".npz",),
+        "hdf5": (".h5", ".hdf5"),
+        "anndata": (".h5ad",),
+        "matlab": (".mat",),
+    },
+}
+_FORMATS = {
+    ending: (module, name)
+    for module, formats in _READERS.items()
+    for name, endings in formats.items()
+    for ending in endings
 }
 ENDINGS = tuple(_FORMATS)
 FORMATS = tuple(ending[1:] for ending in ENDINGS)

@@ -12,7 +12,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.runtime import memory
-from lowdim.tables.columns import Frame
+from lowdim.tables.columns import Frame, frame_of
 from lowdim.tables.errors import DataError, damaged, listed, require
 from lowdim.tables.formats import PARQUET, Options
 from lowdim.tables.text import decoding, distinct_names
@@ -93,31 +93,24 @@ def read_excel(path: Path, options: Options) -> Frame:
 
 def _frame(path: Path, columns: Mapping[str, Sequence[Any]], missing: Sequence[str]) -> Frame:
     """Columns of numbers, True, False and None are numbers, all others text."""
-    numbers: dict[str, Sequence[Any]] = {}
-    texts: dict[str, Array] = {}
     absent = set(missing)
-    for name, values in columns.items():
-        known = [None if isinstance(v, str) and v.strip() in absent else v for v in values]
-        if all(v is None or isinstance(v, int | float) for v in known):
-            numbers[name] = known
-            continue
-        wrong = next((v for v in known if isinstance(v, list | dict)), None)
+    known = {
+        name: [None if isinstance(v, str) and v.strip() in absent else v for v in values]
+        for name, values in columns.items()
+    }
+    typed: dict[str, Array] = {}
+    for name, values in known.items():
+        wrong = next((v for v in values if isinstance(v, list | dict)), None)
         if wrong is not None:
             raise DataError(
                 f"{path}: column {name!r} holds {type(wrong).__name__}s, not one value an "
                 "object. Leave it out of the file."
             )
-        texts[name] = _strings(known)
-    matrix = np.empty((len(next(iter(columns.values()), ())), len(numbers)))
-    for place, held in enumerate(numbers.values()):
-        matrix[:, place] = [np.nan if v is None else float(v) for v in held]
-    return Frame(
-        matrix,
-        list(numbers),
-        texts,
-        order=list(columns),
-        stored=lambda name: _strings(numbers[name]),
-    )
+        if all(v is None or isinstance(v, int | float) for v in values):
+            typed[name] = np.array([np.nan if v is None else float(v) for v in values])
+        else:
+            typed[name] = _strings(values)
+    return frame_of(typed, stored=lambda name: _strings(known[name]))
 
 
 def _strings(values: Sequence[Any]) -> Array:
@@ -159,24 +152,22 @@ def _arrow_frame(path: Path, table: Any) -> Frame:
     table.validate(full=True)  # Arrow trusts its files: a wrong offset would crash it later
     if table.num_rows == 0 or table.num_columns == 0:
         raise DataError(f"{path} is empty: {table.num_rows} rows, {table.num_columns} columns.")
-    order = [name for name in table.column_names if name != _INDEX]
-    frame = Frame(np.empty((table.num_rows, 0)), order=order)
-    numbers: dict[str, Array] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        values = _arrow_values(column, f"{path}, column {name!r}")
-        if name == _INDEX:
-            frame.ids = _strings(values.tolist())
-        elif values.dtype == object:
-            frame.texts[name] = values
-        else:
-            numbers[name] = values
-    frame.names = list(numbers)
-    frame.stored = lambda name: _arrow_values(table.column(name), "", exact=True)
-    if numbers:
-        size = 8 * len(numbers) * table.num_rows
-        memory.claim(size, f"Reading {path}", "Choose some of its columns.")
-        frame.numbers = np.column_stack(list(numbers.values()))
-    return frame
+    notes: list[str] = []
+    table = table.rename_columns(distinct_names(table.column_names, notes))
+    memory.claim(
+        8 * table.num_columns * table.num_rows, f"Reading {path}", "Choose some of its columns."
+    )
+    columns = {
+        name: _arrow_values(column, f"{path}, column {name!r}")
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    index = columns.pop(_INDEX, None)
+    return frame_of(
+        columns,
+        ids=None if index is None else _strings(index.tolist()),
+        notes=notes,
+        stored=lambda name: _arrow_values(table.column(name), "", exact=True),
+    )
 
 
 def _arrow_values(column: Any, what: str, exact: bool = False) -> Array:

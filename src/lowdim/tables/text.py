@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.tables.columns import Frame, Mixed
+from lowdim.tables.columns import Frame, Mixed, frame_of
 from lowdim.tables.errors import DataError, shortened
 from lowdim.tables.formats import Dialect, Options
 
@@ -246,29 +247,21 @@ class _TextFile:
         columns = self._columns(sample[bool(self.header) :])
         if len(columns[0]) == 0:
             raise DataError(f"{self.path} holds column names but no rows.")
-        numbers: dict[str, Array] = {}
-        texts: dict[str, Array] = {}
+        named: dict[str, Array] = {}
         mixed: dict[str, Mixed] = {}
         for name, values in zip(self.names, columns, strict=True):
             column, mixture = self._converted(values)
-            if column.dtype == object:
-                texts[name] = column
-                mixed |= {} if mixture is None else {name: mixture}
-            elif not _is_unnamed(name) or not np.isnan(column).all():
-                numbers[name] = column  # the others are from a delimiter at the end of every line
-        matrix = np.empty((len(columns[0]), len(numbers)))
-        for start in range(0, len(matrix) if numbers else 0, 1024):  # rows that fit into the cache
-            part = slice(start, start + 1024)
-            np.stack([column[part] for column in numbers.values()], axis=1, out=matrix[part])
-        return Frame(
-            matrix,
-            list(numbers),
-            texts,
+            unnamed = not name.strip() or name.startswith("column ")
+            if unnamed and column.dtype != object and np.isnan(column).all():
+                continue  # from a delimiter at the end of every line
+            named[name] = column
+            mixed |= {} if mixture is None else {name: mixture}
+        return frame_of(
+            named,
             mixed=mixed,
             notes=self.notes,
-            order=[name for name in self.names if name in numbers or name in texts],
             line=lambda row: next(line for line, _ in islice(self.rows(), row, None)),
-            stored=self._stored,
+            stored=cache(self._stored),
         )
 
     def _columns(self, sample: list[list[str]]) -> list[Any]:
@@ -279,7 +272,7 @@ class _TextFile:
             if all(place < len(row) and self._is_number(row[place]) for row in sample)
         }
         readers: list[Callable[[set[int]], list[Any]]] = [self._by_rows]
-        if self._suits_arrow():
+        if self._suits_arrow:
             readers.insert(0, self._by_arrow)
         for read in readers:
             for columns in (numeric, set[int]()):
@@ -291,6 +284,7 @@ class _TextFile:
                     continue
         raise AssertionError("strings can always be read")
 
+    @cached_property
     def _suits_arrow(self) -> bool:
         """Whether pyarrow is there and would read the file as `csv` does: no comments, no quote
         that stays open or follows a space."""
@@ -388,7 +382,7 @@ class _TextFile:
     def _stored(self, name: str) -> Array:
         """A column as the file holds it."""
         place = self.names.index(name)
-        read = self._by_arrow if self._suits_arrow() else self._by_rows
+        read = self._by_arrow if self._suits_arrow else self._by_rows
         try:
             (values,) = read(set(), place)
         except ValueError:
@@ -495,10 +489,6 @@ def distinct_names(names: list[str], notes: list[str]) -> list[str]:
             notes.append(f"a second column called {shortened(name)!r} was renamed {free!r}")
         distinct[free] = None
     return list(distinct)
-
-
-def _is_unnamed(name: str) -> bool:
-    return not name.strip() or name.startswith("column ")
 
 
 def _triangle_shape(rows: Sequence[Sequence[str]]) -> tuple[int, int] | None:
