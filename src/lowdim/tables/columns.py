@@ -57,6 +57,7 @@ class Frame:
     image_shape: tuple[int, ...] | None = None  # of each row, if it is an image
     photographs: bool = False  # images whose values are light
     source: str = ""  # name of the file
+    _values: dict[str, Array] = field(default_factory=dict)  # that `values` has returned
 
     @property
     def n_rows(self) -> int:
@@ -106,10 +107,13 @@ class Frame:
 
     def values(self, name: str) -> Array:
         """A column as ids or labels: every digit is kept, and 3.0 is 3."""
-        column = self.column(name)
-        if name in self.beside or self.stored is None or not _whole(column):
-            return _tidy(column)
-        return _digits(self.stored(name), column)
+        if name not in self._values:
+            column = self.column(name)
+            if self.stored is None or name in self.beside or not _whole(column):
+                self._values[name] = _tidy(column)
+            else:
+                self._values[name] = _digits(self.stored(name), column)
+        return self._values[name]
 
     def known(self, name: str, argument: str) -> str:
         """The name, if there is such a column."""
@@ -167,15 +171,16 @@ def _digits(stored: Array, numbers: Array) -> Array:
     if stored.dtype != object:
         return stored
     known = [v for v in stored.tolist() if v is not None]
-    if not all(re.fullmatch(r"[+-]?\d+", v) for v in known):  # 3.0, 1e3, True
+    try:
+        integers = [int(v) for v in known]
+    except ValueError:  # 3.0, 1e3, True
         return _tidy(numbers)
-    integers = [int(v) for v in known]
-    same = all(str(i) == v for i, v in zip(integers, known, strict=True))
-    if same and len(known) == len(stored) and all(-(2**63) <= i < 2**63 for i in integers):
+    if list(map(str, integers)) != known:
+        return stored
+    low, high = min(integers), max(integers)
+    if len(known) == len(stored) and low >= -(2**63) and high < 2**63:
         return np.array(integers, dtype=np.int64)
-    if same and all(abs(i) < _EXACT for i in integers):
-        return numbers  # NaN where a value is missing
-    return stored
+    return numbers if low > -_EXACT and high < _EXACT else stored  # NaN where a value is missing
 
 
 # --- roles ----------------------------------------------------------------------------------------
@@ -270,6 +275,12 @@ def _are_ids(frame: Frame, name: str, taken: set[str]) -> bool:
     entries = values.tolist()
     distinct = None not in entries and len(set(entries)) == len(entries) > 1
     return distinct and values.dtype.kind in "iuO"
+
+
+def may_describe_objects(name: str, first: bool) -> bool:
+    """Whether a column of numbers may be taken as ids or labels because of its name."""
+    called = name.strip().lower()
+    return _named_as_ids(name) or called in _TARGETS or (first and called in _COUNTERS)
 
 
 def _named_as_ids(name: str) -> bool:

@@ -55,7 +55,7 @@ def why_almost_distances(X: Any) -> str | None:
 
 
 def _is_square(X: Any) -> bool:
-    if is_sparse(X) or X.ndim != 2 or X.shape[0] != X.shape[1] or len(X) < 3:
+    if X is None or is_sparse(X) or X.ndim != 2 or X.shape[0] != X.shape[1] or len(X) < 3:
         return False
     return X.dtype.kind in "iuf" and bool((X != 0).any())
 

@@ -83,6 +83,7 @@ class Options:
     key: str | None = None  # which array of a file that holds several
     image_size: tuple[int, int] | None = None  # width and height that images are resized to
     color: bool = False  # images in three channels instead of one
+    exact: tuple[str, ...] = ()  # columns that are wanted as ids or labels, with every digit
 
 
 class Source(NamedTuple):

@@ -134,7 +134,8 @@ def read(
     choices = Choices(
         id, tuple(labels), tuple(features), tuple(drop), categorical, missing, standardize
     )
-    with _frame_of(path, Options(dialect, "", key, image_size, color), format) as frame:
+    exact = (*labels, *([] if id is None else [id]))
+    with _frame_of(path, Options(dialect, "", key, image_size, color, exact), format) as frame:
         if recipe is not None:
             return _repeated(frame, choices, recipe)
         if kind == "edges":
@@ -142,7 +143,8 @@ def read(
         roles = assign(frame, choices)
         plain = categorical in ("label", "ignore") and not standardize
         if kind == "distances" or (kind == "auto" and plain):
-            X = frame.matrix(roles.numeric)
+            square = kind == "distances" or len(roles.numeric) == frame.n_rows
+            X = frame.matrix(roles.numeric) if square else None
             why = distances.why_distances(X) if kind == "auto" else None
             if why is not None:
                 frame.notes.append(f'{why} (change with kind="vectors")')

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.tables.columns import Frame, Mixed, frame_of
+from lowdim.tables.columns import Frame, Mixed, frame_of, may_describe_objects
 from lowdim.tables.errors import DataError, shortened
 from lowdim.tables.formats import Dialect, Options
 
@@ -52,7 +52,7 @@ def read_text(path: Path, options: Options) -> Frame:
         dialect = replace(dialect, delimiter="\t")
     with decoding(path):
         encoding = dialect.encoding or _encoding(path, head)
-        return _TextFile(path, replace(dialect, encoding=encoding)).frame()
+        return _TextFile(path, replace(dialect, encoding=encoding)).frame(options.exact)
 
 
 def _encoding(path: Path, head: bytes) -> str:
@@ -238,19 +238,29 @@ class _TextFile:
 
     # --- values
 
-    def frame(self) -> Frame:
-        """All columns."""
+    def frame(self, exact: Sequence[str]) -> Frame:
+        """All columns; those that may be ids or labels are kept as strings, too."""
         sample = [row for _, row in islice(self.records(), _SAMPLE)]
         if _triangle_shape(sample) is not None:
             return self._triangle()
         self._name_columns(sample)
-        columns = self._columns(sample[bool(self.header) :])
+        exact = {
+            name
+            for place, name in enumerate(self.names)
+            if name in exact or may_describe_objects(name, place == 0)
+        }
+        columns = self._columns(sample[bool(self.header) :], exact)
         if len(columns[0]) == 0:
             raise DataError(f"{self.path} holds column names but no rows.")
         named: dict[str, Array] = {}
         mixed: dict[str, Mixed] = {}
+        strings: dict[str, list[str | None]] = {}
         for name, values in zip(self.names, columns, strict=True):
-            column, mixture = self._converted(values)
+            column, mixture = values, None
+            if isinstance(values, list):
+                known = self._stripped(values)
+                column, mixture = self._converted(known)
+                strings |= {name: known} if name in exact else {}
             unnamed = not name.strip() or name.startswith("column ")
             if unnamed and column.dtype != object and np.isnan(column).all():
                 continue  # from a delimiter at the end of every line
@@ -261,15 +271,16 @@ class _TextFile:
             mixed=mixed,
             notes=self.notes,
             line=lambda row: next(line for line, _ in islice(self.rows(), row, None)),
-            stored=cache(self._stored),
+            stored=lambda name: np.array(strings.get(name) or self._reread(name), dtype=object),
         )
 
-    def _columns(self, sample: list[list[str]]) -> list[Any]:
+    def _columns(self, sample: list[list[str]], exact: set[str]) -> list[Any]:
         """The values of all columns: floats where the sample holds numbers, else strings."""
         numeric = {
             place
-            for place in range(self.width)
-            if all(place < len(row) and self._is_number(row[place]) for row in sample)
+            for place, name in enumerate(self.names)
+            if name not in exact
+            and all(place < len(row) and self._is_number(row[place]) for row in sample)
         }
         readers: list[Callable[[set[int]], list[Any]]] = [self._by_rows]
         if self._suits_arrow:
@@ -336,7 +347,7 @@ class _TextFile:
         )
         places = range(self.width) if only is None else [only]
         return [
-            np.concatenate([_floats(chunk) for chunk in column.chunks])
+            np.concatenate([_floats(chunk) for chunk in column.chunks if len(chunk)])
             if place in numeric
             else column.to_pylist()
             for place, column in zip(places, table.columns, strict=True)
@@ -352,24 +363,21 @@ class _TextFile:
                 column.extend(map(self._number, values) if place in numeric else values)
         return [np.frombuffer(c) if isinstance(c, array) and c else c for c in columns]
 
-    def _converted(self, values: Any) -> tuple[Array, Mixed | None]:
-        """Strings as numbers if all are numbers, or all True or False; else with None where a
-        value is missing, and the first that is no number if most are."""
-        if not isinstance(values, list):
-            return np.asarray(values), None
-        known = self._stripped(values)
+    def _converted(self, known: list[str | None]) -> tuple[Array, Mixed | None]:
+        """Strings as numbers if all are numbers, or all True or False; else as they are, with the
+        first that is no number if most are numbers."""
         distinct = {value for value in known if value is not None}
         if all(value.lower() in _TRUTH for value in distinct):
             codes = {value: _TRUTH[value.lower()] for value in distinct}
             return np.array([np.nan if v is None else codes[v] for v in known]), None
+        with suppress(ValueError):
+            numbers = {value: self._number(value) for value in distinct}
+            return np.array([np.nan if v is None else numbers[v] for v in known]), None
         others = {
             value
             for value in distinct
             if value[0] not in _NUMBER_STARTS or not self._is_number(value)
         }
-        if not others:
-            numbers = {value: self._number(value) for value in distinct}
-            return np.array([np.nan if v is None else numbers[v] for v in known]), None
         column = np.array(known, dtype=object)
         if len(others) == len(distinct):
             return column, None
@@ -379,15 +387,13 @@ class _TextFile:
             return column, None
         return column, Mixed(wrong[0], column[wrong[0]], n_numbers)
 
-    def _stored(self, name: str) -> Array:
-        """A column as the file holds it."""
+    def _reread(self, name: str) -> list[str | None]:
+        """The strings of a column."""
         place = self.names.index(name)
-        read = self._by_arrow if self._suits_arrow else self._by_rows
-        try:
-            (values,) = read(set(), place)
-        except ValueError:
-            (values,) = self._by_rows(set(), place)
-        return np.array(self._stripped(values), dtype=object)
+        if self._suits_arrow:
+            with suppress(ValueError):
+                return self._stripped(self._by_arrow(set(), place)[0])
+        return self._stripped(self._by_rows(set(), place)[0])
 
     def _stripped(self, values: Iterable[str]) -> list[str | None]:
         return [None if (v := value.strip()) in self.missing else v for value in values]
@@ -435,7 +441,13 @@ class _TextFile:
 
 def _floats(chunk: Any) -> Array:
     """An Arrow array of floats; `to_numpy` would import pandas, which takes most of a second."""
-    return np.asarray(chunk if chunk.null_count else np.from_dlpack(chunk))
+    part = slice(chunk.offset, chunk.offset + len(chunk))
+    valid, values = chunk.buffers()
+    floats = np.frombuffer(values, np.float64)[part]
+    if not chunk.null_count:
+        return floats
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[part]
+    return np.where(bits, floats, np.nan)
 
 
 def _records(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
