@@ -142,8 +142,8 @@ def frame_of(columns: dict[str, Array], **others: Any) -> Frame:
     """A frame of named columns: those of objects are text, all others numbers."""
     numbers = {name: values for name, values in columns.items() if values.dtype != object}
     n_rows = len(next(iter(columns.values()), ()))
-    dtype = np.result_type(*{values.dtype for values in numbers.values()} or {np.float64})
-    matrix = np.empty((n_rows, len(numbers)), dtype=dtype)
+    dtypes = {values.dtype for values in numbers.values()} or {np.dtype(np.float64)}
+    matrix = np.empty((n_rows, len(numbers)), dtype=np.result_type(*dtypes))
     for start in range(0, n_rows if numbers else 0, _PART):
         part = slice(start, start + _PART)
         np.stack([values[part] for values in numbers.values()], axis=1, out=matrix[part])

@@ -22,7 +22,7 @@ from lowdim.tables.errors import DataError, damaged, require
 MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
 """Texts that mean a missing value."""
 
-_READERS = {  # module of the reader: formats (read_<format>, _write_<format>) and their endings
+_READERS: dict[str, dict[str, tuple[str, ...]]] = {  # module: formats (read_<format>): endings
     "text": {"text": (".csv", ".tsv", ".tab", ".txt", ".dat")},
     "records": {
         "json_lines": (".jsonl", ".ndjson"),

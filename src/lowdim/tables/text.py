@@ -238,7 +238,7 @@ class _TextFile:
 
     # --- values
 
-    def frame(self, exact: Sequence[str]) -> Frame:
+    def frame(self, described: Sequence[str]) -> Frame:
         """All columns; those that may be ids or labels are kept as strings, too."""
         sample = [row for _, row in islice(self.records(), _SAMPLE)]
         if _triangle_shape(sample) is not None:
@@ -247,7 +247,7 @@ class _TextFile:
         exact = {
             name
             for place, name in enumerate(self.names)
-            if name in exact or may_describe_objects(name, place == 0)
+            if name in described or may_describe_objects(name, place == 0)
         }
         columns = self._columns(sample[bool(self.header) :], exact)
         if len(columns[0]) == 0:
