@@ -200,7 +200,7 @@ def test_counters_and_targets_are_no_features(tmp_path):
     assert table.columns == ["a"]
     assert table.ids.tolist() == ["10", "11", "12"]
     assert table.labels["label"].tolist() == [0, 1, 0]
-    assert told(table, "'label' is taken as a label")
+    assert told(table, "taken as labels because of their names: 'label'")
     path = save(tmp_path, "a,y\n1.5,0.5\n2.5,0.7\n")
     assert tables.read(path).columns == ["a", "y"], "numbers on a scale are no label"
     path = save(tmp_path, "x,y,z\n1,0,2\n2,5,3\n")

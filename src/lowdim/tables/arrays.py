@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 from lowdim.checks import Array, is_sparse
 from lowdim.runtime import memory
 from lowdim.tables.columns import Frame
-from lowdim.tables.errors import DataError, damaged, listed, require
+from lowdim.tables.errors import DataError, damage_error, listed, require
 from lowdim.tables.formats import Options
 
 _DATA = ("x", "data", "features", "embedding", "coordinates", "d", "distances")
@@ -34,7 +34,7 @@ def _choose(path: Path, arrays: Mapping[str, Any], key: str | None) -> Frame:
     data, shape = _matrix(arrays[name], f"{path}: {name}"), arrays[name].shape
     frame = Frame(data)
     if len(arrays) > 1:
-        frame.notes.append(f"the data is {name!r}, of the arrays {_described(arrays)}")
+        frame.notes.append(f"the data is {name!r}, of the arrays {_describe(arrays)}")
     if len(shape) > 2:
         sides = " x ".join(map(str, shape))
         frame.notes.append(f"{name!r} is {sides}: each object was laid out as one row")
@@ -52,14 +52,14 @@ def _choose(path: Path, arrays: Mapping[str, Any], key: str | None) -> Frame:
     return frame
 
 
-def _described(arrays: Mapping[str, Any]) -> str:
+def _describe(arrays: Mapping[str, Any]) -> str:
     return listed(f"{n} ({' x '.join(map(str, a.shape)) or 'scalar'})" for n, a in arrays.items())
 
 
 def _pick(path: Path, arrays: Mapping[str, Any], key: str | None) -> str:
     if key is not None:
         if key not in arrays:
-            raise DataError(f"{path} has no array {key!r}; it holds {_described(arrays)}.")
+            raise DataError(f"{path} has no array {key!r}; it holds {_describe(arrays)}.")
         return key
     able = {
         name: a
@@ -71,10 +71,10 @@ def _pick(path: Path, arrays: Mapping[str, Any], key: str | None) -> str:
         return next(iter(telling or able))
     if not able:
         raise DataError(
-            f"{path} holds no array of numbers with rows and columns, only {_described(arrays)}."
+            f"{path} holds no array of numbers with rows and columns, only {_describe(arrays)}."
         )
     raise DataError(
-        f"{path} holds several arrays that may be the data: {_described(able)}. Choose one with "
+        f"{path} holds several arrays that may be the data: {_describe(able)}. Choose one with "
         "key=."
     )
 
@@ -102,11 +102,11 @@ def _vector(values: Any, n: int) -> Array | None:
     values = np.asarray(values).ravel()
     texts = values.dtype == object and all(v is None or isinstance(v, str | bytes) for v in values)
     if values.dtype.kind in "US" or texts:
-        return np.array([_decoded(v) for v in values.tolist()], dtype=object)
+        return np.array([_decode(v) for v in values.tolist()], dtype=object)
     return values if values.dtype.kind in "biuf" else None
 
 
-def _decoded(value: Any) -> str | None:
+def _decode(value: Any) -> str | None:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
@@ -118,19 +118,19 @@ def read_npy(path: Path, options: Options) -> Frame:
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # the header is Python text, and a damaged one is anything
-        raise _explained(path, error) from error
+        raise _explain(path, error) from error
     if not isinstance(values, np.ndarray):
         raise DataError(f"{path} is an NPZ archive; give it the ending .npz.")
     return Frame(_matrix(values, str(path)))
 
 
-def _explained(path: Path, error: Exception) -> DataError:
+def _explain(path: Path, error: Exception) -> DataError:
     if "allow_pickle" in str(error) or "Python objects" in str(error):
         return DataError(
             f"{path} holds pickled Python objects, which may run code when they are loaded and "
             "are never read; save plain arrays of numbers."
         )
-    return damaged(path, "NumPy", error)
+    return damage_error(path, "NumPy", error)
 
 
 def read_npz(path: Path, options: Options) -> Frame:
@@ -147,7 +147,7 @@ def read_npz(path: Path, options: Options) -> Frame:
     except MemoryError:
         raise
     except Exception as error:  # zlib, struct, zipfile and NumPy each have errors of their own
-        raise _explained(path, error) from error
+        raise _explain(path, error) from error
     if options.key is not None or not {"format", "shape", "data"} <= set(arrays):
         return _choose(path, arrays, options.key)
     from scipy import sparse
@@ -156,7 +156,7 @@ def read_npz(path: Path, options: Options) -> Frame:
         matrix = sparse.csr_array(sparse.load_npz(path))
         matrix.check_format(full_check=True)
     except (ValueError, TypeError, KeyError, OSError) as error:
-        raise damaged(path, "a sparse matrix", error) from error
+        raise damage_error(path, "a sparse matrix", error) from error
     return Frame(matrix)
 
 
@@ -188,7 +188,7 @@ def _hdf5_file(path: Path, kind: str) -> Iterator[Any]:
     except (DataError, MemoryError):
         raise
     except Exception as error:  # h5py's errors are of many kinds, none of them its own
-        raise damaged(path, kind, error) from error
+        raise damage_error(path, kind, error) from error
 
 
 class _Dataset:
@@ -247,7 +247,7 @@ def read_matlab(path: Path, options: Options) -> Frame:
     except MemoryError:
         raise
     except Exception as error:  # zlib, struct and SciPy each have errors of their own
-        raise damaged(path, "Matlab", error) from error
+        raise damage_error(path, "Matlab", error) from error
     plain = {name: _matlab_value(v) for name, v in variables.items() if name[:2] != "__"}
     return _choose(path, plain, options.key)
 
@@ -383,7 +383,7 @@ def _pixels(image: Any, path: Path, options: Options) -> Any:
             with image.open(path) as file:
                 picture = file.convert("RGB" if options.color else "L")
     except Exception as error:  # Pillow's plugins raise whatever their formats lead to
-        raise damaged(path, "an image", error) from error
+        raise damage_error(path, "an image", error) from error
     if options.image_size is not None:
         picture = picture.resize(options.image_size, image.Resampling.BOX)
     return np.asarray(picture)

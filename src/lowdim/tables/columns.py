@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.checks import Array, dense
-from lowdim.tables.errors import DataError, listed, shortened
+from lowdim.tables.errors import DataError, listed, shorten
 
 CATEGORICAL = ("label", "ignore", "onehot", "gower")
 MISSING_POLICIES = ("error", "drop", "mean", "keep")
@@ -127,10 +127,10 @@ class Frame:
         """Names of the columns that match at least one pattern."""
         chosen: dict[str, None] = {}
         for pattern in patterns:
-            found = [name for name in self.all_names if fnmatchcase(name, pattern)]
-            if pattern in self.all_names or not found:
-                found = [self.known(pattern, argument)]
-            chosen.update(dict.fromkeys(found))
+            matches = [name for name in self.all_names if fnmatchcase(name, pattern)]
+            if pattern in self.all_names or not matches:
+                matches = [self.known(pattern, argument)]
+            chosen.update(dict.fromkeys(matches))
         return list(chosen)
 
     def where(self, row: int) -> str:
@@ -226,10 +226,14 @@ def assign(frame: Frame, choices: Choices) -> Roles:
     if beside:
         roles.notes.append(f"carried through as labels: {listed(beside)}")
     features = chosen or [name for name in frame.data_names if name not in taken]
-    if not chosen:
-        features = _without_references(frame, features, roles)
-    if not chosen and not wanted:
-        features = _without_target(frame, features, roles)
+    if not chosen:  # customer_id, for instance
+        note = "named as ids, so carried through as labels"
+        features = _without_labels(frame, features, roles, _named_as_ids, note)
+    called = {name.strip().lower() for name in features}
+    coordinates = "y" in called and called & {"x", "z"}
+    if not chosen and not wanted and not coordinates:
+        note = "taken as labels because of their names"
+        features = _without_labels(frame, features, roles, _named_as_target, note)
     _assign_features(frame, choices, features, roles)
     return roles
 
@@ -257,7 +261,7 @@ def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -
         twice = str(distinct[counts.argmax()])
         first, second = np.flatnonzero(roles.ids == twice)[:2]
         raise DataError(
-            f"{frame.source}: the ids are not distinct: {shortened(twice)!r} occurs in "
+            f"{frame.source}: the ids are not distinct: {shorten(twice)!r} occurs in "
             f"{frame.where(int(first))} and {frame.where(int(second))}. Choose another id=, or "
             "carry the column as one of labels=."
         )
@@ -277,53 +281,31 @@ def _are_ids(frame: Frame, name: str, taken: set[str]) -> bool:
     return distinct and values.dtype.kind in "iuO"
 
 
+def _named_as_target(name: str) -> bool:
+    return name.strip().lower() in _TARGETS
+
+
 def may_describe_objects(name: str, first: bool) -> bool:
     """Whether a column of numbers may be taken as ids or labels because of its name."""
-    called = name.strip().lower()
-    return _named_as_ids(name) or called in _TARGETS or (first and called in _COUNTERS)
+    counter = first and name.strip().lower() in _COUNTERS
+    return _named_as_ids(name) or _named_as_target(name) or counter
 
 
 def _named_as_ids(name: str) -> bool:
     return _ID_NAME.fullmatch(name.strip()) is not None or name.strip().lower() in ("id", "index")
 
 
-def _without_references(frame: Frame, features: list[str], roles: Roles) -> list[str]:
-    """Whole numbers in a column named as ids, such as customer_id, name things: they are labels."""
-    found = {
-        name: frame.values(name)
-        for name in features
-        if name in frame.places and _named_as_ids(name)
-    }
-    found = {name: values for name, values in found.items() if values.dtype.kind in "iuO"}
-    if not found or len(found) == len(features):
+def _without_labels(
+    frame: Frame, features: list[str], roles: Roles, named: Callable[[str], bool], note: str
+) -> list[str]:
+    """The features without columns of whole numbers that are labels because of their names."""
+    columns = {n: frame.values(n) for n in features if n in frame.places and named(n)}
+    labels = {name: values for name, values in columns.items() if values.dtype.kind in "biuO"}
+    if not labels or len(labels) == len(features):
         return features
-    roles.labels |= found
-    roles.notes.append(
-        f"named as ids, so carried through as labels: {listed(map(repr, found))} (change with "
-        "features=)"
-    )
-    return [name for name in features if name not in found]
-
-
-def _without_target(frame: Frame, features: list[str], roles: Roles) -> list[str]:
-    """A column of whole numbers called "label" or the like describes the objects."""
-    called = {name.strip().lower() for name in features}
-    if "y" in called and called & {"x", "z"}:  # coordinates
-        return features
-    found = {
-        name: frame.values(name)
-        for name in features
-        if name.strip().lower() in _TARGETS and name in frame.places
-    }
-    found = {name: values for name, values in found.items() if values.dtype.kind in "biu"}
-    if not found or len(found) == len(features):
-        return features
-    roles.labels |= found
-    roles.notes += [
-        f"column {name!r} is taken as a label because of its name (change with features=)"
-        for name in found
-    ]
-    return [name for name in features if name not in found]
+    roles.labels |= labels
+    roles.notes.append(f"{note}: {listed(map(repr, labels))} (change with features=)")
+    return [name for name in features if name not in labels]
 
 
 def _assign_features(frame: Frame, choices: Choices, features: list[str], roles: Roles) -> None:
@@ -334,8 +316,8 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
             known = sum(v is not None for v in frame.texts[name])
             raise DataError(
                 f"{frame.source}: column {name!r} holds numbers ({count} of {known}), but "
-                f"{frame.where(row)} has {shortened(value)!r}. Correct it, or read it as "
-                f"missing (na=[{shortened(value)!r}]), or leave the column out (drop=[{name!r}])."
+                f"{frame.where(row)} has {shorten(value)!r}. Correct it, or read it as "
+                f"missing (na=[{shorten(value)!r}]), or leave the column out (drop=[{name!r}])."
             )
     texts = [name for name in features if name not in frame.places]
     roles.numeric = [name for name in features if name in frame.places]

@@ -20,7 +20,7 @@ def why_distances(X: Any) -> str | None:
     if not _is_square(X):
         return None
     X = np.asarray(X, dtype=np.float64)
-    full = completed(X)
+    full = complete_triangle(X)
     if np.any(np.diagonal(full) != 0) or np.isnan(full).all() or not np.nanmax(full) > 0:
         return None
     if np.nanmin(full) < 0 or _asymmetry(full) is not None:
@@ -48,8 +48,10 @@ def why_almost_distances(X: Any) -> str | None:
         return f"nearly symmetric, but [{i}, {j}] is {X[i, j]:g} and [{j}, {i}] is {X[j, i]:g}"
     if np.any(np.diagonal(X) != 0):
         row = int(np.flatnonzero(np.diagonal(X))[0])
-        found = f"symmetric, but its diagonal is not 0 ([{row}, {row}] is {X[row, row]:g})"
-        return f"{found}, as in a table of similarities or correlations"
+        return (
+            f"symmetric, but its diagonal is not 0 ([{row}, {row}] is {X[row, row]:g}), as in a "
+            "table of similarities or correlations"
+        )
     row, column = np.argwhere(X < 0)[0]
     return f"symmetric, but [{row}, {column}] is {X[row, column]:g}, below 0"
 
@@ -60,7 +62,7 @@ def _is_square(X: Any) -> bool:
     return X.dtype.kind in "iuf" and bool((X != 0).any())
 
 
-def completed(X: Array) -> Array:
+def complete_triangle(X: Array) -> Array:
     """A triangle as the full matrix, an empty diagonal as zeros; other matrices as they are."""
     diagonal = np.diagonal(X)
     if np.isnan(diagonal).any() and not np.any(diagonal[~np.isnan(diagonal)]):
@@ -97,7 +99,7 @@ def square(X: Any, source: str) -> Array:
             f"{source}: a table of distances must be square, but it has {n} rows and {m} columns "
             'of numbers. Check header= and id=, or read it with kind="vectors" or kind="edges".'
         )
-    X = completed(np.asarray(X, dtype=np.float64))
+    X = complete_triangle(np.asarray(X, dtype=np.float64))
     if np.nanmin(X) < 0:
         row, column = np.argwhere(X < 0)[0]
         raise DataError(f"{source}: the distance [{row}, {column}] is {X[row, column]:g}, below 0.")

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
-from lowdim.tables.errors import DataError, damaged, require
+from lowdim.tables.errors import DataError, damage_error, require
 
 MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
 """Texts that mean a missing value."""
@@ -177,7 +177,7 @@ def _guess_ending(path: Path, name: str) -> str:
             with zipfile.ZipFile(path) as archive:
                 return ".xlsx" if "xl/workbook.xml" in archive.namelist() else ".npz"
         except zipfile.BadZipFile as error:
-            raise damaged(name, "a ZIP archive", error) from error
+            raise damage_error(name, "a ZIP archive", error) from error
     return ".txt"
 
 
@@ -190,5 +190,5 @@ def _decompress(path: Path, name: str, ending: str) -> None:
         with openers[ending](path, "rb") as compressed, open(content, "wb") as file:
             shutil.copyfileobj(compressed, file)
     except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
-        raise damaged(name, _COMPRESSED[ending], error) from error
+        raise damage_error(name, _COMPRESSED[ending], error) from error
     os.replace(content, path)

@@ -16,7 +16,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.tables import distances
 from lowdim.tables.columns import CATEGORICAL, MISSING_POLICIES, Choices, Frame, Roles, assign
-from lowdim.tables.errors import DataError, listed, shortened
+from lowdim.tables.errors import DataError, listed, shorten
 from lowdim.tables.formats import FORMATS, MISSING_TEXTS, Dialect, Options, reader_for, source_of
 from lowdim.tables.recipe import Recipe, follow, learn
 from lowdim.tables.table import FileColumns, Table
@@ -137,7 +137,7 @@ def read(
     exact = (*labels, *([] if id is None else [id]))
     with _frame_of(path, Options(dialect, "", key, image_size, color, exact), format) as frame:
         if recipe is not None:
-            return _repeated(frame, choices, recipe)
+            return _follow_recipe(frame, choices, recipe)
         if kind == "edges":
             return _edges(frame, choices)
         roles = assign(frame, choices)
@@ -197,7 +197,7 @@ def _vectors(frame: Frame, roles: Roles, choices: Choices) -> Table:
     return _table(frame, roles, recipe, X, kept, used)
 
 
-def _repeated(frame: Frame, choices: Choices, recipe: Recipe) -> Table:
+def _follow_recipe(frame: Frame, choices: Choices, recipe: Recipe) -> Table:
     """New data, prepared as those of a model were."""
     X, kept, notes = follow(frame, recipe)
     features = {*(recipe.numeric or frame.names or ()), *recipe.textual}
@@ -300,39 +300,39 @@ def read_embedding(
     >>> import os, tempfile
     >>> import lowdim
     >>> folder = tempfile.mkdtemp()
-    >>> data, found = os.path.join(folder, "data.csv"), os.path.join(folder, "map.csv")
+    >>> data, map_ = os.path.join(folder, "data.csv"), os.path.join(folder, "map.csv")
     >>> _ = lowdim.tables.write(data, [[1, 2, 3], [4, 5, 7]], ids=["a", "b"])
-    >>> _ = lowdim.tables.write(found, [[0.0, 1.0], [2.0, 3.0]], ids=["b", "a"])
-    >>> Y, names = lowdim.tables.read_embedding(found, lowdim.tables.read(data))
+    >>> _ = lowdim.tables.write(map_, [[0.0, 1.0], [2.0, 3.0]], ids=["b", "a"])
+    >>> Y, names = lowdim.tables.read_embedding(map_, lowdim.tables.read(data))
     >>> Y.tolist(), names
     ([[2.0, 3.0], [0.0, 1.0]], ['y0', 'y1'])
     """
     with _frame_of(path, Options(), None) as frame:
-        chosen = frame.matching(coordinates, "coordinates") or _numbered(frame.number_names)
+        chosen = frame.matching(coordinates, "coordinates") or _numbered_columns(frame.number_names)
         roles = assign(frame, Choices(features=tuple(chosen)))
         Y = np.asarray(frame.matrix(roles.numeric))
         if Y.dtype.kind == "f" and np.isinf(Y).any():
             raise DataError(f"{frame.source}: the coordinates hold infinite values.")
-        return _aligned(Y, roles.ids, table, frame.source), roles.numeric
+        return _align(Y, roles.ids, table, frame.source), roles.numeric
 
 
-def _numbered(names: Sequence[str]) -> list[str]:
+def _numbered_columns(names: Sequence[str]) -> list[str]:
     """The columns called name0, name1, ... (or from 1 on); none if two names are so numbered."""
     families: dict[str, list[tuple[int, str]]] = {}
     for name in names:
         match = _NUMBERED.fullmatch(name)
         if match:
             families.setdefault(match[1], []).append((int(match[2]), name))
-    found = []
+    series = []
     for members in families.values():
         members.sort()
         count = [number for number, _ in members]
         if count[0] in (0, 1) and count == list(range(count[0], count[0] + len(count))):
-            found.append([name for _, name in members])
-    return found[0] if len(found) == 1 else []
+            series.append([name for _, name in members])
+    return series[0] if len(series) == 1 else []
 
 
-def _aligned(Y: Array, ids: Array | None, table: Table, source: str) -> Any:
+def _align(Y: Array, ids: Array | None, table: Table, source: str) -> Any:
     if ids is None or table.ids is None:
         if len(Y) != table.n_rows:
             raise DataError(
@@ -347,6 +347,6 @@ def _aligned(Y: Array, ids: Array | None, table: Table, source: str) -> Any:
     if lacking:
         raise DataError(
             f"{source} lacks {len(lacking)} of the {table.n_rows} objects of {table.source}: "
-            f"{listed(map(shortened, lacking), 3)}."
+            f"{listed(map(shorten, lacking), 3)}."
         )
     return Y[[places[name] for name in table.ids.tolist()]]

@@ -10,7 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.tables.columns import Choices, Frame, Roles
-from lowdim.tables.errors import DataError, listed, shortened
+from lowdim.tables.errors import DataError, listed, shorten
 
 _BLOCK = 1 << 22  # values that are checked at a time
 _UNEVEN = 30.0  # times the median spread, from which on one column outweighs the others
@@ -96,7 +96,7 @@ def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Ar
             raise DataError(
                 f"{frame.source}: standardize=True would make a sparse matrix dense; leave it out."
             )
-        center, spread = _moments(_filled(numbers, recipe))
+        center, spread = _moments(_fill(numbers, recipe))
         recipe.center, recipe.scale = center.tolist(), np.where(spread > 0, spread, 1.0).tolist()
         roles.notes.append("every column of numbers was brought to mean 0 and spread 1")
     elif choices.categorical != "gower":
@@ -196,7 +196,7 @@ def _nan_rows(frame: Frame, recipe: Recipe, numbers: Any) -> Array:
 
 
 def _name(recipe: Recipe, column: int) -> str:
-    return str(column) if recipe.numeric is None else repr(shortened(recipe.numeric[column]))
+    return str(column) if recipe.numeric is None else repr(shorten(recipe.numeric[column]))
 
 
 def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array) -> str:
@@ -226,7 +226,7 @@ def _means(frame: Frame, numbers: Any, recipe: Recipe) -> list[float]:
     return [float(v) for v in np.atleast_1d(np.nanmean(numbers, axis=0))]
 
 
-def _filled(numbers: Any, recipe: Recipe) -> Any:
+def _fill(numbers: Any, recipe: Recipe) -> Any:
     if recipe.fill is None:
         return numbers
     return np.where(np.isnan(numbers), np.asarray(recipe.fill), numbers)
@@ -271,16 +271,16 @@ def _counters(numbers: Any, recipe: Recipe) -> list[str]:
     """A note on columns that may be ids: a different whole number in each row."""
     if not _is_dense_table(numbers, recipe):
         return []
-    found = [
+    counters = [
         _name(recipe, column)
         for column in range(numbers.shape[1])
         if _distinct_integers(np.asarray(numbers[:, column]))
     ]
-    if not found or len(found) == numbers.shape[1]:
+    if not counters or len(counters) == numbers.shape[1]:
         return []
     return [
         "used as features, but different whole numbers in all rows: "
-        f"{listed(found)} (if they name the objects: id= or drop=)"
+        f"{listed(counters)} (if they name the objects: id= or drop=)"
     ]
 
 
@@ -295,7 +295,7 @@ def _distinct_integers(values: Array) -> bool:
 
 
 def _matrix(frame: Frame, recipe: Recipe, numbers: Any, kept: Array | None) -> Any:
-    numbers = _filled(numbers, recipe)
+    numbers = _fill(numbers, recipe)
     if recipe.center is not None:
         numbers = (np.asarray(numbers, np.float64) - recipe.center) / np.asarray(recipe.scale)
     if not recipe.textual:

@@ -13,9 +13,9 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.runtime import memory
 from lowdim.tables.columns import Frame, frame_of
-from lowdim.tables.errors import DataError, damaged, listed, require
+from lowdim.tables.errors import DataError, damage_error, listed, require
 from lowdim.tables.formats import PARQUET, Options
-from lowdim.tables.text import decoding, distinct_names
+from lowdim.tables.text import distinct_names, encoding_errors
 
 _INDEX = "__index_level_0__"  # of a pandas table in an Arrow file
 
@@ -24,7 +24,7 @@ def read_json_lines(path: Path, options: Options) -> Frame:
     """An object, or a list of values, a line; a key that a line lacks is a missing value."""
     columns: dict[str, list[Any]] = {}
     n_rows = 0
-    with decoding(path), open(path, encoding=options.dialect.encoding or "utf-8") as file:
+    with encoding_errors(path), open(path, encoding=options.dialect.encoding or "utf-8") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
@@ -68,7 +68,7 @@ def read_excel(path: Path, options: Options) -> Frame:
     except (DataError, MemoryError):
         raise
     except Exception as error:  # zipfile's, XML's and openpyxl's own, of many kinds
-        raise damaged(path, "Excel", error) from error
+        raise damage_error(path, "Excel", error) from error
     if not rows:
         raise DataError(f"{path} is empty.")
     numbers, (first, *body) = list(rows), rows.values()
@@ -131,7 +131,7 @@ def read_arrow(path: Path, options: Options) -> Frame:
     except Exception as error:  # Arrow's own, and what a damaged schema leads to
         if isinstance(error, MemoryError) and not isinstance(error, arrow.ArrowMemoryError):
             raise
-        raise damaged(path, "Parquet" if is_parquet else "Arrow", error) from error
+        raise damage_error(path, "Parquet" if is_parquet else "Arrow", error) from error
 
 
 def _arrow_table(path: Path, is_parquet: bool) -> Any:

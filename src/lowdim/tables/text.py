@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.runtime.context import current
 from lowdim.tables.columns import Frame, Mixed, frame_of, may_describe_objects
-from lowdim.tables.errors import DataError, shortened
+from lowdim.tables.errors import DataError, shorten
 from lowdim.tables.formats import Dialect, Options
 
 _SAMPLE = 50  # records from which delimiter, header and decimal sign are guessed
@@ -50,7 +51,7 @@ def read_text(path: Path, options: Options) -> Frame:
         head = file.read(1 << 16)
     if options.ending in (".tsv", ".tab") and dialect.delimiter is None and b"\t" in head:
         dialect = replace(dialect, delimiter="\t")
-    with decoding(path):
+    with encoding_errors(path):
         encoding = dialect.encoding or _encoding(path, head)
         return _TextFile(path, replace(dialect, encoding=encoding)).frame(options.exact)
 
@@ -69,7 +70,7 @@ def _encoding(path: Path, head: bytes) -> str:
 
 
 @contextmanager
-def decoding(path: Path) -> Iterator[None]:
+def encoding_errors(path: Path) -> Iterator[None]:
     """Turn errors of the encoding of a text file into one that says where and what to do."""
     try:
         yield
@@ -258,8 +259,8 @@ class _TextFile:
         for name, values in zip(self.names, columns, strict=True):
             column, mixture = values, None
             if isinstance(values, list):
-                known = self._stripped(values)
-                column, mixture = self._converted(known)
+                known = self._strip(values)
+                column, mixture = self._convert(known)
                 strings |= {name: known} if name in exact else {}
             unnamed = not name.strip() or name.startswith("column ")
             if unnamed and column.dtype != object and np.isnan(column).all():
@@ -313,10 +314,10 @@ class _TextFile:
         spaced = re.compile(b"[\n\r\xbf" + delimiter + b'] +"')  # also after a byte order mark
         with open(self.path, "rb") as file:
             while block := file.read(1 << 20):
-                found = block.count(b'"')
-                if found and spaced.search(end + block):
+                n_quotes = block.count(b'"')
+                if n_quotes and spaced.search(end + block):
                     return False
-                quotes += found
+                quotes += n_quotes
                 end = block[-8:]
         return quotes % 2 == 0
 
@@ -333,6 +334,7 @@ class _TextFile:
                 skip_rows=next(self.records())[0] if self.header else 0,
                 encoding=encoding,
                 block_size=max(1 << 20, 256 * self.width),  # of some rows at least
+                use_threads=current().threads > 1,
             ),
             arrow_csv.ParseOptions(delimiter=self.dialect.delimiter, newlines_in_values=True),
             arrow_csv.ConvertOptions(
@@ -363,7 +365,7 @@ class _TextFile:
                 column.extend(map(self._number, values) if place in numeric else values)
         return [np.frombuffer(c) if isinstance(c, array) and c else c for c in columns]
 
-    def _converted(self, known: list[str | None]) -> tuple[Array, Mixed | None]:
+    def _convert(self, known: list[str | None]) -> tuple[Array, Mixed | None]:
         """Strings as numbers if all are numbers, or all True or False; else as they are, with the
         first that is no number if most are numbers."""
         distinct = {value for value in known if value is not None}
@@ -392,10 +394,10 @@ class _TextFile:
         place = self.names.index(name)
         if self._suits_arrow:
             with suppress(ValueError):
-                return self._stripped(self._by_arrow(set(), place)[0])
-        return self._stripped(self._by_rows(set(), place)[0])
+                return self._strip(self._by_arrow(set(), place)[0])
+        return self._strip(self._by_rows(set(), place)[0])
 
-    def _stripped(self, values: Iterable[str]) -> list[str | None]:
+    def _strip(self, values: Iterable[str]) -> list[str | None]:
         return [None if (v := value.strip()) in self.missing else v for value in values]
 
     # --- one triangle of a matrix of distances, each line longer than the last
@@ -498,7 +500,7 @@ def distinct_names(names: list[str], notes: list[str]) -> list[str]:
         while free in distinct:
             free, count = f"{name}.{count}", count + 1
         if free != name:
-            notes.append(f"a second column called {shortened(name)!r} was renamed {free!r}")
+            notes.append(f"a second column called {shorten(name)!r} was renamed {free!r}")
         distinct[free] = None
     return list(distinct)
 
