@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.atomic import replacing
 from lowdim.checks import Array
+from lowdim.runtime.atomic import replacing
 from lowdim.tables.errors import require
 from lowdim.tables.formats import PARQUET, format_of
 
