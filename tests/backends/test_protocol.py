@@ -214,7 +214,7 @@ def test_project(reference, dtype, n):
     agree(reference, "project", X, np.full(30, 3.5), axes)
 
 
-@pytest.mark.parametrize("sizes", [(60,), (700,), (60, 700, 200)])
+@pytest.mark.parametrize("sizes", [(60,), (60, 700, 200)])
 def test_smooth_modes(reference, sizes):
     """The eigenvectors to a few digits: the angle to the space of the true ones is small."""
     graphs = []
@@ -610,8 +610,9 @@ def ragged(lengths, dtype, seed=0):
     return indptr, values.astype(dtype)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 600])
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(
+    ("n", "scale"), [(1, 1.0), (2, 1.0), (3, 1.0), (600, 1.0), (60, 1e-6), (60, 1e6)]
+)
 def test_perplexity_affinities(reference, dtype, n, scale):
     """The entropy is met to 1e-5 in float32 and 1e-10 in float64, the probabilities to as much."""
     lengths = np.random.default_rng(1).integers(0, 40, size=n)
