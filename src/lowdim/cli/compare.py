@@ -58,9 +58,9 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
 
     A parameter that is given goes to every method that has it.
     """
-    from lowdim.atomic import uninterrupted
     from lowdim.cli.embed import check_color
     from lowdim.report import Run
+    from lowdim.runtime.atomic import uninterrupted
 
     methods = list(dict.fromkeys(one for several in method for one in several))
     values, given = split(values)
@@ -117,7 +117,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
 
 def _check(values: dict[str, Any]) -> None:
     """Raise before the fits if their results could not be written after them."""
-    from lowdim.atomic import check_writable
+    from lowdim.runtime.atomic import check_writable
     from lowdim.tables.writing import writer_for
 
     for name in ("report", "picture", "output"):

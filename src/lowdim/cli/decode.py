@@ -38,9 +38,9 @@ def decode(
 
     import lowdim
     from lowdim import tables
-    from lowdim.atomic import check_writable, uninterrupted
     from lowdim.cli.errors import Refused
-    from lowdim.extend.decoders import NearestObjects
+    from lowdim.estimator.decoders import NearestObjects
+    from lowdim.runtime.atomic import check_writable, uninterrupted
     from lowdim.tables.writing import writer_for
 
     console = Console(quiet, as_json)

@@ -73,9 +73,9 @@ def embed(
     With -m METHOD, --help shows the method's own parameters too, each of which is an option: lowdim
     embed --help -m isomap
     """
-    from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import INTERRUPTED, Stop
     from lowdim.cli.fitting import fit, labels_for, objects_for, parameters_for, planned
+    from lowdim.runtime.atomic import uninterrupted
 
     values, given = split(values)
     console = Console(quiet, as_json)
@@ -187,7 +187,7 @@ class Outputs:
 
     def check(self) -> None:
         """Raise before the fit if its results could not be written after it."""
-        from lowdim.atomic import check_writable
+        from lowdim.runtime.atomic import check_writable
         from lowdim.tables.writing import writer_for
 
         if self.decoder is not None and self.model is None:
@@ -220,7 +220,8 @@ class Outputs:
 
     def write(self, fitted: Fitted, table: Table, console: Console) -> list[str]:
         """Write them all and return their paths."""
-        from lowdim import persist, plot
+        from lowdim import plot
+        from lowdim.estimator import persist
 
         written: list[Path] = []
         if self.table is not None:

@@ -30,7 +30,7 @@ def model_and_objects(
     """The estimator of a model, new objects prepared as its own were, and the file to write."""
     import lowdim
     from lowdim import tables
-    from lowdim.atomic import check_writable
+    from lowdim.runtime.atomic import check_writable
     from lowdim.tables.writing import writer_for
 
     arguments = reading(values)
@@ -67,8 +67,8 @@ def transform(
     them, or by an estimator's `save` in Python.
     """
     from lowdim import tables
-    from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import Refused
+    from lowdim.runtime.atomic import uninterrupted
 
     console = Console(quiet, as_json)
     estimator, table, output = model_and_objects(model, file, output, force, console, values)

@@ -12,7 +12,7 @@ import numpy as np
 
 from lowdim.catalog import find
 from lowdim.checks import Array
-from lowdim.solvers.procrustes import procrustes
+from lowdim.numerics.procrustes import procrustes
 from lowdim.studio import datasets, questions
 from lowdim.studio.errors import Refused
 from lowdim.studio.forms import checked_parameters

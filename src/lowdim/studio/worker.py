@@ -26,7 +26,7 @@ def main(connection: Connection) -> None:
     settle(NICENESS)
     import sklearn.utils.validation  # noqa: F401  takes most of the time of a start
 
-    import lowdim.methods.tsne  # noqa: F401
+    import lowdim.neighbor_embedding.tsne  # noqa: F401
 
     try:
         spec = connection.recv()
@@ -114,10 +114,10 @@ def shared_graph(estimator: Any, X: Any, folder: Path) -> Any:
     A graph of more neighbours serves a method that needs fewer. None if the method does not begin
     with the k nearest neighbours of vectors.
     """
-    from lowdim.base.graph_embedder import GraphEmbedder
-    from lowdim.base.neighbor_embedder import neighbor_search
-    from lowdim.relations.graph import NeighborGraph
-    from lowdim.relations.neighbors import neighbors
+    from lowdim.estimator.graph_embedder import GraphEmbedder
+    from lowdim.estimator.neighbor_embedder import neighbor_search
+    from lowdim.neighbor_graphs.graph import NeighborGraph
+    from lowdim.objects.neighbors import neighbors
     from lowdim.studio.locks import locked
 
     search = neighbor_search(estimator, X.shape[0])
@@ -141,7 +141,7 @@ def _finish(estimator: Any, folder: Path) -> None:
     """Write the coordinates and the model of a map."""
     import numpy as np
 
-    from lowdim.atomic import replacing
+    from lowdim.runtime.atomic import replacing
 
     with replacing(folder / "coordinates.npy", force=True) as temporary, open(temporary, "wb") as f:
         np.save(f, np.ascontiguousarray(estimator.embedding_, dtype=np.float32))
