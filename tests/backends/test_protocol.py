@@ -1045,6 +1045,52 @@ def test_place_by_divergence(reference, dtype, trade_off, scales):
     assert np.abs(found[0] - near).max() < 0.5
 
 
+def weighted_lists(n, dtype, seed=0):
+    """Lists of different lengths: where they begin, other objects, squared distances, weights."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, n, size=n)
+    others = [random.permutation(np.delete(np.arange(n), i))[:size] for i, size in enumerate(sizes)]
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    indices = np.concatenate(others).astype(np.int32)
+    squared = random.gamma(2.0, size=len(indices)).astype(dtype)
+    return indptr, indices, squared, random.integers(1, 9, len(indices)).astype(dtype)
+
+
+def test_listed_precisions(reference, dtype):
+    indptr, _, squared, weights = weighted_lists(60, dtype)
+    perplexities = np.array([20.0, 14.0, 10.0])  # more than the weight of an entry
+    lists = (indptr, squared, weights)
+    tolerance = 1e-3 if dtype == "float32" else 1e-6
+    agree(reference, "listed_precisions", *lists, perplexities, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("trade_off", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(("n", "dim", "scales"), [(5, 2, 2), (60, 2, 1), (60, 3, 4)])
+def test_listed_divergence_gradient(reference, dtype, n, dim, scales, trade_off):
+    indptr, indices, squared, weights = weighted_lists(n, dtype)
+    random = np.random.default_rng(1)
+    widths, precisions = np.sort(random.uniform(0.1, 2, size=(2, n, scales)), axis=2)
+    tolerance = 1e-4 if dtype == "float32" else 1e-8
+    lists = (indptr, squared, weights)
+    (costs,) = agree(reference, "mixture_costs", *lists, widths, tolerance=tolerance)
+    problem = (indptr, indices, costs, weights, precisions.astype(dtype), trade_off)
+    Y = random.normal(size=(n, dim))
+    agree(reference, "listed_divergence_gradient", *problem, Y, tolerance=tolerance)
+
+
+def test_place_by_divergence_from_lists(reference, dtype):
+    random = np.random.default_rng(1)
+    embedding, near = random.normal(size=(60, 2)), random.normal(size=(12, 2))
+    indices = np.array([random.permutation(60)[:30] for _ in near], dtype=np.int32)
+    weights = random.integers(1, 9, indices.shape).astype(dtype)
+    gaps = ((near[:, None] - embedding[indices]) ** 2).sum(axis=2)
+    costs = gaps + np.log((weights * np.exp(-gaps)).sum(axis=1, keepdims=True))
+    problem = (costs.astype(dtype), np.ones((12, 1)), 1.0, embedding, near[:, None] + 0.2)
+    lists = (indices, weights)
+    found = agree(reference, "place_by_divergence", *problem, 1000, 1e-9, lists, tolerance=1e-3)
+    np.testing.assert_allclose(found[0], near, atol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("n", "dim", "scale"),
     [(2, 1, 1), (3, 9, 1), (35, 7, 0.1), (300, 8, 0.5), (401, 30, 9), (70, 2, 0)],
