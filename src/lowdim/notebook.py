@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.plot.given import named_maps
+from lowdim.plot.maps import maps_by_name
 from lowdim.runtime.callbacks import State
 
 try:
@@ -139,7 +139,7 @@ def widget(
     >>> live = lowdim.widget(labels=y)
     >>> Y = lowdim.TSNE(perplexity=10, callback=live).fit_transform(X)
     """
-    shown = [_described(name, Y) for name, Y in named_maps(maps)]
+    shown = [_described(name, Y) for name, Y in maps_by_name(maps)]
     sizes = {len(one["points"]) // (4 * one["dim"]) for one in shown}
     if len(sizes) > 1:
         raise ValueError(f"maps must place the same objects, but they have {sorted(sizes)} rows.")

@@ -343,7 +343,9 @@ def test_the_command_line_starts_workers_and_ends_them(tmp_path):
 
 
 def test_one_cluster_at_a_time_on_the_command_line(monkeypatch):
-    monkeypatch.setattr("lowdim.backends.dask.clusters.started", lambda workers: nullcontext())
+    monkeypatch.setattr(
+        "lowdim.backends.dask.clusters.start_cluster", lambda workers: nullcontext()
+    )
     arguments = ["embed", "x.npy", "-m", "pca", "--workers", "1", "--scheduler", "tcp://x:1"]
     found = CliRunner().invoke(main, arguments)
     assert found.exit_code == 2

@@ -34,7 +34,7 @@ def cluster_options(command: Command) -> Command:
 
 def _start(context: click.Context, _: click.Parameter, workers: int | None) -> None:
     if workers is not None:
-        context.with_resource(_clusters(context, "--workers").started(workers))
+        context.with_resource(_clusters(context, "--workers").start_cluster(workers))
 
 
 def _join(context: click.Context, _: click.Parameter, address: str | None) -> None:
@@ -42,7 +42,7 @@ def _join(context: click.Context, _: click.Parameter, address: str | None) -> No
         return
     clusters = _clusters(context, "--scheduler")
     try:
-        context.with_resource(clusters.joined(address))
+        context.with_resource(clusters.join_cluster(address))
     except ValueError as error:
         raise click.UsageError(str(error).replace("scheduler=", "--scheduler ", 1)) from None
 

@@ -59,7 +59,7 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
                     raise ValueError(f"{name}, column {c} was numeric in fit, but is not now.")
                 coded[:, c] = numbers
             else:  # -1: a category that was not in the training table
-                coded[:, c] = [np.nan if _missing(v) else codes.get(v, -1) for v in values]
+                coded[:, c] = [np.nan if _is_missing(v) else codes.get(v, -1) for v in values]
         if np.isinf(coded).any():
             row, column = np.argwhere(np.isinf(coded))[0]
             raise ValueError(f"{name} contains infinity at [{row}, {column}].")
@@ -95,7 +95,7 @@ def _kinds(X: Any) -> Kinds:
     found: Kinds = []
     for c, values in enumerate(_columns(X)):
         numeric = not any(nominal[c : c + 1]) and _as_numbers(values) is not None
-        present = dict.fromkeys(v for v in values if not _missing(v))
+        present = dict.fromkeys(v for v in values if not _is_missing(v))
         found.append(None if numeric else list(present))
     return found
 
@@ -129,10 +129,10 @@ def _as_numbers(values: Array) -> Array | None:
     if any(isinstance(v, str) for v in values):
         return None
     try:
-        return np.array([np.nan if _missing(v) else float(v) for v in values])
+        return np.array([np.nan if _is_missing(v) else float(v) for v in values])
     except (TypeError, ValueError):
         return None
 
 
-def _missing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     return value is None or value != value or type(value).__name__ == "NAType"

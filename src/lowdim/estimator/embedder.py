@@ -22,7 +22,7 @@ from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.distances.metrics import NAN_AWARE
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.estimator import persist
 from lowdim.estimator.checkpoints import states_of
 from lowdim.estimator.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
@@ -174,7 +174,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
                 return found
             if hasattr(self, "_fitted_in_unit") and hasattr(self, "X_fit_"):
                 exponent = self._training.metric.exponent
-            return self._finite_result(scaled(found, exponent), "inverse_transform")
+            return self._finite_result(scale_by_power(found, exponent), "inverse_transform")
 
     @growing
     @where_x_is
@@ -349,7 +349,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
         elif isinstance(objects, BlockedObjects) and hasattr(self, "metric"):
-            self.source_, self._cached_training = objects.blocks.described(), objects
+            self.source_, self._cached_training = objects.blocks.full_reference(), objects
         claim_memory(self, objects, arguments)
         with suited(objects.n):
             self._fit(objects, **arguments)

@@ -10,9 +10,9 @@ from sklearn.utils.validation import validate_data
 
 from lowdim import checks
 from lowdim.distances.metrics import NAN_AWARE, euclidean, resolve_metric
-from lowdim.distances.preparation import IF_NAN, in_unit
+from lowdim.distances.preparation import IF_NAN, rescale_rows
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.distances.units import exponent_of, scaled
+from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.objects.block_sources import opened, reopened, whole
 from lowdim.objects.blocked_objects import BlockedObjects, NewToBlocks, blocked_objects
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, given_relations
@@ -41,7 +41,7 @@ class TakesObjects(BaseEstimator):
             rows = checks.vectors(X, sparse=True)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
             exponent = exponent_of(rows) if self._follows_unit else 0
-            return MeasuredObjects(scaled(rows, -exponent), euclidean(exponent))
+            return MeasuredObjects(scale_by_power(rows, -exponent), euclidean(exponent))
         metric, params = self._metric_choice()
         learned = hasattr(metric, "get_params")
         if not isinstance(metric, str) and not callable(metric) and not learned:
@@ -59,7 +59,7 @@ class TakesObjects(BaseEstimator):
     def _new_objects(self, X: Any) -> NewObjects:
         """Check the argument of `transform`."""
         if not hasattr(self, "metric"):
-            rows = in_unit(_vectors, getattr(self, "_fitted_exponent", 0), X)
+            rows = rescale_rows(_vectors, getattr(self, "_fitted_exponent", 0), X)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
             return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
         if is_precomputed(self._metric_choice()[0]):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lowdim.checks import Array
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.estimator.inputs import TakesObjects
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import MeasuredObjects, Objects
@@ -46,7 +46,7 @@ class FitsInUnit(TakesObjects):
             inner.callback = None  # the function made above cannot be pickled
         self._take_over(inner, objects.exponent)
         if hasattr(self, "X_fit_"):
-            self.X_fit_ = scaled(inner.X_fit_, exponent_of_rows(objects))
+            self.X_fit_ = scale_by_power(inner.X_fit_, exponent_of_rows(objects))
         if np.isinf(self.embedding_).any():
             raise ValueError("X: coordinates of the map overflow. Divide X by a large number.")
         self._fitted_in_unit, self._fitted_exponent = inner, objects.exponent
@@ -80,7 +80,7 @@ class FitsInUnit(TakesObjects):
     def _converted(self, name: str, value: Any, exponent: int) -> Any:
         """An attribute, parameter or argument times the power of 2^exponent that its unit has."""
         if isinstance(value, NeighborGraph):
-            return scaled(value, exponent)
+            return scale_by_power(value, exponent)
         if isinstance(value, dict):
             return {k: self._converted(f"{name}.{k}", v, exponent) for k, v in value.items()}
         power = self._unit_of(name)
@@ -92,7 +92,7 @@ class FitsInUnit(TakesObjects):
             value = value.astype(np.float64)  # the range of float32 holds distances, not squares
         if power != int(power):  # of weights d^-power
             return value * 2.0 ** (exponent * power)
-        return scaled(
+        return scale_by_power(
             np.asarray(value) if isinstance(value, list) else value, exponent * int(power)
         )
 

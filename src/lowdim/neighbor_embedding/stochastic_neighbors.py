@@ -20,7 +20,7 @@ from lowdim.neighbor_embedding.repulsion import choose_repulsion
 from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
-from lowdim.numerics.procrustes import registered
+from lowdim.numerics.procrustes import align_to_old
 from lowdim.objects.growth import novelty
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
@@ -263,7 +263,7 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         descent = self._descent(divergence, anchors.places.copy(), anchors)
         iterations = min(UPDATE_ITERATIONS, self.max_iter)
         self._go_on(descent, Phase(iterations, rate, MOMENTUM, self.exaggeration))
-        self.embedding_ = registered(old, self.embedding_)
+        self.embedding_ = align_to_old(old, self.embedding_)
         return Growth(novelty(self._fitted_neighbors, len(old)), refined=True)
 
     def _transform(self, new: NewObjects) -> Array:

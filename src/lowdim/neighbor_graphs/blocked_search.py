@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.distances.matrices import check_defined, cross_distances
-from lowdim.distances.metrics import DEGREES, Metric, named_block
+from lowdim.distances.metrics import DEGREES, Metric, metric_function
 from lowdim.distances.preparation import preparation
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.neighbor_graphs.graph import NearestOutside
@@ -23,7 +23,7 @@ MERGED_ROWS = 8192  # rows whose neighbours are merged at once
 @cache
 def plain_metric(name: str) -> Metric:
     """A metric without parameters, by its canonical name."""
-    return Metric(name, named_block(name, {}), preparation(name), {}, DEGREES.get(name))
+    return Metric(name, metric_function(name, {}), preparation(name), {}, DEGREES.get(name))
 
 
 class Nearest:

@@ -12,7 +12,7 @@ from lowdim import checks
 from lowdim.backends.protocol import GrowingIndex, Index
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.fingerprint import fingerprint
-from lowdim.distances.metrics import Metric, straightened
+from lowdim.distances.metrics import Metric, to_euclidean
 from lowdim.neighbor_graphs.approximate import build_index, report_exact_search
 from lowdim.neighbor_graphs.candidates import has_candidates
 from lowdim.neighbor_graphs.euclidean_forms import FORMS
@@ -31,7 +31,7 @@ BLOCKS_UP_TO = (
 
 @dataclass(frozen=True, eq=False)
 class NeighborQuery:
-    """A search for the k nearest of some rows; see `straightened` for rows and metric."""
+    """A search for the k nearest of some rows; see `to_euclidean` for rows and metric."""
 
     rows: Any
     metric: Metric
@@ -46,14 +46,14 @@ class NeighborQuery:
             return query(self.rows, asked, self.k, self.metric)
         return self.index.query(asked, self.k)
 
-    def joined(self, rows: Any, first: int) -> tuple[Array, Array] | None:
+    def neighbors_of_new(self, rows: Any, first: int) -> tuple[Array, Array] | None:
         """Neighbours of rows[first:] among all rows, of which the search has those before them.
 
         None unless there is an index to which rows can be added; see `GrowingIndex.joined`.
         """
         if not isinstance(self.index, GrowingIndex):
             return None
-        return self.index.joined(self._straight(rows), first)
+        return self.index.neighbors_of_new(self._straight(rows), first)
 
     @property
     def n_bytes(self) -> float:
@@ -92,7 +92,7 @@ def neighbor_graph(
         return NeighborGraph(indices, distances, metric.name, fingerprint(rows), indptr)
     k = check_k(k, rows.shape[0])
     index = None
-    searched, measure = straightened(rows, metric)
+    searched, measure = to_euclidean(rows, metric)
     with phase("nearest neighbours"):
         if _wants_index(searched, measure, method):
             index = build_index(searched, measure, k, recall, seed)
@@ -120,7 +120,7 @@ def neighbor_query(
     """
     k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
     index = None
-    searched, measure = straightened(rows, metric)
+    searched, measure = to_euclidean(rows, metric)
     if _wants_index(searched, measure, method):
         index = build_index(searched, measure, k, recall, seed)
     return NeighborQuery(searched, measure, k, index, metric.straighten)

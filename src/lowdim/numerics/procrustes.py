@@ -124,7 +124,7 @@ def procrustes(
             "the same number of coordinates. Add columns of zeros to the one with fewer."
         )
     w = _weights(weights, len(Y))
-    (A, a, size_a), (B, b, size_b) = _standardized(target, w), _standardized(Y, w)
+    (A, a, size_a), (B, b, size_b) = _standardize(target, w), _standardize(Y, w)
     left, singular, right = np.linalg.svd((B * w[:, None]).T @ A)
     signs = np.ones(len(singular))
     if not reflection and np.linalg.det(left @ right) < 0:
@@ -151,7 +151,7 @@ def procrustes(
     )
 
 
-def registered(old: Array, Y: Array) -> Array:
+def align_to_old(old: Array, Y: Array) -> Array:
     """A map moved, without scaling, so that its first points fit those of an old map best.
 
     Points without coordinates (NaN) are left out of the fit.
@@ -193,7 +193,7 @@ def _weights(weights: Any, n: int) -> Array:
     return np.asarray(given / given.sum())
 
 
-def _standardized(X: Array, w: Array) -> tuple[Array, Array, float]:
+def _standardize(X: Array, w: Array) -> tuple[Array, Array, float]:
     """X centred and scaled to weighted sum of squares 1, its centroid, and the scale.
 
     A scale below the rounding error of the coordinates counts as 0.

@@ -10,7 +10,7 @@ from lowdim import checks
 from lowdim.checks import Array
 
 
-def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
+def check_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
     """Check a start that the user gave as an array; `names` are the other values of init."""
     is_array = hasattr(init, "shape") or isinstance(init, list | tuple)
     found = np.shape(init) if is_array else repr(init)
@@ -31,7 +31,7 @@ def random_start(
     return np.asarray(spread, dtype=dtype)
 
 
-def separated(Y: Array) -> Array:
+def separate_points(Y: Array) -> Array:
     """Add small noise to coinciding points and to coordinates without extent, in place.
 
     The stress has no gradient there.

@@ -95,7 +95,7 @@ def principal_axes(
     return Axes(mean, components, np.maximum(values, 0) / max(n - 1, 1), total / max(n - 1, 1))
 
 
-def grown_axes(axes: Axes, n: int, X: Array) -> Axes:
+def update_axes(axes: Axes, n: int, X: Array) -> Axes:
     """The principal axes of n rows, of which the axes are known, and of the rows of X.
 
     Exact if the known axes hold all of the variance of the n rows. Otherwise the variance beside

@@ -85,7 +85,7 @@ class UnitGrid:
         i, j = np.concatenate(first), np.concatenate(second)
         return i[i != j], j[i != j]
 
-    def adjacent(self, A: Array, B: Array) -> Array:
+    def are_adjacent(self, A: Array, B: Array) -> Array:
         """Whether units A and B are adjacent or the same."""
         apart = self.displacements(self.coordinates[A], self.coordinates[B])
         within = ADJACENT_WITHIN[self.topology] ** 2
@@ -99,7 +99,7 @@ class UnitGrid:
         return np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 
 
-def checked_shape(shape: Any, n_components: int, topology: str, toroidal: bool) -> tuple[int, ...]:
+def check_shape(shape: Any, n_components: int, topology: str, toroidal: bool) -> tuple[int, ...]:
     """Check a shape that the user gave."""
     if not isinstance(shape, tuple | list) or len(shape) != n_components:
         raise ValueError(
@@ -117,7 +117,7 @@ def checked_shape(shape: Any, n_components: int, topology: str, toroidal: bool) 
     return sides
 
 
-def suited_shape(
+def choose_shape(
     n_units: float, spread: Array, n_components: int, topology: str, toroidal: bool
 ) -> tuple[int, ...]:
     """A shape of about `n_units` units whose sides are in the ratio of the spread of the data.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.choice import METHODS, SEED, neighbor_graph
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.precomputed import check_k
@@ -109,7 +109,7 @@ def neighbors(
         graph = objects.searched(k, radius, method, recall, seed)
     else:
         graph = objects.neighbor_graph(k, radius)
-    found: NeighborGraph = scaled(graph, objects.exponent)
+    found: NeighborGraph = scale_by_power(graph, objects.exponent)
     if objects.exponent:
         checks.distances_in_range(found.distances)
     return found

@@ -9,13 +9,13 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.distances.matrices import TILE_OBJECTS, cross_distances
-from lowdim.distances.metrics import Metric, straightened
+from lowdim.distances.metrics import Metric, to_euclidean
 from lowdim.runtime.scheduling import blocks, run
 
 
 def distances_from(rows: Any, metric: Metric) -> Callable[[Array], Array]:
     """A function from row numbers to the distances of these rows to all rows."""
-    rows, metric = straightened(rows, metric)
+    rows, metric = to_euclidean(rows, metric)
     if metric.euclidean and isinstance(rows, np.ndarray):
         return _euclidean(rows)
 

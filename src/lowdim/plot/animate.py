@@ -76,7 +76,7 @@ def animate(
     check_writable(path, force=True)
     frames = _frames(_record(source, X) if X is not None else source)
     if align:
-        frames = _aligned(frames)
+        frames = _align_frames(frames)
     with replacing(path, force=True) as temporary:
         write(_pictures(frames, labels, title, size), temporary, float(fps))
     return path
@@ -117,7 +117,7 @@ def _frames(source: Any) -> list[Snapshot]:
     return frames
 
 
-def _aligned(frames: list[Snapshot]) -> list[Snapshot]:
+def _align_frames(frames: list[Snapshot]) -> list[Snapshot]:
     """Each map turned onto the one after it; the last stays as it is."""
     turned = frames[-1:]
     for frame in reversed(frames[:-1]):

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.plot.canvas import INK, TEXT, new_figure, require_matplotlib, tidy
+from lowdim.plot.canvas import INK, TEXT, new_figure, require_matplotlib, style_chart
 from lowdim.plot.scatter import scatter
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def path(
     if Y.shape[1] != 2:
         raise ValueError(f"estimator: a map of two dimensions is needed, got {Y.shape[1]}.")
     corners = _corners(waypoints, Y)
-    places = along(corners, n_steps)
+    places = points_along(corners, n_steps)
     decoded = estimator.inverse_transform(places)
     figure = new_figure(6.0, 5.6)
     above, below = figure.subplots(2, 1, height_ratios=(4, 1.2))
@@ -88,7 +88,7 @@ def path(
     return figure
 
 
-def along(corners: Array, n_steps: int) -> Array:
+def points_along(corners: Array, n_steps: int) -> Array:
     """Points that are evenly spaced along a path with these corners, both ends included."""
     lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
     ends = np.concatenate([[0.0], np.cumsum(lengths)])
@@ -119,7 +119,7 @@ def _strip(
     axes: Axes, decoded: Any, image_shape: tuple[int, ...] | None, names: Array | None
 ) -> None:
     """Draw decoded points side by side, in the order of the path."""
-    tidy(axes, "", "", None)
+    style_chart(axes, "", "", None)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_xlabel("along the path, from start to end", fontsize=TEXT)

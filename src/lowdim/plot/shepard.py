@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowdim.plot import density
-from lowdim.plot.canvas import OKABE_ITO, new_figure, require_matplotlib, tidy
+from lowdim.plot.canvas import OKABE_ITO, new_figure, require_matplotlib, style_chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def shepard(pairs: Any, ax: Any = None, *, title: str | None = None) -> Axes:
         order = np.argsort(given, kind="stable")
         axes.plot(given[order], fitted[0][order], color=OKABE_ITO[3], linewidth=1.4)
     up = "distance (points) and disparity (line)" if fitted else "distance on the map"
-    tidy(axes, "dissimilarity", up, title)
+    style_chart(axes, "dissimilarity", up, title)
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     return axes

@@ -45,7 +45,7 @@ def verdict(found: Assessment) -> str:
     return text
 
 
-def _row(found: Assessment) -> Method | None:
+def _catalog_row(found: Assessment) -> Method | None:
     """The catalog's row of the method."""
     return None if found.method is None else find(found.method)
 
@@ -117,7 +117,7 @@ def _neighbours(found: Assessment) -> Iterator[str]:
 def _densities(found: Assessment) -> Iterator[str]:
     value = found.density_correlation
     known = f"density correlation {value:.2f}"
-    row = _row(found)
+    row = _catalog_row(found)
     if row is not None and row.local_only and value < FAIR:
         follow = "hardly follow" if value < POOR else "only partly follow"
         yield (
@@ -135,7 +135,7 @@ def _gaps(found: Assessment) -> Iterator[str]:
     far = found.spearman_far
     known = f"Spearman correlation of far pairs {far:.2f}"
     along = found.geodesic_correlation
-    row = _row(found)
+    row = _catalog_row(found)
     if row is not None and row.local_only and far < FAIR:
         follows = "hardly follows" if far < POOR else "only partly follows"
         yield (
@@ -183,7 +183,7 @@ def _crowding(found: Assessment) -> Iterator[str]:
 
 
 def _scale_of_axes(found: Assessment) -> Iterator[str]:
-    row = _row(found)
+    row = _catalog_row(found)
     if row is not None and row.scales_axes and found.stress_1 > 0.2:
         yield (
             f"Lengths: {found.method} scales every axis on its own, so its distances are not the "

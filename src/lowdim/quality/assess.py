@@ -24,13 +24,13 @@ from lowdim.quality.dimension import (
 from lowdim.quality.labels import label_quality
 from lowdim.quality.measures import MEASURES
 from lowdim.quality.ranks import Ranks, ranks_between
-from lowdim.quality.rows import Rows, chosen_rows, data_rows, map_rows, rows_of, sampled
+from lowdim.quality.rows import Rows, choose_rows, data_rows, map_rows, rows_of, sample_objects
 from lowdim.quality.stress import (
     MAX_OBJECTS_PAIRED,
     Distances,
+    choose_objects,
     distances_of,
     rank_correlation,
-    some_objects,
 )
 from lowdim.quality.structure import Structure, structure_of
 from lowdim.runtime.scheduling import uses_threads
@@ -116,7 +116,7 @@ def assess(
     given = embedding
     if metric is None:
         metric, metric_params = metric_of(embedding, metric_params)
-    X, chosen = sampled(X, metric, random_state)
+    X, chosen = sample_objects(X, metric, random_state)
     data = AssessedData(data_rows(X, metric, metric_params), random_state)
     if hasattr(embedding, "embedding_"):
         method = method or type(embedding).__name__
@@ -207,8 +207,8 @@ def assess_map(
         )
     k = max(1, min(DEFAULT_NEIGHBORS, (rows.n - 1) // 3)) if n_neighbors is None else n_neighbors
     k = checks.integer(k, "n_neighbors", 1, (rows.n - 1) // 2, " (less than half of the objects)")
-    ranks = ranks_between(rows, placed, chosen_rows(rows.n, n_rows, random_state), k)
-    distances = distances_of(rows, placed, some_objects(rows.n, MAX_OBJECTS_PAIRED, random_state))
+    ranks = ranks_between(rows, placed, choose_rows(rows.n, n_rows, random_state), k)
+    distances = distances_of(rows, placed, choose_objects(rows.n, MAX_OBJECTS_PAIRED, random_state))
     false = ranks.data_ranks[ranks.data_ranks > k]
     known = _known_graph(ranks, graph)
     sources = {"ranks": ranks, "distances": distances}
@@ -268,7 +268,7 @@ def _geodesic_correlation(
         return None
     if graph.n_neighbors is not None:
         graph = graph.take(min(graph.n_neighbors, GEODESIC_NEIGHBORS))
-    sources = some_objects(graph.n_objects, GEODESIC_SOURCES, random_state)
+    sources = choose_objects(graph.n_objects, GEODESIC_SOURCES, random_state)
     along = geodesics(graph.adjacency(), sources)
     across = placed.distances(sources)
     known = np.isfinite(along)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lowdim.quality.assess import AssessedData, assess_map, metric_of, neighbor_graph_of
-from lowdim.quality.assessment import Assessment, plain, shown
+from lowdim.quality.assessment import Assessment, format_value, to_json
 from lowdim.quality.measures import MEASURES, find_measure
 from lowdim.quality.rows import data_rows
 from lowdim.runtime.scheduling import uses_threads
@@ -71,7 +71,7 @@ class Comparison:
                 continue
             best = self.best(measure.name) if len(names) > 1 else []
             cells = [
-                "-" if value is None else shown(value) + ("*" if name in best else " ")
+                "-" if value is None else format_value(value) + ("*" if name in best else " ")
                 for name, value in zip(names, found, strict=True)
             ]
             rows.append([measure.label, "↑" if measure.better == "higher" else "↓", *cells])
@@ -93,7 +93,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the arrays of single objects, ready for `json.dumps`."""
         assessments = {name: found.to_dict() for name, found in self.assessments.items()}
-        found: dict[str, Any] = plain({"assessments": assessments, "failures": self.failures})
+        found: dict[str, Any] = to_json({"assessments": assessments, "failures": self.failures})
         return found
 
 

@@ -23,7 +23,7 @@ from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.neighbor_graphs.precomputed import check_k
 from lowdim.quality.interval import IntervalEstimate, margins, mean_of
-from lowdim.quality.rows import MAX_OBJECTS_EXACT, Rows, blocks_of, chosen_rows, data_rows, map_rows
+from lowdim.quality.rows import MAX_OBJECTS_EXACT, Rows, blocks_of, choose_rows, data_rows, map_rows
 from lowdim.quality.stress import rank_correlation
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import uses_threads
@@ -189,7 +189,7 @@ class Ranks:
     def rnx(self) -> Curve:
         """R_NX(K) = ((n - 1) Q_NX(K) - K) / (n - 1 - K): 0 by chance, 1 at best; K < n - 1."""
         K, Q, margin = (values[: np.searchsorted(self.K, self.n - 1)] for values in self.qnx)
-        return Curve(K, _rescaled(Q, K, self.n), margin * (self.n - 1) / (self.n - 1 - K))
+        return Curve(K, _rescale(Q, K, self.n), margin * (self.n - 1) / (self.n - 1 - K))
 
     @property
     def rnx_auc(self) -> IntervalEstimate:
@@ -214,7 +214,7 @@ class Ranks:
         if self.overlaps is None:
             return IntervalEstimate(float(weights @ self.rnx.values))
         Q = self.overlaps[:, : len(K)] / K
-        return mean_of(_rescaled(Q, K, self.n) @ weights, self.n)
+        return mean_of(_rescale(Q, K, self.n) @ weights, self.n)
 
     @cached_property
     def split(self) -> Split:
@@ -242,7 +242,7 @@ class Ranks:
         return mean_of((self.overlaps / self.K) @ weights, self.n)
 
 
-def _rescaled(Q: Array, K: Array, n: int) -> Array:
+def _rescale(Q: Array, K: Array, n: int) -> Array:
     return np.asarray(((n - 1) * Q - K) / (n - 1 - K))
 
 
@@ -368,7 +368,7 @@ def compare_ranks(
     """
     data = data_rows(X, metric, metric_params)
     placed = map_rows(Y, data.n)
-    chosen = chosen_rows(data.n, n_rows, random_state)
+    chosen = choose_rows(data.n, n_rows, random_state)
     return ranks_between(data, placed, chosen, n_neighbors)
 
 

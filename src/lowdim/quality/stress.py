@@ -103,7 +103,7 @@ class Distances:
     @property
     def distance_correlation(self) -> float:
         """Distance correlation of data and map, 0 to 1 (Székely, Rizzo and Bakirov 2007)."""
-        a, b = _centered(self.data), _centered(self.map)
+        a, b = _double_center(self.data), _double_center(self.map)
         size = float(np.sqrt((a**2).mean() * (b**2).mean()))
         return float(np.sqrt(max(float((a * b).mean()) / size, 0.0))) if size else 0.0
 
@@ -127,11 +127,11 @@ def _pearson(a: Array, b: Array) -> float:
     return _product(a, b) / size if size else 0.0
 
 
-def _centered(D: Array) -> Array:
+def _double_center(D: Array) -> Array:
     return np.asarray(D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean())
 
 
-def some_objects(n: int, most: int, random_state: Any = None) -> Array:
+def choose_objects(n: int, most: int, random_state: Any = None) -> Array:
     """All objects, or `most` of them drawn at random, ascending."""
     if n <= most:
         return np.arange(n, dtype=np.int32)
@@ -139,7 +139,7 @@ def some_objects(n: int, most: int, random_state: Any = None) -> Array:
     return np.sort(random.choice(n, most, replace=False)).astype(np.int32)
 
 
-def between(rows: Rows, chosen: Array) -> Array:
+def pairwise_distances(rows: Rows, chosen: Array) -> Array:
     """The distances between the chosen objects, in double precision."""
     if not rows.objects.measured:
         return np.asarray(rows.distances(chosen)[:, chosen], dtype=np.float64)
@@ -156,7 +156,9 @@ def rank_correlation(a: Array, b: Array) -> float:
 
 def distances_of(data: Rows, placed: Rows, objects: Array) -> Distances:
     """The distances between some objects in two spaces."""
-    return Distances(objects, between(data, objects), between(placed, objects))
+    return Distances(
+        objects, pairwise_distances(data, objects), pairwise_distances(placed, objects)
+    )
 
 
 @uses_threads
@@ -206,7 +208,7 @@ def compare_distances(
     data = data_rows(X, metric, metric_params)
     placed = map_rows(Y, data.n)
     count = checks.integer(n_objects, "n_objects", 3)
-    return distances_of(data, placed, some_objects(data.n, count, random_state))
+    return distances_of(data, placed, choose_objects(data.n, count, random_state))
 
 
 def stress_1(X: Any, Y: Any, **options: Any) -> float:

@@ -34,7 +34,7 @@ class Call:
     """A function that is sent to workers, with the resources that it may use there.
 
     Tasks run on one thread each: a worker runs as many at a time as it has threads. The function is
-    pickled as a whole, so that arrays that it holds are aligned in memory there; see `_aligned`.
+    pickled as a whole, so that arrays that it holds are aligned in memory there; see `_align`.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -46,10 +46,10 @@ class Call:
             return self.function(*arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (cloudpickle.dumps(self.function), self.resources)
+        return _unpickle, (cloudpickle.dumps(self.function), self.resources)
 
 
-def _unpickled(function: bytes, resources: Compute) -> Call:
+def _unpickle(function: bytes, resources: Compute) -> Call:
     call = Call(cloudpickle.loads(function))
     call.resources = resources
     return call
@@ -92,7 +92,7 @@ class ClusterTasks(Tasks):
     def map(self, function: Callable[[Any], Result], items: Sequence[Any]) -> Iterator[Result]:
         return self._results(_calls(function, items))
 
-    def held(self, items: Sequence[Any]) -> Sequence[Any]:
+    def persist(self, items: Sequence[Any]) -> Sequence[Any]:
         with dask.config.set(NO_WARNING):
             found: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
         return found
@@ -107,7 +107,7 @@ class ClusterTasks(Tasks):
     ) -> Iterator[Result]:
         divided = _calls(split, items)
         pick, call = delayed(_pieces_of, pure=False), delayed(_work, pure=False)
-        both = _leaf(Call(partial(_listed, work))), _leaf(group)
+        both = _leaf(Call(partial(_list_results, work))), _leaf(group)
         return chain.from_iterable(
             self._results(
                 [
@@ -125,7 +125,7 @@ class ClusterTasks(Tasks):
             futures = deque(self.client.compute(calls))
         while futures:
             try:
-                yield _aligned(futures.popleft().result())
+                yield _align(futures.popleft().result())
             except KilledWorker as error:
                 raise RuntimeError(
                     "The cluster has lost several workers with the same task. Did they run out of "
@@ -140,12 +140,12 @@ def _leaf(value: Any) -> Delayed:
 
 
 def _calls(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Delayed]:
-    shared, call = _leaf(Call(function)), delayed(_called, pure=False)
+    shared, call = _leaf(Call(function)), delayed(_call_aligned, pure=False)
     return [call(shared, item) for item in items]
 
 
-def _called(function: Call, item: Any) -> Any:
-    return function(_aligned(item))
+def _call_aligned(function: Call, item: Any) -> Any:
+    return function(_align(item))
 
 
 def _pieces_of(pieces: Iterable[tuple[int, Any]], number: int) -> list[Any]:
@@ -156,15 +156,17 @@ def _work(work: Call, group: NewGroup, number: int, pieces: list[list[Any]]) -> 
     """The results of a group, whose pieces are those of all items."""
     with group(HeldRows) as gathered:
         for piece in chain.from_iterable(pieces):
-            gathered.add(_aligned(piece))
+            gathered.add(_align(piece))
         return work(gathered, number)
 
 
-def _listed(function: Callable[[Any, int], Iterator[Any]], group: Any, number: int) -> list[Any]:
+def _list_results(
+    function: Callable[[Any, int], Iterator[Any]], group: Any, number: int
+) -> list[Any]:
     return list(function(group, number))
 
 
-def _aligned(value: Any) -> Any:
+def _align(value: Any) -> Any:
     """A value whose arrays begin at addresses that are multiples of the size of an entry.
 
     Those that were received are parts of a buffer of bytes, and may begin anywhere.
@@ -172,8 +174,8 @@ def _aligned(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.require(value, requirements="A")
     if isinstance(value, list):
-        return [_aligned(part) for part in value]
+        return [_align(part) for part in value]
     if isinstance(value, tuple):
-        parts = map(_aligned, value)
+        parts = map(_align, value)
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value

@@ -24,11 +24,11 @@ from lowdim.backends.native.heaps import rank_candidates, rerank
 from lowdim.backends.native.panels import search_cells
 from lowdim.backends.native.products import (
     SAMPLE_BLOCK_ROWS,
-    canonical,
+    add_zero_column,
     nearest_of_sample,
     squared_norms,
+    sum_duplicates,
     unit_rows,
-    with_zero_column,
 )
 from lowdim.backends.numpy_blocks import unit_length
 from lowdim.backends.protocol import Ranking
@@ -83,7 +83,7 @@ class CellIndex:
             own = self.cells.order[part]
             places = np.arange(part.start, part.stop, dtype=np.int32)
             found = self._candidates(self.vectors[own], places, self.k)
-            indices[own], distances[own] = self._ranked(self.rows[own], found, self.k)
+            indices[own], distances[own] = self._rank(self.rows[own], found, self.k)
 
         run(search, blocks(n, BATCH_ROWS), counts=True)
         distances_in_range(distances)
@@ -92,11 +92,11 @@ class CellIndex:
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
         """Indices and distances of the k rows nearest to each query, for k <= self.k."""
         k = checks.integer(k, "k", 1, self.k, " (that of the index)")
-        asked = self._like_rows(queries)
+        asked = self._convert_queries(queries)
         Z, _ = self.space.vectors(asked)
         no_place = np.full(len(Z), -1, dtype=np.int32)
         found = self._candidates(Z, no_place, k)
-        indices, distances = self._ranked(asked, found, k)
+        indices, distances = self._rank(asked, found, k)
         distances_in_range(distances)
         return indices, distances
 
@@ -110,22 +110,22 @@ class CellIndex:
         arrays = (self.vectors, self.cells.order, *self.cells.centers, *self.cells.members)
         return float(sum(array.nbytes for array in arrays))
 
-    def joined(self, rows: Any, first: int) -> tuple[Array, Array] | None:
+    def neighbors_of_new(self, rows: Any, first: int) -> tuple[Array, Array] | None:
         """Neighbours of rows[first:] among all rows, of which the index has those before them.
 
         All candidates, nearest first, padded with infinite distances. The new rows have cells of
         their own, by the same centres; of the candidates from both, those of the best scores are
         ranked by their true distances.
         """
-        asked = self._like_rows(rows[first:])
+        asked = self._convert_queries(rows[first:])
         zeros = self.cosine and not squared_norms(asked).all()  # see `unit_rows`
         Z, squares = self.space.vectors(asked)
         if zeros or not np.isfinite(squares).all():
             return None
-        own = self.cells.filled_with(Z, squares)
+        own = self.cells.refill(Z, squares)
         place = np.empty(len(Z), dtype=np.int32)
         place[own.order] = np.arange(len(Z), dtype=np.int32)
-        points = stacked(self.rows, asked) if self.cosine else canonical(rows)
+        points = stacked(self.rows, asked) if self.cosine else sum_duplicates(rows)
 
         def search(part: slice) -> tuple[Array, Array]:
             found = self._candidates_of_both(own, Z[part], place[part], first, self.plan.probes)
@@ -158,19 +158,19 @@ class CellIndex:
             found[short] = self._candidates_of_both(own, few, places[short], first, wider)
         return found
 
-    def _like_rows(self, queries: Any) -> Any:
+    def _convert_queries(self, queries: Any) -> Any:
         """Queries in the form of the rows: dense or CSR, of the same dtype, normalised."""
         if is_sparse(self.rows):
             from scipy.sparse import csr_array
 
-            asked = canonical(csr_array(queries, dtype=self.rows.dtype))
+            asked = sum_duplicates(csr_array(queries, dtype=self.rows.dtype))
         else:
             asked = np.ascontiguousarray(dense(queries), dtype=self.rows.dtype)
         if not self.cosine:
             return asked
         units = unit_length(asked)
         has_zeros = self.rows.shape[1] > units.shape[1]  # see `unit_rows`
-        return with_zero_column(units) if has_zeros else units
+        return add_zero_column(units) if has_zeros else units
 
     def _candidates(self, Z: Array, self_places: Array, k: int) -> Array:
         """Row numbers of the candidates for each coarse vector, at least k; padded with -1.
@@ -187,7 +187,7 @@ class CellIndex:
             places[short] = self.cells.search(few, self_places[short], probes, m)
         return np.where(places >= 0, self.cells.order[places], np.int32(-1))
 
-    def _ranked(self, queries: Any, candidates: Array, k: int) -> tuple[Array, Array]:
+    def _rank(self, queries: Any, candidates: Array, k: int) -> tuple[Array, Array]:
         """The k nearest candidates of each query by their true distances."""
         if self.ranking is None:
             return rerank(queries, self.rows, candidates, k, self.cosine)
@@ -205,7 +205,7 @@ def build_index(
 ) -> CellIndex | None:
     """An index of at least this recall, or None if the exact search is cheaper."""
     n = rows.shape[0]
-    points = unit_rows(rows)[0] if cosine else canonical(rows)
+    points = unit_rows(rows)[0] if cosine else sum_duplicates(rows)
     if ranking is None:
         sample = np.sort(random.choice(n, SAMPLE_ROWS, replace=False))
         farthest = nearest_of_sample(points, sample, k, cosine)[1][:, -1]
@@ -261,7 +261,7 @@ def _plan(
         own, probes = sample[part], cells.nearest(Z[part], cells.count)
         places = cells.search(Z[part], place[own], probes, most, ordered=True)
         candidates = cells.order[places]
-        ranked, distances = index._ranked(index.rows[own], candidates, most)
+        ranked, distances = index._rank(index.rows[own], candidates, most)
         rank = np.empty_like(probes)
         np.put_along_axis(rank, probes, np.arange(cells.count, dtype=rank.dtype)[None, :], axis=1)
         cell = np.searchsorted(cells.starts, places, side="right") - 1

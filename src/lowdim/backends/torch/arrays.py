@@ -55,7 +55,7 @@ class Outflow:
         self.beside = Beside(device) if device.type == "cuda" else None
         self.waiting: list[tuple[tuple[slice, slice], Tensor]] = []
 
-    def give(self, place: tuple[slice, slice], part: Tensor) -> None:
+    def add_part(self, place: tuple[slice, slice], part: Tensor) -> None:
         """Take a part that the device has been asked to compute; it must not change any more."""
         self.waiting.append((place, part))
         if self.beside is not None:
@@ -102,7 +102,7 @@ def tile_rows(device: torch.device, bytes_per_row: int, n: int) -> int:
     return int(np.clip(room // max(bytes_per_row, 1), 1, max(n, 1)))
 
 
-def wide(device: torch.device) -> torch.dtype:
+def widest_float(device: torch.device) -> torch.dtype:
     """float64 if the device has it, else float32."""
     return torch.float32 if device.type == "mps" else torch.float64
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from lowdim.backends import native
-from lowdim.backends.generic import host
+from lowdim.backends.generic import to_numpy
 from lowdim.backends.protocol import Backend
 from lowdim.backends.torch import (
     affinities,
@@ -135,7 +135,7 @@ class TorchBackend:
                     f"{name} needs more than the {readable(free_bytes(self.device))} that are free "
                     f"on {self.device}. Use device='cpu'."
                 )
-            args = tuple(host(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
+            args = tuple(to_numpy(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
             return getattr(native, name)(*args, **kwargs)
 
         call.__doc__ = function.func.__doc__

@@ -31,12 +31,12 @@ from lowdim.backends.torch.neighbors import (
     GROUP,
     OWN_COLUMN,
     n_candidates,
-    ranked,
     require_finite,
+    rerank,
     smallest_columns,
     unit_rows,
 )
-from lowdim.backends.torch.resident import resident, returned
+from lowdim.backends.torch.resident import get_and_remember, resident
 from lowdim.backends.torch.segments import counts_of, offsets_of
 from lowdim.checks import Array, is_sparse
 
@@ -75,7 +75,7 @@ class CellIndex:
         k = checks.integer(k, "k", 1, self.k, " (that of the index)")
         asked = put(self.rows.device, checks.dense(queries)).to(self.rows.dtype)
         if self.cosine:
-            asked = _like_units(asked, self.rows.shape[1])
+            asked = _to_unit_length(asked, self.rows.shape[1])
         cells = nearest_centers(asked, self.centers)
         order = torch.argsort(cells, stable=True)
         starts = offsets_of(counts_of(cells, len(self.near)))
@@ -90,7 +90,7 @@ class CellIndex:
         ids, distances = (torch.empty_like(one) for one in found)
         ids[order], distances[order] = found
         require_finite(distances)
-        return returned(ids), returned(distances)
+        return get_and_remember(ids), get_and_remember(distances)
 
     def _search(
         self, queries: Tensor, starts: Tensor, k: int, *, own: bool
@@ -131,7 +131,7 @@ class CellIndex:
             found = at[cell[used, None], columns[used]]
             found.masked_fill_(values[used] == torch.inf, OWN_COLUMN)
             chosen = rows.ravel()[used]
-            near, length = ranked(queries[chosen], self.rows, found, k, self.cosine)
+            near, length = rerank(queries[chosen], self.rows, found, k, self.cosine)
             ids[chosen], distances[chosen] = self.order[near].int(), length
         return ids, distances
 
@@ -224,7 +224,7 @@ def exact_search_seconds(device: torch.device, rows: Any) -> float:
     return float(n**2 * (d * 1.5e-14 + 4e-12))  # products, and selection from the tiles
 
 
-def _like_units(queries: Tensor, width: int) -> Tensor:
+def _to_unit_length(queries: Tensor, width: int) -> Tensor:
     """Queries of unit length, with the column of zero rows if the rows of the index have it."""
     units = unit_rows(queries)[0]
     if units.shape[1] < width:

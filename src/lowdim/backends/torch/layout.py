@@ -44,7 +44,7 @@ def layout_arcs(device: torch.device, graph: Any, rank: Array | None = None) -> 
     place = put(device, rank).long()
     order = torch.empty_like(place)
     order[place] = torch.arange(len(place), device=device)
-    return arcs.renumbered(order)
+    return arcs.renumber(order)
 
 
 def layout_epochs(
@@ -80,7 +80,7 @@ def layout_epochs(
         if n_negatives and kernels.run_on(device, at.dtype):
             at = kernels.layout().moved(arcs, at, speed, targets, total_weights, dense, epoch)
         else:
-            at = _moved(arcs, at, speed, targets, total_weights, dense, epoch)
+            at = _move_points(arcs, at, speed, targets, total_weights, dense, epoch)
     Y[...], velocity[...] = get(at), get(speed)
     return found
 
@@ -98,7 +98,7 @@ def layout_radii(
     return get(sums[:, 0].contiguous()), get(sums[:, 1].contiguous())
 
 
-def _moved(
+def _move_points(
     arcs: Csr,
     at: Tensor,
     velocity: Tensor,
@@ -171,11 +171,11 @@ def _to_targets(at: Tensor, targets: Tensor, part: slice, epoch: Epoch, *, own: 
     draws = torch.arange(epoch.n_negatives, device=at.device)[None, :]
     stride = VERTEX_STRIDE if own else 0  # fixed targets: all vertices draw the same
     numbers = (vertices * stride + epoch.key + draws * DRAW_STRIDE) & WORD
-    drawn = (_hashed(numbers) * len(targets)) >> 32
+    drawn = (_hash(numbers) * len(targets)) >> 32
     return targets[drawn] - at[part, None]
 
 
-def _hashed(h: Tensor) -> Tensor:
+def _hash(h: Tensor) -> Tensor:
     """Wellons's hash "lowbias32" of 32-bit numbers, which are stored in 64 bits."""
     h = h ^ (h >> 16)
     h = (h * 0x7FEB352D) & WORD

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from lowdim import checks
 from lowdim.checks import check_random_state
 from lowdim.distances.metrics import resolve_metric
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.estimator import NeighborEmbedder
 from lowdim.neighbor_embedding.starts import SPREAD_STARTS
 from lowdim.neighbor_embedding.umap.layout import fit_curve
@@ -259,7 +259,7 @@ class UMAPParameters(NeighborEmbedder):
             indices, distances = lists_without_self(
                 lists[0], lists[1], objects.n, "precomputed_knn"
             )
-            distances = scaled(distances, -objects.exponent).astype(objects.dtype)
+            distances = scale_by_power(distances, -objects.exponent).astype(objects.dtype)
             return self._cut(NeighborGraph(indices, distances, objects.metric_name))
         return super()._neighbor_graph(objects, given)
 
