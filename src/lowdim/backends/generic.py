@@ -22,8 +22,8 @@ def convert_like(values: Array, Y: Any) -> Any:
     if isinstance(Y, np.ndarray):
         return values
     # The driver takes what it is given before it returns, so nothing need wait for the device.
-    given = Y.new_tensor(np.ascontiguousarray(values), device="cpu")
-    return given.to(Y.device, non_blocking=True)
+    tensor = Y.new_tensor(np.ascontiguousarray(values), device="cpu")
+    return tensor.to(Y.device, non_blocking=True)
 
 
 def total(values: Any) -> Any:
@@ -65,8 +65,8 @@ def qr(V: Any) -> tuple[Any, Any]:
         return np.linalg.qr(V)
     import torch
 
-    found: tuple[Any, Any] = torch.linalg.qr(V)
-    return found
+    factors: tuple[Any, Any] = torch.linalg.qr(V)
+    return factors
 
 
 def join_columns(*parts: Any) -> Any:

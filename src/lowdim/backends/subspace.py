@@ -107,10 +107,10 @@ def smooth_modes(problem: Problem, start: Any, k: int) -> Any:
     for _ in range(ROUNDS):
         V = problem.basis(problem.filter(V, DEGREE, cut))
         values, V, _ = problem.ritz(V)
-        found = np.maximum(values, 5e-8 * upper)  # rounding in float32
-        if (np.abs(found[..., :k] - before) <= CHANGE * found[..., :k]).all():
+        bounded = np.maximum(values, 5e-8 * upper)  # rounding in float32
+        if (np.abs(bounded[..., :k] - before) <= CHANGE * bounded[..., :k]).all():
             break
-        cut, before = np.clip(found[..., -1], 5e-5 * upper, upper / 4), found[..., :k]
+        cut, before = np.clip(bounded[..., -1], 5e-5 * upper, upper / 4), bounded[..., :k]
     return V[:, :k]
 
 

@@ -49,8 +49,8 @@ def cosine(A: Array, B: Array, **params: Any) -> Array:
 
 
 def correlation(A: Array, B: Array, **params: Any) -> Array:
-    found = scipy_formula("correlation")(A, B, **params)
-    return fill_undefined_rows(found, _is_constant(A), _is_constant(B), 1)
+    distances = scipy_formula("correlation")(A, B, **params)
+    return fill_undefined_rows(distances, _is_constant(A), _is_constant(B), 1)
 
 
 def spearmanr(A: Array, B: Array) -> Array:
@@ -72,15 +72,15 @@ def hellinger(A: Array, B: Array) -> Array:
     """Hellinger's distance of rows as distributions: |sqrt(p) - sqrt(q)| / sqrt(2)."""
     known = [np.where(rows < 0, np.nan, rows) for rows in (A, B)]
     roots = [np.sqrt(_divide_rows(rows, rows.sum(axis=1, dtype=np.float64))) for rows in known]
-    found = scipy_formula("euclidean")(*roots) / np.sqrt(2)
-    return fill_undefined_rows(found, is_zero(A), is_zero(B), 1)
+    distances = scipy_formula("euclidean")(*roots) / np.sqrt(2)
+    return fill_undefined_rows(distances, is_zero(A), is_zero(B), 1)
 
 
 def jensenshannon(A: Array, B: Array, **params: Any) -> Array:
     with np.errstate(invalid="ignore"):
-        found = scipy_formula("jensenshannon")(A, B, **params)
+        distances = scipy_formula("jensenshannon")(A, B, **params)
     largest = np.sqrt(np.log(2) / np.log(params.get("base") or np.e))
-    return fill_undefined_rows(found, is_zero(A), is_zero(B), largest)
+    return fill_undefined_rows(distances, is_zero(A), is_zero(B), largest)
 
 
 def wasserstein_1d(A: Array, B: Array, p: float = 1) -> Array:
@@ -93,9 +93,9 @@ def wasserstein_1d(A: Array, B: Array, p: float = 1) -> Array:
 
 def braycurtis(A: Array, B: Array, **params: Any) -> Array:
     with np.errstate(invalid="ignore"):
-        found = scipy_formula("braycurtis")(A, B, **params)
-    found[np.ix_(is_zero(A), is_zero(B))] = 0
-    return found
+        distances = scipy_formula("braycurtis")(A, B, **params)
+    distances[np.ix_(is_zero(A), is_zero(B))] = 0
+    return distances
 
 
 def poincare(A: Array, B: Array) -> Array:
@@ -189,17 +189,17 @@ FORMULAS: dict[str, Formula] = {
 """The formulas by the name of the metric; all others are SciPy's."""
 
 
-def fill_undefined_rows(found: Array, first: Array, second: Array, one: float) -> Array:
+def fill_undefined_rows(distances: Array, first: Array, second: Array, one: float) -> Array:
     """Distances in which undefined rows are at 0 from each other and at `one` from other rows.
 
     `first` and `second` say which rows are undefined.
     """
     if first.any():
-        found[first] = one
+        distances[first] = one
     if second.any():
-        found[:, second] = one
-        found[np.ix_(first, second)] = 0
-    return found
+        distances[:, second] = one
+        distances[np.ix_(first, second)] = 0
+    return distances
 
 
 def is_zero(rows: Array) -> Array:

@@ -46,13 +46,13 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
     ]
 
     def prepare(data: Any, name: str = "X", copy: bool = False) -> Array:
-        given = _columns(data)
-        if len(given) != len(categories):
+        columns = _columns(data)
+        if len(columns) != len(categories):
             raise ValueError(
-                f"{name} has {len(given)} features, but {len(categories)} were seen in fit."
+                f"{name} has {len(columns)} features, but {len(categories)} were seen in fit."
             )
-        coded = np.full((len(given[0]) if given else 0, len(given)), np.nan)
-        for c, (values, codes) in enumerate(zip(given, categories, strict=True)):
+        coded = np.full((len(columns[0]) if columns else 0, len(columns)), np.nan)
+        for c, (values, codes) in enumerate(zip(columns, categories, strict=True)):
             if codes is None:
                 numbers = _as_numbers(values)
                 if numbers is None:
@@ -92,12 +92,12 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
 def _kinds(X: Any) -> Kinds:
     """The categories of each column of a table, None if it is numeric."""
     nominal = [type(dtype).__name__ == "CategoricalDtype" for dtype in getattr(X, "dtypes", [])]
-    found: Kinds = []
+    kinds: Kinds = []
     for c, values in enumerate(_columns(X)):
         numeric = not any(nominal[c : c + 1]) and _as_numbers(values) is not None
         present = dict.fromkeys(v for v in values if not _is_missing(v))
-        found.append(None if numeric else list(present))
-    return found
+        kinds.append(None if numeric else list(present))
+    return kinds
 
 
 def _columns(X: Any) -> list[Array]:

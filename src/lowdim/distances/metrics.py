@@ -132,8 +132,8 @@ def resolve_metric(
     if hasattr(metric, "get_params"):
         return _learned_metric(metric), vectors(X)
     if callable(metric):
-        found = Metric("callable", _callable_block(metric, params), objects, params)
-        return found, found.prepare(X)
+        resolved = Metric("callable", _callable_block(metric, params), objects, params)
+        return resolved, resolved.prepare(X)
     if metric == "geodesic":
         from lowdim.neighbor_graphs.geodesic_metric import geodesic
 

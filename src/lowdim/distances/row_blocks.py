@@ -40,22 +40,22 @@ class RowBlocks:
     Parameters
     ----------
     shape : (int, int)
-    given : dtype
+    stored_dtype : dtype
         Of the numbers as they are stored; they are read as float32 or float64.
     """
 
     ndim = 2
 
-    def __init__(self, shape: tuple[int, ...], given: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], stored_dtype: Any) -> None:
         if len(shape) != 2 or 0 in shape:
             raise ValueError(
                 f"X must be a table of at least one row and one column, but {self.description} has "
                 f"shape {tuple(shape)}."
             )
-        if np.dtype(given).kind not in "fiub":
-            raise TypeError(f"X must hold numbers, but {self.description} holds {given}.")
+        if np.dtype(stored_dtype).kind not in "fiub":
+            raise TypeError(f"X must hold numbers, but {self.description} holds {stored_dtype}.")
         self.shape = int(shape[0]), int(shape[1])
-        self.dtype = float_dtype(given)
+        self.dtype = float_dtype(stored_dtype)
         size = min(memory.budget() // BUDGET_SHARE, LARGEST_BLOCK)
         if tasks().parallel:
             size = min(size, max(self.nbytes // PARALLEL_BLOCKS, SMALL_BLOCK))
@@ -120,27 +120,26 @@ class RowBlocks:
                 f"X: {self.place(start, stop)} cannot be read: {values.shape[0]} rows were found. "
                 "Is the file cut short?"
             )
-        found = np.require(values, self.dtype, ["C", "A"])
-        if not all_finite(found):
-            row, column = np.argwhere(~np.isfinite(found))[0]
-            what = "NaN" if np.isnan(found[row, column]) else "infinity"
+        rows = np.require(values, self.dtype, ["C", "A"])
+        if not all_finite(rows):
+            row, column = np.argwhere(~np.isfinite(rows))[0]
+            what = "NaN" if np.isnan(rows[row, column]) else "infinity"
             raise ValueError(
                 f"X contains {what} in row {start + row}, {self.column(int(column))} (found in "
                 f"{self.place(start, stop)}). Remove or impute such numbers."
             )
-        return found
+        return rows
 
     def take(self, rows: Array) -> Array:
         """Some rows, by ascending numbers."""
-        parts = self.blocks()
         chosen = [
             number
-            for number, part in enumerate(parts)
+            for number, part in enumerate(self.blocks())
             if np.searchsorted(rows, part.start) < np.searchsorted(rows, part.stop)
         ]
         items = self.items()
-        found = self._map([items[number] for number in chosen], _select_from_block, rows)
-        return np.concatenate([np.empty((0, self.shape[1]), dtype=self.dtype), *found])
+        parts = self._map([items[number] for number in chosen], _select_from_block, rows)
+        return np.concatenate([np.empty((0, self.shape[1]), dtype=self.dtype), *parts])
 
     def blocks(self) -> list[slice]:
         """The blocks as ranges of rows, in order."""

@@ -63,8 +63,8 @@ def _hellinger(A: Any, B: Any) -> Array:
             return np.full((A.shape[0], B.shape[0]), np.nan)
     first, second = _pair(lambda rows: _sums(rows, rows.data), A, B)
     sizes = np.sqrt(np.where(first == 0, 1, first) * np.where(second == 0, 1, second))
-    found = np.sqrt(np.maximum(1 - backend().sum_shared(A, B, "root") / sizes, 0))
-    return fill_undefined_rows(found, _counts(A) == 0, _counts(B) == 0, 1)
+    distances = np.sqrt(np.maximum(1 - backend().sum_shared(A, B, "root") / sizes, 0))
+    return fill_undefined_rows(distances, _counts(A) == 0, _counts(B) == 0, 1)
 
 
 def _correlation(A: Any, B: Any) -> Array:
@@ -74,18 +74,18 @@ def _correlation(A: Any, B: Any) -> Array:
     products = backend().sum_shared(A, B, "product") - first * second / d
     spread = (squares[0] - first * first / d) * (squares[1] - second * second / d)
     with np.errstate(invalid="ignore", divide="ignore"):  # constant rows, see below
-        found = np.clip(1 - products / np.sqrt(spread), 0, 2)
-    return fill_undefined_rows(found, _is_constant(A), _is_constant(B), 1)
+        distances = np.clip(1 - products / np.sqrt(spread), 0, 2)
+    return fill_undefined_rows(distances, _is_constant(A), _is_constant(B), 1)
 
 
 def _is_constant(rows: Any) -> Array:
     """The rows whose entries are all the same, stored or not."""
     counts = np.diff(rows.indptr)
-    found = np.asarray(counts == 0)
+    constant = np.asarray(counts == 0)
     for i in np.flatnonzero(counts == rows.shape[1]):
         entries = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
-        found[i] = (entries == entries[0]).all()
-    return found
+        constant[i] = (entries == entries[0]).all()
+    return constant
 
 
 def _boolean_formula(name: str) -> Callable[[Any, Any], Array]:

@@ -57,5 +57,5 @@ def scale_by_power(value: Any, exponent: int) -> Any:
         out.data = scale_by_power(out.data, exponent)
         return out
     with np.errstate(over="ignore", under="ignore"):
-        found = np.ldexp(value, exponent)
-    return found if isinstance(value, np.ndarray) else float(found)
+        result = np.ldexp(value, exponent)
+    return result if isinstance(value, np.ndarray) else float(result)

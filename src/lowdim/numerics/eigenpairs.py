@@ -89,16 +89,16 @@ def top_eigenpairs(
     solver = _choose(operator.n, k, solver, "arpack")
     with _eigenvectors(operator) as operator:
         if solver == "dense":
-            found = dense(A, operator, k, top=True)
+            pairs = dense(A, operator, k, top=True)
         elif operator.dense:
-            found = krylov(operator, k, tol, max_iter, seed)
+            pairs = krylov(operator, k, tol, max_iter, seed)
         else:
             try:
-                found = lanczos(operator, k, tol, max_iter, seed)
+                pairs = lanczos(operator, k, tol, max_iter, seed)
             except ArpackNoConvergence:
                 logger.warning("Lanczos iterations did not converge; going on in blocks")
-                found = krylov(operator, k, tol, max_iter, seed)
-    return _sort_and_check(operator, found, np.argsort(-found.values, kind="stable"), None)
+                pairs = krylov(operator, k, tol, max_iter, seed)
+    return _sort_and_check(operator, pairs, np.argsort(-pairs.values, kind="stable"), None)
 
 
 def bottom_eigenpairs(
@@ -148,8 +148,8 @@ def bottom_eigenpairs(
     known = 0 if basis is None else basis.shape[1]
     solver = _choose(operator.n, k + known, solver, "bottom")
     with _eigenvectors(operator) as operator:
-        found = _solve_bottom(A, operator, k, basis, solver, tol, max_iter, seed)
-    return _sort_and_check(operator, found, np.argsort(found.values, kind="stable"), basis)
+        pairs = _solve_bottom(A, operator, k, basis, solver, tol, max_iter, seed)
+    return _sort_and_check(operator, pairs, np.argsort(pairs.values, kind="stable"), basis)
 
 
 def fix_signs(vectors: Array) -> Array:
@@ -179,9 +179,11 @@ def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
         values, S = rayleigh(Q, AQ)
         turn = convert_like(S, Q)
         residuals = column_norms(AQ @ turn - (Q @ turn) * convert_like(values, Q))
-        found = residuals <= 0.1 * np.abs(values)
-        inside = float(np.abs(values[found]).sum())
-        return inside + quadrature(operator, Q @ convert_like(S[:, found], Q), probes=4, steps=10)
+        converged = residuals <= 0.1 * np.abs(values)
+        inside = float(np.abs(values[converged]).sum())
+        return inside + quadrature(
+            operator, Q @ convert_like(S[:, converged], Q), probes=4, steps=10
+        )
 
 
 @contextmanager
@@ -191,9 +193,9 @@ def _eigenvectors(operator: Operator) -> Iterator[Operator]:
         finish = counted()
 
         def product(V: Any) -> Any:
-            found = operator.matmat(V)
+            images = operator.matmat(V)
             finish(V.shape[1])
-            return found
+            return images
 
         yield replace(operator, matmat=product)
 
@@ -207,10 +209,10 @@ def _choose(n: int, k: int, solver: str, otherwise: str) -> str:
 
 
 def _sort_and_check(
-    operator: Operator, found: Eigenpairs, order: Array, basis: Array | None
+    operator: Operator, pairs: Eigenpairs, order: Array, basis: Array | None
 ) -> Eigenpairs:
     """Eigenpairs in the given order with fixed signs; warns if a residual is too large."""
-    values, vectors = found.values[order], fix_signs(found.vectors[:, order])
+    values, vectors = pairs.values[order], fix_signs(pairs.vectors[:, order])
     vectors = vectors.astype(operator.dtype, copy=False)
     if vectors.shape[1]:
         products = to_numpy(operator.matmat(columns(operator, vectors)))
@@ -248,9 +250,9 @@ def _solve_bottom(
     if solver == "bottom":
         solver = "shift-invert" if _factors_cheaply(A) else "arpack"
         if solver == "arpack" and is_sparse(A):
-            found = chebyshev(A.tocsr(), operator, k, basis, tol, seed)
-            if found is not None:
-                return found
+            pairs = chebyshev(A.tocsr(), operator, k, basis, tol, seed)
+            if pairs is not None:
+                return pairs
             logger.info("The eigenvalues are close to each other; going on with Lanczos iterations")
     if solver == "shift-invert":
         try:

@@ -57,9 +57,9 @@ def extreme_eigh(A: Array, k: int, top: bool) -> Eigenpairs:
     """The k largest (or smallest) eigenpairs of a symmetric array, ascending, to rounding."""
     width = 4 * (k // 4 + 1)
     if top and k > 0 and len(A) >= LEAST_ITERATED and width <= NARROW_COLUMNS:
-        found = _block_lanczos(A, k, width)
-        if found is not None:
-            return found
+        pairs = _block_lanczos(A, k, width)
+        if pairs is not None:
+            return pairs
     return _lapack(A, k, top)
 
 
@@ -178,8 +178,8 @@ def chebyshev(
     width = min(width, operator.n - (0 if basis is None else basis.shape[1]))
     problem = Problem(step, _norm_bound(A), basis, gram, times, lambda V: np.linalg.qr(V)[0])
     start = random_start(operator, width, seed)
-    found = smallest_eigenpairs(problem, start, k, max(tol, floor), MOST_PRODUCTS)
-    return None if found is None else Eigenpairs(*found)
+    pairs = smallest_eigenpairs(problem, start, k, max(tol, floor), MOST_PRODUCTS)
+    return None if pairs is None else Eigenpairs(*pairs)
 
 
 def _norm_bound(A: Any) -> float:
@@ -225,8 +225,8 @@ def shift_invert(
         return np.asarray(x if basis is None else x - basis @ (basis.T @ x))
 
     inverse = Operator(operator.n, np.dtype(np.float64), solve)
-    found = lanczos(inverse, k, tol, max_iter, seed)
-    return _rayleigh_ritz(operator, found.vectors)
+    pairs = lanczos(inverse, k, tol, max_iter, seed)
+    return _rayleigh_ritz(operator, pairs.vectors)
 
 
 def lobpcg(
@@ -292,9 +292,9 @@ def quadrature(operator: Operator, known: Array, probes: int, steps: int) -> flo
         W -= V * alpha
         beta = norms(W)
         before, V = V, W / beta.clip(1e-30)
-        for found, value in zip(steps_of, (alpha, beta), strict=True):
-            found.append(value[:, None])
-    alphas, betas = (to_numpy(join_columns(*found)).astype(np.float64).T for found in steps_of)
+        for series, value in zip(steps_of, (alpha, beta), strict=True):
+            series.append(value[:, None])
+    alphas, betas = (to_numpy(join_columns(*series)).astype(np.float64).T for series in steps_of)
     lengths = to_numpy(lengths)
     total = 0.0
     for p in range(probes):

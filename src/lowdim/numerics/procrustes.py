@@ -180,17 +180,17 @@ def _weights(weights: Any, n: int) -> Array:
     """Check the weights and scale them to sum 1."""
     if weights is None:
         return np.full(n, 1.0 / n)
-    given = checks.vectors(np.reshape(np.asarray(weights), (-1, 1)), name="weights")[:, 0]
-    if len(given) != n:
-        raise ValueError(f"weights has {len(given)} entries for {n} objects: give one for each.")
-    if given.min() < 0:
-        i = int(given.argmin())
-        raise ValueError(f"weights must not be negative, but weights[{i}] is {given[i]:g}.")
-    largest = float(given.max())
+    values = checks.vectors(np.reshape(np.asarray(weights), (-1, 1)), name="weights")[:, 0]
+    if len(values) != n:
+        raise ValueError(f"weights has {len(values)} entries for {n} objects: give one for each.")
+    if values.min() < 0:
+        i = int(values.argmin())
+        raise ValueError(f"weights must not be negative, but weights[{i}] is {values[i]:g}.")
+    largest = float(values.max())
     if largest == 0:
         raise ValueError("weights are all zero: at least one must be positive.")
-    given = given.astype(np.float64) / largest
-    return np.asarray(given / given.sum())
+    values = values.astype(np.float64) / largest
+    return np.asarray(values / values.sum())
 
 
 def _standardize(X: Array, w: Array) -> tuple[Array, Array, float]:

@@ -82,8 +82,8 @@ def lbfgs(
     limit = monitor.max_iter if most is None else most
 
     def evaluate(z: Array) -> tuple[float, Array]:
-        found, slope = objective(z.reshape(shape))
-        return float(found), np.array(slope, dtype=np.float64).ravel()
+        loss, slope = objective(z.reshape(shape))
+        return float(loss), np.array(slope, dtype=np.float64).ravel()
 
     def has_converged() -> bool:
         before = history[-1 - span] if len(history) > span else math.inf
@@ -105,10 +105,10 @@ def lbfgs(
             value, gradient = evaluate(x)
             history.append(value)
         while len(history) <= limit and not has_converged():
-            found = _step(evaluate, x, value, gradient, memory)
-            if found is None:
+            trial = _step(evaluate, x, value, gradient, memory)
+            if trial is None:
                 break
-            x, value, gradient = found.x, found.value, found.gradient
+            x, value, gradient = trial.x, trial.value, trial.gradient
             history.append(value)
             seen = x.reshape(shape)
             seen = show(seen) if monitor.wants_embedding else seen
@@ -139,11 +139,11 @@ def _step(
 
     if slope < 0:  # false for NaN
         first = 1.0 if memory.count else 1 / math.sqrt(-slope)
-        found = wolfe_step(evaluate_along, Trial(0.0, value, slope, x, gradient), first)
-        if found is not None:
-            if found.slope - slope > CURVED * -slope:
-                memory.add(found.x - x, found.gradient - gradient)
-            return found
+        trial = wolfe_step(evaluate_along, Trial(0.0, value, slope, x, gradient), first)
+        if trial is not None:
+            if trial.slope - slope > CURVED * -slope:
+                memory.add(trial.x - x, trial.gradient - gradient)
+            return trial
     if memory.count == 0:
         return None
     memory.count = 0

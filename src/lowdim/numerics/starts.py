@@ -13,12 +13,12 @@ from lowdim.checks import Array
 def check_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
     """Check a start that the user gave as an array; `names` are the other values of init."""
     is_array = hasattr(init, "shape") or isinstance(init, list | tuple)
-    found = np.shape(init) if is_array else repr(init)
-    if found != shape:
+    value = np.shape(init) if is_array else repr(init)
+    if value != shape:
         listed = ", ".join(map(repr, names))
         raise ValueError(
             f"init must be one of {listed} or an array of shape {shape}, one row of n_components "
-            f"coordinates for each object; got {found}."
+            f"coordinates for each object; got {value}."
         )
     return np.asarray(checks.vectors(init, name="init"))
 

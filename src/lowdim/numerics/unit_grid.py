@@ -66,12 +66,12 @@ class UnitGrid:
 
     def nearest_unit(self, points: Array) -> Array:
         """The unit nearest to each point."""
-        found = np.empty(len(points), dtype=np.int64)
+        units = np.empty(len(points), dtype=np.int64)
         for rows in blocks(len(points)):
             clipped = np.clip(points[rows], -self.periods, self.periods)  # for finite squares
             apart = self.displacements(clipped[:, None, :], self.coordinates[None])
-            found[rows] = np.einsum("abk,abk->ab", apart, apart).argmin(axis=1)
-        return found
+            units[rows] = np.einsum("abk,abk->ab", apart, apart).argmin(axis=1)
+        return units
 
     @cached_property
     def edges(self) -> tuple[Array, Array]:

@@ -132,17 +132,17 @@ def kinds_of(values: Array) -> Kinds | None:
     values = to_strings(values)
     if values.dtype.kind not in "biuU":
         return None
-    found, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    unique, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     if values.dtype.kind in "iu":
-        clusters = found[0] == -1 and found[-1] == len(found) - 2
-        if len(found) > MAX_KINDS and not clusters:
+        clusters = unique[0] == -1 and unique[-1] == len(unique) - 2
+        if len(unique) > MAX_KINDS and not clusters:
             return None
-        order = np.arange(len(found))  # by value
+        order = np.arange(len(unique))  # by value
     else:
         order = np.array(
-            sorted(range(len(found)), key=lambda place: natural_key(str(found[place])))
+            sorted(range(len(unique)), key=lambda place: natural_key(str(unique[place])))
         )
-    names = [str(name) for name in found[order]]
+    names = [str(name) for name in unique[order]]
     ranks = np.empty_like(order)
     ranks[order] = np.arange(len(order))
     return Kinds(tuple(names), ranks[codes], _places(names, counts[order]))

@@ -82,8 +82,8 @@ def compare(
     if not maps:
         raise ValueError("embeddings is empty: give at least one, as {title: coordinates}.")
     if len({len(Y) for Y in maps.values()}) > 1:
-        found = ", ".join(f"{len(Y)} in {name!r}" for name, Y in maps.items())
-        raise ValueError(f"embeddings must place the same objects, got {found}.")
+        sizes = ", ".join(f"{len(Y)} in {name!r}" for name, Y in maps.items())
+        raise ValueError(f"embeddings must place the same objects, got {sizes}.")
     quality = quality or {}
     strangers = set(quality) - set(maps)
     if strangers:

@@ -99,20 +99,20 @@ def points_along(corners: Array, n_steps: int) -> Array:
 
 
 def _corners(waypoints: Any, Y: Array) -> Array:
-    given = np.asarray(waypoints)
-    if given.ndim == 1 and given.dtype.kind in "iu":
-        outside = (given < 0) | (given >= len(Y))
+    points = np.asarray(waypoints)
+    if points.ndim == 1 and points.dtype.kind in "iu":
+        outside = (points < 0) | (points >= len(Y))
         if outside.any():
             raise ValueError(
-                f"waypoints: there is no object {given[outside][0]} among {len(Y)} objects."
+                f"waypoints: there is no object {points[outside][0]} among {len(Y)} objects."
             )
-        return np.asarray(Y[given], dtype=np.float64)
-    if given.ndim != 2 or given.shape[1] != 2:
+        return np.asarray(Y[points], dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(
             "waypoints must be coordinates of shape (m, 2) or m numbers of objects, got an array "
-            f"of shape {given.shape} and type {given.dtype}."
+            f"of shape {points.shape} and type {points.dtype}."
         )
-    return np.asarray(checks.vectors(given, name="waypoints"), dtype=np.float64)
+    return np.asarray(checks.vectors(points, name="waypoints"), dtype=np.float64)
 
 
 def _strip(

@@ -126,14 +126,14 @@ class Assessment:
     @property
     def knn_accuracy(self) -> IntervalEstimate | None:
         """Accuracy of the nearest neighbours on the map; None without classes."""
-        found = self.labels
-        return None if found is None or found.kind != "classes" else found.knn_map
+        labels = self.labels
+        return None if labels is None or labels.kind != "classes" else labels.knn_map
 
     @property
     def knn_r2(self) -> IntervalEstimate | None:
         """R² of the nearest neighbours on the map; None without labels on a scale."""
-        found = self.labels
-        return None if found is None or found.kind != "scale" else found.knn_map
+        labels = self.labels
+        return None if labels is None or labels.kind != "scale" else labels.knn_map
 
     @property
     def silhouette(self) -> float | None:
@@ -143,8 +143,8 @@ class Assessment:
     @property
     def measures(self) -> dict[str, float]:
         """The measures that are known, by name, in the order of `lowdim.quality.MEASURES`."""
-        found = {measure.name: getattr(self, measure.name) for measure in MEASURES}
-        return {name: value for name, value in found.items() if value is not None}
+        values = {measure.name: getattr(self, measure.name) for measure in MEASURES}
+        return {name: value for name, value in values.items() if value is not None}
 
     def meaning(self, measure: QualityMeasure) -> str:
         """What a measure means for this map, and its value in the data where that is known."""
@@ -225,8 +225,8 @@ class Assessment:
         """
         kept = {field.name for field in fields(self)} - set(_ARRAYS)
         values = {name: value for name, value in vars(self).items() if name in kept}
-        found: dict[str, Any] = to_json({**values, **self.measures})
-        return found
+        result: dict[str, Any] = to_json({**values, **self.measures})
+        return result
 
     def plot(self) -> Figure:
         """Draw the R_NX curve, the Shepard diagram and, in up to three dimensions, the errors.

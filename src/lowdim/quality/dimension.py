@@ -140,12 +140,12 @@ def dimension_of(
 def nearest_distances(data: Rows, k: int, random_state: Any = None) -> Array:
     """Distances of a sample of objects to their k nearest among all, (rows, k), ascending."""
     k = check_k(k, data.n)
-    found = []
+    parts = []
     for rows in blocks_of(choose_rows(data.n, None, random_state), data.n):
         keys = data.keys(rows)
         keys[np.arange(len(rows)), rows] = np.inf
-        found.append(data.lengths(backend().smallest(keys, k)[1]).astype(np.float64))
-    return np.concatenate(found)
+        parts.append(data.lengths(backend().smallest(keys, k)[1]).astype(np.float64))
+    return np.concatenate(parts)
 
 
 def maximum_likelihood(X: Any, n_neighbors: int = 20, **options: Any) -> float:

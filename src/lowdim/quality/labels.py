@@ -180,12 +180,12 @@ def silhouette(Y: Any, labels: Any, **options: Any) -> float:
     """
     distances = compare_distances(Y, Y, **options)
     codes = class_codes(check_labels(labels, np.shape(Y)[0]))[1]
-    found = _silhouette(distances.map, codes[distances.objects])
-    if found is None:
+    value = _silhouette(distances.map, codes[distances.objects])
+    if value is None:
         raise ValueError(
             "labels: a silhouette needs at least two classes, and two objects of one class."
         )
-    return found
+    return value
 
 
 def _accuracy(codes: Array, ranks: Ranks, ids: Array) -> IntervalEstimate:

@@ -256,9 +256,9 @@ def _weights(K: Array, measure: Array) -> Array:
     left = np.maximum(right - (K[right] != every), 0)
     gap = np.maximum(K[right] - K[left], 1)
     share = np.clip((every - K[left]) / gap, 0.0, 1.0)
-    found = np.bincount(left, measure * (1 - share), len(K))
-    found += np.bincount(right, measure * share, len(K))
-    return np.asarray(found / measure.sum())
+    weights = np.bincount(left, measure * (1 - share), len(K))
+    weights += np.bincount(right, measure * share, len(K))
+    return np.asarray(weights / measure.sum())
 
 
 def rank_grid(n: int, k: int) -> Array:
@@ -287,12 +287,12 @@ def _passes(data: Rows, placed: Rows, chosen: Array, k: int, grid: Array) -> Ite
         first, second = data.keys(rows), placed.keys(rows)
         dtype = np.result_type(first, second)
         first, second = (np.ascontiguousarray(keys, dtype) for keys in (first, second))
-        found = backend().compare_orders(first, second, rows, k, grid)
+        orders = backend().compare_orders(first, second, rows, k, grid)
         lengths = (
-            np.take_along_axis(first, found[0], axis=1),
-            np.take_along_axis(second, found[2], axis=1),
+            np.take_along_axis(first, orders[0], axis=1),
+            np.take_along_axis(second, orders[2], axis=1),
         )
-        yield _Block(rows, *found, data.lengths(lengths[0]), placed.lengths(lengths[1]))
+        yield _Block(rows, *orders, data.lengths(lengths[0]), placed.lengths(lengths[1]))
 
 
 def ranks_between(data: Rows, placed: Rows, chosen: Array, k: int) -> Ranks:
@@ -309,9 +309,9 @@ def ranks_between(data: Rows, placed: Rows, chosen: Array, k: int) -> Ranks:
         near = (block.data_ids, block.map_ranks, block.map_ids, block.data_ranks)
         kept = (block.data_distances, block.map_distances, *(() if exact else (block.shared,)))
         parts.append((*near, *kept))
-    found = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-    overlaps = None if exact else found[6]
-    return Ranks(data.n, chosen, grid, overlap, overlaps, *found[:6])
+    joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+    overlaps = None if exact else joined[6]
+    return Ranks(data.n, chosen, grid, overlap, overlaps, *joined[:6])
 
 
 @uses_threads

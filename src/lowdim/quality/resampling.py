@@ -121,8 +121,8 @@ def jackknife(estimator: Any, D: Any) -> Jackknife:
     --------
     >>> import lowdim
     >>> D, names = lowdim.data.cities()
-    >>> found = lowdim.quality.jackknife(lowdim.MDS(metric="precomputed", random_state=0), D)
-    >>> print(f"{found.stability:.2f} {found.cross_validity:.2f}")
+    >>> result = lowdim.quality.jackknife(lowdim.MDS(metric="precomputed", random_state=0), D)
+    >>> print(f"{result.stability:.2f} {result.cross_validity:.2f}")
     0.96 1.00
     """
     D = check_known(D, "D")
@@ -198,8 +198,8 @@ def permutation_test(
     >>> import lowdim
     >>> D, names = lowdim.data.cities()
     >>> mds = lowdim.MDS(metric="precomputed", random_state=0)
-    >>> found = lowdim.quality.permutation_test(mds, D, n_permutations=19, random_state=0)
-    >>> round(found.p_value, 2)
+    >>> result = lowdim.quality.permutation_test(mds, D, n_permutations=19, random_state=0)
+    >>> round(result.p_value, 2)
     0.05
     """
     D = check_known(D, "D")

@@ -114,8 +114,8 @@ def stability(
     --------
     >>> import lowdim
     >>> X, t = lowdim.data.swiss_roll(200, random_state=0)
-    >>> found = lowdim.quality.stability(lowdim.PCA(2), X, how="bootstrap", random_state=0)
-    >>> found.score > 0.9
+    >>> result = lowdim.quality.stability(lowdim.PCA(2), X, how="bootstrap", random_state=0)
+    >>> result.score > 0.9
     True
     """
     checks.choice(how, "how", ("seeds", "bootstrap"))
@@ -197,5 +197,5 @@ def _movement(mean: Array, maps: Array) -> Array:
     counts = np.isfinite(maps).all(axis=2).sum(axis=0)
     squares = np.nansum((maps - mean) ** 2, axis=(0, 2)) / np.maximum(counts, 1)
     size = np.sqrt(np.nanmean(np.nansum(mean**2, axis=1)))
-    found = np.sqrt(squares) / (size or 1.0)
-    return np.where(counts >= 2, found, np.nan)
+    movement = np.sqrt(squares) / (size or 1.0)
+    return np.where(counts >= 2, movement, np.nan)

@@ -60,24 +60,24 @@ class Distances:
     @property
     def stress_1(self) -> float:
         """Kruskal's stress-1 of the map at its best scale: 0 at best."""
-        given, found = self.pairs
-        square = _product(found, found)
+        data, placed = self.pairs
+        square = _product(placed, placed)
         if square == 0:
             return 1.0
-        scale = _product(given, found) / square
-        size = _product(given, given)
-        return float(np.sqrt(np.sum((given - scale * found) ** 2) / size)) if size else 0.0
+        scale = _product(data, placed) / square
+        size = _product(data, data)
+        return float(np.sqrt(np.sum((data - scale * placed) ** 2) / size)) if size else 0.0
 
     @property
     def sammon_stress(self) -> float:
         """Sammon's stress of the map at its best scale; pairs of no dissimilarity do not count."""
-        given, found = (values[self.pairs[0] > 0] for values in self.pairs)
-        total = float(given.sum())
-        relative = float((found**2 / given).sum()) if len(given) else 0.0
+        data, placed = (values[self.pairs[0] > 0] for values in self.pairs)
+        total = float(data.sum())
+        relative = float((placed**2 / data).sum()) if len(data) else 0.0
         if total == 0 or relative == 0:
             return float(total > 0)
-        scale = float(found.sum()) / relative
-        return float(((given - scale * found) ** 2 / given).sum() / total)
+        scale = float(placed.sum()) / relative
+        return float(((data - scale * placed) ** 2 / data).sum() / total)
 
     @property
     def spearman(self) -> float:
@@ -87,9 +87,9 @@ class Distances:
     @property
     def spearman_far(self) -> float:
         """Rank correlation among the half of the pairs that are farther apart in the data."""
-        given, found = self.pairs
-        far = given >= np.median(given)
-        return rank_correlation(given[far], found[far])
+        data, placed = self.pairs
+        far = data >= np.median(data)
+        return rank_correlation(data[far], placed[far])
 
     @property
     def pearson(self) -> float:
@@ -109,10 +109,10 @@ class Distances:
 
     def shepard(self) -> ShepardDiagram:
         """The Shepard diagram, with the best monotone relation as disparities."""
-        given, found = self.pairs
-        order = np.lexsort((found, given))
+        data, placed = self.pairs
+        order = np.lexsort((placed, data))
         return ShepardDiagram(
-            given[order], found[order], backend().isotonic(found[order], None, None, False)
+            data[order], placed[order], backend().isotonic(placed[order], None, None, False)
         )
 
 
@@ -201,8 +201,8 @@ def compare_distances(
     >>> import numpy as np
     >>> from lowdim import quality
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> found = quality.compare_distances(X, X[:, :2])
-    >>> round(found.stress_1, 3), round(found.spearman, 3)
+    >>> result = quality.compare_distances(X, X[:, :2])
+    >>> round(result.stress_1, 3), round(result.spearman, 3)
     (0.231, 0.846)
     """
     data = data_rows(X, metric, metric_params)

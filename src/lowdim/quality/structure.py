@@ -118,8 +118,8 @@ class Structure:
     @property
     def findings(self) -> tuple[str, ...]:
         """What was found, the strongest evidence first."""
-        found = [test for test in self.tests if test.finding]
-        return tuple(test.finding for test in sorted(found, key=lambda test: test.p_value))
+        positive = [test for test in self.tests if test.finding]
+        return tuple(test.finding for test in sorted(positive, key=lambda test: test.p_value))
 
     def __str__(self) -> str:
         if self.kind == "none":
@@ -187,9 +187,9 @@ def _column_groups(X: Array, generator: np.random.Generator) -> _Result:
     order = np.argsort(p, kind="stable")
 
     def sentence() -> str:
-        found = order[p[order] <= LEVEL]
-        noun, verb = ("Column", "falls") if len(found) == 1 else ("Columns", "fall")
-        return f"{noun} {_list_columns(found)} {verb} into separate groups (dip test)."
+        significant = order[p[order] <= LEVEL]
+        noun, verb = ("Column", "falls") if len(significant) == 1 else ("Columns", "fall")
+        return f"{noun} {_list_columns(significant)} {verb} into separate groups (dip test)."
 
     return "column groups", min(1.0, float(p.min())), 4 * float(dips.max()), sentence
 

@@ -88,8 +88,8 @@ def suggest(
     --------
     >>> import lowdim
     >>> X, t = lowdim.data.swiss_roll(800, random_state=0)
-    >>> found = lowdim.quality.suggest(X, ["PCA", "Isomap"], n_neighbors=[8])
-    >>> found.best.name
+    >>> result = lowdim.quality.suggest(X, ["PCA", "Isomap"], n_neighbors=[8])
+    >>> result.best.name
     'Isomap(n_neighbors=8)'
     """
     began = time.perf_counter()
@@ -135,10 +135,10 @@ def _sample(
 
 def _sizes(values: Iterable[float], name: str, most: float) -> list[Any]:
     """The values that so many objects allow, at least one."""
-    given = sorted(values)
-    if not given:
+    sizes = sorted(values)
+    if not sizes:
         raise ValueError(f"{name} is empty: give at least one value to try.")
-    return [value for value in given if value <= most] or [type(given[0])(max(1, most))]
+    return [value for value in sizes if value <= most] or [type(sizes[0])(max(1, most))]
 
 
 def _names(methods: Iterable[str] | None, euclidean: bool) -> list[str]:

@@ -152,5 +152,5 @@ class Suggestion:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for `json.dumps`."""
-        found: dict[str, Any] = to_json(vars(self))
-        return found
+        result: dict[str, Any] = to_json(vars(self))
+        return result

@@ -262,8 +262,8 @@ def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
     if ratio < _UNEVEN:
         return []
     return [
-        f"column {_name(recipe, wide)} spreads {ratio:,.0f} times as wide as the others "
-        "do: standardize=True gives every column the same weight"
+        f"column {_name(recipe, wide)} has a standard deviation {ratio:,.0f} times "
+        "that of a typical column: standardize=True gives every column the same weight"
     ]
 
 

@@ -81,7 +81,7 @@ class ClusterTasks(Tasks):
         self.client, self.wanted = client, wanted
 
     def memory(self) -> int:
-        """What the computation was given, or a share of what the smallest worker has a thread."""
+        """The memory limit of the computation; else a share of the workers' least per thread."""
         allowed = current().memory
         if allowed is not None:
             return allowed
@@ -94,8 +94,8 @@ class ClusterTasks(Tasks):
 
     def persist(self, items: Sequence[Any]) -> Sequence[Any]:
         with dask.config.set(NO_WARNING):
-            found: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
-        return found
+            pieces: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
+        return pieces
 
     def exchange(
         self,
@@ -129,8 +129,8 @@ class ClusterTasks(Tasks):
             except KilledWorker as error:
                 raise RuntimeError(
                     "The cluster has lost several workers with the same task. Did they run out of "
-                    "memory? Start workers with more memory or fewer threads, or set a smaller "
-                    f"one by lowdim.compute(memory=...) or --memory. ({error})"
+                    "memory? Start workers with more memory or fewer threads, or set a lower "
+                    f"limit by lowdim.compute(memory=...) or --memory. ({error})"
                 ) from error
 
 

@@ -40,7 +40,7 @@ def join_cluster(address: str) -> Iterator[None]:
         client = Client(address, timeout=ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"scheduler={address!r}: no scheduler of Dask answers there ({error})."
+            f"scheduler={address!r}: no Dask scheduler answers at this address ({error})."
         ) from error
     with client, working(ClusterTasks(client, wanted=True)):
         yield

@@ -105,9 +105,9 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     total, sums = np.zeros((d, d)), np.zeros(d)
     parts = blocks(n, int(np.clip(-(-n // 16), 1024, 8192)))
     for first in range(0, len(parts), 16):  # a few at a time, because each product is d x d
-        found = run(share, parts[first : first + 16])
-        run(partial(_add, total, [product for product, _ in found]), blocks(d, ADDED_ROWS))
-        for _, sum_of_rows in found:
+        shares = run(share, parts[first : first + 16])
+        run(partial(_add, total, [product for product, _ in shares]), blocks(d, ADDED_ROWS))
+        for _, sum_of_rows in shares:
             sums += sum_of_rows
     return total, sums
 

@@ -82,8 +82,8 @@ class CellIndex:
         def search(part: slice) -> None:
             own = self.cells.order[part]
             places = np.arange(part.start, part.stop, dtype=np.int32)
-            found = self._candidates(self.vectors[own], places, self.k)
-            indices[own], distances[own] = self._rank(self.rows[own], found, self.k)
+            candidates = self._candidates(self.vectors[own], places, self.k)
+            indices[own], distances[own] = self._rank(self.rows[own], candidates, self.k)
 
         run(search, blocks(n, BATCH_ROWS), counts=True)
         distances_in_range(distances)
@@ -95,8 +95,8 @@ class CellIndex:
         asked = self._convert_queries(queries)
         Z, _ = self.space.vectors(asked)
         no_place = np.full(len(Z), -1, dtype=np.int32)
-        found = self._candidates(Z, no_place, k)
-        indices, distances = self._rank(asked, found, k)
+        candidates = self._candidates(Z, no_place, k)
+        indices, distances = self._rank(asked, candidates, k)
         distances_in_range(distances)
         return indices, distances
 
@@ -128,11 +128,13 @@ class CellIndex:
         points = stacked(self.rows, asked) if self.cosine else sum_duplicates(rows)
 
         def search(part: slice) -> tuple[Array, Array]:
-            found = self._candidates_of_both(own, Z[part], place[part], first, self.plan.probes)
-            return rerank(asked[part], points, found, found.shape[1], self.cosine)
+            candidates = self._candidates_of_both(
+                own, Z[part], place[part], first, self.plan.probes
+            )
+            return rerank(asked[part], points, candidates, candidates.shape[1], self.cosine)
 
-        found = run(search, blocks(len(Z), BATCH_ROWS))
-        indices, distances = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        parts = run(search, blocks(len(Z), BATCH_ROWS))
+        indices, distances = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         distances_in_range(distances[:, : self.k])
         return indices, distances
 
@@ -142,21 +144,21 @@ class CellIndex:
         probes, nowhere = self.cells.nearest(Z, p), np.full(len(Z), -1, dtype=np.int32)
         old, scores = search_cells(self.cells.members, Z, nowhere, probes, m)
         new, more = search_cells(own.members, Z, places, probes, m)
-        found = np.concatenate(
+        candidates = np.concatenate(
             [
                 np.where(old >= 0, self.cells.order[old], -1),
                 np.where(new >= 0, own.order[new] + first, -1),
             ],
             axis=1,
         ).astype(np.int32)
-        scores = np.where(found >= 0, np.concatenate([scores, more], axis=1), np.inf)
+        scores = np.where(candidates >= 0, np.concatenate([scores, more], axis=1), np.inf)
         best = np.argpartition(scores, m - 1, axis=1)[:, :m]
-        found = np.take_along_axis(found, best, axis=1)
-        short = np.flatnonzero((found >= 0).sum(axis=1) < self.k)
+        candidates = np.take_along_axis(candidates, best, axis=1)
+        short = np.flatnonzero((candidates >= 0).sum(axis=1) < self.k)
         if len(short) and p < self.cells.count:
             few, wider = np.ascontiguousarray(Z[short]), min(4 * p, self.cells.count)
-            found[short] = self._candidates_of_both(own, few, places[short], first, wider)
-        return found
+            candidates[short] = self._candidates_of_both(own, few, places[short], first, wider)
+        return candidates
 
     def _convert_queries(self, queries: Any) -> Any:
         """Queries in the form of the rows: dense or CSR, of the same dtype, normalised."""
@@ -282,13 +284,13 @@ def _plan(
         hit = good & inside
         hit &= np.cumsum(hit, axis=1, dtype=np.int32) <= k
         order = np.cumsum(inside, axis=1, dtype=np.int32)[hit]
-        found = np.cumsum(np.bincount(order, minlength=most + 1)) / (len(sample) * k)
-        enough = np.flatnonzero(found >= wanted)
+        recall_by_rank = np.cumsum(np.bincount(order, minlength=most + 1)) / (len(sample) * k)
+        enough = np.flatnonzero(recall_by_rank >= wanted)
         if not len(enough):
             return None
         m = max(int(enough[0]), least)
         cost = _cost(index, float(compared[p - 1]), m)
-        return Plan(p, m, float(found[m]), cost) if cost < limit else None
+        return Plan(p, m, float(recall_by_rank[m]), cost) if cost < limit else None
 
     best: Plan | None = None
     for p in _grid(cells.count):

@@ -121,11 +121,11 @@ def nearest_of_sample(X: Any, sample: Array, k: int, cosine: bool) -> tuple[Arra
         candidates[number] = heaps.candidates()
 
     run(search, range(len(sixteenths)))
-    found = np.concatenate(list(candidates), axis=1)
-    found[found == sample[:, None]] = -1
+    columns = np.concatenate(list(candidates), axis=1)
+    columns[columns == sample[:, None]] = -1
 
     def rank(rows: slice) -> tuple[Array, Array]:
-        return rerank(X[sample[rows]], X, found[rows], k, cosine)
+        return rerank(X[sample[rows]], X, columns[rows], k, cosine)
 
     indices, distances = zip(*run(rank, blocks(len(sample), SAMPLE_BLOCK_ROWS)), strict=True)
     return np.concatenate(indices), np.concatenate(distances)
@@ -180,8 +180,8 @@ def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Ar
         near = exact <= reach[columns]
         return rows[near] + part.start, columns[near], exact[near]
 
-    found = run(one, blocks(queries.shape[0], 128))
-    rows, columns, distances = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    parts = run(one, blocks(queries.shape[0], 128))
+    rows, columns, distances = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return rows, columns, distances
 
 

@@ -25,8 +25,8 @@ def extremes(A: Array) -> tuple[float, float]:
         with np.errstate(invalid="ignore"):
             return float(A[rows].min()), float(A[rows].max())
 
-    found = run(extremes_of_block, blocks(len(A), max(1, ENTRIES * len(A) // A.size)))
-    low, high = np.array(found).T
+    bounds = run(extremes_of_block, blocks(len(A), max(1, ENTRIES * len(A) // A.size)))
+    low, high = np.array(bounds).T
     return float(low.min()), float(high.max())
 
 

@@ -107,8 +107,8 @@ def isotonic(
 ) -> Array:
     """Weighted isotonic regression."""
     out = np.empty_like(values)
-    given = or_empty(weights, values.dtype), or_empty(ties, np.int64)
-    _native.isotonic(values, *given, primary, out, current().threads)
+    optional = or_empty(weights, values.dtype), or_empty(ties, np.int64)
+    _native.isotonic(values, *optional, primary, out, current().threads)
     return out
 
 
@@ -124,7 +124,7 @@ def curvilinear_sweep(
     step: bool,
 ) -> float:
     """One sweep of curvilinear component analysis; updates Y; returns the error before it."""
-    found = _native.curvilinear_sweep(
+    loss = _native.curvilinear_sweep(
         distances, rows, pins, Y, unit, alpha, reach, step, current().threads
     )
-    return float(found)
+    return float(loss)

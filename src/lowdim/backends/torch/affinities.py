@@ -28,18 +28,18 @@ class Rows:
         self.sizes = np.diff(indptr)
         width = int(self.sizes.max(initial=0))
         self.full = bool((self.sizes == width).all())
-        given = resident(device, values)
+        entries = resident(device, values)
         if precise:
-            given = given.to(widest_float(device))
+            entries = entries.to(widest_float(device))
         shape = (len(self.sizes), width)
         if self.full:
-            self.matrix = given.reshape(shape)
+            self.matrix = entries.reshape(shape)
             self.known = torch.ones(shape, dtype=torch.bool, device=device)
         else:
             sizes = put(device, self.sizes.astype(np.int64))
             self.known = torch.arange(width, device=device)[None, :] < sizes[:, None]
-            self.matrix = given.new_full(shape, torch.inf)
-            self.matrix[self.known] = given
+            self.matrix = entries.new_full(shape, torch.inf)
+            self.matrix[self.known] = entries
 
     def flatten(self, matrix: Tensor) -> Array:
         """A matrix of the same shape as the entries of the CSR matrix, in the type of these."""

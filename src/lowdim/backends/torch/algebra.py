@@ -42,11 +42,11 @@ def matmul(device: torch.device, A: Array, V: Any, *, squared: bool = False) -> 
     transposed = A.flags.f_contiguous and not A.flags.c_contiguous
     squares = resident_square(device, A) if squared and not transposed else None
     if squares is not None:
-        found = squares @ right
+        result = squares @ right
     else:
         left = resident(device, A.T).T if transposed else resident(device, A)
-        found = _squared_product(left, right) if squared else left @ right
-    return found if isinstance(V, Tensor) else get(found)
+        result = _squared_product(left, right) if squared else left @ right
+    return result if isinstance(V, Tensor) else get(result)
 
 
 def _squared_product(A: Tensor, V: Tensor) -> Tensor:
@@ -77,10 +77,10 @@ def product(
     """scale A V + shift V - before."""
     if _is_narrow(V) and A.shape[0]:
         return kernels.matrices().product(A, V, scale, shift, before)  # type: ignore[no-any-return]
-    found = _plain_product(A, V)
+    result = _plain_product(A, V)
     if scale != 1.0 or shift != 0.0:
-        found = scale * found + shift * V
-    return found if before is None else found - before
+        result = scale * result + shift * V
+    return result if before is None else result - before
 
 
 def _plain_product(A: Csr, V: Tensor) -> Tensor:
@@ -120,16 +120,18 @@ def smooth_modes(device: torch.device, graphs: list[Any], k: int, seed: int) -> 
     def step(V: Tensor, a: Any, b: Any, W: Tensor | None) -> Tensor:
         if np.size(a) == 1:
             return product(walk, V, -float(np.squeeze(a)), float(np.squeeze(a + b)), W)
-        found = blocks.expand_to_rows(a + b, V) * V - blocks.expand_to_rows(a, V) * product(walk, V)
-        return found if W is None else found - W
+        result = blocks.expand_to_rows(a + b, V) * V - blocks.expand_to_rows(a, V) * product(
+            walk, V
+        )
+        return result if W is None else result - W
 
     problem = subspace.Problem(
         step, 2.0, constant[:, None].float(), blocks.gram, blocks.times, blocks.qr
     )
     random = torch.Generator(device).manual_seed(seed)
     start = torch.rand(A.shape[0], subspace.width(k), generator=random, device=device)
-    found = subspace.smooth_modes(problem, 2 * start - 1, k) * scale[:, None].float()
-    modes = get(found)
+    result = subspace.smooth_modes(problem, 2 * start - 1, k) * scale[:, None].float()
+    modes = get(result)
     return [modes[part] for part in blocks]
 
 

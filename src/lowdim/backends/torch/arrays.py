@@ -20,14 +20,14 @@ SMALL_TILE = 64 << 20  # bytes that are taken without asking how much is free; a
 
 def put(device: torch.device, array: Array) -> Tensor:
     """A copy of an array on the device (on the CPU, the array itself)."""
-    given = np.ascontiguousarray(array)
-    if device.type == "cuda" and given.nbytes > STAGED_FROM:
-        out = torch.empty(given.shape, dtype=tensor_dtype(given), device=device)
-        copy_in(given, out)
+    source = np.ascontiguousarray(array)
+    if device.type == "cuda" and source.nbytes > STAGED_FROM:
+        out = torch.empty(source.shape, dtype=tensor_dtype(source), device=device)
+        copy_in(source, out)
         return out
-    if not given.flags.writeable:  # PyTorch has no read-only tensors
-        given = given.copy()
-    return torch.from_numpy(given).to(device)
+    if not source.flags.writeable:  # PyTorch has no read-only tensors
+        source = source.copy()
+    return torch.from_numpy(source).to(device)
 
 
 def get(tensor: Tensor) -> Array:
@@ -36,8 +36,8 @@ def get(tensor: Tensor) -> Array:
         out = np.empty(tuple(tensor.shape), dtype=_array_dtype(tensor))
         copy_out(tensor.contiguous(), out)
         return out
-    found: Array = tensor.detach().cpu().numpy()
-    return found
+    array: Array = tensor.detach().cpu().numpy()
+    return array
 
 
 class Outflow:

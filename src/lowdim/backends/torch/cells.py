@@ -59,14 +59,14 @@ def true_neighbors(points: Tensor, sample: Tensor, k: int) -> Tensor:
 def _nearest(points: Tensor, sample: Tensor, k: int, own: float) -> Tensor:
     """The k nearest points of some of the points; each itself is first or last by `own`, +-inf."""
     squares = points.square().sum(dim=1)
-    found = []
+    parts = []
     rows = tile_rows(points.device, 16 * len(points), len(sample))
     for begin in range(0, len(sample), rows):
         part = sample[begin : begin + rows]
         scores = torch.addmm(squares, points[part], points.T, alpha=-2)
         scores[torch.arange(len(part), device=part.device), part] = own
-        found.append(scores.topk(k, dim=1, largest=False).indices)
-    return torch.cat(found)
+        parts.append(scores.topk(k, dim=1, largest=False).indices)
+    return torch.cat(parts)
 
 
 def fewest_probes(

@@ -60,9 +60,9 @@ class Squares:
             return squares_of_differences(queries, self.points)
         asked = queries.double() - self.center
         norms = asked.square().sum(dim=1)[:, None]
-        found = torch.addmm(self.norms, asked, self.exact.T, alpha=-2).add_(norms)
-        found.masked_fill_(found <= SMALLEST * (self.norms + norms), 0)
-        return found.to(self.points.dtype)
+        squares = torch.addmm(self.norms, asked, self.exact.T, alpha=-2).add_(norms)
+        squares.masked_fill_(squares <= SMALLEST * (self.norms + norms), 0)
+        return squares.to(self.points.dtype)
 
 
 def squares_of_differences(queries: Tensor, points: Tensor) -> Tensor:
@@ -70,10 +70,10 @@ def squares_of_differences(queries: Tensor, points: Tensor) -> Tensor:
     if queries.shape[1] > BY_COLUMNS_UP_TO:
         far = torch.cdist(queries, points, compute_mode="donot_use_mm_for_euclid_dist")
         return far.square_()
-    found = queries.new_zeros(len(queries), len(points))
+    squares = queries.new_zeros(len(queries), len(points))
     for q, p in zip(queries.T, points.T, strict=True):
-        found += (q[:, None] - p).square_()
-    return found
+        squares += (q[:, None] - p).square_()
+    return squares
 
 
 def compare_orders(
@@ -95,8 +95,8 @@ def compare_orders(
         shared = counts.cumsum(dim=1)[:, sizes - 1]
         others = (ranks[1].gather(1, near[0]), ranks[0].gather(1, near[1]))
         parts.append((near[0], others[0], near[1], others[1], shared))
-    found = [get(torch.cat(columns).int()) for columns in zip(*parts, strict=True)]
-    return found[0], found[1], found[2], found[3], found[4]
+    arrays = [get(torch.cat(columns).int()) for columns in zip(*parts, strict=True)]
+    return arrays[0], arrays[1], arrays[2], arrays[3], arrays[4]
 
 
 def _rank(keys: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:

@@ -28,10 +28,10 @@ def divergence_gradient(
         own = torch.arange(begin, min(begin + rows, n), device=device)
         part = slice(begin, begin + len(own))
         s = squares_of_differences(at[part], at)
-        found, slope = _divergences_of_rows(
+        values, slope = _divergences_of_rows(
             _insert_own(known[part], own), beta[part], trade_off, s, own
         )
-        sums += found
+        sums += values
         gradient[part] += 2 * (slope.sum(dim=1)[:, None] * at[part] - slope @ at)
         gradient -= 2 * (slope.T @ at[part] - slope.sum(dim=0)[:, None] * at)
     return float(sums[0]), float(sums[1]), get(gradient)

@@ -294,6 +294,6 @@ def _tensor(device: torch.device, array: Any) -> Tensor:
     return array if isinstance(array, Tensor) else put(device, array)
 
 
-def _convert_like(found: Tensor, given: Any) -> Any:
+def _convert_like(tensor: Tensor, sample: Any) -> Any:
     """A tensor, or a NumPy array if that was given."""
-    return found if isinstance(given, Tensor) else get(found)
+    return tensor if isinstance(sample, Tensor) else get(tensor)

@@ -139,7 +139,7 @@ def shortest_paths(
         raise Unsupported
     out = np.empty((len(sources), n), dtype=graph.dtype)
     kept = arcs.values.new_empty(out.shape if whole else (0, n))
-    found = _SymmetricLengths(kept) if symmetric else _Lengths(kept)
+    path_lengths = _SymmetricLengths(kept) if symmetric else _Lengths(kept)
     relaxation = kernels.matrices().Relaxation(arcs) if fast else _Relaxation(arcs)
     finish = counted(len(sources))
     outflow = Outflow(device, out)
@@ -149,7 +149,7 @@ def shortest_paths(
         lengths[chosen, torch.arange(len(chosen), device=device)] = 0
         relaxation.begin(lengths)
         outflow.copy()  # lengths of the part before, while this one is relaxed
-        found.add(part, relaxation.end(), outflow)
+        path_lengths.add(part, relaxation.end(), outflow)
         finish(len(chosen))
     outflow.copy()
     if whole:

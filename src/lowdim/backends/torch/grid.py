@@ -124,8 +124,8 @@ def field_of(
 def values_at(Y: Tensor, field: Tensor, place: Place) -> tuple[Tensor, Tensor]:
     """The values of a spline field at the points Y, and its gradients there."""
     if kernels.run_on(Y.device, Y.dtype) and Y.shape[1] == 2:
-        found: tuple[Tensor, Tensor] = kernels.forces().gather(Y, field, place.origin, place.step)
-        return found
+        values: tuple[Tensor, Tensor] = kernels.forces().gather(Y, field, place.origin, place.step)
+        return values
     first, weights, slopes = _splines(Y, field.shape, place)
     steps = torch.arange(ORDER, device=Y.device)
     if Y.shape[1] == 1:

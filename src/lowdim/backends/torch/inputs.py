@@ -14,8 +14,8 @@ from lowdim.checks import Array
 
 def tensor_of(X: Any) -> Tensor:
     """A tensor that shares the memory of an array with the DLPack protocol."""
-    found: Tensor = X.detach() if isinstance(X, Tensor) else from_dlpack(X)
-    return found
+    tensor: Tensor = X.detach() if isinstance(X, Tensor) else from_dlpack(X)
+    return tensor
 
 
 def name_of(tensor: Tensor) -> str:

@@ -70,19 +70,19 @@ def layout_epochs(
     dense = None if density is None else (put(device, density[0]), put(device, density[1]))
     total_weights = segment_sums(arcs.values, arcs.sizes)
     first, last, total = epochs
-    found = 0.0
+    cross_entropy = 0.0
     for number in range(first, last):
         left = 1 - number / total
         key = (seed + number * EPOCH_STRIDE) & WORD
         epoch = Epoch(*curve, rate * left, momentum * left, repulsion, n_negatives, key)
         if loss and number + 1 == last:
-            found = _cross_entropy(arcs, at, targets, total_weights, epoch)
+            cross_entropy = _cross_entropy(arcs, at, targets, total_weights, epoch)
         if n_negatives and kernels.run_on(device, at.dtype):
-            at = kernels.layout().moved(arcs, at, speed, targets, total_weights, dense, epoch)
+            at = kernels.layout().move_points(arcs, at, speed, targets, total_weights, dense, epoch)
         else:
             at = _move_points(arcs, at, speed, targets, total_weights, dense, epoch)
     Y[...], velocity[...] = get(at), get(speed)
-    return found
+    return cross_entropy
 
 
 def layout_radii(
@@ -147,13 +147,13 @@ def _cross_entropy(
     a, b = epoch.a, epoch.b
     targets = at if fixed is None else fixed
     s = (targets[arcs.columns.long()] - at[arcs.rows()]).square().sum(dim=1).clamp(min=FLOOR)
-    found = float((arcs.values * torch.log1p(a * s**b)).sum())
+    loss = float((arcs.values * torch.log1p(a * s**b)).sum())
     share = epoch.repulsion * total_weights / (epoch.n_negatives or len(targets))
     for part in _parts(at, targets, epoch.n_negatives):
         gaps = _to_targets(at, targets, part, epoch, own=fixed is None)
         power = a * gaps.square().sum(dim=2).clamp(min=FLOOR) ** b
-        found += float((share[part, None] * (torch.log1p(power) - power.log())).sum())
-    return found
+        loss += float((share[part, None] * (torch.log1p(power) - power.log())).sum())
+    return loss
 
 
 def _parts(at: Tensor, targets: Tensor, n_negatives: int) -> list[slice]:

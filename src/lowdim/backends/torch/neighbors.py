@@ -114,17 +114,17 @@ def smallest_columns(scores: Tensor, m: int) -> tuple[Tensor, Tensor]:
     """
     rows, n = scores.shape
     if n <= 4 * m * GROUP:
-        found = scores.topk(m, dim=1, largest=False, sorted=False)
-        return found.indices, found.values
+        best_scores = scores.topk(m, dim=1, largest=False, sorted=False)
+        return best_scores.indices, best_scores.values
     # A group is every (n / GROUP)-th column, so that minima of neighbouring columns are taken side
     # by side, which is several times faster than along a row.
     count = n // GROUP
     grouped = scores.view(rows, GROUP, count)
     best = grouped.amin(dim=1).topk(m, dim=1, largest=False, sorted=False).indices
     inside = grouped.gather(2, best[:, None, :].expand(-1, GROUP, -1)).reshape(rows, GROUP * m)
-    found = inside.topk(m, dim=1, largest=False, sorted=False)
-    columns = found.indices // m * count + best.gather(1, found.indices % m)
-    return columns, found.values
+    best_scores = inside.topk(m, dim=1, largest=False, sorted=False)
+    columns = best_scores.indices // m * count + best.gather(1, best_scores.indices % m)
+    return columns, best_scores.values
 
 
 def rerank(

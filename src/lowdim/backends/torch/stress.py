@@ -32,8 +32,8 @@ def stress_gradient(device: torch.device, dissimilarities: Array, X: Array) -> t
     """The raw stress at X and V X - B(X) X, half of its gradient."""
     D, at = resident(device, dissimilarities), put(device, X)
     if kernels.run_on(device, at.dtype) and D.dtype == at.dtype and D.is_contiguous():
-        found, gradient = kernels.matrices().stress_gradient(D, at)
-        return float(found.sum(dtype=torch.float64)) / 2, get(gradient)
+        losses, gradient = kernels.matrices().stress_gradient(D, at)
+        return float(losses.sum(dtype=torch.float64)) / 2, get(gradient)
     return _by_tiles(D, at, None)
 
 
@@ -87,8 +87,8 @@ def pair_stress(
 
 def _weighted_gradient(D: Tensor, at: Tensor, W: Tensor) -> tuple[float, Array]:
     if kernels.run_on(D.device, at.dtype):
-        found, gradient = kernels.matrices().stress_gradient(D, at, W)
-        return float(found.sum(dtype=torch.float64)) / 2, get(gradient)
+        losses, gradient = kernels.matrices().stress_gradient(D, at, W)
+        return float(losses.sum(dtype=torch.float64)) / 2, get(gradient)
     return _by_tiles(D, at, lambda _, part: W[part].clone())
 
 
