@@ -80,14 +80,7 @@ def s_curve(
 
     A point is (sin t, h, sign(t) (cos t - 1)) with t uniform in [-1.5 pi, 1.5 pi] and h in [0, 2].
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to every coordinate.
-    random_state : int, RandomState or None, default=None
-        Seed of the random numbers.
+    Parameters are those of `swiss_roll`, without `hole`.
 
     Returns
     -------
@@ -121,14 +114,7 @@ def open_box(
 
     No map into the plane keeps this surface without stretching or tearing it.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to every coordinate.
-    random_state : int, RandomState or None, default=None
-        Seed of the random numbers.
+    Parameters are those of `swiss_roll`, without `hole`.
 
     Returns
     -------
@@ -164,14 +150,7 @@ def helix(
 
     The intrinsic coordinate of this curve is its length, not its position in space.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to every coordinate.
-    random_state : int, RandomState or None, default=None
-        Seed of the random numbers.
+    Parameters are those of `swiss_roll`, without `hole`.
 
     Returns
     -------
@@ -205,14 +184,7 @@ def trefoil(
 
     Intrinsically it is a circle, but no deformation of the space unties it.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to every coordinate.
-    random_state : int, RandomState or None, default=None
-        Seed of the random numbers.
+    Parameters are those of `swiss_roll`, without `hole`.
 
     Returns
     -------
@@ -242,14 +214,7 @@ def punctured_sphere(
     A disc of radius 5 is put onto the sphere by stereographic projection. Points are dense near the
     missing cap and sparse at the south pole, so that only a conformal map shows a full disc.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to every coordinate.
-    random_state : int, RandomState or None, default=None
-        Seed of the random numbers.
+    Parameters are those of `swiss_roll`, without `hole`.
 
     Returns
     -------
