@@ -250,10 +250,12 @@ def lobpcg(
             return np.asarray(V / diagonal[:, None])
 
     def linear_operator(product: Callable[[Array], Array]) -> Any:
-        def one(v: Array) -> Array:
+        def multiply_one(v: Array) -> Array:
             return product(v.reshape(-1, 1))[:, 0]
 
-        return LinearOperator(operator.shape, matvec=one, matmat=product, dtype=operator.dtype)
+        return LinearOperator(
+            operator.shape, matvec=multiply_one, matmat=product, dtype=operator.dtype
+        )
 
     guard = min(k + 5, operator.n // 5)
     with warnings.catch_warnings():  # `spectral` checks the residuals and warns

@@ -51,10 +51,8 @@ def animate(
         Frames a second.
     align : bool, default=True
         Rotate each map onto the next one, so that only real motion is seen.
-    title : str, default=None
-        Written above the map.
-    size : float, default=None
-        Area of a marker in square points.
+    title, size
+        As in `scatter`.
 
     Returns
     -------

@@ -99,10 +99,8 @@ def rnx(curves: Mapping[str, tuple[Any, Any]], ax: Any = None, *, title: str | N
     ----------
     curves : mapping of str to (K, R)
         For each map its sizes K and its values R_NX(K).
-    ax : matplotlib axes, default=None
-        Axes to draw on; by default those of a new figure.
-    title : str, default=None
-        Written above the chart.
+    ax, title
+        As in `scatter`.
 
     Returns
     -------

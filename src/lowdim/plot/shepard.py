@@ -26,10 +26,8 @@ def shepard(pairs: Any, ax: Any = None, *, title: str | None = None) -> Axes:
     ----------
     pairs : fitted estimator with a method `shepard`, or sequence of two or three arrays
         Dissimilarities and distances on the map of the same pairs, and perhaps disparities.
-    ax : matplotlib axes, default=None
-        Axes to draw on; by default those of a new figure.
-    title : str, default=None
-        Written above the diagram.
+    ax, title
+        As in `scatter`.
 
     Returns
     -------

@@ -39,10 +39,8 @@ def subject_weights(
         Names of the subjects, written at the ends of the vectors.
     dimensions : tuple of two int, default=(0, 1)
         The columns to draw.
-    title : str, default=None
-        Written above the picture.
-    ax : matplotlib axes, default=None
-        Axes to draw on; by default those of a new figure.
+    title, ax
+        As in `scatter`.
 
     Returns
     -------

@@ -124,14 +124,10 @@ def knn_r2(Y: Any, values: Any, n_neighbors: int = 10, **options: Any) -> Interv
 
     Parameters
     ----------
-    Y : array-like of shape (n, p)
-        The map, or any other vectors.
     values : array-like of shape (n,)
         A number of each object.
-    n_neighbors : int, default=10
-        Number of neighbours; the object itself is not one of them.
-    **options
-        Further arguments of `compare_ranks`.
+    Y, n_neighbors, **options
+        As in `knn_accuracy`.
 
     Returns
     -------

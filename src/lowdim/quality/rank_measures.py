@@ -13,14 +13,10 @@ def trustworthiness(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Int
 
     Parameters
     ----------
-    X : array-like
-        The data, or all dissimilarities with `metric="precomputed"`.
-    Y : array-like of shape (n, p)
-        The map.
     n_neighbors : int, default=5
         Size of the neighbourhoods, less than n / 2.
-    **options
-        Further arguments of `compare_ranks`.
+    X, Y, **options
+        As in `compare_ranks`.
 
     Returns
     -------

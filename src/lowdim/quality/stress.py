@@ -176,20 +176,12 @@ def compare_distances(
 
     Parameters
     ----------
-    X : array-like
-        The data, or all dissimilarities with `metric="precomputed"`.
-    Y : array-like of shape (n, p)
-        The map.
-    metric : str or callable, default="euclidean"
-        How distances in the data are measured.
-    metric_params : dict, optional
-        Further arguments of the metric.
+    X, Y, metric, metric_params, n_jobs
+        As in `compare_ranks`.
     n_objects : int, default=1000
         All pairs of this many objects are compared, drawn at random if there are more.
     random_state : int, RandomState instance or None, optional
         Seed of the sample.
-    n_jobs : int, optional
-        Number of threads; the result does not depend on it.
 
     Returns
     -------

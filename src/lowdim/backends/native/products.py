@@ -167,7 +167,7 @@ def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Ar
     center = _center(points)
     shifted, norms = _prepare(points)
 
-    def one(part: slice) -> tuple[Array, Array, Array]:
+    def search(part: slice) -> tuple[Array, Array, Array]:
         asked = queries[part] - center
         sizes = np.einsum("ij,ij->i", asked, asked)
         squares = asked @ shifted.T
@@ -180,7 +180,7 @@ def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Ar
         near = exact <= reach[columns]
         return rows[near] + part.start, columns[near], exact[near]
 
-    parts = run(one, blocks(queries.shape[0], 128))
+    parts = run(search, blocks(queries.shape[0], 128))
     rows, columns, distances = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return rows, columns, distances
 

@@ -82,10 +82,10 @@ def pair_stress(
 ) -> PairStress:
     """The weighted raw stress of listed pairs of n objects, as a function of the coordinates."""
 
-    def at(X: Array) -> tuple[float, Array]:
+    def evaluate(X: Array) -> tuple[float, Array]:
         return pair_gradient(first, second, pair_distances(first, second, X), targets, weights, X)
 
-    return at
+    return evaluate
 
 
 def stress_sgd_round(

@@ -144,12 +144,12 @@ def _nearest_positive(finite: Tensor, connectivity: float) -> Tensor:
     leading = torch.where(finite > 0, zeros, torch.zeros_like(zeros)).amax(dim=1, keepdim=True)
     whole, part = int(connectivity), connectivity - int(connectivity)
 
-    def positive(number: Tensor | int) -> Tensor:
+    def nth_positive(number: Tensor | int) -> Tensor:
         place = (leading + number).clamp(0, width - 1)
         return finite.gather(1, place.to(torch.int64))
 
-    below = positive(whole - 1) if whole > 0 else torch.zeros_like(finite[:, :1])
-    above = positive(whole) if part > 1e-5 else below
+    below = nth_positive(whole - 1) if whole > 0 else torch.zeros_like(finite[:, :1])
+    above = nth_positive(whole) if part > 1e-5 else below
     largest = finite.amax(dim=1, keepdim=True)
     return torch.where(count >= connectivity, below + part * (above - below), largest)
 

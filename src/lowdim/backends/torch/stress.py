@@ -79,10 +79,10 @@ def pair_stress(
         matrix[i, j] = put(device, values).to(D.dtype)
         matrix += matrix.T.clone()
 
-    def at(X: Array) -> tuple[float, Array]:
+    def evaluate(X: Array) -> tuple[float, Array]:
         return _weighted_gradient(D, put(device, X).to(D.dtype), W)
 
-    return at
+    return evaluate
 
 
 def _weighted_gradient(D: Tensor, at: Tensor, W: Tensor) -> tuple[float, Array]:
