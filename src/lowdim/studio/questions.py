@@ -82,11 +82,6 @@ def _map(view: View) -> Array:
     return np.asarray(np.load(view.coordinates), dtype=np.float64)
 
 
-def warm_up() -> None:
-    """Import what the first question needs."""
-    import lowdim.tables  # noqa: F401
-
-
 # --- quality ------------------------------------------------------------------------------
 
 

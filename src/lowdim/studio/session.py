@@ -13,7 +13,7 @@ from typing import Any
 
 from lowdim.atomic import replacing
 from lowdim.studio.errors import Refused
-from lowdim.studio.locks import Locked, locked
+from lowdim.studio.locks import LockHeld, hold_lock
 from lowdim.studio.records import Dataset, Map, restored
 
 FORMAT = 1
@@ -55,8 +55,8 @@ class Session:
         for name in ("datasets", "maps"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         try:
-            self._open.enter_context(locked(folder / "lock", wait=False))
-        except Locked as error:
+            self._open.enter_context(hold_lock(folder / "lock", wait=False))
+        except LockHeld as error:
             raise InUse(f"{folder} is used by a studio that is running.") from error
         about = _read_json(folder / "session.json") or {}
         self.layout: dict[str, Any] = about.get("layout", {})

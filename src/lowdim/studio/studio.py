@@ -13,12 +13,12 @@ import numpy as np
 from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.solvers.procrustes import procrustes
-from lowdim.studio import datasets, questions
+from lowdim.studio import datasets
 from lowdim.studio.errors import Refused
 from lowdim.studio.forms import checked_parameters
 from lowdim.studio.given import changed_choices, pace_of, whole_numbers
-from lowdim.studio.helper import Helper
 from lowdim.studio.jobs import Jobs
+from lowdim.studio.processes import Helper
 from lowdim.studio.questions import View
 from lowdim.studio.records import Dataset, Map
 from lowdim.studio.session import Session, new_id
@@ -44,14 +44,13 @@ class Studio:
         self.hub, self.helper = Hub(), Helper()
         self.repeater = Helper()  # runs with other seeds, which take long
         self.repeating: dict[str, asyncio.Task[None]] = {}
-        self.warming: asyncio.Task[None] | None = None
         self.changing = asyncio.Lock()  # changes of data sets come one after the other
         self.jobs = Jobs(self._map_changed, self._framed)
 
     async def start(self, opened: Path | None = None) -> None:
         """Begin: open a file, and go on with fits that waited when the server was stopped."""
         self.jobs.start()
-        self.warming = asyncio.create_task(self.helper.ask(questions.warm_up))
+        self.helper.start()
         for one in self.session.maps.values():
             if one.status == "queued":
                 self.jobs.submit(one, self._spec(one))
@@ -65,8 +64,7 @@ class Studio:
         self.jobs.close()
         self.helper.close()
         self.repeater.close()
-        tasks = [*self.repeating.values(), *([self.warming] if self.warming else [])]
-        await asyncio.gather(*tasks, return_exceptions=True)  # they were refused
+        await asyncio.gather(*self.repeating.values(), return_exceptions=True)  # were refused
         self.session.close()
 
     def _map_changed(self, one: Map, urgent: bool) -> None:
