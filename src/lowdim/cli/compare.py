@@ -12,7 +12,6 @@ from lowdim.cli.console import Console, output_options
 from lowdim.cli.device import device_option
 from lowdim.cli.errors import PARTLY, Refused, Stop
 from lowdim.cli.inputs import input_options, read_table, reading
-from lowdim.cli.messages import in_options, options_of
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
 
@@ -75,7 +74,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
         try:
             fits[one] = _fit(one, given, table, console)
         except (Refused, MemoryError, ImportError) as error:
-            failures[one.name] = in_options(" ".join(str(error).split()), options_of(context))
+            failures[one.name] = " ".join(str(error).split())
             console.say(f"{one.name}: failed: {failures[one.name]}")
     if not fits:
         raise Refused(f"none of the methods made a map: {'; '.join(failures.values())}")

@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from lowdim.cli.messages import in_options, options_of
+from lowdim.cli.parameters import spell_option
+from lowdim.messages import spell_arguments
 
 UNEXPECTED, USAGE, REFUSED, OVERWRITE, MEMORY, EXTRA, PARTLY, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
 
@@ -104,17 +105,14 @@ class OneLineErrors(click.Group):
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, context: click.Context) -> Any:
-        """Run a command; what the library raises is put in terms of the command's options."""
+        """Run a command; messages of the library name its options in place of arguments."""
         try:
-            return super().invoke(context)
+            with spell_arguments(spell_option):
+                return super().invoke(context)
         except (Stop, click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except Exception as error:
-            options = {}
-            command = self.get_command(context, context.invoked_subcommand or "")
-            if command is not None:
-                options = options_of(click.Context(command, parent=context))
-            raise Failure(in_options(message_of(error), options), code_of(error)) from error
+            raise Failure(message_of(error), code_of(error)) from error
 
     def _fail(self, message: str, code: int, args: Sequence[str]) -> int:
         message = " ".join(message.split())

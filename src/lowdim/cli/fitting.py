@@ -12,13 +12,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from lowdim.callbacks import reporting
 from lowdim.catalog import CATALOG
 from lowdim.checks import Array
 from lowdim.cli.errors import Refused
-from lowdim.cli.messages import in_options, options_of
 from lowdim.cli.names import alias
 from lowdim.cli.parameters import hints
 
@@ -128,10 +125,7 @@ def fit(
     seconds = perf_counter() - start
     estimator.set_params(**dict.fromkeys(shown, 0))
     Y = estimator.embedding_
-    options = options_of(click.get_current_context(silent=True))
-    messages = dict.fromkeys(
-        in_options(" ".join(str(w.message).split()), options) for w in caught if _for_users(w)
-    )
+    messages = dict.fromkeys(" ".join(str(w.message).split()) for w in caught if _for_users(w))
     stem = alias(method.name)
     names = [f"{stem}{i}" for i in range(Y.shape[1])]
     return Fitted(estimator, params, Y, names, seconds, list(messages), bool(pressed))

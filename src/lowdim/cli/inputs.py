@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.console import Console
-from lowdim.cli.messages import in_options, note_in_options, options_of
+from lowdim.cli.parameters import option_words
 from lowdim.cli.types import Names, Size
 from lowdim.tables.formats import FORMATS
 
@@ -131,22 +131,13 @@ def given_options(context: click.Context) -> list[str]:
             continue
         value = context.params[name]
         for one in value if option.multiple else [value]:
-            words += _typed_again(option, one)
+            words += option_words(option, one)
     return words
 
 
 _INPUTS = {
     parameter.name for parameter in getattr(input_options(lambda: None), "__click_params__", ())
 }
-
-
-def _typed_again(option: click.Option, value: Any) -> list[str]:
-    flag = max(option.opts, key=len)
-    if isinstance(value, bool):
-        return [flag if value else max(option.secondary_opts, key=len)]
-    if isinstance(option.type, Size):
-        return [flag, "x".join(map(str, value))]
-    return [flag, ",".join(value) if isinstance(value, list) else str(value)]
 
 
 def read_table(
@@ -156,12 +147,10 @@ def read_table(
     from lowdim import tables
     from lowdim.tables.blocked import read_in_blocks
 
-    options = options_of(click.get_current_context())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         large = read_in_blocks(file, recipe=recipe, **arguments)
         table = large or tables.read(file, recipe=recipe, **arguments)
-    table.notes = [note_in_options(note, options) for note in table.notes]
     console.say(str(table))
-    table.notes += console.warn(in_options(str(w.message), options) for w in caught)
+    table.notes += console.warn(str(w.message) for w in caught)
     return table

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim import docstrings
-from lowdim.cli.types import ParamType
+from lowdim.cli.types import ParamType, Size
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
@@ -23,11 +23,6 @@ _OURS = ("callback", "verbose", "warm_start")  # set by the command, or of no us
 _SHORT_FLAGS = {"n_components": ("-d",), "random_state": ("--seed",), "n_jobs": ("-j",)}
 NONE = object()  # given as "none", which is not the same as not given
 _PREFIX = "param_"  # keeps an estimator's parameters apart from the command's own options
-
-
-def argument_of(option: click.Option) -> str:
-    """The Python argument that an option sets."""
-    return (option.name or "").removeprefix(_PREFIX)
 
 
 class Value(ParamType):
@@ -158,6 +153,31 @@ def split(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         if name.startswith(_PREFIX) and v is not None
     }
     return own, given
+
+
+def spell_option(name: str, *value: Any) -> str:
+    """An argument as the option of the command that runs, as `lowdim.messages.argument` needs it.
+
+    It is "" if the command has no option for the argument.
+    """
+    context = click.get_current_context(silent=True)
+    params = [] if context is None else context.command.get_params(context)
+    for option in params:
+        if isinstance(option, click.Option) and option.name in (name, _PREFIX + name):
+            return shlex.join(option_words(option, *value))
+    return ""
+
+
+def option_words(option: click.Option, value: Any = ...) -> list[str]:
+    """An option with a value, as it is typed; the option alone if there is none."""
+    flag = max(option.opts, key=len)
+    if value is ... or (value is True and option.is_flag):
+        return [flag]
+    if value is False and option.secondary_opts:
+        return [max(option.secondary_opts, key=len)]
+    if isinstance(value, list | tuple):
+        value = ("x" if isinstance(option.type, Size) else ",").join(map(str, value))
+    return [flag, str(value).lower() if value is None or isinstance(value, bool) else str(value)]
 
 
 class MethodCommand(click.Command):

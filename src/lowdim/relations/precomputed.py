@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
+from lowdim.messages import argument
 from lowdim.relations.distances import check_dissimilarities
 from lowdim.relations.graph import NeighborGraph, fingerprint
 from lowdim.relations.lists import ascending, row_of_entries
@@ -130,7 +131,8 @@ def check_k(k: Any, n: int, name: str = "n_neighbors") -> int:
     count = checks.integer(k, name, 1)
     if count > n - 1:
         raise ValueError(
-            f"{name} must be smaller than the number of objects: got {name}={k} for n_samples={n}. "
+            f"{argument(name)} must be smaller than the number of objects: got "
+            f"{argument(name, k)} for n_samples={n}. "
             f"Use at most {max(n - 1, 0)}."
         )
     return count

@@ -10,7 +10,7 @@ import json
 import math
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,14 +136,10 @@ def read_objects(folder: Path, rows: Array | None = None) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _about(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "data.json").read_text(encoding="utf-8"))
-    return found
-
-
 def read_about(folder: Path) -> dict[str, Any]:
     """Metric, features, categories and so on of prepared data."""
-    return _about(folder)
+    about: dict[str, Any] = json.loads((folder / "data.json").read_text(encoding="utf-8"))
+    return about
 
 
 def read_column(folder: Path, name: str) -> Array | dict[str, Any] | None:
@@ -156,6 +152,19 @@ def read_column(folder: Path, name: str) -> Array | dict[str, Any] | None:
         return np.asarray(np.load(folder / "numbers.npy", mmap_mode="r")[place])
     codes = np.load(folder / "codes.npy", mmap_mode="r")[place]
     return {"categories": about["categories"][name], "codes": codes.tolist()}
+
+
+def read_value(folder: Path, name: str, row: int) -> Any:
+    """One value of a column; None if it is missing."""
+    about = read_about(folder)
+    if name in about["texts"]:
+        return about["texts"][name][row]
+    kind, place = about["places"][name]
+    if kind == "number":
+        value = float(np.load(folder / "numbers.npy", mmap_mode="r")[place, row])
+        return value if np.isfinite(value) else None
+    code = int(np.load(folder / "codes.npy", mmap_mode="r")[place, row])
+    return None if code < 0 else about["categories"][name][code]
 
 
 def read_labels(folder: Path, name: str) -> Array:
@@ -218,3 +227,43 @@ def _guessed_shape(table: Any) -> list[int] | None:
     called = names is None or all(name.lower().startswith(("pixel", "px")) for name in names)
     sample = np.asarray(table.X[:100])
     return [side, side] if called and sample.min() >= 0 else None
+
+
+# --- views -----------------------------------------------------------------------------------
+
+
+class View(NamedTuple):
+    """A map, or data alone: where they are and how they are compared.
+
+    Attributes
+    ----------
+    data : str
+        Folder of the data.
+    folder : str
+        Folder of the map; empty for data alone.
+    rows : bool
+        Whether the map shows only some rows.
+    coordinates : str
+        File of the coordinates.
+    method : str
+    metric : str
+        In which distances in the data are measured.
+    label : str or None
+        Column of the labels.
+    """
+
+    data: str
+    folder: str = ""
+    rows: bool = False
+    coordinates: str = ""
+    method: str = ""
+    metric: str = "euclidean"
+    label: str | None = None
+
+    def read_rows(self) -> Array | None:
+        """The rows of the data that the map shows; None: all."""
+        return np.load(Path(self.folder) / "rows.npy") if self.rows else None
+
+    def read_objects(self) -> Any:
+        """What the map was fitted to."""
+        return read_objects(Path(self.data), self.read_rows())

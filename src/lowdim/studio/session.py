@@ -14,7 +14,7 @@ from typing import Any
 from lowdim.atomic import replacing
 from lowdim.studio.errors import Refused
 from lowdim.studio.locks import LockHeld, hold_lock
-from lowdim.studio.records import Dataset, Map, restored
+from lowdim.studio.records import Dataset, Map, restore
 
 FORMAT = 1
 
@@ -73,8 +73,8 @@ class Session:
             self.next_number = max(self.next_number, one.number + 1)
 
     def _stored(self, part: str, name: str, kind: Any) -> Iterator[Any]:
-        found = [_read_json(path) for path in (self.folder / part).glob(f"*/{name}")]
-        records = [restored(kind, one) for one in found if one is not None]
+        values = [_read_json(path) for path in (self.folder / part).glob(f"*/{name}")]
+        records = [restore(kind, value) for value in values if value is not None]
         return iter(sorted(records, key=lambda one: getattr(one, "number", one.id)))
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ class Toy:
 
     def code(self, values: dict[str, Any]) -> str:
         """Python code that makes the set as X."""
-        return self.template.format(**self._checked(values))
+        return self.template.format(**self.check(values))
 
     def public(self) -> dict[str, Any]:
         """The toy as the page gets it."""
@@ -58,13 +58,14 @@ class Toy:
 
     def write(self, values: dict[str, Any], path: Path) -> tuple[int, ...] | None:
         """Write the set to an NPZ file; returns the shape of an image, if its objects are."""
-        made = self.make(**self._checked(values))
+        made = self.make(**self.check(values))
         with open(path, "wb") as file:
             arrays: dict[str, Any] = {"X": made.X, **made.labels}
             np.savez(file, **arrays)
         return made.image_shape
 
-    def _checked(self, values: dict[str, Any]) -> dict[str, float]:
+    def check(self, values: dict[str, Any]) -> dict[str, float]:
+        """All values, or a refusal if one is out of range."""
         found: dict[str, float] = {}
         for slider in self.sliders:
             value = values.get(slider.name, slider.default)

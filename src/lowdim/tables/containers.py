@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array, is_sparse
+from lowdim.messages import argument
 from lowdim.tables.errors import DataError, listed
 from lowdim.tables.frame import Frame
 
@@ -82,7 +83,8 @@ def _pick(path: str | PathLike[str], arrays: Mapping[str, Any], key: str | None)
         )
     raise DataError(
         f"{fspath(path)} holds several arrays that may be the data: "
-        f"{listed(_described({name: arrays[name] for name in able}))}. Choose one with key=."
+        f"{listed(_described({name: arrays[name] for name in able}))}. Choose one with "
+        f"{argument('key', ...)}."
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array, is_sparse
+from lowdim.messages import argument
 from lowdim.tables.errors import DataError, listed
 from lowdim.tables.frame import Frame
 from lowdim.tables.roles import Choices, Columns, assign
@@ -98,7 +99,8 @@ def square(X: Any, source: str) -> Array:
     if n != m:
         raise DataError(
             f"{source}: a table of distances must be square, but it has {n} rows and {m} columns "
-            'of numbers. Check header= and id=, or read it with kind="vectors" or kind="edges".'
+            f"of numbers. Check {argument('header', ...)} and {argument('id', ...)}, or read it "
+            f"with {argument('kind', 'vectors')} or {argument('kind', 'edges')}."
         )
     X = completed(np.asarray(X, dtype=np.float64))
     if np.nanmin(X) < 0:
@@ -132,7 +134,8 @@ def from_pairs(frame: Frame, choices: Choices, source: str) -> tuple[Any, Array]
     if len(names) != 3 or names[2] not in columns.places:
         raise DataError(
             f"{source}: a list of pairs needs three columns (one object, another, their distance "
-            f"as a number), but it has {listed(map(repr, names))}. Choose them with features=."
+            f"as a number), but it has {listed(map(repr, names))}. Choose them with "
+            f"{argument('features', ...)}."
         )
     one, other = (columns.values(name) for name in names[:2])
     lengths = np.asarray(columns.values(names[2]), dtype=np.float64)

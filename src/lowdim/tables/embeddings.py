@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.tables.errors import DataError, listed, shortened
 from lowdim.tables.reading import loaded_frame
 from lowdim.tables.roles import Choices, Columns, assign
@@ -89,7 +90,7 @@ def _aligned(Y: Array, ids: Array | None, table: Table, source: str) -> Any:
         if len(Y) != table.n_rows:
             raise DataError(
                 f"{source} has {len(Y)} rows, but {table.source} has {table.n_rows}. Give both the "
-                "same objects, or a column of ids in both (id=)."
+                f"same objects, or a column of ids in both ({argument('id', ...)})."
             )
         return Y
     places = {name: row for row, name in enumerate(ids.tolist())}

@@ -13,6 +13,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.tables import distances
 from lowdim.tables.errors import DataError, listed
 from lowdim.tables.formats import FORMATS, module_for
@@ -154,7 +155,8 @@ def _table_of(
         X = _numeric(frame, assign(frame, choices, source))
         why = distances.why_distances(X)
         if why is not None:
-            return _square(frame, choices, source, [f'{why} (change with kind="vectors")'])
+            note = f"{why} (change with {argument('kind', 'vectors')})"
+            return _square(frame, choices, source, [note])
         _hint_at_distances(frame, X, source)
     return _vectors(frame, choices, source)
 
@@ -162,15 +164,17 @@ def _table_of(
 def _hint_at_distances(frame: Frame, X: Any, source: str) -> None:
     """Warn if a table that is read as vectors was perhaps meant as distances."""
     almost = distances.why_almost_distances(X)
+    vectors = argument("kind", "vectors")
     if almost is not None:
         checks.warn(
             f"{source} is read as vectors. It is square and {almost}. If it holds distances, "
-            'correct it and set kind="distances"; if it holds vectors, set kind="vectors".'
+            f"correct it and set {argument('kind', 'distances')}; if it holds vectors, set "
+            f"{vectors}."
         )
     elif distances.looks_like_pairs(frame, source):
         checks.warn(
             f"{source} is read as vectors, but looks like a list of pairs with a distance each. If "
-            'it is one, set kind="edges"; if it holds vectors, set kind="vectors".'
+            f"it is one, set {argument('kind', 'edges')}; if it holds vectors, set {vectors}."
         )
 
 
@@ -279,7 +283,7 @@ def _square(frame: Frame, choices: Choices, source: str, notes: list[str]) -> Ta
         row, column = np.argwhere(np.isnan(D))[0]
         raise DataError(
             f"{source}: the distance [{row}, {column}] is missing. With "
-            'missing="keep", MDS uses the distances that are known.'
+            f"{argument('missing', 'keep')}, MDS uses the distances that are known."
         )
     return Table(
         D,

@@ -9,6 +9,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.tables.errors import DataError, listed, shortened
 from lowdim.tables.frame import Frame
 from lowdim.tables.roles import Choices, Columns, Roles
@@ -214,12 +215,13 @@ def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array, 
     total = int(np.isnan(numbers).sum()) if numbers.dtype.kind == "f" else 0
     total += sum(int((frame.texts[name] == None).sum()) for name in recipe.textual)  # noqa: E711
     places = f"the first in {frame.place(row)}, column {holes[0]}"
-    other = 'missing="mean"'
+    other = argument("missing", "mean")
     if recipe.categorical == "gower":
-        other = 'missing="keep", because Gower\'s distance uses the values that are known'
+        keep = argument("missing", "keep")
+        other = f"{keep}, because Gower's distance uses the values that are known"
     return (
         f"{source}: {total} value{'s'[: total != 1]} missing in {absent.sum()} of {len(absent)} "
-        f'rows, {places}. Set missing="drop" to leave out those rows, or {other}.'
+        f"rows, {places}. Set {argument('missing', 'drop')} to leave out those rows, or {other}."
     )
 
 
@@ -228,9 +230,8 @@ def _means(numbers: Any, recipe: Recipe, source: str) -> list[float]:
     empty = np.flatnonzero(~known.any(axis=0))
     if len(empty):
         name = _name(recipe, int(empty[0]))
-        raise DataError(
-            f"{source}: column {name} has no value at all; leave it out: drop=[{name}]."
-        )
+        leave_out = argument("drop", [recipe.numeric[empty[0]] if recipe.numeric else name])
+        raise DataError(f"{source}: column {name} has no value at all; leave it out: {leave_out}.")
     return [float(v) for v in np.atleast_1d(np.nanmean(numbers, axis=0))]
 
 
@@ -243,7 +244,8 @@ def _filled(numbers: Any, recipe: Recipe) -> Any:
 def _learn_scale(numbers: Any, recipe: Recipe, source: str) -> None:
     if checks.is_sparse(numbers):
         raise DataError(
-            f"{source}: standardize=True would make a sparse matrix dense; leave it out."
+            f"{source}: {argument('standardize', True)} would make a sparse matrix dense; leave it "
+            "out."
         )
     center, spread = _moments(numbers)
     recipe.center = center.tolist()
@@ -277,7 +279,7 @@ def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
         return []
     return [
         f"column {recipe.numeric[wide]!r} spreads {ratio:,.0f} times as wide as the others "
-        "do: standardize=True gives every column the same weight"
+        f"do: {argument('standardize', True)} gives every column the same weight"
     ]
 
 
@@ -294,7 +296,8 @@ def _counters(numbers: Any, recipe: Recipe) -> list[str]:
         return []
     return [
         "used as features, but different whole numbers in all rows: "
-        f"{listed(map(repr, found))} (if they name the objects: id= or drop=)"
+        f"{listed(map(repr, found))} (if they name the objects: {argument('id', ...)} or "
+        f"{argument('drop', ...)})"
     ]
 
 

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.tables.errors import DataError, listed, shortened
 from lowdim.tables.frame import Frame
 
@@ -71,14 +72,14 @@ class Columns:
             return _digits(self.frame.as_stored(name), column)
         return _tidy(column)
 
-    def known(self, name: str, argument: str) -> str:
+    def known(self, name: str, option: str) -> str:
         if name in self.all:
             return name
         close = difflib.get_close_matches(name, self.all, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else f": it has {listed(self.all)}."
-        raise DataError(f"{argument}: {self.source} has no column {name!r}{hint}")
+        raise DataError(f"{argument(option)}: {self.source} has no column {name!r}{hint}")
 
-    def matching(self, patterns: Iterable[str], argument: str) -> list[str]:
+    def matching(self, patterns: Iterable[str], option: str) -> list[str]:
         chosen: dict[str, None] = {}
         for pattern in patterns:
             if pattern in self.all:
@@ -86,7 +87,7 @@ class Columns:
             else:
                 found = [name for name in self.all if fnmatchcase(name, pattern)]
             if not found:
-                self.known(pattern, argument)
+                self.known(pattern, option)
             chosen.update(dict.fromkeys(found))
         return list(chosen)
 
@@ -163,7 +164,8 @@ def _assign_ids(columns: Columns, choices: Choices, taken: set[str], roles: Role
         taken.add(name)
         called = f"column {name!r}" if name else "the first column"
         roles.notes.append(
-            f"{called} tells the objects apart: taken as their ids (change with id= or drop=)"
+            f"{called} tells the objects apart: taken as their ids (change with "
+            f"{argument('id', ...)} or {argument('drop', ...)})"
         )
     if roles.ids is None:
         return
@@ -173,8 +175,8 @@ def _assign_ids(columns: Columns, choices: Choices, taken: set[str], roles: Role
         rows = np.flatnonzero(roles.ids.astype(str) == twice)
         raise DataError(
             f"{columns.source}: the ids are not distinct: {shortened(twice)!r} occurs in "
-            f"{frame.place(rows[0])} and {frame.place(rows[1])}. Choose another id=, or carry "
-            "the column as one of labels=."
+            f"{frame.place(rows[0])} and {frame.place(rows[1])}. Choose another "
+            f"{argument('id', ...)}, or carry the column as one of {argument('labels', ...)}."
         )
 
 
@@ -225,7 +227,7 @@ def _without_references(columns: Columns, features: list[str], roles: Roles) -> 
         roles.labels[name] = columns.values(name)
     roles.notes.append(
         f"named as ids, so carried through as labels: {listed(map(repr, found))} (change with "
-        "features=)"
+        f"{argument('features', ...)})"
     )
     return [name for name in features if name not in found]
 
@@ -247,7 +249,8 @@ def _without_target(columns: Columns, features: list[str], roles: Roles) -> list
     for name in targets:
         roles.labels[name] = columns.values(name)
         roles.notes.append(
-            f"column {name!r} is taken as a label because of its name (change with features=)"
+            f"column {name!r} is taken as a label because of its name (change with "
+            f"{argument('features', ...)})"
         )
     return [name for name in features if name not in targets]
 
@@ -263,7 +266,8 @@ def _assign_features(
             raise DataError(
                 f"{columns.source}: column {name!r} holds numbers ({count} of {known}), but "
                 f"{frame.place(row)} has {shortened(value)!r}. Correct it, or read it as "
-                f"missing (na=[{shortened(value)!r}]), or leave the column out (drop=[{name!r}])."
+                f"missing ({argument('na', [shortened(value)])}), or leave the column out "
+                f"({argument('drop', [name])})."
             )
     texts = [name for name in features if name not in columns.places]
     roles.numeric = [name for name in features if name in columns.places]
@@ -273,8 +277,7 @@ def _assign_features(
         roles.notes.append(f"columns of text {use}: {listed(map(repr, texts))}")
     elif texts and explicit:
         raise DataError(
-            f"features: column {texts[0]!r} is text. To use it, set "
-            'categorical="onehot" or categorical="gower".'
+            f"{argument('features')}: column {texts[0]!r} is text. To use it, set {_use_text()}."
         )
     elif texts:
         _set_aside(columns, choices, texts, roles)
@@ -282,9 +285,13 @@ def _assign_features(
         what = f"only text ({listed(map(repr, texts))})" if texts else "no columns but ids, labels"
         raise DataError(
             f"{columns.source} has no column of numbers to make a map of: {what}. Check "
-            'delimiter= and decimal=, or use the text with categorical="onehot" or '
-            'categorical="gower".'
+            f"{argument('delimiter', ...)} and {argument('decimal', ...)}, or use the text with "
+            f"{_use_text()}."
         )
+
+
+def _use_text() -> str:
+    return f"{argument('categorical', 'onehot')} or {argument('categorical', 'gower')}"
 
 
 def _set_aside(columns: Columns, choices: Choices, texts: list[str], roles: Roles) -> None:
@@ -298,5 +305,5 @@ def _set_aside(columns: Columns, choices: Choices, texts: list[str], roles: Role
     roles.notes.append(
         f"columns of text are {fate}, not used as features: "
         f"{listed(kinds + ['...'] * (len(texts) - len(kinds)))} "
-        '(to use them: categorical="onehot" or categorical="gower")'
+        f"(to use them: {_use_text()})"
     )

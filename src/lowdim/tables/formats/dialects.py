@@ -14,6 +14,7 @@ from typing import TextIO
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.tables.errors import DataError
 from lowdim.tables.options import Dialect
 
@@ -79,9 +80,10 @@ def _wrong_encoding(path: Path, error: UnicodeDecodeError) -> str:
                     break
         return (
             f"{path} is not UTF-8: line {number} has the byte 0x{byte:02x}. Set its encoding, "
-            'encoding="latin-1" for instance.'
+            f"{argument('encoding', 'latin-1')} for instance."
         )
-    return f"{path} is not {error.encoding}: {error.reason}. Set another encoding=."
+    another = argument("encoding", ...)
+    return f"{path} is not {error.encoding}: {error.reason}. Set another {another}."
 
 
 def content(lines: Iterable[str], dialect: Dialect) -> Iterator[str]:
@@ -172,7 +174,7 @@ def _check_delimiter(path: Path, lines: Sequence[str], given: str) -> None:
     better = _delimiter(path, lines)
     if all(len(row) > 1 for row in _sample(path, lines, Dialect(better))):
         raise DataError(
-            f"{path}: delimiter={given!r} does not occur in the first lines, which look "
+            f"{path}: {argument('delimiter', given)} does not occur in the first lines, which look "
             f"separated by {_NAMES[better]} ({better!r})."
         )
 

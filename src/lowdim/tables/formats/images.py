@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.messages import argument
 from lowdim.runtime import memory
 from lowdim.tables.errors import DataError, damaged, require
 from lowdim.tables.frame import Frame
@@ -30,7 +31,7 @@ def read(folder: Path, options: Options) -> Frame:
     memory.claim(
         first.nbytes * len(paths),
         f"Reading {len(paths)} images",
-        "Make them smaller with image_size=(32, 32), for instance.",
+        f"Make them smaller with {argument('image_size', (32, 32))}, for instance.",
     )
     X = np.empty((len(paths), first.size), dtype=np.uint8)
     for row, path in enumerate(paths):
@@ -38,7 +39,7 @@ def read(folder: Path, options: Options) -> Frame:
         if pixels.shape != first.shape:
             raise DataError(
                 f"{path} is {_size(pixels)}, but {paths[0].name} is {_size(first)}; bring all to "
-                "one size, with image_size=(32, 32) for instance."
+                f"one size, with {argument('image_size', (32, 32))} for instance."
             )
         X[row] = pixels.ravel()
     kind = "in colour" if options.color else "in grey"

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.tables.errors import DataError
 from lowdim.tables.formats.dialects import (
     content,
@@ -104,8 +105,8 @@ def _same_length(
         if len(row) != width:
             raise DataError(
                 f"{path}, line {line} has {len(row)} field{'s'[: len(row) != 1]}, but the first "
-                f"line has {width}. Correct that line, or set delimiter= if the fields are not "
-                f"separated by {delimiter_name(dialect)}."
+                f"line has {width}. Correct that line, or set {argument('delimiter', ...)} if the "
+                f"fields are not separated by {delimiter_name(dialect)}."
             )
         yield line, row
 

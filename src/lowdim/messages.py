@@ -1,0 +1,40 @@
+"""Arguments in messages, spelled as the user of an interface gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+def _spell_in_python(name: str, *value: Any) -> str:
+    if not value:
+        return name
+    if value[0] is ...:
+        return f"{name}="
+    text = repr(value[0])
+    plain = isinstance(value[0], str) and '"' not in text
+    return f'{name}="{text[1:-1]}"' if plain else f"{name}={text}"
+
+
+_spelling: Callable[..., str] = _spell_in_python
+
+
+def argument(name: str, *value: Any) -> str:
+    """An argument in a message, as the user gives it: in Python, or as an option of a command.
+
+    >>> argument("n_neighbors"), argument("id", ...), argument("missing", "drop")
+    ('n_neighbors', 'id=', 'missing="drop"')
+    """
+    return _spelling(name, *value) or _spell_in_python(name, *value)
+
+
+@contextmanager
+def spell_arguments(spelling: Callable[..., str]) -> Iterator[None]:
+    """Let `argument` call a function inside the block; where that returns "", it is Python's."""
+    global _spelling
+    before, _spelling = _spelling, spelling
+    try:
+        yield
+    finally:
+        _spelling = before
