@@ -36,7 +36,7 @@ def options():
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.name)
 def test_the_library_names_no_option(path):
-    from lowdim.cli.inputs import input_options
+    from lowdim.cli.files import input_options
 
     flags = [flag for p in input_options(lambda: 0).__click_params__ for flag in p.opts]
     found = re.findall("|".join(f"{flag}\\b" for flag in [*flags, "--force"]), path.read_text())

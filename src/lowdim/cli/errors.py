@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -31,6 +32,16 @@ EXIT_CODES = {
 
 class Refused(ValueError):
     """An estimator does not accept its data or parameters."""
+
+
+@contextmanager
+def refuse_errors(name: str = "", *more: type[Exception]) -> Iterator[None]:
+    """What is wrong with the input of the library is a refusal, perhaps by an estimator."""
+    kinds: tuple[type[Exception], ...] = (TypeError, ValueError, RuntimeError, *more)
+    try:
+        yield
+    except kinds as error:
+        raise Refused(f"{name}: {error}" if name else str(error)) from error
 
 
 class Stop(Exception):

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.device import device_option
-from lowdim.cli.inputs import input_options, model_arguments
+from lowdim.cli.files import input_options, model_arguments
 from lowdim.cli.names import alias
+from lowdim.cli.resources import device_option
 from lowdim.cli.transform import model_and_objects
 
 
@@ -48,7 +48,7 @@ def update(
     from lowdim import persist, tables
     from lowdim.atomic import check_writable, uninterrupted
     from lowdim.base.updating import width
-    from lowdim.cli.errors import Refused
+    from lowdim.cli.errors import refuse_errors
 
     console = Console(quiet, as_json)
     if grown is not None:
@@ -59,10 +59,8 @@ def update(
     before = getattr(estimator, "embedding_", np.empty((0, 0)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
+        with refuse_errors(name, AttributeError):
             estimator.update(table.X)
-        except (AttributeError, TypeError, ValueError, RuntimeError) as error:
-            raise Refused(f"{name}: {error}") from error
     seconds = perf_counter() - start
     Y, n = estimator.embedding_, len(before)
     moved = float(np.nanmedian(estimator.drift_)) / (width(before) or 1.0)

@@ -1,4 +1,4 @@
-"""Options of every command that reads a file of objects."""
+"""Files of objects: the options of reading them, and the checks and formats of outputs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def stem_of(file: Path) -> str:
     return file.name.partition(".")[0] or "map"
 
 
-def reading(values: dict[str, Any]) -> dict[str, Any]:
+def read_arguments(values: dict[str, Any]) -> dict[str, Any]:
     """Take the arguments of `lowdim.tables.read` out of the values of a command."""
     from lowdim.tables import read
 
@@ -121,7 +121,7 @@ def reading(values: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def given_options(context: click.Context) -> list[str]:
+def input_words(context: click.Context) -> list[str]:
     """The options of reading a file that are on the command line, to be typed again."""
     words: list[str] = []
     for option in context.command.params:
@@ -154,3 +154,29 @@ def read_table(
     console.say(str(table))
     table.notes += console.warn(str(w.message) for w in caught)
     return table
+
+
+def check_outputs(
+    force: bool, *files: Path | None, table: Path | None = None, picture: Path | None = None
+) -> None:
+    """Raise before the computing if its results could not be written after it."""
+    from lowdim.atomic import check_writable
+    from lowdim.tables.writing import writer_for
+
+    if picture is not None:
+        from lowdim.plot.canvas import require_matplotlib
+
+        require_matplotlib()
+    for path in (picture, *files, table):
+        if path is not None:
+            check_writable(path, force=force)
+    if table is not None:
+        writer_for(table)
+
+
+def write_rows(path: Path, rows: Any, names: list[str], table: Table, force: bool) -> None:
+    """Write a row for each object of a table, with its ids and labels."""
+    from lowdim import tables
+
+    about: Any = {"ids": table.ids, "id_name": table.id_name, "labels": table.labels}
+    tables.write(path, rows, names=names, force=force, **about)
