@@ -82,14 +82,14 @@ def assess(
     found = find_suspects(table.X, labels, table.metric or metric)
     if found is not None:
         console.show(f"\n{found}")
-        console.record(suspects=_listed(found, table))
+        console.record(suspects=_suspect_facts(found, table))
     if picture is not None:
         plot.save(report.plot(), picture, force=force)
         console.say(f"picture  {picture}")
     console.finish()
 
 
-def _listed(found: Any, table: Table) -> list[dict[str, Any]]:
+def _suspect_facts(found: Any, table: Table) -> list[dict[str, Any]]:
     """The suspects, ready for JSON."""
     return [
         {

@@ -106,7 +106,7 @@ def embed(
         console.record(
             method=method.name,
             parameters=params,
-            input=_described(table),
+            input=_input_facts(table),
             seconds=fitted.seconds,
             warnings=fitted.warnings,
             interrupted=fitted.interrupted,
@@ -149,7 +149,7 @@ def check_color(table: Table, by: str | None) -> None:
     raise click.UsageError(f"--color-by: there is no column {by!r}; {hint}")
 
 
-def _described(table: Table) -> dict[str, Any]:
+def _input_facts(table: Table) -> dict[str, Any]:
     return {
         "source": table.source,
         "objects": table.n_rows,

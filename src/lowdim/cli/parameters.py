@@ -186,13 +186,13 @@ class MethodCommand(click.Command):
     def method_option(self) -> click.Parameter:
         return next(p for p in self.params if p.name == "method")
 
-    def chosen(self, context: click.Context) -> Sequence[Method]:
+    def methods(self, context: click.Context) -> Sequence[Method]:
         """The methods on the command line, known before it is parsed."""
         methods: Sequence[Method] = context.meta.get("lowdim.methods", ())
         return methods
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        context.meta["lowdim.methods"] = _scanned(args, self.method_option(), context)
+        context.meta["lowdim.methods"] = _scan(args, self.method_option(), context)
         context.meta["lowdim.command"] = shlex.join([*context.command_path.split(), *args])
         rest = super().parse_args(context, args)
         if not context.params.get("method") and not context.resilient_parsing:
@@ -204,7 +204,7 @@ class MethodCommand(click.Command):
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         own = super().get_params(context)
         taken = {flag for p in own for flag in (*p.opts, *p.secondary_opts)}
-        return [*own, *options_of(self.chosen(context), taken)]
+        return [*own, *options_of(self.methods(context), taken)]
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         own: list[tuple[str, str]] = []
@@ -215,7 +215,7 @@ class MethodCommand(click.Command):
             record = parameter.get_help_record(context)
             if record is not None:
                 (theirs if (parameter.name or "").startswith(_PREFIX) else own).append(record)
-        methods = " and ".join(method.name for method in self.chosen(context))
+        methods = " and ".join(method.name for method in self.methods(context))
         if methods:
             with formatter.section(f"Parameters of {methods}"):
                 formatter.write_dl(theirs)
@@ -223,7 +223,7 @@ class MethodCommand(click.Command):
             formatter.write_dl(own)
 
 
-def _scanned(args: Sequence[str], option: click.Parameter, context: click.Context) -> list[Any]:
+def _scan(args: Sequence[str], option: click.Parameter, context: click.Context) -> list[Any]:
     """The methods that -m names, anywhere on the command line; the parser reports errors."""
     found: list[Any] = []
     values = iter(args)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.studio.columns import described_columns, label_of
+from lowdim.studio.columns import choose_label, describe_columns
 
 LEAST_SIDE, MOST_SIDE = 8, 256  # pixels of square images that are recognised
 
@@ -47,13 +47,13 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
     notes = [*table.notes, *(str(one.message) for one in caught)]
     place = Path(folder)
     _write_objects(place, table.X)
-    columns, stored = described_columns(table)
+    columns, stored = describe_columns(table)
     np.save(
         place / "numbers.npy", np.array(stored["numbers"], np.float32).reshape(-1, table.n_rows)
     )
     np.save(place / "codes.npy", np.array(stored["codes"], np.int32).reshape(-1, table.n_rows))
     shape = _write_images(place, table, source, choices)
-    label = label_of(choices.get("label"), columns)
+    label = choose_label(choices.get("label"), columns)
     center, scale = _scaling(table)
     n_features = None if table.metric == "precomputed" else int(table.X.shape[1])
     private = {
@@ -198,7 +198,7 @@ def _write_images(
     else:
         shape = choices["images"] if "images" in choices else source.get("image_shape")
         if shape is None and "images" not in choices:
-            shape = _guessed_shape(table)
+            shape = _guess_shape(table)
         if shape is None or table.metric is not None or hasattr(table.X, "tocsr"):
             return None
         shape = shape["shape"] if isinstance(shape, dict) else shape
@@ -215,7 +215,7 @@ def _write_images(
     return {"shape": list(pictures.shape[1:]), "low": low, "high": high}
 
 
-def _guessed_shape(table: Any) -> list[int] | None:
+def _guess_shape(table: Any) -> list[int] | None:
     """Square images: columns without names or called pixel..., of values that are not negative."""
     if table.metric is not None or hasattr(table.X, "tocsr") or table.X.dtype == object:
         return None

@@ -48,7 +48,7 @@ def _map(view: View) -> Array:
 
 
 @lru_cache(maxsize=4)
-def _assessed(view: View, changed: float) -> quality.Assessment:
+def _assess(view: View, changed: float) -> quality.Assessment:
     labels = _labels(view)
     if labels is not None and len(set(labels.tolist())) < 2:
         labels = None
@@ -58,13 +58,9 @@ def _assessed(view: View, changed: float) -> quality.Assessment:
     )  # fmt: skip
 
 
-def _assessment(view: View) -> quality.Assessment:
-    return _assessed(view, Path(view.coordinates).stat().st_mtime)
-
-
 def map_quality(view: View) -> dict[str, Any]:
     """Measures of a map, its curves, a verdict and warnings in words."""
-    found = _assessment(view)
+    found = _assess(view, Path(view.coordinates).stat().st_mtime)
     measures: list[dict[str, Any]] = [
         {
             "name": one.name,
