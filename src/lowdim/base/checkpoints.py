@@ -12,6 +12,7 @@ import numpy as np
 
 from lowdim import __version__
 from lowdim.checks import is_sparse
+from lowdim.messages import argument
 from lowdim.persist import GRAPH_PARTS
 from lowdim.relations.graph import NeighborGraph, fingerprint
 from lowdim.relations.objects import GivenGraph
@@ -41,9 +42,11 @@ def states_of(
     if not isinstance(warm, bool | np.bool_):
         raise TypeError(f"warm_start must be True or False, got {warm!r}.")
     if path is not None and not isinstance(path, str | PathLike):
-        raise TypeError(f"checkpoint must be the name of a file, got {path!r}.")
+        raise TypeError(f"{argument('checkpoint')} must be the name of a file, got {path!r}.")
     if path is not None and not os.fspath(path):
-        raise ValueError("checkpoint must be the name of a file, got an empty string.")
+        raise ValueError(
+            f"{argument('checkpoint')} must be the name of a file, got an empty string."
+        )
     if path is None and not warm:
         return None
     data = objects.graph if isinstance(objects, GivenGraph) else objects

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from lowdim import checks
+from lowdim.messages import argument
 from lowdim.relations.block_sources import opened, reopened, whole
 from lowdim.relations.blocked_objects import BlockedObjects, NewToBlocks, blocked_objects
 from lowdim.relations.blocks import RowBlocks
@@ -46,7 +47,8 @@ class TakesObjects(BaseEstimator):
         learned = hasattr(metric, "get_params")
         if not isinstance(metric, str) and not callable(metric) and not learned:
             raise checks.WrongTypeError(
-                "metric must be a name, a function of two objects or a fitted estimator that has "
+                f"{argument('metric')} must "
+                "be a name, a function of two objects or a fitted estimator that has "
                 f"learned a metric, got {metric!r}."
             )
         if not is_precomputed(metric):

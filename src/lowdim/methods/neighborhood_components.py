@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.callbacks import Callback, CheckpointFile
 from lowdim.checks import Array, check_random_state
+from lowdim.messages import argument
 from lowdim.methods.metric_learning import LearnedMetric
 from lowdim.methods.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.solvers.discriminants import discriminant_axes
@@ -156,7 +157,8 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             shape = np.shape(init) if hasattr(init, "__len__") else repr(init)
             if shape != (k, d):
                 raise ValueError(
-                    f"init must be one of {', '.join(map(repr, STARTS))} or an array of shape "
+                    f"{argument('init')} must "
+                    f"be one of {', '.join(map(repr, STARTS))} or an array of shape "
                     f"{(k, d)}; got {shape}."
                 )
             return np.asarray(checks.vectors(init, name="init"), dtype=np.float64)

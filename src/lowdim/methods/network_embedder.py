@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.checks import Array, check_random_state
+from lowdim.messages import argument
 from lowdim.networks.device import load_torch
 from lowdim.relations.metrics import euclidean
 from lowdim.relations.new_objects import MeasuredNewObjects, NewObjects
@@ -55,7 +56,9 @@ class NetworkEmbedder(Embedder):
         rate = self.learning_rate
         if isinstance(rate, str) and automatic_rate is not None:
             if rate != "auto":
-                raise ValueError(f"learning_rate must be 'auto' or positive, got {rate!r}.")
+                raise ValueError(
+                    f"{argument('learning_rate')} must be 'auto' or positive, got {rate!r}."
+                )
             rate = automatic_rate
         return Settings(
             max_iter=max_iter,

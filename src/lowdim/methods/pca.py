@@ -12,6 +12,7 @@ from lowdim import checks
 from lowdim.base import Embedder
 from lowdim.base.updating import Growth
 from lowdim.checks import Array, dense
+from lowdim.messages import argument
 from lowdim.relations.blocks import RowBlocks
 from lowdim.relations.new_objects import NewObjects
 from lowdim.relations.objects import Objects
@@ -286,7 +287,8 @@ class PCA(Embedder):
                 )
         elif isinstance(asked, str) and asked != "parallel":
             raise ValueError(
-                "n_components must be an integer, a share in (0, 1), 'mle', 'parallel' or None; "
+                f"{argument('n_components')} must "
+                "be an integer, a share in (0, 1), 'mle', 'parallel' or None; "
                 f"got {asked!r}."
             )
         if asked is None or isinstance(asked, str):

@@ -15,6 +15,7 @@ from lowdim.callbacks import Monitor
 from lowdim.checks import Array
 from lowdim.extend.barycentric import decode
 from lowdim.extend.decoders import NearestObjects
+from lowdim.messages import argument
 from lowdim.methods.shared_docs import CHECKPOINT, fill
 from lowdim.methods.som_parameters import SOMParameters
 from lowdim.relations.metrics import resolve_metric
@@ -245,7 +246,8 @@ class SelfOrganizingMap(SOMParameters):
     ) -> tuple[UnitGrid, RelationalPrototypes]:
         if not isinstance(self.init, str):
             raise ValueError(
-                "init must be 'pca' or 'random' if prototypes are combinations of objects (any "
+                f"{argument('init')} must "
+                "be 'pca' or 'random' if prototypes are combinations of objects (any "
                 f"metric but {', '.join(MEANS)}, or prototypes='median'); got an array."
             )
         D, self._fitted_scale = relative_dissimilarities(objects)

@@ -21,6 +21,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.quality.interval import IntervalEstimate, margins, mean_of
 from lowdim.quality.rows import MAX_OBJECTS_EXACT, Rows, blocks_of, chosen_rows, data_rows, map_rows
 from lowdim.quality.stress import rank_correlation
@@ -125,7 +126,8 @@ class Ranks:
         k = self.n_neighbors
         if 2 * k >= self.n:
             raise ValueError(
-                f"n_neighbors must be less than half the number of objects: got {k} for "
+                f"{argument('n_neighbors')} must "
+                f"be less than half the number of objects: got {k} for "
                 f"{self.n}. Trustworthiness and continuity have no scale beyond."
             )
         beyond = np.maximum(ranks - k, 0).sum(axis=1, dtype=np.float64)

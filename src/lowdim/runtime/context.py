@@ -221,7 +221,9 @@ def n_threads(n_jobs: int | None = None) -> int:
         return current().threads
     count = integer(n_jobs, "n_jobs", -(10**6), 10**6)
     if count == 0:
-        raise ValueError("n_jobs must not be 0: give a number of threads, or -1 or None for all.")
+        raise ValueError(
+            f"{spell('n_jobs')} must not be 0: give a number of threads, or -1 or None for all."
+        )
     return count if count > 0 else max(1, current().threads + 1 + count)
 
 

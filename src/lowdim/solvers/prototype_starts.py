@@ -9,6 +9,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.relations.metrics import Metric
 from lowdim.relations.unit_grid import UnitGrid
 from lowdim.solvers.prototypes import RelationalPrototypes, VectorPrototypes
@@ -116,7 +117,8 @@ def _given(init: Any, shape: tuple[int, int]) -> Array:
     found = np.shape(init) if hasattr(init, "__len__") else repr(init)
     if found != shape:
         raise ValueError(
-            f"init must be 'pca', 'random' or an array of shape {shape}, one prototype per unit; "
+            f"{argument('init')} must "
+            f"be 'pca', 'random' or an array of shape {shape}, one prototype per unit; "
             f"got {found}."
         )
     return np.asarray(checks.vectors(init, name="init"))

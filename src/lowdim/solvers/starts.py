@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.matrices.gram import gram_operator, squared_means
+from lowdim.messages import argument
 from lowdim.relations.geodesics import shortest_path_lengths
 from lowdim.relations.graph import NeighborGraph
 from lowdim.relations.objects import Objects
@@ -34,7 +35,8 @@ def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Ar
     if found != shape:
         listed = ", ".join(map(repr, names))
         raise ValueError(
-            f"init must be one of {listed} or an array of shape {shape}, one row of n_components "
+            f"{argument('init')} must "
+            f"be one of {listed} or an array of shape {shape}, one row of n_components "
             f"coordinates for each object; got {found}."
         )
     return np.asarray(checks.vectors(init, name="init"))
