@@ -70,7 +70,7 @@ PYTHONPATH=build/sanitize/python:$$($(BIN)/python -c 'import sysconfig; print(sy
   $(PYTHON) -m pytest -q -x -p no:cacheprovider $(SANITIZED_TESTS)
 endef
 # The backend tests call every operation of the extension; those of single methods would take hours.
-SANITIZED_TESTS ?= tests/backends tests/relations tests/methods/test_isomap.py
+SANITIZED_TESTS ?= tests/backends tests/distances tests/neighbor_graphs tests/objects tests/spectral/test_isomap.py
 
 # Builds the tests of the kernels under a sanitizer and runs them with every instruction set.
 define sanitized

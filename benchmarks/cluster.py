@@ -48,8 +48,8 @@ def compare(path: Path, workers: int, epochs: int | None) -> None:
     """Fit both ways and print the table."""
     from distributed import Client, LocalCluster
 
-    from lowdim.relations.block_sources import MappedRows
-    from lowdim.relations.blocked_search import nearest_in_blocks
+    from lowdim.neighbor_graphs.blocked_search import nearest_in_blocks
+    from lowdim.objects.block_sources import MappedRows
 
     mapped = np.load(path, mmap_mode="r")
     source, checked = MappedRows(mapped), rows_checked(len(mapped))

@@ -67,7 +67,7 @@ def _methods() -> list[str]:
 
 def _errors(name: str, X: Any, seed: int, kinds: Sequence[str]) -> dict[str, float]:
     import lowdim
-    from lowdim.extend.decoders import apply_decoder, fit_decoder
+    from lowdim.estimator.decoders import apply_decoder, fit_decoder
 
     order = np.random.default_rng(seed).permutation(len(X))
     new, known = X[order[:HELD_OUT]], X[order[HELD_OUT:]]

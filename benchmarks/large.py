@@ -149,8 +149,8 @@ def rows_checked(n: int) -> Any:
 
 def report(found: dict[str, Any], path: Path) -> None:
     """Print what the worker measured, and the quality of its results."""
-    from lowdim.relations.block_sources import MappedRows
-    from lowdim.relations.blocked_search import nearest_in_blocks
+    from lowdim.neighbor_graphs.blocked_search import nearest_in_blocks
+    from lowdim.objects.block_sources import MappedRows
 
     X = np.load(path, mmap_mode="r")
     results = _results(path)

@@ -47,8 +47,8 @@ def main(arguments: list[str]) -> int:
 
 def simulate(name: str, X: Any) -> None:
     """Print the tables of one set of data."""
-    from lowdim.relations.blocked_search import plain_metric
-    from lowdim.relations.search import query
+    from lowdim.neighbor_graphs.blocked_search import plain_metric
+    from lowdim.neighbor_graphs.search import query
 
     began = time.perf_counter()
     n = len(X)
@@ -68,8 +68,8 @@ def simulate(name: str, X: Any) -> None:
 
 def row_of_table(X: Any, asked: Any, neighbors: Any, count: int) -> tuple[list[float], list[float]]:
     """Recall for each number of nearest shards, and mean numbers of shards for each recall."""
-    from lowdim.relations.division import FILL, divided
-    from lowdim.relations.shards import LEAST_CELLS
+    from lowdim.neighbor_graphs.division import FILL, divided
+    from lowdim.neighbor_graphs.shards import LEAST_CELLS
 
     capacity = int(np.ceil(len(X) / count / FILL))
     division = divided(_source(X), capacity, "euclidean", np.random.default_rng(0))
@@ -93,7 +93,7 @@ def _distinct(order: Any) -> Any:
 
 def _source(X: Any) -> Any:
     """Rows in memory as a source of blocks."""
-    from lowdim.relations.blocks import RowBlocks
+    from lowdim.distances.row_blocks import RowBlocks
 
     class Held(RowBlocks):
         def _values(self, start: int, stop: int) -> Any:

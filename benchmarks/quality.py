@@ -109,9 +109,9 @@ def divergence(fitted: Any, data: Data) -> Quality:
     """t-SNE's divergence at perplexity 30 from exact neighbours, and what `neighborhoods` tells."""
     import lowdim
     from lowdim.backends.similarity import Similarity
-    from lowdim.matrices.affinities import conditional_matrix, joint
-    from lowdim.solvers.divergence import PairDivergence
-    from lowdim.solvers.repulsion import choose_repulsion
+    from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
+    from lowdim.neighbor_embedding.divergence import PairDivergence
+    from lowdim.neighbor_embedding.repulsion import choose_repulsion
 
     graph = lowdim.neighbors(data["X"], 90, method="exact")
     P = joint(conditional_matrix(graph, 30.0))

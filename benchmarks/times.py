@@ -21,7 +21,7 @@ import numpy as np
 from lowdim.catalog import CATALOG, find
 
 ROOT = Path(__file__).resolve().parents[1]
-FILE = ROOT / "src" / "lowdim" / "base" / "fit_times.json"
+FILE = ROOT / "src" / "lowdim" / "estimator" / "fit_times.json"
 SIZES = [100 * 2**power for power in range(11)]
 FEATURES, LATENT, GROUPS = 50, 8, 10
 LONG = 8.0  # seconds of a fit after which no larger one is made

@@ -1,4 +1,7 @@
-"""The browser of the tests, Chromium of Debian without a GPU, and the profile of Hypothesis."""
+"""What all tests share: the profile of Hypothesis, one BLAS thread, the browser.
+
+The browser is Chromium of Debian without a GPU.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 # The same examples in every run, at any speed; for others: --hypothesis-profile=default
 settings.register_profile(
@@ -16,6 +20,13 @@ settings.load_profile("suite")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_blas_thread():
+    """Reference solutions on one BLAS thread: several test processes share the machine."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ def test_no_landmarks_are_forgotten(method):
 
 
 def test_the_cheaper_algorithm_is_chosen_above_its_constant():
-    from lowdim.methods import mds
+    from lowdim.stress.mds import mds
 
     row = find("MDS")
     assert row.at_scale(mds.LARGE) == {}

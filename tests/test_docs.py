@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 import lowdim
-from lowdim import docstrings
-from lowdim.callbacks import Monitor
 from lowdim.catalog import CATALOG
 from lowdim.cli import main
 from lowdim.cli.demo import write_wines
+from lowdim.estimator import docstrings
+from lowdim.runtime.callbacks import Monitor
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.glob("*.rst"), *(DOCS / "api").glob("*.rst")])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.callbacks import State
+from lowdim.runtime.callbacks import State
 
 
 @pytest.mark.parametrize("name", ["SNE", "SymmetricSNE", "TSNE"])

@@ -33,6 +33,11 @@ def written(folder: Path) -> dict[str, dict[str, str]]:
     return texts
 
 
+def page_name(row: Method) -> str:
+    """Name of the page of a method, after its module."""
+    return row.module.rpartition(".")[2]
+
+
 def page(row: Method, text: dict[str, str]) -> str:
     """The reStructuredText of one page."""
     title = text["title"] if text["title"] == row.name else f"{text['title']} (`{row.name}`)"
@@ -49,7 +54,7 @@ def page(row: Method, text: dict[str, str]) -> str:
     lines += [text["where"].strip(), ""] if "where" in text else []
     lines += ["When to use it", "--------------", "", f"**Yes:** {escape(row.when)}.", ""]
     lines += [f"**No:** {text['avoid'].strip()}", ""]
-    lines += ["Example", "-------", "", f".. picture:: method-{row.module}"]
+    lines += ["Example", "-------", "", f".. picture:: method-{page_name(row)}"]
     lines += [f"   :caption: {text['caption'].strip()}", "", *_indented(text["figure"]), ""]
     lines += [
         "Reference",
@@ -77,7 +82,7 @@ def index(texts: dict[str, dict[str, str]]) -> str:
             "     - When to use it",
         ]
         for row in rows:
-            link = f":doc:`{texts[row.name]['title']} <{row.module}>`"
+            link = f":doc:`{texts[row.name]['title']} <{page_name(row)}>`"
             lines += [
                 f"   * - {link}",
                 f"     - {escape(row.keeps)}",
@@ -85,7 +90,7 @@ def index(texts: dict[str, dict[str, str]]) -> str:
             ]
         lines += [""]
     lines += [".. toctree::", "   :hidden:", ""]
-    lines += [f"   {texts[row.name]['title']} <{row.module}>" for row in CATALOG]
+    lines += [f"   {texts[row.name]['title']} <{page_name(row)}>" for row in CATALOG]
     return "\n".join([*lines, ""])
 
 
@@ -98,7 +103,7 @@ def _write(app: Any) -> None:
     texts = written(source)
     folder = source / "methods"
     folder.mkdir(exist_ok=True)
-    pages = {row.module: page(row, texts[row.name]) for row in CATALOG}
+    pages = {page_name(row): page(row, texts[row.name]) for row in CATALOG}
     pages["index"] = index(texts)
     for name, text in pages.items():
         path = folder / f"{name}.rst"

@@ -7,61 +7,65 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lowdim.base.plan import plan as plan
-    from lowdim.matrices.gram import is_euclidean as is_euclidean
-    from lowdim.matrices.graph_kernels import is_positive_semidefinite as is_positive_semidefinite
-    from lowdim.methods.autoencoder import Autoencoder as Autoencoder
-    from lowdim.methods.classical_mds import ClassicalMDS as ClassicalMDS
-    from lowdim.methods.curvilinear_component import (
-        CurvilinearComponentAnalysis as CurvilinearComponentAnalysis,
-    )
-    from lowdim.methods.curvilinear_distance import (
-        CurvilinearDistanceAnalysis as CurvilinearDistanceAnalysis,
-    )
-    from lowdim.methods.diffusion_map import DiffusionMap as DiffusionMap
-    from lowdim.methods.functions import locally_linear_embedding as locally_linear_embedding
-    from lowdim.methods.functions import smacof as smacof
-    from lowdim.methods.functions import spectral_embedding as spectral_embedding
-    from lowdim.methods.indscal import INDSCAL as INDSCAL
-    from lowdim.methods.information_theoretic import (
+    from lowdim.estimator.persist import load as load
+    from lowdim.estimator.plan import plan as plan
+    from lowdim.learned.autoencoder import Autoencoder as Autoencoder
+    from lowdim.learned.metric_learning.information_theoretic import (
         InformationTheoreticMetricLearning as InformationTheoreticMetricLearning,
     )
-    from lowdim.methods.isomap import Isomap as Isomap
-    from lowdim.methods.kernel_pca import KernelPCA as KernelPCA
-    from lowdim.methods.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
-    from lowdim.methods.large_margin import (
+    from lowdim.learned.metric_learning.large_margin import (
         LargeMarginNearestNeighbor as LargeMarginNearestNeighbor,
     )
-    from lowdim.methods.locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
-    from lowdim.methods.maximum_variance import (
-        MaximumVarianceUnfolding as MaximumVarianceUnfolding,
-    )
-    from lowdim.methods.mds import MDS as MDS
-    from lowdim.methods.multiscale_sne import MultiscaleSNE as MultiscaleSNE
-    from lowdim.methods.neighborhood_components import (
+    from lowdim.learned.metric_learning.neighborhood_components import (
         NeighborhoodComponentsAnalysis as NeighborhoodComponentsAnalysis,
     )
-    from lowdim.methods.neighbors_transformer import NeighborsTransformer as NeighborsTransformer
-    from lowdim.methods.nerv import NeRV as NeRV
-    from lowdim.methods.parametric_tsne import ParametricTSNE as ParametricTSNE
-    from lowdim.methods.parametric_umap import ParametricUMAP as ParametricUMAP
-    from lowdim.methods.pca import PCA as PCA
-    from lowdim.methods.sammon import Sammon as Sammon
-    from lowdim.methods.self_organizing_map import SelfOrganizingMap as SelfOrganizingMap
-    from lowdim.methods.sne import SNE as SNE
-    from lowdim.methods.spectral_clustering import SpectralClustering as SpectralClustering
-    from lowdim.methods.symmetric_sne import SymmetricSNE as SymmetricSNE
-    from lowdim.methods.tsne import TSNE as TSNE
-    from lowdim.methods.umap import UMAP as UMAP
-    from lowdim.methods.weighted_tsne import WeightedTSNE as WeightedTSNE
+    from lowdim.learned.parametric.parametric_tsne import ParametricTSNE as ParametricTSNE
+    from lowdim.learned.parametric.parametric_umap import ParametricUMAP as ParametricUMAP
+    from lowdim.learned.self_organizing_map.self_organizing_map import (
+        SelfOrganizingMap as SelfOrganizingMap,
+    )
+    from lowdim.neighbor_embedding.multiscale_sne import MultiscaleSNE as MultiscaleSNE
+    from lowdim.neighbor_embedding.nerv import NeRV as NeRV
+    from lowdim.neighbor_embedding.sne import SNE as SNE
+    from lowdim.neighbor_embedding.symmetric_sne import SymmetricSNE as SymmetricSNE
+    from lowdim.neighbor_embedding.tsne import TSNE as TSNE
+    from lowdim.neighbor_embedding.umap.umap import UMAP as UMAP
+    from lowdim.neighbor_embedding.weighted_tsne import WeightedTSNE as WeightedTSNE
+    from lowdim.neighbor_graphs.geodesics import geodesics as geodesics
+    from lowdim.neighbor_graphs.graph import NeighborGraph as NeighborGraph
     from lowdim.notebook import widget as widget
-    from lowdim.persist import load as load
+    from lowdim.numerics.procrustes import procrustes as procrustes
+    from lowdim.objects.neighbors import neighbors as neighbors
+    from lowdim.objects.neighbors_transformer import NeighborsTransformer as NeighborsTransformer
     from lowdim.quality.rank_measures import trustworthiness as trustworthiness
-    from lowdim.relations.geodesics import geodesics as geodesics
-    from lowdim.relations.graph import NeighborGraph as NeighborGraph
-    from lowdim.relations.neighbors import neighbors as neighbors
     from lowdim.runtime.context import compute as compute
-    from lowdim.solvers.procrustes import procrustes as procrustes
+    from lowdim.spectral.classical_mds import ClassicalMDS as ClassicalMDS
+    from lowdim.spectral.diffusion_map import DiffusionMap as DiffusionMap
+    from lowdim.spectral.functions import locally_linear_embedding as locally_linear_embedding
+    from lowdim.spectral.functions import spectral_embedding as spectral_embedding
+    from lowdim.spectral.gram import is_euclidean as is_euclidean
+    from lowdim.spectral.isomap import Isomap as Isomap
+    from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
+        is_positive_semidefinite as is_positive_semidefinite,
+    )
+    from lowdim.spectral.kernel_pca.kernel_pca import KernelPCA as KernelPCA
+    from lowdim.spectral.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
+    from lowdim.spectral.locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
+    from lowdim.spectral.maximum_variance.maximum_variance import (
+        MaximumVarianceUnfolding as MaximumVarianceUnfolding,
+    )
+    from lowdim.spectral.pca import PCA as PCA
+    from lowdim.spectral.spectral_clustering import SpectralClustering as SpectralClustering
+    from lowdim.stress.curvilinear.curvilinear_component import (
+        CurvilinearComponentAnalysis as CurvilinearComponentAnalysis,
+    )
+    from lowdim.stress.curvilinear.curvilinear_distance import (
+        CurvilinearDistanceAnalysis as CurvilinearDistanceAnalysis,
+    )
+    from lowdim.stress.indscal.indscal import INDSCAL as INDSCAL
+    from lowdim.stress.mds.mds import MDS as MDS
+    from lowdim.stress.mds.smacof import smacof as smacof
+    from lowdim.stress.sammon import Sammon as Sammon
     from lowdim.versions import show_versions as show_versions
 
 __version__ = "0.1.0"
@@ -69,20 +73,20 @@ __version__ = "0.1.0"
 logging.getLogger("lowdim").addHandler(logging.NullHandler())
 
 _FUNCTIONS = {
-    "NeighborGraph": "relations.graph",
-    "NeighborsTransformer": "methods.neighbors_transformer",
-    "geodesics": "relations.geodesics",
-    "is_euclidean": "matrices.gram",
-    "is_positive_semidefinite": "matrices.graph_kernels",
-    "load": "persist",
-    "locally_linear_embedding": "methods.functions",
-    "neighbors": "relations.neighbors",
+    "NeighborGraph": "neighbor_graphs.graph",
+    "NeighborsTransformer": "objects.neighbors_transformer",
+    "geodesics": "neighbor_graphs.geodesics",
+    "is_euclidean": "spectral.gram",
+    "is_positive_semidefinite": "spectral.kernel_pca.graph_kernel_matrices",
+    "load": "estimator.persist",
+    "locally_linear_embedding": "spectral.functions",
+    "neighbors": "objects.neighbors",
     "compute": "runtime.context",
-    "plan": "base.plan",
-    "procrustes": "solvers.procrustes",
+    "plan": "estimator.plan",
+    "procrustes": "numerics.procrustes",
     "show_versions": "versions",
-    "smacof": "methods.functions",
-    "spectral_embedding": "methods.functions",
+    "smacof": "stress.mds.smacof",
+    "spectral_embedding": "spectral.functions",
     "trustworthiness": "quality.rank_measures",
     "widget": "notebook",
 }
@@ -92,7 +96,7 @@ _PACKAGES = ("data", "plot", "quality", "report", "tables")
 def _methods() -> dict[str, str]:
     from lowdim.catalog import CATALOG
 
-    return {method.name: f"methods.{method.module}" for method in CATALOG}
+    return {method.name: method.module for method in CATALOG}
 
 
 def __getattr__(name: str) -> Any:

@@ -32,7 +32,7 @@ class Method:
     name : str
         Name of the class.
     module : str
-        Its module in `lowdim.methods`.
+        Its module in `lowdim`.
     family : {"spectral", "stress", "neighbour", "learned"}
         What is optimised: eigenvectors, distances, neighbours, or the parameters of a map.
     sentence : str
@@ -106,13 +106,13 @@ class Method:
         return dict(self.large_scale.parameters)
 
     def _module(self) -> Any:
-        return import_module(f"lowdim.methods.{self.module}")
+        return import_module(f"lowdim.{self.module}")
 
 
 CATALOG: tuple[Method, ...] = (
     Method(
         name="PCA",
-        module="pca",
+        module="spectral.pca",
         family="spectral",
         sentence="centre -> singular vectors",
         keeps="variance; the best linear map",
@@ -126,7 +126,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="ClassicalMDS",
-        module="classical_mds",
+        module="spectral.classical_mds",
         family="spectral",
         sentence="double-centre(D^2) -> top eigenvectors",
         keeps="distances, the large ones first",
@@ -140,7 +140,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="MDS",
-        module="mds",
+        module="stress.mds.mds",
         family="stress",
         sentence="D -> disparities (identity, linear, monotone) -> majorize",
         keeps="distances, all alike, or only their order; weighted, or with pairs missing",
@@ -153,7 +153,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="KernelPCA",
-        module="kernel_pca",
+        module="spectral.kernel_pca.kernel_pca",
         family="spectral",
         sentence="centre(K) -> top eigenvectors",
         keeps="variance in feature space",
@@ -165,7 +165,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="Isomap",
-        module="isomap",
+        module="spectral.isomap",
         family="spectral",
         sentence="k-NN -> geodesics -> classical (or stress) MDS",
         keeps="geodesic distances along the data's manifold",
@@ -180,7 +180,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="LocallyLinearEmbedding",
-        module="locally_linear",
+        module="spectral.locally_linear",
         family="spectral",
         sentence="k-NN -> reconstruction / alignment matrix -> bottom eigenvectors",
         keeps="how each point is made of its neighbours",
@@ -193,7 +193,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="LaplacianEigenmaps",
-        module="laplacian_eigenmaps",
+        module="spectral.laplacian_eigenmaps",
         family="spectral",
         sentence="graph -> heat weights -> bottom eigenvectors of (L, D) or (L, I)",
         keeps="neighbours near each other; cluster structure",
@@ -207,7 +207,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="SpectralClustering",
-        module="spectral_clustering",
+        module="spectral.spectral_clustering",
         family="spectral",
         sentence="Laplacian eigenmaps -> k-means",
         keeps="clusters that the graph separates",
@@ -219,7 +219,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="DiffusionMap",
-        module="diffusion_map",
+        module="spectral.diffusion_map",
         family="spectral",
         sentence="graph -> heat weights, density removed -> top eigenvectors of the random walk",
         keeps="diffusion distances: how easily a random walk joins two points",
@@ -231,7 +231,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="Sammon",
-        module="sammon",
+        module="stress.sammon",
         family="stress",
         sentence="stress with w = 1/delta -> quasi-Newton or majorization",
         keeps="distances, each to its own scale: the small ones as carefully as the large",
@@ -244,7 +244,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="INDSCAL",
-        module="indscal",
+        module="stress.indscal.indscal",
         family="stress",
         sentence="several D: double-centre(D_k^2) -> shared space + a diagonal weight per subject",
         keeps="what several judges agree on, with axes that cannot be turned",
@@ -257,7 +257,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="CurvilinearComponentAnalysis",
-        module="curvilinear_component",
+        module="stress.curvilinear.curvilinear_component",
         family="stress",
         sentence="D -> stress weighted by the distances on the map -> one object pins, others move",
         keeps="short distances; unfolds or tears what cannot lie flat",
@@ -269,7 +269,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="CurvilinearDistanceAnalysis",
-        module="curvilinear_distance",
+        module="stress.curvilinear.curvilinear_distance",
         family="stress",
         sentence="k-NN -> geodesics -> curvilinear component analysis",
         keeps="short distances along the data's manifold",
@@ -283,7 +283,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="UMAP",
-        module="umap",
+        module="neighbor_embedding.umap.umap",
         family="neighbour",
         sentence="k-NN -> fuzzy graph -> cross-entropy layout",
         keeps="neighbours; clusters apart",
@@ -298,7 +298,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="MaximumVarianceUnfolding",
-        module="maximum_variance",
+        module="spectral.maximum_variance.maximum_variance",
         family="spectral",
         sentence="k-NN -> SDP(max trace, local isometry) -> top eigenvectors",
         keeps="distances to neighbours, everything else pulled apart",
@@ -312,7 +312,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="SNE",
-        module="sne",
+        module="neighbor_embedding.sne",
         family="neighbour",
         sentence="perplexity affinities, row by row -> descend(attract P, repel Gaussian kernel)",
         keeps="each object's neighbours; crowds them",
@@ -326,7 +326,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="SymmetricSNE",
-        module="symmetric_sne",
+        module="neighbor_embedding.symmetric_sne",
         family="neighbour",
         sentence="perplexity affinities -> descend(attract P, repel Gaussian kernel)",
         keeps="pairs of neighbours; crowds them",
@@ -340,7 +340,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="TSNE",
-        module="tsne",
+        module="neighbor_embedding.tsne",
         family="neighbour",
         sentence="perplexity affinities -> descend(attract P, repel Student kernel)",
         keeps="who is near whom; says little of distances, densities and gaps",
@@ -356,7 +356,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="WeightedTSNE",
-        module="weighted_tsne",
+        module="neighbor_embedding.weighted_tsne",
         family="neighbour",
         sentence="perplexity affinities -> descend(attract P, repel Student kernel between masses)",
         keeps="who is near whom, important points with more room",
@@ -369,7 +369,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="MultiscaleSNE",
-        module="multiscale_sne",
+        module="neighbor_embedding.multiscale_sne",
         family="neighbour",
         sentence="perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine",
         keeps="neighbourhoods of every size",
@@ -382,7 +382,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="NeRV",
-        module="nerv",
+        module="neighbor_embedding.nerv",
         family="neighbour",
         sentence="perplexity affinities -> quasi-Newton on lambda KL(p || q) + (1 - lambda) "
         "KL(q || p)",
@@ -396,7 +396,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="SelfOrganizingMap",
-        module="self_organizing_map",
+        module="learned.self_organizing_map.self_organizing_map",
         family="learned",
         sentence="grid + prototypes -> best units -> means over neighbourhoods that shrink",
         keeps="which objects are alike, as places on a grid of prototypes",
@@ -411,7 +411,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="NeighborhoodComponentsAnalysis",
-        module="neighborhood_components",
+        module="learned.metric_learning.neighborhood_components",
         family="learned",
         sentence="labels + softmax of distances -> quasi-Newton on the leave-one-out errors",
         keeps="which features tell the labels apart, as a linear map",
@@ -424,7 +424,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="LargeMarginNearestNeighbor",
-        module="large_margin",
+        module="learned.metric_learning.large_margin",
         family="learned",
         sentence="labels -> target neighbours and impostors -> accelerated gradient over metrics",
         keeps="neighbours of the same label, with a margin around them, as a linear map",
@@ -437,7 +437,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="InformationTheoreticMetricLearning",
-        module="information_theoretic",
+        module="learned.metric_learning.information_theoretic",
         family="learned",
         sentence="pairs + bounds -> Bregman projections of a Mahalanobis matrix",
         keeps="similar pairs near, dissimilar pairs far, else the prior metric, as a linear map",
@@ -451,7 +451,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="Autoencoder",
-        module="autoencoder",
+        module="learned.autoencoder",
         family="learned",
         sentence="encoder + decoder -> gradient descent on the error of reconstruction",
         keeps="what is needed to reconstruct the data, by a nonlinear map",
@@ -465,7 +465,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="ParametricTSNE",
-        module="parametric_tsne",
+        module="learned.parametric.parametric_tsne",
         family="learned",
         sentence="perplexity affinities -> network -> gradient descent on KL(P || Q), by pairs",
         keeps="who is near whom, by a map that takes new data at once",
@@ -478,7 +478,7 @@ CATALOG: tuple[Method, ...] = (
     ),
     Method(
         name="ParametricUMAP",
-        module="parametric_umap",
+        module="learned.parametric.parametric_umap",
         family="learned",
         sentence="k-NN -> fuzzy graph -> network -> gradient descent on the cross-entropy",
         keeps="neighbours; clusters apart, by a map that takes new data at once",

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.callbacks import State
 from lowdim.checks import Array
 from lowdim.plot.given import named_maps
+from lowdim.runtime.callbacks import State
 
 try:
     import anywidget
@@ -61,7 +61,7 @@ class Widget(anywidget.AnyWidget):
         self._live: int | None = None
 
     def due(self) -> bool:
-        """Whether the next frame of a fit is due; see `lowdim.callbacks.Callback`."""
+        """Whether the next frame of a fit is due; see `lowdim.runtime.callbacks.Callback`."""
         return time.perf_counter() >= self._next
 
     def __call__(self, state: State) -> None:

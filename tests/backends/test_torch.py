@@ -17,8 +17,8 @@ import lowdim
 from helpers import with_threads
 from lowdim.backends import backend, native
 from lowdim.backends.torch import arrays, engine, forces, graphs, resident, stages
-from lowdim.base import placement
 from lowdim.catalog import CATALOG
+from lowdim.estimator import placement
 from lowdim.runtime import context
 
 torch = pytest.importorskip("torch")

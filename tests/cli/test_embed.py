@@ -186,7 +186,7 @@ def test_time_and_memory_are_told_first(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_keeps_the_best_map_so_far(flowers, tmp_path, monkeypatch):
-    from lowdim.callbacks import Monitor
+    from lowdim.runtime.callbacks import Monitor
 
     called = Monitor.__call__
 
@@ -205,7 +205,7 @@ def test_ctrl_c_keeps_the_best_map_so_far(flowers, tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_waits_until_the_results_are_written(flowers, tmp_path, monkeypatch):
-    from lowdim import persist
+    from lowdim.estimator import persist
 
     save = persist.save
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from lowdim import data
-from lowdim.base import GraphEmbedder, NeighborEmbedder
 from lowdim.catalog import CATALOG
-from lowdim.methods.network_embedder import NetworkEmbedder
+from lowdim.estimator import GraphEmbedder, NeighborEmbedder
+from lowdim.learned.networks.network_embedder import NetworkEmbedder
 
 DESCENT = {"perplexity": 5, "max_iter": 300}
 

@@ -17,9 +17,10 @@ from sklearn.datasets import load_wine
 import lowdim
 from helpers import differences
 from lowdim.catalog import CATALOG
+from lowdim.neighbor_embedding import descent as descend
+from lowdim.neighbor_embedding.umap import layout
 from lowdim.runtime import checkpoint as checkpoints
 from lowdim.runtime.checkpoint import Checkpoint
-from lowdim.solvers import descend, layout
 
 DESCENT = {"perplexity": 5, "max_iter": 300}
 GRAPH = {"n_neighbors": 8}
@@ -354,7 +355,7 @@ def test_the_neighbour_graph_is_computed_once(X, tmp_path, every_time, monkeypat
     def never(*arguments, **options):
         raise AssertionError("the graph was searched again")
 
-    monkeypatch.setattr("lowdim.relations.objects.neighbor_graph", never)
+    monkeypatch.setattr("lowdim.objects.objects.neighbor_graph", never)
     again = lowdim.UMAP(n_epochs=20, checkpoint=file).fit(X)
     np.testing.assert_array_equal(first.embedding_, again.embedding_)
     with pytest.raises(ValueError, match=r"min_dist was 0\.1, is 0\.5"):

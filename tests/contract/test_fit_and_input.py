@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 import lowdim
 from helpers import aligned, axis_signs
-from lowdim import docstrings
 from lowdim.catalog import CATALOG
+from lowdim.estimator import docstrings
 
 
 def test_the_catalog_is_what_can_be_imported():

@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 
 import lowdim
 from helpers import differences
-from lowdim import docstrings
 from lowdim.catalog import CATALOG
+from lowdim.estimator import docstrings
 
 METHODS = [method for method in CATALOG if method.objects == "labelled"]
 

@@ -17,7 +17,7 @@ from sklearn.manifold import trustworthiness
 import lowdim
 from helpers import aligned, with_threads
 from lowdim.cli import main
-from lowdim.relations.block_sources import MappedRows
+from lowdim.objects.block_sources import MappedRows
 from lowdim.runtime import memory
 
 N, D = 1200, 12

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.relations.approximate import build_index
-from lowdim.relations.new_objects import MeasuredNewObjects
-from lowdim.relations.objects import objects_of
+from lowdim.neighbor_graphs.approximate import build_index
+from lowdim.objects.new_objects import MeasuredNewObjects
+from lowdim.objects.objects import objects_of
 
 BLANK = np.full(5, np.nan)
 NEGATIVE = np.array([1.0, 1.0, -1.0, 1.0, 1.0])  # no distribution

@@ -15,8 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import lowdim
 from helpers import differences, with_threads
-from lowdim.base.updating import width
 from lowdim.catalog import CATALOG
+from lowdim.estimator.updating import width
 
 EXAMPLES = {
     "PCA": {"n_components": 2},
@@ -206,7 +206,7 @@ def test_an_error_in_the_middle_changes_nothing(rolls, monkeypatch):
     def fail(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("lowdim.methods.umap.lay_out", fail)
+    monkeypatch.setattr("lowdim.neighbor_embedding.umap.umap.lay_out", fail)
     with pytest.raises(MemoryError):
         model.update(rolls[1])
     kept = {k: v for k, v in vars(model).items() if not k.startswith("_cached")}
@@ -337,7 +337,7 @@ def test_few_objects_get_more_neighbours(rolls):
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_an_approximate_graph_grows_through_its_index(metric, monkeypatch):
     """With an index for few objects, whatever it costs: as many true neighbours as it finds."""
-    monkeypatch.setattr("lowdim.relations.choice.EXACT_UP_TO", 2000)
+    monkeypatch.setattr("lowdim.neighbor_graphs.choice.EXACT_UP_TO", 2000)
     monkeypatch.setattr("lowdim.backends.native.index.LARGEST_COST", np.inf)
     random = np.random.default_rng(0)
     X = random.normal(size=(3000, 4)) @ random.normal(size=(4, 40))

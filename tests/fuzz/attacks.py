@@ -27,7 +27,7 @@ import lowdim
 from lowdim import data, tables
 from lowdim.catalog import CATALOG
 from lowdim.checks import is_sparse
-from lowdim.methods import parametric
+from lowdim.learned.parametric import parametric
 
 # Kinds of errors that an input may be answered with; RuntimeError, as in scikit-learn, if a sparse
 # graph is not connected.

@@ -10,7 +10,7 @@ from PIL import Image
 
 import lowdim
 from lowdim import plot
-from lowdim.callbacks import State
+from lowdim.runtime.callbacks import State
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 4))

@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 import lowdim
 from lowdim import plot
+from lowdim.objects.neighbors import neighbors
 from lowdim.plot.colors import DARK, LIGHT, MAX_KINDS, OTHER, kinds_of
-from lowdim.relations.neighbors import neighbors
 
 rng = np.random.default_rng(0)
 Y2 = rng.normal(size=(60, 2))

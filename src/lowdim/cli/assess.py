@@ -52,11 +52,11 @@ def assess(
     matched by ids where both files have them.
     """
     from lowdim import plot, quality, tables
-    from lowdim.atomic import check_writable
     from lowdim.cli.embed import label_to_assess
     from lowdim.cli.errors import refuse_errors
     from lowdim.cli.names import aliases, plain
     from lowdim.report.suspects import find_suspects
+    from lowdim.runtime.atomic import check_writable
 
     console = Console(quiet, as_json)
     if picture is not None:

@@ -63,9 +63,9 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
 
     A parameter that is given goes to every method that has it.
     """
-    from lowdim.atomic import uninterrupted
     from lowdim.cli.embed import check_color
     from lowdim.report import Run
+    from lowdim.runtime.atomic import uninterrupted
 
     methods = list(dict.fromkeys(one for several in method for one in several))
     values, given = split(values)

@@ -38,9 +38,9 @@ def decode(
 
     import lowdim
     from lowdim import tables
-    from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import refuse_errors
-    from lowdim.extend.decoders import NearestObjects
+    from lowdim.estimator.decoders import NearestObjects
+    from lowdim.runtime.atomic import uninterrupted
 
     console = Console(quiet, as_json)
     estimator = lowdim.load(model)

@@ -75,9 +75,9 @@ def embed(
     With -m METHOD, --help shows the method's own parameters too, each of which is an option: lowdim
     embed --help -m isomap
     """
-    from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import INTERRUPTED, Stop
     from lowdim.cli.fitting import estimate, fit, labels_for, objects_for, parameters_for
+    from lowdim.runtime.atomic import uninterrupted
 
     values, given = split(values)
     console = Console(quiet, as_json)
@@ -211,7 +211,8 @@ class Outputs:
 
     def write(self, fitted: Fitted, table: Table, console: Console) -> list[str]:
         """Write them all and return their paths."""
-        from lowdim import persist, plot
+        from lowdim import plot
+        from lowdim.estimator import persist
 
         written: list[Path] = []
         if self.table is not None:

@@ -61,7 +61,7 @@ class Failure(Exception):
 
 def code_of(error: Exception) -> int:
     """The exit code of a failure."""
-    from lowdim.atomic import WouldOverwrite
+    from lowdim.runtime.atomic import WouldOverwrite
 
     kinds: tuple[tuple[type[Exception], int], ...] = (
         (WouldOverwrite, OVERWRITE),

@@ -160,7 +160,7 @@ def check_outputs(
     force: bool, *files: Path | None, table: Path | None = None, picture: Path | None = None
 ) -> None:
     """Raise before the computing if its results could not be written after it."""
-    from lowdim.atomic import check_writable
+    from lowdim.runtime.atomic import check_writable
     from lowdim.tables.writing import writer_for
 
     if picture is not None:

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from lowdim.callbacks import reporting
 from lowdim.catalog import CATALOG
 from lowdim.checks import Array
 from lowdim.cli.errors import Refused, refuse_errors
 from lowdim.cli.names import alias
 from lowdim.cli.parameters import hints
+from lowdim.runtime.callbacks import reporting
 
 if TYPE_CHECKING:
-    from lowdim.base.plan import Plan
     from lowdim.catalog import Method
     from lowdim.cli.console import Console
+    from lowdim.estimator.plan import Plan
     from lowdim.tables import Table
 
 
@@ -95,7 +95,7 @@ def estimate(method: Method, params: dict[str, Any], X: Any, *, required: bool) 
 
     The fit itself reports what is wrong with its input.
     """
-    from lowdim.base.plan import SMALLEST, plan
+    from lowdim.estimator.plan import SMALLEST, plan
 
     if not required and (len(getattr(X, "shape", ())) != 2 or X.shape[0] < SMALLEST):
         return None  # ready before a plan is

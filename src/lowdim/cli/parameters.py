@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim import docstrings
 from lowdim.cli.types import ParamType, Size
+from lowdim.estimator import docstrings
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method

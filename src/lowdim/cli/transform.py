@@ -67,8 +67,8 @@ def transform(
     MODEL was saved by `lowdim embed --model`, which remembers the columns and what was done to
     them, or by an estimator's `save` in Python.
     """
-    from lowdim.atomic import uninterrupted
     from lowdim.cli.errors import refuse_errors
+    from lowdim.runtime.atomic import uninterrupted
 
     console = Console(quiet, as_json)
     estimator, table, output = model_and_objects(model, file, output, force, console, values)

@@ -45,10 +45,11 @@ def update(
     """
     import numpy as np
 
-    from lowdim import persist, tables
-    from lowdim.atomic import check_writable, uninterrupted
-    from lowdim.base.updating import width
+    from lowdim import tables
     from lowdim.cli.errors import refuse_errors
+    from lowdim.estimator import persist
+    from lowdim.estimator.updating import width
+    from lowdim.runtime.atomic import check_writable, uninterrupted
 
     console = Console(quiet, as_json)
     if grown is not None:

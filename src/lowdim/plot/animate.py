@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.atomic import check_writable, replacing
 from lowdim.checks import Array
 from lowdim.plot.canvas import INK, TEXT, new_figure, plot_points
 from lowdim.plot.compare import turn_onto
 from lowdim.plot.film import writer_for
 from lowdim.plot.recorder import Recorder, Snapshot
 from lowdim.plot.scatter import drawing_order, scatter
+from lowdim.runtime.atomic import check_writable, replacing
 
 _DPI = 120
 _WINDOW = 5

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.atomic import replacing
 from lowdim.checks import Array
+from lowdim.runtime.atomic import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

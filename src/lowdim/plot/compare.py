@@ -9,11 +9,11 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.numerics.procrustes import procrustes
 from lowdim.plot.canvas import INK, TEXT, TITLE, new_figure
 from lowdim.plot.given import named_maps
 from lowdim.plot.paint import LEGEND, paint
 from lowdim.plot.scatter import scatter
-from lowdim.solvers.procrustes import procrustes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

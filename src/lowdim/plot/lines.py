@@ -25,7 +25,7 @@ from lowdim.plot.scatter import scatter
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.relations.graph import NeighborGraph
+    from lowdim.neighbor_graphs.graph import NeighborGraph
 
 _BLUE, _VERMILLION = OKABE_ITO[0], OKABE_ITO[3]
 _CURVES = OKABE_ITO[:7]  # without yellow, too faint for a line

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim import checks
-from lowdim.callbacks import Callback, State
 from lowdim.checks import Array
+from lowdim.runtime.callbacks import Callback, State
 
 
 class Snapshot(NamedTuple):

@@ -9,10 +9,10 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.plot.canvas import FAINT, INK, OKABE_ITO, TEXT, TITLE, new_figure
 from lowdim.plot.colors import MAX_KINDS
 from lowdim.plot.paint import LEGEND, Paint, paint, viridis
-from lowdim.relations.unit_grid import UnitGrid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

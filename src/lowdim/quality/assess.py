@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.base import Embedder
 from lowdim.checks import Array
+from lowdim.estimator import Embedder
+from lowdim.neighbor_graphs.geodesics import geodesics
+from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.quality.advice import advice, verdict
 from lowdim.quality.assessment import Assessment
 from lowdim.quality.dimension import (
@@ -31,8 +33,6 @@ from lowdim.quality.stress import (
     some_objects,
 )
 from lowdim.quality.structure import Structure, structure_of
-from lowdim.relations.geodesics import geodesics
-from lowdim.relations.graph import NeighborGraph
 from lowdim.runtime.scheduling import uses_threads
 
 MIN_OBJECTS = 5

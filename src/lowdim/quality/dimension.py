@@ -16,9 +16,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.neighbor_graphs.precomputed import check_k
 from lowdim.quality.rows import Rows, blocks_of, chosen_rows, data_rows
 from lowdim.quality.stress import between, some_objects
-from lowdim.relations.precomputed import check_k
 from lowdim.runtime.scheduling import uses_threads
 from lowdim.summaries import html_facts, short_repr
 
@@ -257,7 +257,7 @@ def isomap_residuals(D: Array) -> Array:
     """Isomap's residual variance in 1, 2, ... dimensions, from dissimilarities."""
     import warnings
 
-    from lowdim.methods.isomap import Isomap
+    from lowdim.spectral.isomap import Isomap
 
     model = Isomap(n_neighbors=min(10, len(D) - 1), metric="precomputed")
     with warnings.catch_warnings():

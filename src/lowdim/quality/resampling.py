@@ -9,9 +9,9 @@ from sklearn.base import clone
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state
-from lowdim.relations.pairs import check_known, dense_pairs
+from lowdim.numerics.procrustes import procrustes
+from lowdim.objects.pairs import check_known, dense_pairs
 from lowdim.runtime.scheduling import run
-from lowdim.solvers.procrustes import procrustes
 from lowdim.summaries import html_facts, short_repr
 
 MAX_ROUNDS = 200

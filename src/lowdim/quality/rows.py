@@ -12,17 +12,17 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, check_random_state
-from lowdim.relations.block_sources import opened
-from lowdim.relations.blocks import RowBlocks
-from lowdim.relations.distances import check_defined
-from lowdim.relations.objects import (
+from lowdim.distances.matrices import check_defined
+from lowdim.distances.row_blocks import RowBlocks
+from lowdim.distances.units import scaled
+from lowdim.objects.block_sources import opened
+from lowdim.objects.objects import (
     Dissimilarities,
     MeasuredObjects,
     Objects,
     is_precomputed,
     objects_of,
 )
-from lowdim.relations.units import scaled
 from lowdim.runtime.scheduling import blocks, run
 
 MAX_OBJECTS_EXACT = 5000  # objects up to which all rows are compared

@@ -14,8 +14,8 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state, is_sparse
+from lowdim.numerics.procrustes import procrustes
 from lowdim.quality.resampling import fresh
-from lowdim.solvers.procrustes import procrustes
 
 ROUNDS = 10
 

@@ -47,11 +47,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowdim.checks import Array, check_random_state
+from lowdim.distances.metrics import Metric, euclidean
+from lowdim.neighbor_graphs.search import nearest
+from lowdim.objects.objects import MeasuredObjects
 from lowdim.quality.dip import dip, dip_p_value
 from lowdim.quality.rows import Rows
-from lowdim.relations.metrics import Metric, euclidean
-from lowdim.relations.objects import MeasuredObjects
-from lowdim.relations.search import nearest
 from lowdim.runtime.scheduling import run
 
 LEVEL = 0.01  # probability of reporting structure where there is none

@@ -17,15 +17,15 @@ import numpy as np
 from lowdim import checks
 from lowdim.catalog import CATALOG, find
 from lowdim.checks import Array
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.objects.neighbors import neighbors
+from lowdim.objects.objects import MeasuredObjects
 from lowdim.quality.dimension import dimension_of
 from lowdim.quality.ranks import Ranks, ranks_between
 from lowdim.quality.rows import Rows, data_rows, map_rows
 from lowdim.quality.stress import between, some_objects
 from lowdim.quality.structure import structure_of
 from lowdim.quality.suggestion import SCORES, Candidate, Suggestion
-from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.neighbors import neighbors
-from lowdim.relations.objects import MeasuredObjects
 from lowdim.runtime.scheduling import uses_threads
 
 NEIGHBORS = (5, 10, 20, 50)

@@ -12,13 +12,13 @@ from string import Template
 from typing import Any
 
 from lowdim import checks
-from lowdim.atomic import check_writable, replacing
 from lowdim.quality import Suspects, compare
 from lowdim.report import sections
 from lowdim.report.markup import tag, text
 from lowdim.report.payload import encode
 from lowdim.report.runs import Run, check_runs, runs_of
 from lowdim.report.suspects import find_suspects
+from lowdim.runtime.atomic import check_writable, replacing
 
 _SCRIPTS = ("scatter.js", "report.js")
 

@@ -1,6 +1,6 @@
 """Files of plain values: a zip of one JSON document and plain arrays. No code in it, never pickle.
 
-Models (`lowdim.persist`) and checkpoints (`lowdim.runtime.checkpoint`) are such files.
+Models (`lowdim.estimator.persist`) and checkpoints (`lowdim.runtime.checkpoint`) are such files.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.atomic import replacing
 from lowdim.checks import is_sparse
 from lowdim.runtime import memory
+from lowdim.runtime.atomic import replacing
 
 Encoder = Callable[[Any, dict[str, Any], str], Any]
 """Encodes a value that `encode` does not know, or raises TypeError."""

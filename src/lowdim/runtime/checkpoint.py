@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.atomic import check_writable
 from lowdim.runtime import archive
+from lowdim.runtime.atomic import check_writable
 
 logger = logging.getLogger("lowdim")
 
@@ -283,7 +283,7 @@ class Slot:
         return self.states.state(self.name) is not None
 
     def saved(self, fresh: Mapping[str, Any], scheduled: bool) -> State | None:
-        """The state to go on from; see `lowdim.callbacks.Monitor.saved`."""
+        """The state to go on from; see `lowdim.runtime.callbacks.Monitor.saved`."""
         state = self.states.state(self.name)
         if state is None or not self.states.path:
             return state

@@ -19,9 +19,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from lowdim.atomic import uninterrupted
 from lowdim.checks import integer
 from lowdim.messages import argument as spell
+from lowdim.runtime.atomic import uninterrupted
 
 if TYPE_CHECKING:
     from lowdim.backends.protocol import Backend

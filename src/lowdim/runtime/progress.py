@@ -1,6 +1,6 @@
 """The number of finished parts of a long computation, for whoever shows it.
 
-`lowdim.callbacks.phase` shows the count. The computation, many calls below, only counts.
+`lowdim.runtime.callbacks.phase` shows the count. The computation, many calls below, only counts.
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.atomic import replacing
-from lowdim.base.graph_embedder import GraphEmbedder
-from lowdim.base.neighbor_embedder import neighbor_search
 from lowdim.catalog import find
-from lowdim.relations.graph import NeighborGraph
-from lowdim.relations.neighbors import neighbors
+from lowdim.estimator.graph_embedder import GraphEmbedder
+from lowdim.estimator.neighbor_embedder import neighbor_search
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.objects.neighbors import neighbors
+from lowdim.runtime.atomic import replacing
 from lowdim.studio.datasets import read_about, read_labels, read_objects
 from lowdim.studio.locks import hold_lock
 from lowdim.studio.processes import Channel, error_text

@@ -10,8 +10,8 @@ import typing
 from functools import cache
 from typing import Any
 
-from lowdim import docstrings
 from lowdim.catalog import CATALOG, Method, find
+from lowdim.estimator import docstrings
 from lowdim.studio.errors import Refused
 
 HIDDEN = (

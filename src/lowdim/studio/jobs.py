@@ -24,7 +24,9 @@ PATIENCE = 5.0  # seconds in which a fit must begin to stop before its process i
 
 def new_worker() -> Worker:
     """A process that has imported what takes most of the time of a start."""
-    return Worker("lowdim.studio.fits", "sklearn.utils.validation", "lowdim.methods.tsne")
+    return Worker(
+        "lowdim.studio.fits", "sklearn.utils.validation", "lowdim.neighbor_embedding.tsne"
+    )
 
 
 class Job:

@@ -107,8 +107,8 @@ def point_errors(view: View, kind: str) -> Array:
 
 def stability(view: View, method: str, parameters: dict[str, Any], output: str) -> None:
     """Fit again with other seeds; writes the spread of each point and a summary to a file."""
-    from lowdim.atomic import replacing
     from lowdim.catalog import find
+    from lowdim.runtime.atomic import replacing
 
     row = find(method)
     assert row is not None
@@ -242,7 +242,7 @@ def _category_effects(
 
 @lru_cache(maxsize=2)
 def _model(path: str, changed: float) -> Any:
-    from lowdim.persist import load
+    from lowdim.estimator.persist import load
 
     return load(path)
 

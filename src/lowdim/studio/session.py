@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lowdim.atomic import replacing
+from lowdim.runtime.atomic import replacing
 from lowdim.studio.errors import Refused
 from lowdim.studio.locks import InUse, hold_lock
 from lowdim.studio.records import Dataset, Map, restore

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lowdim.atomic import replacing
 from lowdim.checks import Array
+from lowdim.runtime.atomic import replacing
 
 MOST = 120  # snapshots of a map
 FEWEST = 16

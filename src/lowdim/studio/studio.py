@@ -13,7 +13,7 @@ import numpy as np
 import lowdim
 from lowdim.catalog import find
 from lowdim.checks import Array
-from lowdim.solvers.procrustes import procrustes
+from lowdim.numerics.procrustes import procrustes
 from lowdim.studio import datasets
 from lowdim.studio.datasets import View
 from lowdim.studio.errors import Refused

@@ -1,6 +1,6 @@
 """Tables: reading files of objects into what an estimator takes, and writing maps of them."""
 
-from lowdim.atomic import WouldOverwrite
+from lowdim.runtime.atomic import WouldOverwrite
 from lowdim.tables.embeddings import read_embedding
 from lowdim.tables.errors import DataError
 from lowdim.tables.reading import read

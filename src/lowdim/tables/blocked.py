@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.relations.block_sources import file_rows, largest_whole
-from lowdim.relations.parquet_rows import ParquetRows, column_kinds, parquet_files, read_column
+from lowdim.objects.block_sources import file_rows, largest_whole
+from lowdim.objects.parquet_rows import ParquetRows, column_kinds, parquet_files, read_column
 from lowdim.tables.errors import DataError, listed
 from lowdim.tables.recipe import Recipe
 from lowdim.tables.table import Table

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.atomic import replacing
 from lowdim.checks import Array
+from lowdim.runtime.atomic import replacing
 from lowdim.tables.errors import DataError
 from lowdim.tables.formats import ending_of, module_for
 from lowdim.tables.result import Result

@@ -82,6 +82,6 @@ class Algebra(Protocol):
         """Projections of a Mahalanobis matrix onto bounds of z'Mz, one after the other.
 
         Row c of `gaps` is the difference z of a pair, signs[c] is 1 for an upper and -1 for a lower
-        bound, and targets[c] the bound (see `lowdim.solvers.bregman`). All are float64. The
+        bound, and targets[c] the bound (see `metric_learning.bregman`). All are float64. The
         multipliers, the targets and the symmetric matrix are updated in place.
         """

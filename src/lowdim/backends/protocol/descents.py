@@ -95,7 +95,7 @@ class Descents(Protocol):
         """Some iterations of gradient descent with momentum and gains.
 
         `field` is a function of Y and of the keyword `value` that returns the loss (NaN unless
-        `value`) and the gradient (see `lowdim.solvers.objective.ForceField`). A backend may call it
+        `value`) and the gradient (see `numerics.objective.ForceField`). A backend may call it
         with arrays of its own, for which the attraction and the repulsion of the same backend are
         made. Each iteration is a `momentum_step`, whose other parameters it takes.
 

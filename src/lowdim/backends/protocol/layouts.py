@@ -34,7 +34,7 @@ class Layouts(Protocol):
         density: tuple[Array, Array] | None = None,
         loss: bool = False,
     ) -> float:
-        """Run epochs of a cross-entropy layout (see `lowdim.solvers.layout`).
+        """Run epochs of a cross-entropy layout (see `lowdim.neighbor_embedding.umap.layout`).
 
         Parameters
         ----------

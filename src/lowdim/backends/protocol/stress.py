@@ -49,7 +49,7 @@ class Stress(Protocol):
     def stress_sgd_round(
         self, order: Array, targets: Array, weights: Array | None, rate: float, X: Array
     ) -> float:
-        """One round of stochastic stress descent (see `lowdim.solvers.sampled`).
+        """One round of stochastic stress descent (see `lowdim.stress.mds.sampled`).
 
         Tile t consists of the 2 s objects order[2 s t : 2 s (t + 1)]; each of the first s objects
         is paired with each of the last s, with the dissimilarities targets[t] of shape (s, s). Both
@@ -86,7 +86,7 @@ class Stress(Protocol):
         reach: float,
         step: bool,
     ) -> float:
-        """One sweep of curvilinear component analysis (see `lowdim.solvers.curvilinear`).
+        """One sweep of curvilinear component analysis (see `lowdim.stress.curvilinear.rule`).
 
         The points `pins` are fixed one after the other, and each moves all other points.
 

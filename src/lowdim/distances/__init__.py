@@ -1,0 +1,1 @@
+"""Metrics, distances between vectors, and rows that are read in blocks."""

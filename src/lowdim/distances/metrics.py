@@ -1,0 +1,282 @@
+"""Metrics by name or as a callable, with parameters that are estimated from the training data.
+
+The formulas are SciPy's, or in `formulas`, which states the conventions for zero and constant rows,
+and in `sparse_formulas`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array, dense, is_sparse
+from lowdim.distances.formulas import FORMULAS, by_scipy
+from lowdim.distances.gower import gower
+from lowdim.distances.preparation import in_unit, objects, preparation, vectors
+from lowdim.distances.sparse_formulas import SPARSE_FORMULAS
+from lowdim.distances.units import exponent_of, scaled
+from lowdim.messages import argument
+
+ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
+NAN_AWARE = ("nan_euclidean", "gower")  # metrics that accept NaN as a missing value
+ROUNDING = (
+    1e-9  # negative distances up to this size, relative to the largest and to 1, count as zero
+)
+DEGREES = {
+    **dict.fromkeys(("euclidean", "cityblock", "chebyshev", "minkowski", "nan_euclidean"), 1),
+    **dict.fromkeys(("seuclidean", "mahalanobis"), 1),  # 0 if their parameters are estimated
+    **dict.fromkeys(("cosine", "correlation", "true_angular", "hellinger", "jensenshannon"), 0),
+    **dict.fromkeys(("braycurtis", "canberra", "wasserstein_1d"), 0),
+    "sqeuclidean": 2,
+}
+"""See `Metric.degree`; the degree of other metrics is unknown."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric with all of its parameters, also those estimated from the training data.
+
+    Parameters
+    ----------
+    name : str
+        "callable" for a function of the user. A named metric with parameters has a longer name, so
+        that code specialised to the plain metric does not apply to it.
+    block : callable
+        From two sets of rows to the matrix of their distances.
+    prepare : callable
+        From user input to rows: an array, a CSR matrix, or an array of arbitrary objects.
+    params : dict
+        Parameters of the metric.
+    degree : int or None
+        The distances of c x and c y are c^degree times those of x and y, for c > 0; None: unknown.
+    exponent : int
+        The rows are in units of 2^exponent; see `lowdim.distances.units`.
+    straighten : callable or None
+        From rows to vectors whose Euclidean distances are those of the metric, if there is such a
+        map: the searches of the Euclidean distance then apply. See `straightened`.
+    """
+
+    name: str
+    block: Callable[[Any, Any], Array]
+    prepare: Callable[..., Any]
+    params: dict[str, Any] = field(default_factory=dict)
+    degree: int | None = None
+    exponent: int = 0
+    straighten: Callable[[Any], Array] | None = None
+
+    @property
+    def distance_exponent(self) -> int:
+        """Distances are in units of 2^distance_exponent."""
+        return self.exponent * (self.degree or 0)
+
+    @property
+    def euclidean(self) -> bool:
+        """Whether this is the Euclidean distance of vectors."""
+        return self.name == "euclidean"
+
+    @property
+    def by_products(self) -> bool:
+        """Whether the backend searches neighbours by inner products: Euclidean and cosine."""
+        return self.name in ("euclidean", "cosine")
+
+
+def euclidean(exponent: int = 0) -> Metric:
+    """The Euclidean distance of vectors in units of 2^exponent."""
+    prepare = partial(in_unit, vectors, exponent)
+    return Metric("euclidean", named_block("euclidean", {}), prepare, {}, 1, exponent)
+
+
+def straightened(rows: Any, metric: Metric) -> tuple[Any, Metric]:
+    """The rows and the metric, as vectors under the Euclidean distance if the metric allows it."""
+    return (rows, metric) if metric.straighten is None else (metric.straighten(rows), euclidean())
+
+
+def metric_names() -> list[str]:
+    """The names that the parameter `metric` accepts, except "precomputed"."""
+    return sorted(
+        {*_scipy_metrics(), *ALIASES, *NAN_AWARE, *FORMULAS, "haversine", "dot", "geodesic"}
+    )
+
+
+def _scipy_metrics() -> dict[str, str]:
+    """SciPy's names and abbreviations of metrics, each with the full name."""
+    from scipy.spatial import distance
+
+    return {name: info.canonical_name for name, info in vars(distance)["_METRICS"].items()}
+
+
+def resolve_metric(
+    metric: str | Callable[[Any, Any], float], params: dict[str, Any] | None, X: Any
+) -> tuple[Metric, Any]:
+    """The metric for training data X.
+
+    Parameters
+    ----------
+    metric : str or callable
+    params : dict or None
+        Parameters of the metric. Missing variances and inverse covariances are estimated from X.
+    X : array-like, DataFrame, sparse matrix or sequence
+        Training data.
+
+    Returns
+    -------
+    Metric
+    rows : array, CSR matrix or array of objects
+        X as the rows that the metric takes: data of extreme magnitude in units of 2^exponent.
+    """
+    params = dict(params or {})
+    if hasattr(metric, "get_params"):
+        return _learned(metric), vectors(X)
+    if callable(metric):
+        found = Metric("callable", _callable_block(metric, params), objects, params)
+        return found, found.prepare(X)
+    if metric == "geodesic":
+        from lowdim.neighbor_graphs.geodesic_metric import geodesic
+
+        return geodesic(X, params)
+    name, params = canonical(metric, params)
+    if name == "gower":
+        if unknown := sorted(set(params) - {"kinds"}):
+            raise ValueError(f"metric_params: metric='gower' does not take {unknown[0]!r}.")
+        block, prepare, rows, kinds = gower(X, params.get("kinds"))
+        return Metric(name, block, prepare, {"kinds": kinds}), rows
+    prepare = preparation(name)
+    rows, degree, exponent = prepare(X), DEGREES.get(name), 0
+    if degree is not None and (exponent := exponent_of(rows)):
+        rows, prepare = scaled(rows, -exponent), partial(in_unit, prepare, exponent)
+    if name == "seuclidean" and "V" not in params:
+        params["V"], degree = np.var(dense(rows), axis=0, ddof=1, dtype=np.float64), 0
+    if name == "mahalanobis" and "VI" not in params:
+        covariance = np.atleast_2d(np.cov(dense(rows), rowvar=False))
+        params["VI"], degree = np.linalg.pinv(covariance, hermitian=True), 0
+    plain = "cosine" if name == "dot" else name  # of unit vectors they are the same
+    label = f"{plain} with {', '.join(params)}" if params else plain  # see `Metric`
+    block = named_block(plain, params)
+    if params:
+        _check_params(metric, params, block, rows[:2])
+    return Metric(label, block, prepare, params, degree, exponent), rows
+
+
+def _check_params(
+    metric: str, params: dict[str, Any], block: Callable[[Any, Any], Array], rows: Any
+) -> None:
+    """Raise ValueError, for some rows, if the metric does not take the parameters."""
+    try:
+        d = rows.shape[1]
+        if "VI" in params and np.shape(params["VI"]) != (d, d):  # SciPy would read beyond it
+            raise ValueError(f"VI must have shape {(d, d)}, got {np.shape(params['VI'])}")
+        block(rows, rows)
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"metric_params (in UMAP metric_kwds): metric={metric!r} does not take {params!r} "
+            f"({reason})."
+        ) from error
+
+
+def canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """One name for each metric: "minkowski" with p = 2 becomes "euclidean", and so on."""
+    names = metric_names()
+    if metric not in names:
+        raise ValueError(
+            f"{argument('metric')} must be one of {', '.join(names)}, 'precomputed' or a callable; "
+            f"got {metric!r}.{checks.did_you_mean(metric, names)}"
+        )
+    name = (
+        metric
+        if metric in FORMULAS
+        else ALIASES.get(metric) or _scipy_metrics().get(metric, metric)
+    )
+    if name == "minkowski" and "w" not in params:
+        p = checks.real(params.get("p", 2), "p", 0, open_low=True)
+        special = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p)
+        if special:
+            return special, {}
+    if name == "mahalanobis":
+        params = _inverse_covariance(params)
+    return str(name), params
+
+
+def _inverse_covariance(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of "mahalanobis" with VI in place of the covariance matrix V."""
+    if "V" not in params:
+        return params
+    if "VI" in params:
+        raise ValueError(
+            "metric_params: give V, the covariance matrix, or VI, its inverse, not both."
+        )
+    covariance = checks.vectors(params["V"], name="metric_params['V']")
+    return {"VI": np.linalg.pinv(covariance, hermitian=True)}
+
+
+def _learned(estimator: Any) -> Metric:
+    """The Mahalanobis distance that a fitted estimator such as NCA has learned."""
+    if not hasattr(estimator, "metric_"):
+        raise ValueError(
+            f"{argument('metric')} must "
+            f"be a name, a callable or an estimator that has learned a metric; got "
+            f"{estimator!r}, which is not fitted or learns no metric."
+        )
+    factor = np.asarray(estimator.components_, dtype=np.float64).T
+    euclid = named_block("euclidean", {})
+
+    def straight(rows: Any) -> Array:
+        rows = dense(rows)
+        if rows.shape[1] != len(factor):
+            raise ValueError(
+                f"{argument('metric')}: "
+                f"{type(estimator).__name__} was fitted on {len(factor)} features, but X "
+                f"has {rows.shape[1]}."
+            )
+        return np.ascontiguousarray(rows @ factor, dtype=checks.float_kind(rows))
+
+    return Metric(
+        "learned", lambda A, B: euclid(straight(A), straight(B)), vectors, straighten=straight
+    )
+
+
+def named_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
+    """The `block` of a metric by name."""
+    if name == "nan_euclidean":
+        from sklearn.metrics import nan_euclidean_distances
+
+        return partial(nan_euclidean_distances, **params)
+    if name == "haversine":
+        from sklearn.metrics.pairwise import haversine_distances
+
+        return partial(haversine_distances, **params)
+    formula = by_scipy(name) if name not in FORMULAS or "w" in params else FORMULAS[name]
+    of_sparse = None if params else SPARSE_FORMULAS.get(name)
+
+    def block(A: Any, B: Any) -> Array:
+        if of_sparse is not None and is_sparse(A) and is_sparse(B):
+            return of_sparse(A, B)
+        return formula(dense(A), dense(B), **params)
+
+    return block
+
+
+def _callable_block(
+    function: Callable[..., float], params: dict[str, Any]
+) -> Callable[[Any, Any], Array]:
+    """The `block` of a function of two objects; ValueError if a distance is negative."""
+
+    def block(A: Any, B: Any) -> Array:
+        out = np.empty((len(A), len(B)))
+        for i, a in enumerate(A):
+            for j, b in enumerate(B):
+                out[i, j] = function(a, b, **params)
+        least = np.nanmin(out, initial=0)
+        if least < -ROUNDING * max(1.0, float(np.nanmax(out, initial=0))):
+            raise ValueError(
+                f"{argument('metric')}: "
+                f"the function returned {least:g}, but a distance must not be negative."
+            )
+        return np.maximum(out, 0, out=out)  # as 1 - cos for equal vectors, by rounding
+
+    return block

@@ -1,0 +1,109 @@
+"""Barycentric interpolation: affine combinations of neighbours (Saul and Roweis 2003)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim.backends import backend
+from lowdim.checks import Array, dense
+from lowdim.distances.metrics import Metric, euclidean
+from lowdim.neighbor_graphs.search import query
+from lowdim.runtime.scheduling import blocks
+
+REG = 1e-3  # default regularisation, as a share of the trace of the local Gram matrix
+TINY = 1e-13  # regularisation when decoding: so small that training points return their vectors
+# Decoding takes FURTHER neighbours beyond the dimension of the map and adds
+# NEAR * sum_j w_j^2 d_j^2 (d_j / u) to the objective, u being the median of the distances d_j, so
+# that near ones are preferred. On maps of faces, digits and a roll by six methods these values gave
+# a lower held-out error than the nearest training vector in every case, and fewer neighbours or a
+# higher power of d_j did not.
+FURTHER, NEAR = 10, 0.3
+BLOCK_ROWS = 1024  # new points handled at once
+
+
+def local_grams(rows: Any, neighbors: Array, centers: Any = None) -> Array:
+    """The (m, k, k) Gram matrices of k neighbours among `rows` about m centres."""
+    points = rows[neighbors.ravel()]
+    points = dense(points)
+    points = points.reshape(*neighbors.shape, -1)
+    offsets = points - np.asarray(centers)[:, None, :]
+    return np.asarray(offsets @ offsets.transpose(0, 2, 1))
+
+
+def barycentric_weights(grams: Array, reg: float) -> Array:
+    """Weights of sum 1 that minimise |x_i - sum_j w_j x_j|^2 (Roweis and Saul 2000).
+
+    They solve (G + reg trace(G) I) w = 1 up to a factor.
+    """
+    return backend().barycentric_weights(np.ascontiguousarray(grams), reg)
+
+
+def barycentric_map(
+    known: Any,
+    images: Array,
+    new: Any,
+    k: int,
+    *,
+    metric: Metric | None = None,
+    reg: float = REG,
+) -> Array:
+    """Extend a map from known points to new ones.
+
+    The weights that best reconstruct a new point from its k nearest known points are applied to
+    the images of these points.
+
+    Parameters
+    ----------
+    known : array or CSR matrix of shape (n, d)
+    images : array of shape (n, p)
+        Images of the known points.
+    new : array or CSR matrix of shape (m, d)
+    k : int
+        Number of neighbours.
+    metric : Metric, default=None
+        For the search of neighbours; Euclidean by default.
+    reg : float
+        Regularisation; see `barycentric_weights`.
+
+    Returns
+    -------
+    array of shape (m, p)
+    """
+    metric = metric or euclidean()
+    k = min(k, known.shape[0])
+    out = np.empty((new.shape[0], images.shape[1]), dtype=images.dtype)
+    for rows in blocks(new.shape[0], BLOCK_ROWS):
+        part = dense(new[rows])
+        nearest, _ = query(known, new[rows], k, metric)
+        grams = local_grams(known, nearest, part).astype(np.float64)
+        weights = barycentric_weights(grams, reg)
+        out[rows] = np.einsum("mk,mkd->md", weights.astype(images.dtype), images[nearest])
+    return out
+
+
+def barycentric_lists(known: Array, new: Array) -> tuple[Array, Array]:
+    """The nearest known points of each new point, and the weights that `decode` gives them."""
+    k = min(known.shape[1] + FURTHER, len(known))
+    nearest, distances = query(known, new, k, euclidean())
+    grams = local_grams(known, nearest, new).astype(np.float64)
+    unit = np.median(distances, axis=1, keepdims=True)
+    relative = distances / np.where(unit > 0, unit, 1)
+    grams[:, np.arange(k), np.arange(k)] *= 1 + NEAR * relative
+    return nearest, barycentric_weights(grams, TINY).astype(known.dtype)
+
+
+def decode(embedding: Array, X: Any, Y: Array) -> Array:
+    """The inverse map of methods that have none of their own.
+
+    Each point Y is mapped to the affine combination of the training vectors X whose coordinates
+    (`embedding`) are nearest to it. Training coordinates, if they differ from each other, are
+    mapped to their training vectors.
+    """
+    vectors = dense(X)
+    out = np.empty((len(Y), vectors.shape[1]), dtype=vectors.dtype)
+    for rows in blocks(len(Y), BLOCK_ROWS):
+        nearest, weights = barycentric_lists(embedding, Y[rows].astype(embedding.dtype))
+        out[rows] = np.einsum("mk,mkd->md", weights.astype(vectors.dtype), vectors[nearest])
+    return out

@@ -1,0 +1,441 @@
+"""The contract of every estimator: checks, fit, transform, feature names, tags, saving.
+
+A method implements `_fit(objects)`, which sets `embedding_`, and `_transform(new)`. A method with
+an inverse of its own also implements `_inverse(Y)`. Everything else is done here, in `inputs` and
+in `units`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache, partial
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim import checks
+from lowdim.catalog import find
+from lowdim.checks import Array
+from lowdim.distances.metrics import NAN_AWARE
+from lowdim.distances.row_blocks import RowBlocks
+from lowdim.distances.units import scaled
+from lowdim.estimator import persist
+from lowdim.estimator.checkpoints import states_of
+from lowdim.estimator.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
+from lowdim.estimator.footprint import claim_memory
+from lowdim.estimator.partitions import placed, placed_lazily
+from lowdim.estimator.placement import METHODS, where_x_is
+from lowdim.estimator.units import FitsInUnit, exponent_of_rows, is_fitted_state
+from lowdim.estimator.updating import Growth, growing, update
+from lowdim.objects.block_sources import opened
+from lowdim.objects.blocked_objects import BlockedObjects
+from lowdim.objects.dask_rows import DaskRows, is_dask
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed
+from lowdim.runtime.callbacks import Change, Monitor, reporting, verbosity
+from lowdim.runtime.checkpoint import States, new_slot, resuming
+from lowdim.runtime.context import suited
+from lowdim.runtime.scheduling import running
+
+
+@cache
+def _signature(constructor: Callable[..., None]) -> inspect.Signature:
+    """The signature of a constructor; it is asked for each time that an estimator is made."""
+    return inspect.signature(constructor)
+
+
+class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
+    """Base class of all estimators.
+
+    Fitted attributes end in `_`. Further fitted state is named `_fitted...`, and state that can be
+    computed again from the fitted attributes is named `_cached...` and is not pickled. `_clear`
+    deletes all three before each fit.
+    """
+
+    decoder_: dict[str, Any]
+    drift_: Array
+    drift_score_: float
+    _cached_states: States
+
+    _leaves_out = False  # whether `transform` gives NaN to objects that it cannot place
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in METHODS:
+            if name in vars(cls):
+                setattr(cls, name, where_x_is(vars(cls)[name]))
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Check the names of the arguments, so that errors name this class.
+
+        Errors of Python name the class that defines `__init__`, which may be a parent.
+        """
+        signature = _signature(cls.__init__)
+        unknown = next((name for name in kwargs if name not in signature.parameters), "")
+        if args or unknown:
+            try:
+                signature.bind_partial(None, *args, **kwargs)
+            except TypeError as error:
+                hint = checks.did_you_mean(unknown, signature.parameters)
+                raise TypeError(f"{cls.__name__}: {error}.{hint}") from None
+        made: Self = super().__new__(cls)
+        return made
+
+    # --- the public contract -------------------------------------------------------------
+
+    @where_x_is
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Compute `embedding_` from the objects X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            One object per row, or a matrix of dissimilarities or kernel values if the estimator's
+            `metric`, `kernel` or `affinity` is "precomputed". Rows may also be in a file: a memory
+            map, an HDF5 or Zarr array, or the path of a .npy or Parquet file; or be those of a Dask
+            array or DataFrame.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_to(X)
+
+    @where_x_is
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit to X and return `embedding_`; the parameters are those of `fit`."""
+        return self.fit(X, y).embedding_
+
+    @where_x_is
+    def transform(self, X: Any) -> Array:
+        """Coordinates of new objects; those of a row do not depend on the other rows of X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, of the same kind as those of `fit`; for precomputed input their
+            dissimilarities to the training objects, of shape (n_new, n_samples).
+
+        Returns
+        -------
+        array of shape (n_new, n_components)
+            A Dask array if X is one or a Dask DataFrame.
+        """
+        check_is_fitted(self)
+        with running(self._n_jobs):
+            if not is_precomputed(self._metric_choice()[0]):
+                X = DaskRows(X) if is_dask(X) else opened(X)
+            if isinstance(X, RowBlocks):
+                self._check_features(X, "euclidean", fitting=False)
+                found: Array = (
+                    placed_lazily(self, X) if isinstance(X, DaskRows) else placed(self, X)
+                )
+                return found
+            new = self._new_objects(X)
+            Y = self._in_unit._transform(new)
+            Y = self._converted("embedding_", Y, getattr(self, "_fitted_exponent", 0))
+            return self._finite_result(Y, "transform")
+
+    @where_x_is
+    def inverse_transform(self, Y: Any) -> Any:
+        """Vectors of the input space for given coordinates.
+
+        Parameters
+        ----------
+        Y : array of shape (n, n_components)
+
+        Returns
+        -------
+        array of shape (n, n_features)
+            If the estimator was fitted on dissimilarities or on arbitrary objects, which have no
+            vectors, a tuple instead: `objects`, the numbers of the nearest training objects on the
+            map, of shape (n, k), and `weights`, which are not negative and have sum 1 in each row.
+
+        See Also
+        --------
+        fit_decoder : other ways of going back for methods without an inverse of their own.
+        """
+        check_is_fitted(self)
+        Y = checks.vectors(Y, name="Y")
+        if Y.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"Y has {Y.shape[1]} columns, but the map has {self._n_features_out} coordinates."
+            )
+        with running(self._n_jobs):
+            exponent = getattr(self, "_fitted_exponent", 0)
+            found = self._in_unit._decoded_rows(self._converted("embedding_", Y, -exponent))
+            if isinstance(found, NearestObjects):
+                return found
+            if hasattr(self, "_fitted_in_unit") and hasattr(self, "X_fit_"):
+                exponent = self._training.metric.exponent
+            return self._finite_result(scaled(found, exponent), "inverse_transform")
+
+    @growing
+    @where_x_is
+    def update(self, X: Any) -> Self:
+        """Add new objects to the map, near which the old ones stay.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, of the same kind as those of `fit`.
+
+        Returns
+        -------
+        self
+            `embedding_` and the other fitted attributes are those of the old objects and, after
+            them, the new ones. The attribute `drift_`, of shape (n_old,), is the distance by which
+            each old object has moved on the map. `drift_score_` is a number that says whether a
+            fresh fit is due: above 1, which also causes a warning.
+
+        Raises
+        ------
+        AttributeError
+            If the method cannot grow.
+        ValueError
+            If X does not fit the training objects, or the model cannot take more objects. The
+            estimator is not changed.
+
+        Notes
+        -----
+        The neighbours of the old objects are not searched again, and the map is refined rather than
+        made anew. The page "Growing maps" of the documentation describes what each method does.
+
+        Examples
+        --------
+        >>> import lowdim
+        >>> X, _ = lowdim.data.swiss_roll(400, random_state=0)
+        >>> pca = lowdim.PCA(2).fit(X[:300]).update(X[300:])
+        >>> pca.embedding_.shape, pca.drift_.shape
+        ((400, 2), (300,))
+        """
+        update(self, X)
+        return self
+
+    def fit_decoder(self, decoder: str = "auto") -> Self:
+        """Choose how `inverse_transform` goes from coordinates back to vectors.
+
+        Parameters
+        ----------
+        decoder : {"auto", "local", "kernel", "network"}, default="auto"
+            "local" interpolates between the nearest training vectors, as without a call of this
+            method. "kernel" is kernel ridge regression, whose width has the least leave-one-out
+            error. "network" trains a network (needs PyTorch: ``pip install 'lowdim[torch]'``).
+            "auto" takes the one of least error on a tenth of the objects, which it holds out.
+
+        Returns
+        -------
+        self
+            With the attribute `decoder_`, a dictionary; its entry "kind" is the kind of decoder,
+            and after "auto" "errors" are the mean squared errors on the held-out objects.
+
+        Raises
+        ------
+        ValueError
+            If the estimator keeps no training vectors: it has an inverse of its own, as PCA has, or
+            was not fitted on vectors.
+
+        Examples
+        --------
+        >>> import lowdim
+        >>> X, _ = lowdim.data.swiss_roll(300, random_state=0)
+        >>> isomap = lowdim.Isomap().fit(X).fit_decoder("kernel")
+        >>> isomap.inverse_transform(isomap.embedding_[:2]).shape
+        (2, 3)
+        """
+        check_is_fitted(self)
+        model: Any = self._in_unit
+        rows = getattr(model, "X_fit_", None)
+        if rows is None or rows.ndim != 2:
+            raise ValueError(
+                f"{type(self).__name__} keeps no training vectors to fit a decoder to: it has an "
+                "inverse of its own, or was fitted on dissimilarities or arbitrary objects."
+            )
+        with running(self._n_jobs):
+            placed = np.isfinite(model.embedding_).all(axis=1)
+            found = fit_decoder(decoder, model.embedding_[placed], rows[placed])
+            model.decoder_ = self.decoder_ = found
+        return self
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the estimator to a file of arrays and JSON; `lowdim.load(path)` reads it."""
+        persist.save(self, path)
+
+    def plot(self, labels: Any = None, **options: Any) -> Any:
+        """Draw the map, coloured by `labels`; returns matplotlib axes.
+
+        The options are those of `lowdim.plot.scatter`: `names`, `images`, `density`, `title`, `ax`
+        and so on. If the embedding has more than three dimensions, the first two are drawn.
+        """
+        from lowdim.plot import scatter
+
+        check_is_fitted(self)
+        Y = self.embedding_
+        shown = Y if Y.shape[1] <= 3 else Y[:, :2]
+        options.setdefault("title", type(self).__name__)
+        return scatter(shown, labels, **options)
+
+    # --- to be implemented by a method ------------------------------------------------------------
+
+    def _fit(self, objects: Objects) -> None:
+        """Set `embedding_`; a method whose `fit` has more arguments gets them as keywords."""
+        raise NotImplementedError
+
+    def _transform(self, new: NewObjects) -> Array:
+        """Coordinates of new objects, each row computed independently."""
+        raise NotImplementedError
+
+    def _update(self, new: NewObjects) -> Growth:
+        """Let new objects join the map, if the method's row of the catalog has `grows`.
+
+        Called on a copy of the fitted estimator; sets `embedding_`, registered to the map before,
+        and other attributes to those of all objects.
+        """
+        raise NotImplementedError
+
+    def _decoded_rows(self, Y: Array) -> Any:
+        """The inverse: that of `fit_decoder` if it was called, else that of the method."""
+        return Embedder._inverse(self, Y) if hasattr(self, "decoder_") else self._inverse(Y)
+
+    def _inverse(self, Y: Array) -> Any:
+        """The general inverse: that of `fit_decoder`, by default barycentric interpolation."""
+        vectors = getattr(self, "X_fit_", None)
+        placed = np.isfinite(self.embedding_).all(axis=1)
+        if vectors is None or vectors.ndim != 2:
+            found = nearest_objects(self.embedding_[placed], Y)
+            return NearestObjects(np.flatnonzero(placed)[found.objects], found.weights)
+        decoder = getattr(self, "decoder_", {"kind": "local"})
+        return apply_decoder(decoder, self.embedding_[placed], vectors[placed], Y)
+
+    # --- a fit ------------------------------------------------------------------------------
+
+    def _fit_to(self, X: Any, **arguments: Any) -> Self:
+        """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
+        before = getattr(self, "_cached_states", None)
+        self._clear()
+        try:
+            checks.single_values(self)
+            checks.random_state(getattr(self, "random_state", None))
+            label = type(self).__name__ if verbosity(getattr(self, "verbose", 0)) else ""
+            with running(self._n_jobs), reporting(label):
+                objects = self._objects(X)
+                if objects.n > 1 and objects.identical():
+                    checks.warn(
+                        f"X: all {objects.n} objects are the same, so a map of them shows nothing."
+                    )
+                states = states_of(self, objects, arguments, before)
+                with resuming(states):
+                    if exponent_of_rows(objects) == objects.exponent == 0:
+                        self._fit_objects(objects, **arguments)
+                    else:
+                        self._fit_in_unit(objects, arguments)
+                if states is not None and not states.path:
+                    self._cached_states = states  # for a next fit with warm_start
+        except BaseException:
+            self._clear()
+            raise
+        return self
+
+    def _fit_objects(self, objects: Objects, **arguments: Any) -> None:
+        """Fit to objects that have been checked."""
+        if objects.n < 2:
+            raise ValueError(f"X: n_samples = {objects.n}, but a map needs at least 2 objects.")
+        if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
+            self._remember(objects)
+        elif isinstance(objects, BlockedObjects) and hasattr(self, "metric"):
+            self.source_, self._cached_training = objects.blocks.described(), objects
+        claim_memory(self, objects, arguments)
+        with suited(objects.n):
+            self._fit(objects, **arguments)
+
+    def _clear(self) -> None:
+        """Delete everything that a fit has set; see the class for the names of fitted state."""
+        for name in list(vars(self)):
+            if is_fitted_state(name):
+                delattr(self, name)
+
+    def _finite_result(self, rows: Array, purpose: str) -> Array:
+        """Raise ValueError if a result is not finite, unless a missing value explains it."""
+        metric = self._metric_choice()[0]
+        explained = (
+            self._leaves_out
+            or np.isnan(self.embedding_).any()
+            or (isinstance(metric, str) and metric in NAN_AWARE)
+        )
+        if not explained and not np.isfinite(rows).all():
+            row = int(np.argwhere(~np.isfinite(rows))[0, 0])
+            raise ValueError(
+                f"{purpose}: the result for row {row} overflows {rows.dtype}. Are its numbers in "
+                "the units of the training data?"
+            )
+        return rows
+
+    @property
+    def _n_jobs(self) -> int | None:
+        return getattr(self, "n_jobs", None)
+
+    def _monitor(self, max_iter: int, retune: Change | None = None) -> Monitor:
+        """A monitor with the estimator's `callback` and `verbose`, for the next solver of a fit.
+
+        A method with parameters that can be changed during a fit gives `retune`: it is called when
+        the estimator has new values, and takes those into the running solver.
+        """
+        change = None if retune is None else partial(self._change, retune)
+        return Monitor(
+            max_iter, type(self).__name__, self.callback, self.verbose, change, new_slot()
+        )
+
+    def _change(self, retune: Change, parameters: dict[str, Any]) -> None:
+        """Set parameters during a fit; if a value is refused, all are as before."""
+        name = type(self).__name__
+        row = find(name)
+        live = () if row is None else row.live
+        for parameter in parameters:
+            if parameter not in live:
+                raise ValueError(
+                    f"{parameter} of {name} cannot be changed during a fit; those that can are "
+                    f"{', '.join(live) or 'none'}."
+                )
+        before = {parameter: getattr(self, parameter) for parameter in parameters}
+        self.set_params(**parameters)
+        try:
+            retune(parameters)
+        except (TypeError, ValueError):
+            self.set_params(**before)
+            raise
+
+    def _check_n_components(self, n: int) -> int:
+        return checks.integer(
+            self.n_components, "n_components", 1, n - 1, " (one less than n_samples)"
+        )
+
+    # --- scikit-learn's protocols ---------------------------------------------------------
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        metric = self._metric_choice()[0]
+        tags.input_tags.pairwise = is_precomputed(metric)
+        tags.input_tags.allow_nan = isinstance(metric, str) and metric in NAN_AWARE
+        tags.input_tags.sparse = hasattr(self, "metric") and not tags.input_tags.allow_nan
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __sklearn_clone__(self) -> Any:
+        copy = super().__sklearn_clone__()
+        if hasattr(getattr(self, "metric", None), "metric_"):
+            copy.metric = self.metric  # a learned metric is data: a copy of it would not be fitted
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {k: v for k, v in state.items() if not k.startswith("_cached")}

@@ -1,0 +1,187 @@
+"""Models as files: a zip of one JSON document and plain arrays. No code in it, never pickle."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from lowdim.catalog import find
+from lowdim.estimator.fitted_state import check_fitted_state
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.runtime import archive
+
+FORMAT = 1
+DOCUMENT = "model.json"
+GRAPH_PARTS = (
+    "indices",
+    "distances",
+    "metric",
+    "fingerprint",
+    "indptr",
+    "bridges",
+    "bridge_lengths",
+    "recall",
+)
+
+
+def save(estimator: Any, path: str | PathLike[str], *, force: bool = True) -> None:
+    """Write an estimator, fitted or not, to one file.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One of lowdim's, without callables among its parameters.
+    path : str or path-like
+        The file. It is written completely or not at all.
+    force : bool, default=True
+        Whether an existing file is replaced.
+
+    Raises
+    ------
+    TypeError
+        If the estimator holds what a file of arrays and plain values cannot.
+    WouldOverwrite
+        If the file exists and `force` is false.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lowdim
+    >>> path = os.path.join(tempfile.mkdtemp(), "pca.lowdim")
+    >>> lowdim.PCA(n_components=2).save(path)
+    >>> lowdim.load(path)
+    PCA(n_components=2)
+    """
+    arrays: dict[str, Any] = {}
+    document = {
+        "lowdim": FORMAT,
+        "model": archive.encode(estimator, arrays, type(estimator).__name__, _encode),
+    }
+    archive.write(path, DOCUMENT, document, arrays, force=force)
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read an estimator written by its method `save`.
+
+    Loading never runs code from the file, so models of others can be opened safely.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The model file.
+
+    Returns
+    -------
+    estimator
+        As it was saved, fitted or not. A `random_state` that was a generator is None.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is not a model, is damaged, or was written by a newer version of lowdim.
+    MemoryError
+        If the model does not fit into memory.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lowdim
+    >>> X, _ = lowdim.data.swiss_roll(100, random_state=0)
+    >>> path = os.path.join(tempfile.mkdtemp(), "roll.lowdim")
+    >>> lowdim.PCA(n_components=2).fit(X).save(path)
+    >>> lowdim.load(path).transform(X).shape
+    (100, 2)
+    """
+    if not zipfile.is_zipfile(path):
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"{os.fspath(path)} does not exist.")
+        raise ValueError(f"{os.fspath(path)} is not a lowdim model: write it with estimator.save.")
+    try:
+        with archive.reading(path, DOCUMENT) as (document, arrays):
+            _check_format(document)
+            return _estimator(document.get("model"), arrays)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a damaged file leads to
+        message = f"{os.fspath(path)} cannot be read as a lowdim model: {error}"
+        raise ValueError(message) from error
+
+
+def _check_format(document: Any) -> None:
+    if not isinstance(document, dict) or document.get("lowdim") != FORMAT:
+        found = document.get("lowdim") if isinstance(document, dict) else None
+        raise ValueError(
+            f"it has model format {found!r}; this version of lowdim reads format {FORMAT}."
+        )
+
+
+def _encode(value: Any, arrays: dict[str, Any], where: str) -> Any:
+    """What models hold beside plain values: graphs, estimators and generators."""
+    if isinstance(value, NeighborGraph):
+        content = {
+            part: archive.encode(getattr(value, part), arrays, f"{where}.{part}")
+            for part in GRAPH_PARTS
+        }
+        return {"$graph": content}
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return None  # its state has no meaning after the fit
+    if hasattr(value, "get_params") and find(type(value).__name__) is not None:
+        params = {
+            k: archive.encode(v, arrays, k, _encode)
+            for k, v in value.get_params(deep=False).items()
+        }
+        state = {
+            k: archive.encode(v, arrays, k, _encode)
+            for k, v in vars(value).items()
+            if k not in params and not k.startswith("_cached")
+        }
+        return {"$estimator": type(value).__name__, "params": params, "state": state}
+    raise TypeError(
+        f"{where} is a {type(value).__name__}, which a model file cannot keep (it holds arrays and "
+        "plain values, no code). Give metrics, kernels and callbacks by name, or none, before save."
+    )
+
+
+def _estimator(value: Any, arrays: archive.Arrays) -> Any:
+    """The estimator that a document describes."""
+    if not isinstance(value, dict) or "$estimator" not in value:
+        raise ValueError("its model.json describes no estimator.")
+    method = find(value["$estimator"])
+    if method is None:
+        raise ValueError(f"it names the unknown method {value['$estimator']!r}.")
+    params = {name: _entry(item, arrays) for name, item in value["params"].items()}
+    estimator = method.load()(**params)
+    state = {
+        name: [_estimator(part, arrays) for part in item]
+        if name == "parts_"
+        else _entry(item, arrays)
+        for name, item in value["state"].items()
+    }
+    check_fitted_state(estimator, state)
+    for name, item in state.items():
+        setattr(estimator, name, item)
+    return estimator
+
+
+def _entry(value: Any, arrays: archive.Arrays) -> Any:
+    """A parameter or an attribute: a value, or an estimator such as a learned metric."""
+    if isinstance(value, dict) and "$estimator" in value:
+        return _estimator(value, arrays)
+    return _decode(value, arrays)
+
+
+def _decode(value: Any, arrays: archive.Arrays) -> Any:
+    """The inverse of `_encode` for everything but estimators."""
+
+    def graph(kind: str, content: Any) -> NeighborGraph:
+        if kind != "$graph":
+            raise ValueError(f"it holds an entry of unknown kind {kind!r}.")
+        return NeighborGraph(**{k: archive.decode(v, arrays) for k, v in content.items()})
+
+    return archive.decode(value, arrays, graph)

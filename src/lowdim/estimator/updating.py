@@ -1,0 +1,162 @@
+"""`update`: new objects join a map that has been fitted.
+
+A method whose row of the catalog has `grows` implements `_update(new)`. Here is what they share:
+the checks, the state after an error, and how far the map has drifted.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim import checks
+from lowdim.catalog import CATALOG, find
+from lowdim.checks import Array
+from lowdim.distances.metrics import canonical
+from lowdim.distances.units import exponent_of, scaled
+from lowdim.objects.block_sources import whole
+from lowdim.objects.objects import is_precomputed
+from lowdim.runtime.callbacks import reporting, verbosity
+from lowdim.runtime.context import suited
+from lowdim.runtime.scheduling import running
+
+LARGEST_DRIFT = 0.05  # median displacement, in widths of the map, at which a fresh fit is due
+LARGEST_NOVELTY = 0.25  # share of new objects unlike the old ones at which it is due
+ESTIMATED = {"seuclidean": "V", "mahalanobis": "VI", "gower": "", "geodesic": ""}
+"""Metrics with parameters that are estimated from the training objects, and their names."""
+
+
+class Growth(NamedTuple):
+    """What `_update` says of the new objects.
+
+    Attributes
+    ----------
+    novelty : float
+        From 0, they are like the old ones, to 1, they are not, so that a fit would have seen other
+        structure; 0 if the map is that of a fit.
+    refined : bool
+        Whether the map was refined from the old one, so that a fit might give another one.
+    """
+
+    novelty: float
+    refined: bool
+
+
+class growing:
+    """Decorator of the method `update`: only methods that the catalog says can grow have it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.__doc__ = function, function.__doc__
+        self.__name__, self.__wrapped__ = function.__name__, function
+
+    def __get__(self, estimator: Any, cls: type | None = None) -> Any:
+        owner = type(estimator) if cls is None else cls
+        if not _grows(owner):
+            raise AttributeError(
+                f"{owner.__name__} has no update. Place new objects with transform, or fit again "
+                f"to all objects; {', '.join(row.name for row in CATALOG if row.grows)} have it."
+            )
+        return self.function if estimator is None else MethodType(self.function, estimator)
+
+
+def _grows(cls: type) -> bool:
+    row = next((row for base in cls.__mro__ if (row := find(base.__name__)) is not None), None)
+    return row is not None and row.grows
+
+
+def update(estimator: Any, X: Any) -> None:
+    """Add new objects to the map of a fitted estimator, which an error leaves as it was."""
+    check_is_fitted(estimator)
+    name = type(estimator).__name__
+    _check_metric(estimator)
+    if not hasattr(estimator, "embedding_"):
+        raise ValueError(f"{name}.update: there is no map, because transform_mode='graph'.")
+    old = estimator.embedding_
+    label = name if verbosity(getattr(estimator, "verbose", 0)) else ""
+    with running(estimator._n_jobs), reporting(label):
+        new = estimator._new_objects(whole(X))
+        if exponent_of(new.rows) > 0:  # in the unit of the training objects
+            raise ValueError(
+                f"{name}.update: the values of X are larger than those of the training objects by "
+                "too many orders of magnitude. Bring them to the same unit, or fit again to all "
+                "objects."
+            )
+        model = copy.copy(estimator._in_unit)
+        with suited(len(old) + new.n):
+            growth = model._update(new)
+        grown = _in_unit_of(estimator, model)
+    vars(grown).pop("decoder_", None)  # of the old map
+    grown.drift_ = np.linalg.norm(grown.embedding_[: len(old)] - old, axis=1)
+    grown.drift_score_ = drift_score(old, grown.drift_, growth)
+    vars(estimator).clear()
+    vars(estimator).update(vars(grown))
+    if estimator.drift_score_ > 1:
+        checks.warn(
+            f"{name}: drift_score_ is {estimator.drift_score_:.2g}, above 1: the old objects have "
+            "moved far, or many of the new ones are unlike them. Fit again to all objects."
+        )
+
+
+def _check_metric(estimator: Any) -> None:
+    """Refuse metrics under which the distances of old and new objects are not comparable."""
+    metric, params = estimator._metric_choice()
+    name = type(estimator).__name__
+    if is_precomputed(metric) or getattr(estimator, "affinity", "") == "precomputed":
+        raise ValueError(
+            f"{name}.update needs objects under a metric: the distances between new objects are "
+            "not known with metric='precomputed'. Fit again to the matrix of all objects."
+        )
+    if not isinstance(metric, str):
+        return
+    known, params = canonical(metric, params)
+    if known in ESTIMATED and ESTIMATED[known] not in params:
+        given = ESTIMATED[known] and f"give metric_params={{{ESTIMATED[known]!r}: ...}}, or "
+        raise ValueError(
+            f"{name}.update: metric={metric!r} is estimated from the objects, so that new ones "
+            f"change the distances of the old ones: {given}fit again to all objects."
+        )
+
+
+def _in_unit_of(estimator: Any, model: Any) -> Any:
+    """The model that has grown, in the unit of the data; see `Embedder._fit_in_unit`."""
+    if not hasattr(estimator, "_fitted_in_unit"):
+        return model
+    exponent = estimator._fitted_exponent
+    rows_exponent = estimator._training.metric.exponent if hasattr(model, "X_fit_") else 0
+    grown = copy.copy(estimator)
+    grown._take_over(model, exponent)
+    if hasattr(model, "X_fit_"):
+        grown.X_fit_ = scaled(model.X_fit_, rows_exponent)
+    vars(grown).pop("_cached_training", None)
+    grown._fitted_in_unit = model
+    return grown
+
+
+def width(Y: Array) -> float:
+    """The longer side of a map."""
+    known = Y[np.isfinite(Y).all(axis=1)]
+    return float(np.ptp(known, axis=0).max(initial=0.0)) if len(known) else 0.0
+
+
+def drift_score(old: Array, drift: Array, growth: Growth) -> float:
+    """How urgent a fresh fit is; it is due above 1.
+
+    The larger of two numbers: the novelty of the new objects in units of 25 %; and, if the map was
+    refined, the median displacement of the old objects in units of 5 % of the width of their map.
+
+    Parameters
+    ----------
+    old : array of shape (n_old, dim)
+        The map before.
+    drift : array of shape (n_old,)
+        Displacement of each old object; NaN if it has no coordinates.
+    growth : Growth
+    """
+    moved, size = drift[np.isfinite(drift)], width(old)
+    share = float(np.median(moved)) / size if growth.refined and len(moved) and size > 0 else 0.0
+    return max(share / LARGEST_DRIFT, growth.novelty / LARGEST_NOVELTY)

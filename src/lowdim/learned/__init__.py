@@ -1,0 +1,1 @@
+"""Methods that learn a map or prototypes: networks, metrics, self-organizing maps."""

@@ -1,0 +1,232 @@
+"""The autoencoder (Hinton and Salakhutdinov 2006) and its variants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.estimator.shared_docs import NETWORK_PASSAGES, fill
+from lowdim.learned.networks.device import require_torch
+from lowdim.learned.networks.network_embedder import NetworkEmbedder
+from lowdim.objects.objects import Objects
+from lowdim.runtime.callbacks import Callback, CheckpointFile
+
+if TYPE_CHECKING:
+    from lowdim.learned.networks.autoencoding import Penalties
+
+CHANNELS = (32, 64)  # of the convolutions, if there is an image shape
+DIVERGED = 10.0  # error of reconstruction, in units of that of the mean, of a diverged training
+LARGEST_WEIGHT = 1e6  # of a penalty, relative to the error: the loss stays finite in float32
+
+
+@fill(**NETWORK_PASSAGES)
+class Autoencoder(NetworkEmbedder):
+    """Autoencoder: a network that reconstructs its input through a few coordinates.
+
+    encoder + decoder -> gradient descent on the error of reconstruction, in mini-batches
+
+    Requires PyTorch: ``pip install 'lowdim[torch]'``.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of coordinates.
+    layers : sequence of int or "auto", default="auto"
+        Sizes of the hidden layers of the encoder, from the data to the coordinates; with
+        `image_shape`, numbers of channels of its convolutions, each of which halves the sides of
+        the image. "auto" is (512, 256, 128), less for fewer than 64 features, and (32, 64) for
+        images.
+    decoder_layers : sequence of int, default=None
+        The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
+    image_shape : tuple of int, default=None
+        Height and width, or height, width and channels, of images that are rows of X: the network
+        is then convolutional.
+    activation : {"elu", "relu", "silu", "tanh", "gelu"}, default="elu"
+        Function between the layers.
+    noise : float, default=0.0
+        Standard deviation of noise that is added to the input, but not to what is to be
+        reconstructed, in units of the standard deviation of X (denoising autoencoder [2]_).
+    masking : float, default=0.0
+        Share of the entries of the input that are replaced by their mean (denoising too).
+    sparsity : float, default=0.0
+        Weight of the sum of the absolute coordinates (sparse autoencoder).
+    contraction : float, default=0.0
+        Weight of the squared derivative of the coordinates by the input (contractive
+        autoencoder [3]_).
+    variational : float, default=0.0
+        Weight of the divergence of the coordinates from a normal distribution (variational
+        autoencoder [4]_): 1 is the evidence lower bound, whose decoder has a variance that is
+        estimated along with it. 0 is no variational autoencoder.
+    max_iter : int, default=100
+        Maximum number of epochs.
+    batch_size : int, default=256
+        Number of objects of a step.
+    learning_rate : float, default=0.001
+        First step size (of Adam).
+    schedule : {"plateau", "cosine", "constant"}, default="plateau"
+        "plateau" halves the learning rate after patience / 2 epochs without progress; "cosine"
+        lowers it over `max_iter` epochs.
+    validation_fraction : float, default=0.1
+        Share of the objects that are held out to decide when to stop; with 0 the error of training
+        decides.
+    patience : int, default=10
+        Number of epochs without progress after which to stop. The weights of the best epoch are
+        kept.
+    weight_decay : float, default=0.0
+        Weight of the squared weights.
+    $checkpoint
+    random_state : int, RandomState or None, default=None
+        Seed of weights, batches and noise; None stands for 0.
+    $run
+
+    Attributes
+    ----------
+    $weights
+    reconstruction_error_ : float
+        Mean squared error of an entry of X, of the objects held out if there are any.
+    history_ : array of shape (n_iter, 2)
+        Mean squared error of each epoch on the objects trained on and on those held out, in units
+        of the variance of X; NaN if none are held out. The second is the negative bound on the log
+        likelihood, per feature, if `variational` is not 0.
+    n_iter_ : int
+        Number of epochs.
+
+    See Also
+    --------
+    PCA : the best linear autoencoder.
+    ParametricUMAP : a network that keeps neighbours.
+
+    Notes
+    -----
+    An epoch takes time n w for n objects and w weights. X may be a memory map: only mini-batches
+    of it are copied into memory, and integers of up to 16 bits are converted to floats there. The
+    device is that of `lowdim.compute`.
+
+    ``transform(X_train)`` equals `embedding_`; `transform` and `inverse_transform` are the two
+    halves of the network.
+
+    References
+    ----------
+    .. [1] G. Hinton, R. Salakhutdinov, "Reducing the dimensionality of data with neural networks",
+       Science 313, 2006.
+    .. [2] P. Vincent, H. Larochelle, Y. Bengio, P.-A. Manzagol, "Extracting and composing robust
+       features with denoising autoencoders", ICML 2008.
+    .. [3] S. Rifai, P. Vincent, X. Muller, X. Glorot, Y. Bengio, "Contractive auto-encoders:
+       explicit invariance during feature extraction", ICML 2011.
+    .. [4] D. Kingma, M. Welling, "Auto-encoding variational Bayes", ICLR 2014; variance of the
+       decoder: O. Rybkin, K. Daniilidis, S. Levine, "Simple and effective VAE training with
+       calibrated decoders", ICML 2021.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, _ = lowdim.data.swiss_roll(300, random_state=0)
+    >>> encoder = lowdim.Autoencoder(2, layers=(32, 32), max_iter=20).fit(X)
+    >>> encoder.inverse_transform(encoder.transform(X[:5])).shape
+    (5, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        layers: Any = "auto",
+        decoder_layers: Any = None,
+        image_shape: Any = None,
+        activation: str = "elu",
+        noise: float = 0.0,
+        masking: float = 0.0,
+        sparsity: float = 0.0,
+        contraction: float = 0.0,
+        variational: float = 0.0,
+        max_iter: int = 100,
+        batch_size: int = 256,
+        learning_rate: float = 1e-3,
+        schedule: str = "plateau",
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        weight_decay: float = 0.0,
+        checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+    ) -> None:
+        require_torch("lowdim.Autoencoder")
+        self.n_components = n_components
+        self.layers = layers
+        self.decoder_layers = decoder_layers
+        self.image_shape = image_shape
+        self.activation = activation
+        self.noise = noise
+        self.masking = masking
+        self.sparsity = sparsity
+        self.contraction = contraction
+        self.variational = variational
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.weight_decay = weight_decay
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def _fit(self, objects: Objects) -> None:
+        from lowdim.learned.networks.autoencoding import Reconstruction, mean_squared_error, split
+        from lowdim.learned.networks.training import train
+        from lowdim.learned.networks.weights import Rows, apply
+
+        self._check_n_components(objects.n)
+        settings = self._settings(checks.integer(self.max_iter, "max_iter", 1))
+        penalties = self._penalties()
+        share = checks.real(self.validation_fraction, "validation_fraction", 0, 0.9)
+        vectors = self._vectors(objects)
+        network = self._new_network(vectors, settings.seed)
+        rows = Rows.of(vectors)
+        trained, held_out = split(len(rows), share, settings.seed)
+        problem = Reconstruction(rows, trained, held_out, penalties, settings.seed)
+        history = train(
+            network,
+            problem,
+            settings,
+            self._monitor(settings.max_iter),
+            lambda: apply(network.encode, rows),
+        )
+        self._keep(network, rows, history)
+        judged = held_out if len(held_out) else trained
+        error = mean_squared_error(network, rows, judged)  # in units of the variance
+        if error > DIVERGED:
+            checks.warn(
+                f"The network reconstructs X {error:.2g} times worse than its mean does. Lower "
+                f"learning_rate={self.learning_rate:g}."
+            )
+        self.reconstruction_error_ = error * rows.scale**2
+
+    def _penalties(self) -> Penalties:
+        from lowdim.learned.networks.autoencoding import Penalties
+
+        return Penalties(
+            noise=checks.real(self.noise, "noise", 0, LARGEST_WEIGHT),
+            masking=checks.real(self.masking, "masking", 0, 1),
+            sparsity=checks.real(self.sparsity, "sparsity", 0, LARGEST_WEIGHT),
+            contraction=checks.real(self.contraction, "contraction", 0, LARGEST_WEIGHT),
+            variational=checks.real(self.variational, "variational", 0, LARGEST_WEIGHT),
+        )
+
+    def _build(self, n_features: int) -> Any:
+        from lowdim.learned.networks.autoencoding import AutoencoderNetwork
+        from lowdim.learned.networks.layers import suited_sizes
+
+        shape = self._architecture(n_features, suited_sizes(n_features), CHANNELS)
+        return AutoencoderNetwork(shape, variational=bool(self.variational))
+
+    def _inverse(self, Y: Array) -> Array:
+        return self._decoded(Y)

@@ -1,0 +1,1 @@
+"""Methods that learn a Mahalanobis metric from labels or pairs."""

@@ -1,0 +1,258 @@
+"""Information-theoretic metric learning (Davis, Kulis, Jain, Sra and Dhillon 2007)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array, check_random_state, dense
+from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
+from lowdim.learned.metric_learning.bregman import project
+from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
+from lowdim.objects.objects import Objects
+from lowdim.runtime.callbacks import Callback, CheckpointFile
+
+PRIORS = ("identity", "covariance")
+SAMPLED_PAIRS = 10_000  # random pairs whose distances give the bounds
+PAIRS_PER_CLASSES = 20  # constraints per squared number of classes, as in the paper
+
+
+@fill(**LEARNED_METRIC_PASSAGES)
+class InformationTheoreticMetricLearning(LearnedMetric):
+    """Information-theoretic metric learning: the metric nearest to a prior that separates pairs.
+
+    pairs + bounds -> Bregman projections of a Mahalanobis matrix
+
+    Pairs of similar objects must be nearer than an upper bound and pairs of dissimilar ones farther
+    than a lower bound. Of all metrics that fulfil this, with some slack, the one with the smallest
+    LogDet divergence from the prior is learned.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension of the map: the leading principal components after the map. None is the number of
+        features.
+    prior : {"identity", "covariance"}, default="identity"
+        The prior metric: Euclidean, or that of the inverse covariance matrix.
+    slack : float, default=1.0
+        Cost of a violated bound (gamma in the paper); small values stay near the prior.
+    bounds : tuple of float, default=None
+        Upper bound of similar and lower bound of dissimilar pairs, for squared distances under the
+        prior. None takes the 5th and the 95th percentile of the squared distances of all pairs.
+    n_constraints : int, default=None
+        Number of random pairs that are made from labels, half of them similar. None is 20 times the
+        squared number of classes.
+    max_iter : int, default=1000
+        Maximum number of passes over the pairs.
+    tol : float, default=1e-3
+        Stop when a pass changes the multipliers of the constraints by less than this share.
+    random_state : int, RandomState or None, default=None
+        Seed of the pairs that are made from labels; None stands for 0.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    callback : callable, default=None
+        Called after every pass with the divergence and the map; a true return value stops.
+    verbose : int, default=0
+        Whether to show a progress bar.
+    $checkpoint
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The linear map, rotated to the principal axes of the mapped data.
+    $attributes
+    classes_ : array of shape (n_classes,)
+        The labels; not if pairs were given.
+    mean_ : array of shape (n_features,)
+        Mean of X.
+    bounds_ : tuple of float
+        The two bounds.
+    history_ : array of shape (n_iter,)
+        LogDet divergence from the prior after each pass.
+    n_iter_ : int
+        Number of passes.
+
+    See Also
+    --------
+    LargeMarginNearestNeighbor : constraints of neighbours rather than of random pairs.
+
+    Notes
+    -----
+    A pass takes time m d^2 for m pairs.
+
+    $transform
+
+    References
+    ----------
+    .. [1] J. V. Davis, B. Kulis, P. Jain, S. Sra, I. S. Dhillon, "Information-theoretic metric
+       learning", ICML, 2007.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> itml = lowdim.InformationTheoreticMetricLearning(2).fit(X, y)
+    >>> itml.metric_.shape
+    (4, 4)
+    >>> pairs = {"similar": [[0, 1], [60, 70]], "dissimilar": [[0, 60]]}
+    >>> itml = lowdim.InformationTheoreticMetricLearning(2).fit(X, **pairs)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        prior: str = "identity",
+        slack: float = 1.0,
+        bounds: tuple[float, float] | None = None,
+        n_constraints: int | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+        checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.prior = prior
+        self.slack = slack
+        self.bounds = bounds
+        self.n_constraints = n_constraints
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+
+    def _unit_of(self, name: str) -> float:
+        if self.prior == "covariance":  # distances have no unit
+            return super()._unit_of(name)
+        return {"embedding_": 1, "mean_": 1, "bounds": 2, "bounds_": 2}.get(name, 0)
+
+    def fit(self, X: Any, y: Any = None, *, similar: Any = None, dissimilar: Any = None) -> Self:
+        """Learn the map from vectors and labels or pairs.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+            One object per row.
+        y : array of shape (n_samples,), default=None
+            Labels of the objects, from which pairs are drawn; not needed if pairs are given.
+        similar, dissimilar : array of int of shape (n_pairs, 2), default=None
+            Row numbers of pairs of objects, in place of labels, which are then ignored.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_to(X, y=y, similar=similar, dissimilar=dissimilar)
+
+    def _fit(
+        self, objects: Objects, y: Any = None, similar: Any = None, dissimilar: Any = None
+    ) -> None:
+        X = dense(objects.vectors(type(self).__name__))
+        random = check_random_state(0 if self.random_state is None else self.random_state)
+        if similar is None and dissimilar is None:
+            near, far = self._draw(self._codes(y, len(X)), random)
+        else:
+            near = _pairs(similar, "similar", len(X))
+            far = _pairs(dissimilar, "dissimilar", len(X))
+            if len(alone := far[far[:, 0] == far[:, 1]]):
+                raise ValueError(
+                    f"dissimilar has the pair {alone[0].tolist()}: an object has the distance 0 to "
+                    "itself under every metric."
+                )
+        self._finish(X, self._project(X, near, far, random))
+
+    def _project(self, X: Array, near: Array, far: Array, random: np.random.RandomState) -> Array:
+        k = self._dimension(X.shape[1])
+        checks.choice(self.prior, "prior", PRIORS)
+        checks.integer(self.max_iter, "max_iter", 1)
+        slack = checks.real(self.slack, "slack", 0, open_low=True)
+        tol = checks.real(self.tol, "tol", 0)
+        prior = self._prior(X)
+        Z = (X.astype(np.float64) - X.mean(axis=0, dtype=np.float64)) @ prior.T
+        upper, lower = self._bounds(Z, random)
+        unit = np.sqrt(lower)  # so that numbers are of order 1, whatever the units of X
+        pairs = np.concatenate([near, far])
+        similar = np.arange(len(pairs)) < len(near)
+        found = project(
+            (Z[pairs[:, 0]] - Z[pairs[:, 1]]) / unit,
+            similar,
+            np.where(similar, upper / lower, 1.0),
+            self._monitor(self.max_iter),
+            slack=slack,
+            tol=tol,
+            show=Z,
+        )
+        self.bounds_ = (upper, lower)
+        self.history_, self.n_iter_ = found.history, len(found.history)
+        return principal_factor(found.M, Z, k) @ prior
+
+    def _prior(self, X: Array) -> Array:
+        """P such that the prior distance is the Euclidean one of the rows of X P'."""
+        if self.prior == "identity":
+            return np.eye(X.shape[1])
+        values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(X.astype(np.float64), rowvar=False)))
+        some = values > 1e-10 * max(float(values.max()), 1e-300)
+        scale = np.where(some, 1 / np.sqrt(np.where(some, values, 1)), 0)
+        return np.asarray(scale[:, None] * vectors.T)
+
+    def _bounds(self, Z: Array, random: np.random.RandomState) -> tuple[float, float]:
+        if self.bounds is not None:
+            if np.shape(self.bounds) != (2,):
+                raise ValueError(f"bounds must be two numbers, got {self.bounds!r}.")
+            upper, lower = (checks.real(b, "bounds", 0, open_low=True) for b in self.bounds)
+            return upper, lower
+        n = len(Z)
+        i, j = random.randint(n, size=(2, SAMPLED_PAIRS))
+        gaps = Z[i[i != j]] - Z[j[i != j]]
+        with np.errstate(over="ignore"):
+            squares = np.einsum("ij,ij->i", gaps, gaps)
+        if not np.isfinite(squares).all():
+            raise ValueError("X: squared distances overflow. Rescale the columns.")
+        upper, lower = (float(q) for q in np.percentile(squares, (5, 95)))
+        lower = lower if lower > 0 else 1.0
+        return max(upper, 1e-9 * lower), lower
+
+    def _draw(self, codes: Array, random: np.random.RandomState) -> tuple[Array, Array]:
+        """Random pairs of equal and of different labels, as many of both."""
+        count = self.n_constraints
+        if count is None:
+            count = PAIRS_PER_CLASSES * len(self.classes_) ** 2
+        half = max(1, checks.integer(count, "n_constraints", 2) // 2)
+        n = len(codes)
+        near: list[Array] = []
+        far: list[Array] = []
+        for _ in range(1000):  # rounds; each finds some pairs of both kinds, if there are any
+            pairs = random.randint(n, size=(4 * half, 2))
+            pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+            same = codes[pairs[:, 0]] == codes[pairs[:, 1]]
+            near.append(pairs[same])
+            far.append(pairs[~same])
+            if min(sum(map(len, near)), sum(map(len, far))) >= half:
+                break
+        return np.concatenate(near)[:half], np.concatenate(far)[:half]
+
+
+def _pairs(given: Any, name: str, n: int) -> Array:
+    if given is None:
+        return np.empty((0, 2), dtype=np.int64)
+    pairs = np.asarray(given)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be an array of row numbers of shape (n_pairs, 2), got shape "
+            f"{pairs.shape} of {pairs.dtype}."
+        )
+    outside = pairs[(pairs < 0) | (pairs >= n)]
+    if len(outside):
+        raise ValueError(f"{name} must hold row numbers from 0 to {n - 1}, found {outside[0]}.")
+    return pairs.astype(np.int64)

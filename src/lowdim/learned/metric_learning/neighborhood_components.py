@@ -1,0 +1,185 @@
+"""Neighbourhood components analysis (Goldberger, Hinton, Roweis and Salakhutdinov 2005)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array, check_random_state
+from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
+from lowdim.learned.metric_learning.discriminants import discriminant_axes
+from lowdim.learned.metric_learning.leave_one_out import StochasticNeighbors
+from lowdim.learned.metric_learning.metric_learning import LearnedMetric
+from lowdim.messages import argument
+from lowdim.numerics.quasi_newton import lbfgs
+from lowdim.numerics.svd import principal_axes
+from lowdim.runtime.callbacks import Callback, CheckpointFile
+
+FLAT = 1e-9  # slope per object below which the objective is flat, relative to the map
+STARTS = ("auto", "pca", "lda", "identity", "random")
+
+
+@fill(**LEARNED_METRIC_PASSAGES)
+class NeighborhoodComponentsAnalysis(LearnedMetric):
+    """Neighbourhood components analysis: the linear map in which neighbours share their label.
+
+    labels + softmax of distances -> quasi-Newton on the expected leave-one-out errors
+
+    Each object chooses another one as its neighbour, with probabilities that decrease with the
+    squared distance after the map, and takes its label. The map minimises the expected number of
+    wrong labels.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension of the map; None is the number of features.
+    init : {"auto", "pca", "lda", "identity", "random"} or array, default="auto"
+        First map. "auto" is linear discriminant analysis if n_components is less than the number of
+        classes, otherwise principal components if it is less than the number of features, and
+        otherwise the identity. An array has shape (n_components, n_features).
+    max_iter : int, default=50
+        Maximum number of iterations.
+    tol : float, default=1e-5
+        Stop when an iteration lowers the expected share of errors by less than this, or when that
+        share is less than this: then only the scale of the map would still grow. Squared distances
+        may be computed with errors of this size.
+    random_state : int, RandomState or None, default=None
+        Seed of init="random"; None stands for 0.
+    $run
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The linear map.
+    $attributes
+    classes_ : array of shape (n_classes,)
+        The labels.
+    mean_ : array of shape (n_features,)
+        Mean of X.
+    loss_ : float
+        Expected share of wrong labels.
+    history_ : array of shape (n_iter + 1,)
+        The loss at the start and after each iteration.
+    n_iter_ : int
+        Number of iterations.
+
+    See Also
+    --------
+    LargeMarginNearestNeighbor : a convex problem instead.
+    PCA : without labels.
+
+    Notes
+    -----
+    An iteration takes time n^2 k + n k d for n objects, d features and k components. Pairs
+    whose probabilities are less than 1e-9 of the largest one of their row, and add up to less than
+    a tenth of tol, are left out (less than 1e-13 for tol=0). The objective has local minima, so the
+    result depends on `init`.
+
+    $transform
+
+    References
+    ----------
+    .. [1] J. Goldberger, G. Hinton, S. Roweis, R. Salakhutdinov, "Neighbourhood components
+       analysis", NIPS 17, 2005.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> nca = lowdim.NeighborhoodComponentsAnalysis(2).fit(X, y)
+    >>> nca.transform(X[:3]).shape, bool(nca.loss_ < 0.05)
+    ((3, 2), True)
+    >>> learned = lowdim.neighbors(X, 5, metric=nca)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "auto",
+        max_iter: int = 50,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+        checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+
+    def _learn(self, X: Array, codes: Array) -> Array:
+        k = self._dimension(X.shape[1])
+        checks.integer(self.max_iter, "max_iter", 1)
+        tol = checks.real(self.tol, "tol", 0)
+        start = self._start(X, codes, k)
+        objective = StochasticNeighbors(X, codes, accuracy=tol)
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = objective.map(start)
+            if not np.isfinite(np.vdot(Z, Z)):
+                raise ValueError("X: squared distances overflow. Rescale the columns.")
+        found = lbfgs(
+            objective,
+            start,
+            self._monitor(self.max_iter),
+            tol=tol,
+            show=lambda L: X @ L.astype(X.dtype).T,
+            floor=len(X),
+            span=1,  # as scikit-learn stops
+            enough=tol * len(X),  # beyond it only the scale of the map would grow
+        )
+        self.history_ = found.history / len(X)
+        self.n_iter_ = len(found.history) - 1
+        self.loss_ = float(found.value / len(X))
+        if self.n_iter_ == 0 and self.loss_ > tol and _is_flat(objective, found.x):
+            checks.warn(
+                "X: the objects are so far apart that the objective is flat at the start, which is "
+                "kept: each object has one neighbour. Divide X by its standard deviation."
+            )
+        return found.x
+
+    def _start(self, X: Array, codes: Array, k: int) -> Array:
+        n, d = X.shape
+        init = self.init
+        if not isinstance(init, str):
+            shape = np.shape(init) if hasattr(init, "__len__") else repr(init)
+            if shape != (k, d):
+                raise ValueError(
+                    f"{argument('init')} must "
+                    f"be one of {', '.join(map(repr, STARTS))} or an array of shape "
+                    f"{(k, d)}; got {shape}."
+                )
+            return np.asarray(checks.vectors(init, name="init"), dtype=np.float64)
+        checks.choice(init, "init", STARTS)
+        if init == "auto":
+            n_classes = int(codes.max()) + 1
+            init = "lda" if k <= min(d, n_classes - 1) else "pca" if k < min(d, n) else "identity"
+        if init == "identity":
+            return np.eye(k, d)
+        if init == "random":
+            random = check_random_state(0 if self.random_state is None else self.random_state)
+            return np.asarray(random.standard_normal((k, d)))
+        found = discriminant_axes(X, codes, k) if init == "lda" else np.empty((0, d))
+        missing = min(k, n, d) - len(found)
+        if missing:
+            axes = principal_axes(X, missing).components.astype(np.float64)
+            found = np.concatenate([found, axes])
+        return np.pad(found, ((0, k - len(found)), (0, 0)))
+
+
+def _is_flat(objective: StochasticNeighbors, L: Array) -> bool:
+    """Whether another scale or direction of the map changes nothing, although objects differ."""
+    Z, slope = objective.map(L), objective(L)[1] * np.abs(L).max()
+    return bool(np.ptp(Z) > 0 and np.abs(slope).max() <= FLAT * len(Z))

@@ -1,0 +1,267 @@
+"""Training of a network: mini-batches, validation, early stopping, schedule and checkpoints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import nn
+
+from lowdim.checks import Array
+from lowdim.learned.networks.device import one_thread
+from lowdim.learned.networks.reproducible import Reproducible, deterministic_convolutions
+from lowdim.learned.networks.weights import arrays_of, load_arrays, moments_of, tensors_of
+from lowdim.runtime.atomic import uninterrupted
+from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.scheduling import blocks, run
+
+SHARD = 128  # objects of a batch whose gradient one thread computes
+SMALLEST_RATE = 1e-3  # of the learning rate, as a share of the first one
+PROGRESS = 1e-4  # relative decrease of the loss that counts as progress
+EPSILON = 1e-7  # of Adam: gradients below it, such as rounding, hardly move a weight
+LARGEST_NORM = 10.0  # of the gradient of a step; longer ones are shortened to it
+
+
+class Problem(Protocol):
+    """What a network is trained for."""
+
+    n: int
+    """Number of items that an epoch goes through: objects, or pairs of objects."""
+
+    def gradient(
+        self, network: nn.Module, items: Array, key: tuple[int, int]
+    ) -> tuple[float, list[torch.Tensor]]:
+        """The mean loss of some items, and its gradient by the `trainable` parameters.
+
+        `key` is (epoch, step), for random numbers.
+        """
+
+    def validation(self, network: nn.Module) -> float | None:
+        """The loss of held-out objects; None if there are none."""
+
+    def end_epoch(self, loss: float) -> bool:
+        """Called after an epoch with its mean loss; returns whether the objective still changes.
+
+        Epochs of a changing objective are not compared with others.
+        """
+
+    def state(self) -> dict[str, float]:
+        """What the next epoch depends on, beside the network."""
+
+    def restore(self, saved: dict[str, float]) -> None:
+        """Go on from such a state."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a network is trained; see the parameters of `lowdim.Autoencoder`."""
+
+    max_iter: int
+    batch_size: int
+    learning_rate: float
+    schedule: str
+    patience: int
+    weight_decay: float
+    seed: int
+
+
+@dataclass
+class Progress:
+    """The state of a training beside weights and moments, as plain numbers.
+
+    Attributes
+    ----------
+    epoch : int
+        Number of finished epochs.
+    best : float
+        The lowest loss so far, of the held-out objects if there are any.
+    waited : int
+        Epochs since then.
+    rate : float
+        Learning rate, as a share of the first one.
+    history : list of (training loss, validation loss)
+    """
+
+    epoch: int = 0
+    best: float = math.inf
+    waited: int = 0
+    rate: float = 1.0
+    history: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, loss: float, held_out: float | None, patience: int, *, changing: bool) -> bool:
+        """Record an epoch; returns whether it was the best one so far."""
+        judged = loss if held_out is None else held_out
+        self.epoch += 1
+        self.history.append((loss, math.nan if held_out is None else held_out))
+        if not math.isfinite(self.best) or judged < self.best - PROGRESS * abs(self.best):
+            self.best, self.waited = math.inf if changing else judged, 0
+            return True
+        self.waited += 1
+        if self.waited % max(1, patience // 2) == 0:
+            self.rate = max(self.rate / 2, SMALLEST_RATE)
+        return False
+
+
+def train(
+    network: nn.Module,
+    problem: Problem,
+    settings: Settings,
+    monitor: Monitor,
+    show: Callable[[], Array],
+) -> Array:
+    """Train a network, which ends with the weights of its best epoch.
+
+    Parameters
+    ----------
+    network : Module
+        On its device.
+    problem : Problem
+    settings : Settings
+    monitor : Monitor
+    show : callable
+        Returns the current coordinates of all objects, for the callback.
+
+    Returns
+    -------
+    array of shape (n_epochs, 2)
+        Training and validation loss of each epoch; the latter is NaN if nothing is held out.
+    """
+    parameters = trainable(network)
+    with uninterrupted():  # the first optimizer imports further parts of PyTorch
+        optimizer = torch.optim.Adam(
+            parameters, lr=settings.learning_rate, eps=EPSILON, weight_decay=settings.weight_decay
+        )
+    progress, best = Progress(), arrays_of(network)
+
+    def state() -> dict[str, Any]:
+        return {
+            "network": arrays_of(network),
+            "best": best,
+            "moments": [moments_of(optimizer.state[one]) for one in parameters],
+            "progress": asdict(progress),
+            "problem": problem.state(),
+        }
+
+    reproducible = Reproducible(network, settings.seed)
+    with one_thread(), deterministic_convolutions, monitor:
+        saved = monitor.saved({}, scheduled=settings.schedule == "cosine")
+        if saved is not None:
+            load_arrays(network, saved["network"])
+            for one, moments in zip(parameters, saved["moments"], strict=True):
+                optimizer.state[one] = tensors_of(moments, one.device)
+            progress, best = Progress(**saved["progress"]), saved["best"]
+            progress.history = [(loss, held_out) for loss, held_out in progress.history]
+            problem.restore(saved["problem"])
+        while progress.epoch < settings.max_iter and progress.waited < settings.patience:
+            _set_rate(optimizer, settings, progress)
+            network.train()
+            loss = _epoch(network, optimizer, problem, settings, progress.epoch, reproducible)
+            if not math.isfinite(loss):
+                decay = f" or weight_decay={settings.weight_decay:g}" * (settings.weight_decay > 0)
+                raise ValueError(
+                    f"The loss of the network is {loss} in epoch {progress.epoch + 1}. Lower "
+                    f"learning_rate={settings.learning_rate:g}{decay}."
+                )
+            network.eval()
+            held_out, changing = problem.validation(network), problem.end_epoch(loss)
+            if progress.add(loss, held_out, settings.patience, changing=changing):
+                best = arrays_of(network)
+            judged = loss if held_out is None else held_out
+            places = show() if monitor.wants_embedding else np.empty((0, 0))
+            if monitor(progress.epoch, judged, places):
+                break
+            monitor.keep(state)
+    load_arrays(network.eval(), best)
+    return np.array(progress.history).reshape(-1, 2)
+
+
+def _epoch(
+    network: nn.Module,
+    optimizer: Any,
+    problem: Problem,
+    settings: Settings,
+    epoch: int,
+    reproducible: Reproducible,
+) -> float:
+    """One pass over all items in random order; returns the mean loss."""
+    order = np.random.default_rng((settings.seed, epoch)).permutation(problem.n)
+    total = 0.0
+    for step, part in enumerate(batches(problem.n, settings.batch_size)):
+        items = order[part]
+        with reproducible.step((epoch, step)):
+            loss, gradients = problem.gradient(network, items, (epoch, step))
+        norm = float(torch.linalg.vector_norm(torch.stack([g.norm() for g in gradients])))
+        shrink = min(1.0, LARGEST_NORM / max(norm, 1e-300))
+        for parameter, gradient in zip(trainable(network), gradients, strict=True):
+            parameter.grad = gradient * shrink
+        optimizer.step()
+        total += loss * len(items)
+    return total / problem.n
+
+
+def batches(n: int, size: int) -> list[slice]:
+    """Consecutive slices of the given size; a last one of a single item joins the one before.
+
+    Batch normalisation has no variance of one object.
+    """
+    found = blocks(n, size)
+    if len(found) > 1 and size > 1 and found[-1].start == n - 1:
+        found[-2:] = [slice(found[-2].start, n)]
+    return found
+
+
+def _set_rate(optimizer: Any, settings: Settings, progress: Progress) -> None:
+    share = {
+        "constant": 1.0,
+        "plateau": progress.rate,
+        "cosine": 0.5 * (1 + math.cos(math.pi * progress.epoch / settings.max_iter)),
+    }[settings.schedule]
+    for group in optimizer.param_groups:
+        group["lr"] = settings.learning_rate * max(share, SMALLEST_RATE)
+
+
+def trainable(network: nn.Module) -> list[nn.Parameter]:
+    """The parameters of a network, without those that its author has frozen."""
+    return [parameter for parameter in network.parameters() if parameter.requires_grad]
+
+
+def sharded(
+    loss_of: Callable[[slice, int], torch.Tensor], n: int, network: nn.Module
+) -> tuple[float, list[torch.Tensor]]:
+    """A sum of losses of parts of a batch and its gradient, each part on a thread.
+
+    Parts have a fixed size and are added in their order, so that the result does not depend on the
+    number of threads.
+
+    Parameters
+    ----------
+    loss_of : callable
+        From the items of a part, as a slice of range(n), and its number to the part's loss.
+    n : int
+        Size of the batch.
+    network : Module
+
+    Returns
+    -------
+    loss : float
+    gradients : list of tensors
+        By the `trainable` parameters; zeros for those that the loss does not depend on.
+    """
+    parameters = trainable(network)
+
+    def one(numbered: tuple[int, slice]) -> tuple[float, tuple[torch.Tensor, ...]]:
+        number, part = numbered
+        torch.set_num_threads(1)  # a setting of the thread that calls it
+        loss = loss_of(part, number)
+        # A network may have parameters, such as those of another head, that the loss does not need.
+        return float(loss.detach()), torch.autograd.grad(loss, parameters, materialize_grads=True)
+
+    found = run(one, list(enumerate(batches(n, SHARD))))
+    total = list(found[0][1])
+    for _, gradients in found[1:]:
+        total = [a + b for a, b in zip(total, gradients, strict=True)]
+    return sum(loss for loss, _ in found), total

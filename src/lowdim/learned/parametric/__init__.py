@@ -1,0 +1,1 @@
+"""Parametric t-SNE and parametric UMAP: the map is a network."""

@@ -1,0 +1,395 @@
+"""The self-organizing map (Kohonen 1982, 2001)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim.backends import backend
+from lowdim.backends.numpy_blocks import unit_length
+from lowdim.checks import Array
+from lowdim.distances.metrics import resolve_metric
+from lowdim.distances.preparation import in_unit
+from lowdim.distances.units import exponent_of, scaled
+from lowdim.estimator.barycentric import decode
+from lowdim.estimator.decoders import NearestObjects
+from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.learned.self_organizing_map.description import describe
+from lowdim.learned.self_organizing_map.parameters import SOMParameters
+from lowdim.learned.self_organizing_map.prototypes import (
+    Prototypes,
+    RelationalPrototypes,
+    VectorPrototypes,
+    best_units,
+    relational_squares,
+    squared,
+)
+from lowdim.learned.self_organizing_map.starts import relational_start, vector_start
+from lowdim.learned.self_organizing_map.training import (
+    Schedule,
+    interpolated,
+    kernel,
+    train_batch,
+    train_online,
+)
+from lowdim.messages import argument
+from lowdim.numerics.unit_grid import UnitGrid
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import MeasuredObjects, Objects, relative_dissimilarities
+from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.scheduling import blocks, running
+
+MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors have a mean
+
+
+@fill(checkpoint=CHECKPOINT)
+class SelfOrganizingMap(SOMParameters):
+    """Self-organizing map: prototypes on a grid, adjacent ones alike.
+
+    grid + prototypes -> best unit of each object -> means over neighbourhoods that shrink
+
+    Each unit of a grid has a prototype in the space of the data. An object belongs to the unit with
+    the nearest prototype. Prototypes become means of the objects of their unit and of the units
+    around it, while the radius of this neighbourhood decreases.
+
+    Parameters
+    ----------
+    n_components : {1, 2}, default=2
+        Dimension of the grid: a chain or a sheet of units.
+    shape : tuple of int or "auto", default="auto"
+        Rows and columns of the grid; (n_units,) for a chain. "auto" is about 5 n_samples^(1/2)
+        units, with sides in the ratio of the standard deviations of the first two principal
+        components.
+    topology : {"hexagonal", "rectangular"}, default="hexagonal"
+        Shape of the cells. A unit has 6 adjacent units, or 8 with the diagonal ones.
+    toroidal : bool, default=False
+        Whether opposite sides of the grid are adjacent, so that there is no border.
+    training : {"batch", "online"}, default="batch"
+        "batch" takes all objects in each step; "online" moves the prototypes towards one object
+        after the other, in random order.
+    neighborhood : {"gaussian", "bubble", "cut_gaussian"}, default="gaussian"
+        Weight of a unit at distance d of the best one, for the radius r: exp(-d^2 / (2 r^2)); 1 up
+        to r and 0 beyond; or the product of both.
+    radius : tuple of float, default=None
+        First and last radius, in units of the spacing of the grid; it decreases geometrically.
+        None is from a quarter of the longer side (at least 1) to 1.
+    learning_rate : tuple of float, default=(0.5, 0.1)
+        First and last step size of training="online"; it decreases geometrically. With a much
+        smaller last step size the prototypes cannot follow the shrinking neighbourhoods, and the
+        quantization error is larger.
+    max_iter : int, default=40
+        Number of passes over the objects.
+    init : {"pca", "random"} or array of shape (n_units, n_features), default="pca"
+        First prototypes: on the plane of the first two principal components, or random objects.
+    prototypes : {"mean", "median"}, default="mean"
+        "median" makes each prototype a training object, for dissimilarities whose means have no
+        sense. It compares all pairs of objects.
+    placement : {"unit", "interpolated"}, default="unit"
+        Coordinates of an object: those of its best unit, or a place between it and the adjacent
+        units.
+    metric : str or callable, default="euclidean"
+        "euclidean", "cosine", "nan_euclidean" (missing values take no part), or any other metric or
+        "precomputed": then the prototypes are combinations of objects (relational map), which needs
+        the dissimilarities of all pairs.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    random_state : int, RandomState or None, default=None
+        Seed of init="random" and of the order of training="online"; None stands for 0.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    callback : callable, default=None
+        Called after every pass with the quantization error and the map before it; a true return
+        value stops.
+    verbose : int, default=0
+        Whether to show a progress bar.
+    $checkpoint
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects on the grid.
+    units_ : array of shape (n_samples,)
+        The best unit of each object.
+    codebook_ : array of shape (n_units, n_features)
+        The prototypes; those of a relational map of vectors are computed from its coefficients. Not
+        for dissimilarities and arbitrary objects.
+    coefficients_ : array of shape (n_units, n_samples)
+        Coefficients of the objects in each prototype of a relational map.
+    medoids_ : array of shape (n_units,)
+        The object nearest to each prototype of a relational map.
+    grid_ : array of shape (n_units, n_components)
+        Coordinates of the units, centred at 0, with spacing 1.
+    shape_ : tuple of int
+        Rows and columns. Units are numbered row by row.
+    hits_ : array of shape (n_units,)
+        Number of objects of each unit.
+    u_matrix_ : array of shape `shape_`
+        Mean distance of each prototype to those of the adjacent units: large values are gaps.
+    quantization_error_ : float
+        Mean distance of the objects to the prototypes of their units.
+    topographic_error_ : float
+        Share of objects whose best and second best unit are not adjacent.
+    history_ : array of shape (n_iter,)
+        Quantization error before each pass (during it if training is online).
+    n_iter_ : int
+        Number of passes.
+
+    See Also
+    --------
+    PCA : the plane that the map starts from.
+    CurvilinearComponentAnalysis : prototypes that find their places freely.
+
+    Notes
+    -----
+    A pass takes time n m d for n objects, m units and d features. A relational map takes n^2 memory
+    and n^2 + n m^2 time per pass.
+
+    Batch training is that of [2]_, prototypes="median" that of [4]_. The relational map of [3]_ is
+    that of the vectors if the dissimilarities are Euclidean distances.
+
+    ``transform(X_train)`` equals `embedding_`. `inverse_transform` returns the prototype of the
+    nearest unit, or with placement="interpolated" a combination of the nearest ones; of a map of
+    dissimilarities, the object nearest to the prototype.
+
+    References
+    ----------
+    .. [1] T. Kohonen, "Self-organized formation of topologically correct feature maps", Biological
+       Cybernetics 43, 1982.
+    .. [2] T. Kohonen, "Self-Organizing Maps", third edition, Springer, 2001.
+    .. [3] B. Hammer, A. Hasenfuss, "Topographic mapping of large dissimilarity data sets", Neural
+       Computation 22, 2010.
+    .. [4] T. Kohonen, P. Somervuo, "How to make large self-organizing maps for nonvectorial data",
+       Neural Networks 15, 2002.
+
+    Examples
+    --------
+    Colours on a grid: adjacent units have similar colours.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> colors = np.random.default_rng(0).uniform(size=(500, 3))
+    >>> som = lowdim.SelfOrganizingMap(shape=(8, 10)).fit(colors)
+    >>> som.codebook_.shape, int(som.hits_.sum())
+    ((80, 3), 500)
+    >>> bool(som.topographic_error_ < 0.2)
+    True
+    """
+
+    hits_: Array
+    _fitted_sums: Array
+    _fitted_counts: Array
+
+    _units: ClassVar = {
+        "init": 1,
+        "codebook_": 1,
+        "quantization_error_": 1,
+        "u_matrix_": 1,
+        "history_": 1,
+        "_fitted_sums": 1,
+    }
+
+    # --- fit ----------------------------------------------------------------------------------
+
+    def _fit(self, objects: Objects) -> None:
+        self._check_parameters()
+        random = self._random()
+        found: Prototypes
+        if self._has_means(objects):
+            assert isinstance(objects, MeasuredObjects)
+            rows = self._rows(objects.rows, objects)
+            grid, found = vector_start(rows, objects.metric, self._new_grid, self.init, random)
+        else:
+            grid, found = self._relational_start(objects, random)
+        radius, monitor = self._radii(grid), self._monitor(self.max_iter)
+        if self.training == "batch":
+            self.history_ = train_batch(found, grid, self.neighborhood, radius, monitor)
+        else:
+            self.history_ = train_online(
+                found, grid, self.neighborhood, radius, self._rates(), objects.n, monitor, random
+            )
+        self.n_iter_ = len(self.history_)
+        self.shape_, self.grid_ = grid.shape, grid.coordinates.astype(objects.dtype)
+        if isinstance(found, RelationalPrototypes):
+            self._keep_relational(found, objects)
+        self._describe(found, grid)
+        if isinstance(found, VectorPrototypes):
+            self._fitted_sums, self._fitted_counts = found.sums(self.units_)
+
+    def _has_means(self, objects: Objects) -> bool:
+        return objects.metric_name in MEANS and self.prototypes == "mean"
+
+    def _remember(self, objects: MeasuredObjects) -> None:
+        if not self._has_means(objects):  # else the prototypes are all that `transform` needs
+            super()._remember(objects)
+
+    @property
+    def _training(self) -> Any:
+        if not hasattr(self, "_fitted_sums"):
+            return super()._training
+        exponent = getattr(self, "_fitted_exponent", 0)  # that of the codebook may be another
+        metric, rows = resolve_metric(*self._metric_choice(), scaled(self.codebook_, -exponent))
+        prepare = partial(in_unit, metric.prepare, exponent)
+        return MeasuredObjects(rows, replace(metric, exponent=exponent, prepare=prepare))
+
+    def _rows(self, rows: Any, known: MeasuredObjects) -> Any:
+        """Vectors as they are averaged: of unit length under the cosine distance."""
+        if known.metric.name != "cosine":
+            return rows
+        return unit_length(scaled(rows, -exponent_of(rows)))
+
+    def _relational_start(
+        self, objects: Objects, random: np.random.RandomState
+    ) -> tuple[UnitGrid, RelationalPrototypes]:
+        if not isinstance(self.init, str):
+            raise ValueError(
+                f"{argument('init')} must "
+                "be 'pca' or 'random' if prototypes are combinations of objects (any "
+                f"metric but {', '.join(MEANS)}, or prototypes='median'); got an array."
+            )
+        D, self._fitted_scale = relative_dissimilarities(objects)
+        median = self.prototypes == "median"
+        return relational_start(D, self._new_grid, self.init, random, median=median)
+
+    def _keep_relational(self, found: RelationalPrototypes, objects: Objects) -> None:
+        """What `transform` needs of a relational map."""
+        self.coefficients_, self._fitted_halves = found.coefficients, found.halves
+        self.medoids_ = found.squared_distances(slice(None)).argmin(axis=0)
+        if objects.has_vectors:
+            self.codebook_ = np.asarray(self.coefficients_ @ objects.vectors("codebook_"))
+
+    def _describe(self, found: Prototypes, grid: UnitGrid) -> None:
+        """Set everything that follows from the prototypes."""
+        if isinstance(found, VectorPrototypes):
+            self.codebook_ = found.codebook
+        scale = getattr(self, "_fitted_scale", 1.0)
+        trained = describe(found, grid)
+        self.units_, self.hits_ = trained.units, trained.hits
+        self.quantization_error_ = trained.quantization_error * scale
+        self.topographic_error_ = trained.topographic_error
+        self.u_matrix_ = (trained.u_matrix * scale).astype(self.grid_.dtype)
+        self._fitted_gaps = trained.squared_gaps
+        places = [
+            self._placed(grid, self.units_[part], lambda part=part: found.squared_distances(part))
+            for part in blocks(len(self.units_), 1024)
+        ]
+        self.embedding_ = np.concatenate(places)
+
+    # --- further training ---------------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Train further with new objects, which need not be kept in memory together.
+
+        The first call is `fit`. Later ones keep the grid. With training="batch" the sums of the
+        objects of earlier calls are kept, and all prototypes are computed again with the last
+        radius; with training="online" each new object makes a step with the last radius and
+        learning rate.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, as vectors.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            `embedding_`, `units_` and the two errors are those of the new objects, and `hits_`
+            counts all objects.
+        """
+        if not hasattr(self, "grid_"):
+            return self.fit(X, y)
+        if not hasattr(self, "_fitted_sums"):
+            raise ValueError(
+                "partial_fit needs vectors under the metric 'euclidean', 'cosine' or "
+                f"'nan_euclidean' and prototypes='mean', but metric={self.metric!r} and "
+                f"prototypes={self.prototypes!r} make a relational map. Fit all objects at once."
+            )
+        with running(self._n_jobs):
+            trained = self._in_unit
+            trained._train_further(self._new_objects(X))
+            if trained is not self:
+                self._take_over(trained, self._fitted_exponent)
+        return self
+
+    def _train_further(self, new: NewObjects) -> None:
+        rows, metric = self._rows(new.vectors(), self._training), self._training.metric
+        found = VectorPrototypes(rows, metric, self.codebook_)
+        grid, radius = self._grid, self._radii(self._grid).last
+        if self.training == "online":
+            step = self._rates().last
+            once, random = Monitor(1, type(self).__name__), self._random()
+            still, rate = Schedule(radius, radius), Schedule(step, step)
+            train_online(found, grid, self.neighborhood, still, rate, new.n, once, random)
+        else:
+            sums, counts = found.sums(found.nearest(1)[0][:, 0])
+            sums, counts = sums + self._fitted_sums, counts + self._fitted_counts
+            found.smooth(sums, counts, kernel(grid, radius, self.neighborhood))
+        before = self.hits_
+        self._describe(found, grid)
+        self.hits_ = self.hits_ + before
+        if self.training == "batch":
+            self._fitted_sums, self._fitted_counts = sums, counts
+
+    # --- new objects --------------------------------------------------------------------------
+
+    @property
+    def _grid(self) -> UnitGrid:
+        return UnitGrid(tuple(self.shape_), self.topology, bool(self.toroidal))
+
+    def _best(self, new: NewObjects) -> Array:
+        if hasattr(self, "_fitted_sums"):
+            known = self._training
+            rows = self._rows(new.vectors(), known)
+            return best_units(self.codebook_, rows, 1, known.metric)[0][:, 0].astype(np.int64)
+        return backend().smallest(self._squares(new), 1)[0][:, 0].astype(np.int64)
+
+    def _squares(self, new: NewObjects) -> Array:
+        """Squared distances of new objects to all prototypes."""
+        if hasattr(self, "_fitted_sums"):
+            known = self._training
+            return squared(known.metric, self._rows(new.vectors(), known), self.codebook_)
+        D = new.distances() / self.coefficients_.dtype.type(self._fitted_scale)
+        return relational_squares(D, self.coefficients_, self._fitted_halves)
+
+    def _transform(self, new: NewObjects) -> Array:
+        grid, units = self._grid, self._best(new)
+        places = [
+            self._placed(grid, units[part], lambda part=part: self._squares(new.subset(part)))
+            for part in blocks(new.n, 1024)
+        ]
+        return np.concatenate(places)
+
+    def _placed(self, grid: UnitGrid, units: Array, squares: Any) -> Array:
+        if self.placement == "unit":
+            return np.asarray(self.grid_[units])
+        places = interpolated(grid, units, squares(), self._fitted_gaps)
+        return places.astype(self.grid_.dtype)
+
+    def _inverse(self, Y: Array) -> Any:
+        if not hasattr(self, "codebook_"):
+            medoids = self.medoids_[self._grid.nearest_unit(Y)]
+            return NearestObjects(medoids[:, None], np.ones((len(Y), 1), self.grid_.dtype))
+        if self.placement == "interpolated" and not self.toroidal:
+            return decode(self.grid_, self.codebook_, Y)
+        return np.asarray(self.codebook_[self._grid.nearest_unit(Y)])
+
+    def predict(self, X: Any) -> Array:
+        """The number of the best unit of each object.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            Objects, as in `transform`.
+
+        Returns
+        -------
+        array of shape (n_new,)
+        """
+        check_is_fitted(self)
+        with running(self._n_jobs):
+            return self._in_unit._best(self._new_objects(X))

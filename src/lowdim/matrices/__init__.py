@@ -1,1 +1,0 @@
-"""Matrices of relations: Gram, kernel, Laplacian, reconstruction, affinities, fuzzy graphs."""

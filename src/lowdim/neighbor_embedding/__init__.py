@@ -1,0 +1,1 @@
+"""Methods that keep neighbours: SNE to NeRV, and UMAP."""

@@ -1,0 +1,156 @@
+"""Affinities of stochastic neighbour embedding: probabilities from distances to neighbours.
+
+Hinton and Roweis (2002) for conditional probabilities, van der Maaten and Hinton (2008) for joint
+ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lowdim.backends import backend
+from lowdim.checks import Array
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.runtime.scheduling import blocks, run
+
+LARGEST_PRECISION = 1e8  # of a row of `log_conditional`, times the mean squared distance of the row
+BLOCK_ROWS = 64  # rows of an n x n matrix that are handled at once
+
+
+def conditional(
+    indptr: Array,
+    distances: Array,
+    perplexity: float | Sequence[float] | None = None,
+    *,
+    sigma: float | None = None,
+) -> Array:
+    """Conditional probabilities p_{j|i} of the neighbours j of each object i, with sum 1.
+
+    Parameters
+    ----------
+    indptr : array of shape (n + 1,)
+        The neighbours of object i are the entries indptr[i] to indptr[i + 1] - 1.
+    distances : array
+        Distances to the neighbours. A neighbour at infinite distance gets probability 0.
+    perplexity : float or sequence of float, default=None
+        p_{j|i} is proportional to exp(-beta_i d^2), with beta_i such that the entropy of the row
+        is log(perplexity) (Hinton and Roweis 2002). The probabilities of several perplexities are
+        averaged (Lee, Peluffo and Verleysen 2015).
+    sigma : float, default=None
+        p_{j|i} is proportional to exp(-d^2 / (2 sigma^2)).
+
+    Returns
+    -------
+    array of the shape of `distances`
+        Uniform in each row if neither `perplexity` nor `sigma` is given.
+    """
+    counts = np.diff(indptr)
+    if perplexity is None and sigma is None:
+        return np.repeat(1 / np.maximum(counts, 1), counts).astype(distances.dtype)
+    if sigma is not None:
+        return _fixed(indptr, np.square(distances), 1 / (2 * sigma**2))
+    wanted = [float(value) for value in np.atleast_1d(np.asarray(perplexity, dtype=float))]
+    p = backend().perplexity_affinities(indptr, distances, wanted[0])[0]
+    for value in wanted[1:]:
+        p += backend().perplexity_affinities(indptr, distances, value)[0]
+    return p if len(wanted) == 1 else np.asarray(p / len(wanted), p.dtype)
+
+
+def _fixed(indptr: Array, squared: Array, beta: float) -> Array:
+    """Probabilities proportional to exp(-beta d^2) in each row, with one beta for all rows."""
+    rows = row_of_entries(indptr)
+    least = np.full(len(indptr) - 1, np.inf)
+    np.minimum.at(least, rows, squared)
+    p = np.exp(-beta * (squared - least[rows]))
+    total = np.bincount(rows, p, minlength=len(indptr) - 1)
+    return np.asarray(p / total[rows], squared.dtype)
+
+
+def conditional_matrix(
+    graph: NeighborGraph,
+    perplexity: float | Sequence[float] | None = None,
+    *,
+    sigma: float | None = None,
+) -> Any:
+    """The probabilities p_{j|i} of a neighbour graph as a CSR matrix; see `conditional`."""
+    from scipy.sparse import csr_array
+
+    csr = graph.csr()
+    indptr = csr.indptr.astype(np.int64, copy=False)
+    p = conditional(indptr, csr.data, perplexity, sigma=sigma)
+    return csr_array((p, csr.indices, indptr), shape=csr.shape)
+
+
+def log_conditional(distances: Array, perplexity: float) -> tuple[Array, Array]:
+    """-log p_{j|i} of all columns j of each row i, and beta_i.
+
+    Unlike the probabilities, their logarithms do not underflow. beta_i, which would be infinite if
+    the smallest distance of a row occurs more often than the perplexity, is bounded.
+    """
+    squared = np.square(distances)
+    m, k = squared.shape
+    squared -= squared.min(axis=1, keepdims=True)
+    indptr = np.arange(0, (m + 1) * k, k, dtype=np.int64)
+    beta = backend().perplexity_affinities(indptr, squared.ravel(), perplexity, squared=True)[1]
+    spread = squared.mean(axis=1, dtype=np.float64)
+    spread[beta == 0] = 1.0  # all distances of the row are equal
+    beta = np.minimum(beta, LARGEST_PRECISION / spread)
+    squared *= beta[:, None].astype(squared.dtype)
+    total = np.exp(-squared).sum(axis=1, dtype=np.float64)
+    squared += np.log(total)[:, None].astype(squared.dtype)
+    return squared, beta
+
+
+def log_conditional_of_pairs(D: Array, perplexity: float) -> tuple[Array, Array]:
+    """-log p_{j|i} of all j != i, as an (n, n - 1) array, and beta_i, from an (n, n) array D."""
+    n = len(D)
+    costs, beta = np.empty((n, n - 1), D.dtype), np.empty(n)
+
+    def fill(part: slice) -> None:
+        others = np.arange(n - 1)[None, :]
+        others = others + (others >= np.arange(part.start, part.stop)[:, None])
+        rows = np.take_along_axis(D[part], others, axis=1)
+        costs[part], beta[part] = log_conditional(rows, perplexity)
+
+    run(fill, blocks(n, BLOCK_ROWS))
+    return costs, beta
+
+
+def mix_logs(costs: Array, count: int, more: Array) -> None:
+    """Add one more distribution to a mean of `count` distributions, in place.
+
+    `costs` and `more` are the negative logarithms of the mean and of the new distribution.
+    """
+
+    def mix(part: slice) -> None:
+        both = np.logaddexp(np.log(count) - costs[part], -more[part])
+        costs[part] = np.log(count + 1) - both
+
+    run(mix, blocks(len(costs), BLOCK_ROWS))
+
+
+def joint(P: Any) -> Any:
+    """Joint probabilities p_ij = (p_{j|i} + p_{i|j}) / 2 n: symmetric, with sum 1."""
+    return backend().joint_probabilities(P)
+
+
+def conditional_to_new(
+    distances: Array,
+    perplexity: float | Sequence[float] | None = None,
+    *,
+    sigma: float | None = None,
+) -> Array:
+    """p_{j|i} of new objects i, from (m, k) distances to their nearest training objects.
+
+    Entries of infinite distance are padding and get probability 0. See `conditional`.
+    """
+    known = np.isfinite(distances)
+    indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int64)
+    p = np.zeros_like(distances)
+    flat = np.ascontiguousarray(distances[known])
+    p[known] = conditional(indptr, flat, perplexity, sigma=sigma)
+    return p

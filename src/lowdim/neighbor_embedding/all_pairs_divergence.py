@@ -1,0 +1,158 @@
+"""What NeRV and multi-scale SNE share: start, stages of a quasi-Newton descent, transform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array, check_random_state
+from lowdim.distances.matrices import finite_rows
+from lowdim.estimator import Embedder
+from lowdim.neighbor_embedding.divergence import AllPairsDivergence
+from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
+from lowdim.numerics.objective import Objective
+from lowdim.numerics.quasi_newton import lbfgs
+from lowdim.numerics.starts import given_start, random_start, separated
+from lowdim.objects.identical import merge_identical, zero_up_to
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import Objects, relative_dissimilarities
+from lowdim.runtime.callbacks import Callback, CheckpointFile
+from lowdim.runtime.scheduling import blocks
+from lowdim.spectral.starts import classical_start
+
+INITS = ("pca", "random")
+COARSE_ITERATIONS = 30  # iterations of each stage but the last
+FARTHEST = 1e60  # in units of the training data's largest dissimilarity
+NEW_ROWS = 256  # new objects placed at once
+
+
+class AllPairsDivergenceEmbedder(Embedder):
+    """An embedder that matches, for each object, the probabilities of all others as neighbours.
+
+    A method computes dissimilarities and a start with `_prepare`, minimises one or more objectives
+    in turn with `_descend`, and defines in `_row_to_new` the probabilities of a new object.
+    """
+
+    kl_divergence_: float
+    n_iter_: int
+    history_: Array
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        init: Any = "pca",
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+        checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.metric_params = metric_params
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+
+    def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
+        """Negative log probabilities (n_new, n) of new objects at relative distances D, the
+        precisions of the embedding, and the weight of KL(p || q)."""
+        raise NotImplementedError
+
+    def _prepare(self, objects: Objects) -> tuple[Array, Array, Array]:
+        """All distances and a start, both relative to the largest distance, and for each object the
+        number of its group of identical objects, which get the same coordinates."""
+        checks.integer(self.max_iter, "max_iter", 1)
+        checks.real(self.tol, "tol", 0)
+        n, k = objects.n, self._check_n_components(objects.n)
+        D, self._fitted_largest = relative_dissimilarities(objects)
+        first, groups = merge_identical(D, zero_up_to(D))
+        if not isinstance(self.init, str):
+            start = given_start(self.init, (n, k), INITS) / self._fitted_largest
+        elif checks.choice(self.init, "init", INITS) == "random":
+            size = float(D.mean(dtype=np.float64)) or 1.0
+            random = check_random_state(self.random_state)
+            start = random_start(n, k, size, random, np.dtype(np.float64))
+        else:
+            found = classical_start(D, k)
+            start = np.zeros((n, k))
+            start[:, : found.shape[1]] = found
+        return D, separated(np.array(start[first], dtype=np.float64))[groups], groups
+
+    def _descend(
+        self,
+        stages: Iterator[AllPairsDivergence],
+        n_stages: int,
+        start: Array,
+        groups: Array,
+        dtype: Any,
+    ) -> AllPairsDivergence:
+        """Minimise the objectives in turn, each from the result of the one before, to `embedding_`,
+        whose scale is `_fitted_unit`. Returns the last objective."""
+
+        def show(Z: Array) -> Array:
+            return np.asarray(Z[groups] * self._fitted_unit, dtype=dtype)
+
+        monitor = self._monitor(self.max_iter)
+        coarse = min(COARSE_ITERATIONS, self.max_iter // (2 * n_stages))
+        Z, done, history = start[np.unique(groups, return_index=True)[1]], 0, [np.empty(0)]
+        for stage, objective in enumerate(stages, 1):
+            most = self.max_iter - done if stage == n_stages else coarse
+            found = lbfgs(
+                _of_groups(objective, groups),
+                Z,
+                monitor,
+                tol=self.tol,
+                show=show,
+                after=done,
+                most=most,
+            )
+            Z, done = found.x, done + len(found.history) - 1
+            history.append(found.history[1:])
+            if monitor.stopped:
+                break
+        self.kl_divergence_, self.history_ = float(found.value), np.concatenate(history)
+        self.n_iter_ = max(1, done)
+        self.embedding_ = show(Z)
+        return objective
+
+    def _transform(self, new: NewObjects) -> Array:
+        out = np.empty((new.n, self.embedding_.shape[1]), dtype=self.embedding_.dtype)
+        places = self.embedding_.astype(np.float64) / self._fitted_unit
+        for part in blocks(new.n, NEW_ROWS):
+            D = finite_rows(new.subset(part).distances(), part.start)
+            nearest = D.argmin(axis=1)
+            unknown = D[np.arange(len(D)), nearest] > 0
+            D = np.minimum(D[unknown].astype(np.float64) / self._fitted_largest, FARTHEST)
+            out[part] = self.embedding_[nearest]
+            if unknown.any():
+                found = place_by_divergence(D, *self._row_to_new(D), places)
+                out[part][unknown] = found * self._fitted_unit
+        return out
+
+
+def _of_groups(objective: AllPairsDivergence, groups: Array) -> Objective:
+    """The objective as a function of the coordinates of the groups of identical objects."""
+
+    def grouped(Z: Array, /) -> tuple[float, Array]:
+        value, gradient = objective(Z[groups])
+        sums = np.zeros_like(Z)
+        np.add.at(sums, groups, gradient)
+        return value, sums
+
+    return grouped

@@ -1,0 +1,128 @@
+"""Multi-scale stochastic neighbour embedding (Lee, Peluffo-Ordonez and Verleysen 2015)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
+from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs, mix_logs
+from lowdim.neighbor_embedding.all_pairs_divergence import AllPairsDivergenceEmbedder
+from lowdim.neighbor_embedding.divergence import AllPairsDivergence
+from lowdim.objects.objects import Objects
+
+
+@fill(**ALL_PAIRS_PASSAGES)
+class MultiscaleSNE(AllPairsDivergenceEmbedder):
+    """Multi-scale stochastic neighbour embedding: neighbourhoods of all sizes, no perplexity.
+
+    affinities of perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine
+
+    Minimises the mean over the objects i of `KL(p_i || q_i)`, where both are means over L scales
+    h [Lee2015]_::
+
+        p_ij = 1/L sum_h exp(-pi_hi d(x_i, x_j)^2 / 2) / Z_hi,
+        q_ij = 1/L sum_h exp(-p_h |y_i - y_j|^2 / 2) / z_hi.
+
+    The precisions `pi_hi` give each row the perplexity `K_h = 2^h`, for h = 1 to L, with `K_L`
+    about half the number of objects. Those of the embedding are `p_h ~ K_h^(-2 U / n_components)`,
+    in the unit of the variance of the start. `U = min(2, max(1, D / n_components))` narrows the
+    finer scales if the intrinsic dimension D of the data is larger than that of the embedding; D is
+    estimated from the growth of `pi` from scale to scale.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the embedding.
+    $parameters
+    tol : float, default=1e-4
+        Stop when five iterations together reduce the divergence by less than this fraction.
+    $run
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the training objects. Their scale is that of the start, which has variance 1
+        unless `init` is an array.
+    kl_divergence_ : float
+        The divergence at the end.
+    perplexities_ : array of shape (n_scales,)
+        The perplexities `K_h`, the largest first.
+    precisions_ : array of shape (n_scales,)
+        The precisions `p_h` of the embedding.
+    intrinsic_dim_ : float
+        The estimate D of the intrinsic dimension.
+    $attributes
+
+    See Also
+    --------
+    TSNE : One perplexity or a few, for more objects.
+
+    Notes
+    -----
+    The coarsest scale is fitted first; the others are added one by one, each from the result of the
+    scales before. An iteration takes n^2 log n time; memory is 3 n^2.
+
+    $transform
+
+    References
+    ----------
+    .. [Lee2015] J. A. Lee, D. H. Peluffo-Ordóñez and M. Verleysen, "Multi-scale similarities in
+       stochastic neighbour embedding: reducing dimensionality while preserving both local and
+       global structure", *Neurocomputing* 169 (2015) 246-261.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, _ = lowdim.data.swiss_roll(100, random_state=0)
+    >>> model = lowdim.MultiscaleSNE().fit(X)
+    >>> model.embedding_.shape
+    (100, 2)
+    >>> model.perplexities_
+    array([64., 32., 16.,  8.,  4.,  2.])
+    """
+
+    def _fit(self, objects: Objects) -> None:
+        D, start, groups = self._prepare(objects)
+        n, k = start.shape
+        size = float(np.sqrt(start.var(axis=0, ddof=1).mean())) or 1.0
+        self._fitted_unit = 1.0 if isinstance(self.init, str) else size * self._fitted_largest
+        n_scales = max(1, round(np.log2(n / 2)))
+        self.perplexities_ = 2.0 ** np.arange(n_scales, 0, -1)
+        betas = [log_conditional_of_pairs(D, K)[1] for K in self.perplexities_]
+        self.intrinsic_dim_ = intrinsic_dimension(np.array(betas))
+        U = min(2.0, max(1.0, self.intrinsic_dim_ / k))
+        growth = (self.perplexities_[0] / self.perplexities_) ** (2 * U / k)
+        self.precisions_ = 2 ** (1 + 2 / k) * growth
+        self._descend(self._stages(D), n_scales, start / size, groups, D.dtype)
+
+    def _stages(self, D: Array) -> Iterator[AllPairsDivergence]:
+        for count, K in enumerate(self.perplexities_):
+            more = log_conditional_of_pairs(D, K)[0]
+            if count == 0:
+                costs = more
+            else:
+                mix_logs(costs, count, more)
+            precisions = np.tile(self.precisions_[: count + 1] / 2, (len(D), 1))
+            yield AllPairsDivergence(costs, precisions)
+
+    def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
+        costs = log_conditional(D, self.perplexities_[0])[0]
+        for count, K in enumerate(self.perplexities_[1:], 1):
+            mix_logs(costs, count, log_conditional(D, K)[0])
+        return costs, np.tile(self.precisions_ / 2, (len(D), 1)), 1.0
+
+
+def intrinsic_dimension(precisions: Array) -> float:
+    """Estimate the dimension from precisions (scales, n) of perplexities that halve.
+
+    The radius of a ball of r objects grows as r^(1 / dimension). Returns the mean over the objects
+    at the scale where it is largest, or 1 if no scale has an estimate.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimates = 2 / np.diff(np.log2(precisions), axis=0)
+    estimates[~(np.isfinite(estimates) & (estimates > 0))] = np.nan
+    means = [float(np.nanmean(scale)) for scale in estimates if np.isfinite(scale).any()]
+    return max(means, default=1.0)

@@ -1,0 +1,68 @@
+"""Symmetric stochastic neighbour embedding (Cook, Sutskever, Mnih and Hinton 2007)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
+from lowdim.neighbor_embedding.divergence import PairDivergence
+from lowdim.neighbor_embedding.stochastic_neighbors import StochasticNeighborEmbedder
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.numerics.objective import ForceField
+
+
+@fill(**SNE_PASSAGES)
+class SymmetricSNE(StochasticNeighborEmbedder):
+    """Symmetric stochastic neighbour embedding.
+
+    perplexity affinities -> descend(attract P, repel Gaussian kernel)
+
+    Matches the probabilities of pairs of objects to be neighbours, with a Gaussian kernel in the
+    embedding. Minimises `KL(P || Q)` with ::
+
+        p_ij = (p_{j|i} + p_{i|j}) / 2n,
+        q_ij ~ exp(-|y_i - y_j|^2),
+
+    where `p_{j|i}` are Gaussian affinities of a given perplexity [Cook2007]_. It is t-SNE without
+    the heavy tail of the kernel, so that clusters are less separated.
+
+    Parameters
+    ----------
+    $parameters
+
+    Attributes
+    ----------
+    $attributes
+
+    See Also
+    --------
+    SNE : One distribution for each object instead of one for all pairs.
+    TSNE : A heavy-tailed kernel in the embedding, which separates clusters.
+
+    Notes
+    -----
+    $notes
+
+    References
+    ----------
+    .. [Cook2007] J. Cook, I. Sutskever, A. Mnih and G. Hinton, "Visualizing similarity data with a
+       mixture of maps", *Artificial Intelligence and Statistics* (2007) 67-74.
+    $references
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lowdim import SymmetricSNE
+    >>> X = load_digits().data[:200]
+    >>> SymmetricSNE(perplexity=20, max_iter=300, random_state=0).fit_transform(X).shape
+    (200, 2)
+    """
+
+    _joint = True
+
+    def _affinities(self, graph: NeighborGraph) -> Any:
+        return joint(conditional_matrix(graph, self._perplexities(graph.n_objects)))
+
+    def _objective(self, P: Any) -> ForceField:
+        return self._divergence(PairDivergence, P)

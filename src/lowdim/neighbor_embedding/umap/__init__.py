@@ -1,0 +1,1 @@
+"""UMAP: fuzzy graphs, layouts and the placement of new objects."""

@@ -1,0 +1,61 @@
+"""Combinations of fitted UMAP models of the same objects: `a * b`, `a + b` and `a - b`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim.neighbor_embedding.starts import spread_start
+from lowdim.neighbor_embedding.umap.output_spaces import start_dim
+from lowdim.neighbor_embedding.umap.parameters import UMAPParameters
+from lowdim.runtime.scheduling import running
+
+if TYPE_CHECKING:
+    from lowdim.neighbor_embedding.umap.umap import UMAP
+
+
+def combined(left: UMAP, right: UMAP, combine: Callable[[Any, Any], Any]) -> UMAP:
+    """A model of a combination of the fuzzy graphs of two fitted models.
+
+    Parameters
+    ----------
+    left, right : UMAP
+        Fitted models of the same objects.
+    combine : callable
+        Function of two fuzzy graphs: `intersect`, `unite` or `subtract` of `matrices.fuzzy`.
+
+    Returns
+    -------
+    UMAP
+        With the parameters of `left`, without a density term and without `transform`.
+    """
+    check_combinable(left, right)
+    result: UMAP = clone(left).set_params(output_dens=False, densmap=False, unique=False)
+    with running(left._n_jobs):
+        random = left._random()
+        result.graph_ = combine(left.graph_, right.graph_)
+        dim = start_dim(left.output_metric, int(left.n_components))
+        start = spread_start("spectral", dim, result.graph_, left._curve(), random)
+        result._lay_out(start.astype(result.graph_.dtype), random)
+    return result
+
+
+def check_combinable(left: UMAP, right: UMAP) -> None:
+    """Check that both models are fitted to the same objects, each of them in a row of its own."""
+    if not isinstance(right, UMAPParameters):
+        raise TypeError(f"A UMAP can be combined with a UMAP, got {type(right).__name__}.")
+    check_is_fitted(left, "graph_")
+    check_is_fitted(right, "graph_")
+    if hasattr(left, "unique_rows_") or hasattr(right, "unique_rows_"):
+        raise ValueError(
+            "Models fitted with unique=True cannot be combined: their graphs hold distinct rows "
+            "only. Set unique=False."
+        )
+    if left.graph_.shape != right.graph_.shape:
+        raise ValueError(
+            "Only models of the same objects can be combined, but they have "
+            f"{left.graph_.shape[0]} and {right.graph_.shape[0]} objects."
+        )

@@ -1,0 +1,254 @@
+"""The layout of a fuzzy graph: coordinates of least cross-entropy (McInnes, Healy, Melville 2018).
+
+In the embedding, two points at distance d have the membership 1 / (1 + a d^2b). Edges attract their
+ends in proportion to their membership in the graph. Random points repel a vertex in proportion to
+the sum of its memberships. These are the expected forces of the paper's algorithm 5, which samples
+edges and updates points one after the other. Here, every vertex is moved independently, from the
+coordinates before the epoch, by the forces of all its edges at once, with momentum and with a step
+size that is limited by the curvature of these forces. Random numbers are keyed by (seed, epoch,
+vertex), so that the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from lowdim.backends import backend
+from lowdim.checks import Array
+from lowdim.neighbor_embedding.anchors import Anchors
+from lowdim.runtime.callbacks import Monitor
+
+ALL_PAIRS_UP_TO = 512  # points up to which all points repel each other, without sampling
+NEGATIVES_PER_RATE = 3.2  # random points per vertex and epoch, for negative_sample_rate=1
+# Momentum of the first epoch, from which it decreases linearly to 0. A constant force moves a point
+# by n_epochs / (1 - momentum) steps. The momentum is such that this is TRAVEL for any number of
+# epochs: more of it disturbs the large picture, less leaves neighbours apart.
+TRAVEL = 4000
+MOMENTUM = (0.5, 0.95)  # its least and largest value
+MOMENTUM_ALL_PAIRS = 0.8  # without sampling, where more would make the layout oscillate
+AT_ONCE = 0.2  # seconds of epochs that are run in one call of the backend, before Ctrl-C is heard
+
+
+@dataclass(frozen=True)
+class Density:
+    """densMAP's additional objective: the correlation of log radii in data and embedding.
+
+    Narayan, Berger and Cho (2021).
+
+    Parameters
+    ----------
+    radii : array
+        Log radii of the objects in the data.
+    weight : float
+        Of the additional objective.
+    share : float
+        Share of the epochs, at the end, in which it is used.
+    shift : float
+        Added to the variance of the log radii in the embedding.
+    """
+
+    radii: Array
+    weight: float
+    share: float
+    shift: float
+
+
+class Layout:
+    """The state of a layout, which can be resumed: `run(n)` and `run(m)` equal `run(n + m)`.
+
+    Parameters
+    ----------
+    graph : symmetric CSR matrix
+        Memberships.
+    start : array of shape (n, dim)
+    curve : (a, b)
+        See the module.
+    n_epochs : int
+    learning_rate, repulsion, negative_sample_rate : float
+        Step size, weight of the repulsion, and number of negative samples per edge.
+    density : Density, default=None
+    seed : int
+    anchors : Anchors, default=None
+        Springs that act after each epoch.
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        start: Array,
+        *,
+        curve: tuple[float, float],
+        n_epochs: int,
+        learning_rate: float = 1.0,
+        repulsion: float = 1.0,
+        negative_sample_rate: float = 5,
+        density: Density | None = None,
+        seed: int = 0,
+        anchors: Anchors | None = None,
+    ) -> None:
+        n = len(start)
+        # Vertices are sorted along the first axis, so that neighbours are near in memory and random
+        # numbers do not depend on the order of the rows.
+        self.order = backend().stable_order(start[:, 0])
+        self.rank = np.empty(n, dtype=np.int32)
+        self.rank[self.order] = np.arange(n, dtype=np.int32)
+        weights = graph.astype(start.dtype, copy=False)
+        self.arcs = backend().layout_arcs(weights, self.rank)
+        self.n_arcs = int(weights.nnz)
+        self.Y = start.take(self.order, axis=0)
+        self.velocity = np.zeros_like(self.Y)
+        self.n_epochs, self.epoch, self.seed = n_epochs, 0, seed
+        self.set_forces(curve, learning_rate, repulsion, negative_sample_rate)
+        self.anchors = None if anchors is None else anchors.renumbered(self.order)
+        self.density = density
+        if density is not None:
+            self.total = float(weights.data.sum(dtype=np.float64))
+            radii = density.radii[self.order].astype(np.float64)
+            spread = float(radii.std())
+            self.wanted = (radii - radii.mean()) / (spread if spread > 0 else 1.0)
+
+    def set_forces(
+        self,
+        curve: tuple[float, float],
+        learning_rate: float,
+        repulsion: float,
+        negative_sample_rate: float,
+    ) -> None:
+        """Set what the forces of the next epochs depend on; see the class."""
+        self.curve, self.learning_rate = curve, learning_rate
+        self.repulsion = repulsion * negative_sample_rate
+        self.n_negatives = negatives_per_epoch(len(self.Y), negative_sample_rate)
+
+    @property
+    def embedding(self) -> Array:
+        """The coordinates, in the original order of the objects."""
+        return self.Y.take(self.rank, axis=0)
+
+    def run(self, epochs: int, *, loss: bool = False) -> float:
+        """Run some epochs; returns the cross-entropy before the last one if `loss`, else 0."""
+        found, end = 0.0, min(self.epoch + epochs, self.n_epochs)
+        while self.epoch < end:
+            dense = self._uses_density(self.epoch)
+            last = end
+            if dense or self.anchors is not None:
+                last = self.epoch + 1
+            elif self.density is not None:
+                while last - 1 > self.epoch and self._uses_density(last - 1):
+                    last -= 1
+            found = backend().layout_epochs(
+                self.arcs,
+                self.Y,
+                self.velocity,
+                curve=self.curve,
+                rate=self.learning_rate,
+                momentum=self._momentum(),
+                repulsion=self.repulsion,
+                n_negatives=self.n_negatives,
+                epochs=(self.epoch, last, self.n_epochs),
+                seed=self.seed,
+                density=self._density_forces() if dense else None,
+                loss=loss,
+            )
+            self.epoch = last
+            if self.anchors is not None:
+                self.anchors.pull(self.Y)
+        return found
+
+    def state(self) -> dict[str, Any]:
+        """Everything that changes from epoch to epoch."""
+        return {"Y": self.Y, "velocity": self.velocity, "epoch": self.epoch}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state of the same layout."""
+        self.Y, self.velocity, self.epoch = state["Y"], state["velocity"], state["epoch"]
+
+    def _momentum(self) -> float:
+        if not self.n_negatives:
+            return MOMENTUM_ALL_PAIRS
+        return float(np.clip(1 - self.n_epochs / TRAVEL, *MOMENTUM))
+
+    def _uses_density(self, epoch: int) -> bool:
+        """Whether densMAP's objective is used in an epoch."""
+        aim = self.density
+        return aim is not None and aim.weight > 0 and epoch + 1 > (1 - aim.share) * self.n_epochs
+
+    def _density_forces(self) -> tuple[Array, Array]:
+        """The derivative of densMAP's objective by each vertex's log radius.
+
+        It is scaled by the total membership over the number of vertices, so that it has the size of
+        the cross-entropy, and is returned divided by (mass * squared radius) and by mass, the mass
+        being the sum of the vertex's memberships in the embedding.
+        """
+        assert self.density is not None
+        mass, spread = backend().layout_radii(self.arcs, self.Y, self.curve)
+        mass = np.maximum(mass.astype(np.float64), 1e-12)
+        radii = np.log(1e-8 + spread / mass)
+        n = len(radii)
+        variance = float(radii.var()) + self.density.shift
+        covariance = float(radii @ self.wanted) / max(n - 1, 1)
+        gain = self.wanted - covariance * (radii - radii.mean()) / variance
+        gain *= 4 * self.density.weight * self.total / (np.sqrt(variance) * n)
+        kind = self.Y.dtype
+        return (gain / (mass * np.exp(radii))).astype(kind), (gain / mass).astype(kind)
+
+
+def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
+    """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
+    at_once = 1
+    with monitor:
+        saved = monitor.saved({"Y": layout.Y, "velocity": layout.velocity}, scheduled=True)
+        if saved is not None:
+            layout.restore(saved)
+        while layout.epoch < layout.n_epochs:
+            began = perf_counter()
+            loss = layout.run(at_once, loss=monitor.wants_loss)
+            if not monitor.watches and perf_counter() - began < AT_ONCE / 2:
+                at_once *= 2
+            seen = layout.embedding if monitor.wants_embedding else layout.Y
+            if monitor(layout.epoch, loss, seen):
+                break
+            monitor.keep(layout.state)
+    return layout.embedding, layout.epoch
+
+
+def negatives_per_epoch(n: int, negative_sample_rate: float) -> int:
+    """The number of random points that repel a vertex in an epoch; 0: all points do."""
+    return 0 if n <= ALL_PAIRS_UP_TO else max(1, round(NEGATIVES_PER_RATE * negative_sample_rate))
+
+
+def fit_curve(spread: float, min_dist: float) -> tuple[float, float]:
+    """a and b such that 1 / (1 + a d^2b) fits 1 up to min_dist and exp(-(d - min_dist) / spread)
+    beyond.
+
+    Least squares over 300 distances up to 3 * spread, by the Levenberg-Marquardt method.
+    """
+    d = np.linspace(0, 3 * spread, 300)
+    wanted = np.where(d < min_dist, 1.0, np.exp(-(d - min_dist) / spread))
+    logs = np.log(np.maximum(d, 1e-300))
+
+    def curve(log_a: float, b: float) -> Array:
+        return np.asarray(1 / (1 + np.exp(np.minimum(log_a + 2 * b * logs, 700))))
+
+    at, damping = np.array([-2 * np.log(spread), 1.0]), 1e-3
+    error = curve(*at) - wanted
+    for _ in range(500):
+        value = error + wanted
+        slope = -value * (1 - value)
+        J = np.stack([slope, slope * 2 * logs], axis=1)
+        J[0] = 0  # at distance 0 every curve is 1
+        H, g = J.T @ J, J.T @ error
+        step = np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-12), -g)
+        after = curve(*(at + step)) - wanted
+        if after @ after < error @ error:
+            at, error, damping = at + step, after, max(damping / 5, 1e-12)
+            if np.abs(step).max() < 1e-10:
+                break
+        else:
+            damping *= 5
+            if damping > 1e12:
+                break
+    return float(np.exp(at[0])), float(at[1])

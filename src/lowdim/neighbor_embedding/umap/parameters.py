@@ -1,0 +1,297 @@
+"""The parameters of UMAP: defaults, checks, and what follows from them.
+
+Names, order and defaults are those of umap-learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from lowdim import checks
+from lowdim.checks import check_random_state
+from lowdim.distances.metrics import resolve_metric
+from lowdim.distances.units import scaled
+from lowdim.estimator import NeighborEmbedder
+from lowdim.messages import argument
+from lowdim.neighbor_embedding.starts import SPREAD_STARTS
+from lowdim.neighbor_embedding.umap.layout import fit_curve
+from lowdim.neighbor_embedding.umap.output_spaces import SPACES, start_dim
+from lowdim.neighbor_embedding.umap.targets import DISCRETE
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.neighbor_graphs.precomputed import lists_without_self
+from lowdim.objects.objects import GivenGraph, Objects
+from lowdim.runtime.callbacks import Callback, CheckpointFile
+
+LARGE = 10_000  # objects above which fewer epochs suffice
+EPOCHS, EPOCHS_IF_LARGE, EPOCHS_FOR_DENSITY = 500, 200, 200  # umap-learn's defaults
+DISCONNECTION = {
+    **dict.fromkeys(("jaccard", "bit_jaccard", "dice", "hellinger"), 1.0),
+    **dict.fromkeys(("cosine", "correlation"), 2.0),
+}
+"""The largest values of bounded metrics; see `disconnection_distance`."""
+LARGEST = 1e6  # of factors of forces, and of a: products of them stay finite in float32
+LARGEST_POWER = 10.0  # of b, likewise
+ROUNDING = 1e-6  # relative error of distances at which they still count as the largest value
+NEW_EPOCHS = 100  # of `transform`, as in umap-learn
+
+
+class UMAPParameters(NeighborEmbedder):
+    """The parameters of UMAP and what follows from them; `umap_docs` describes them."""
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        n_components: int = 2,
+        metric: Any = "euclidean",
+        metric_kwds: dict[str, Any] | None = None,
+        output_metric: str = "euclidean",
+        output_metric_kwds: dict[str, Any] | None = None,
+        n_epochs: int | None = None,
+        learning_rate: float = 1.0,
+        init: Any = "spectral",
+        min_dist: float = 0.1,
+        spread: float = 1.0,
+        low_memory: bool = True,
+        n_jobs: int | None = -1,
+        set_op_mix_ratio: float = 1.0,
+        local_connectivity: float = 1.0,
+        repulsion_strength: float = 1.0,
+        negative_sample_rate: float = 5,
+        transform_queue_size: float = 4.0,
+        a: float | None = None,
+        b: float | None = None,
+        random_state: Any = None,
+        angular_rp_forest: bool = False,
+        target_n_neighbors: int = -1,
+        target_metric: Any = "categorical",
+        target_metric_kwds: dict[str, Any] | None = None,
+        target_weight: float = 0.5,
+        transform_seed: int = 42,
+        transform_mode: str = "embedding",
+        force_approximation_algorithm: bool = False,
+        verbose: bool = False,
+        tqdm_kwds: dict[str, Any] | None = None,
+        unique: bool = False,
+        densmap: bool = False,
+        dens_lambda: float = 2.0,
+        dens_frac: float = 0.3,
+        dens_var_shift: float = 0.1,
+        output_dens: bool = False,
+        disconnection_distance: float | None = None,
+        precomputed_knn: Any = (None, None, None),
+        callback: Callback | None = None,
+        checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.metric = metric
+        self.metric_kwds = metric_kwds
+        self.output_metric = output_metric
+        self.output_metric_kwds = output_metric_kwds
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.init = init
+        self.min_dist = min_dist
+        self.spread = spread
+        self.low_memory = low_memory
+        self.n_jobs = n_jobs
+        self.set_op_mix_ratio = set_op_mix_ratio
+        self.local_connectivity = local_connectivity
+        self.repulsion_strength = repulsion_strength
+        self.negative_sample_rate = negative_sample_rate
+        self.transform_queue_size = transform_queue_size
+        self.a = a
+        self.b = b
+        self.random_state = random_state
+        self.angular_rp_forest = angular_rp_forest
+        self.target_n_neighbors = target_n_neighbors
+        self.target_metric = target_metric
+        self.target_metric_kwds = target_metric_kwds
+        self.target_weight = target_weight
+        self.transform_seed = transform_seed
+        self.transform_mode = transform_mode
+        self.force_approximation_algorithm = force_approximation_algorithm
+        self.verbose = verbose
+        self.tqdm_kwds = tqdm_kwds
+        self.unique = unique
+        self.densmap = densmap
+        self.dens_lambda = dens_lambda
+        self.dens_frac = dens_frac
+        self.dens_var_shift = dens_var_shift
+        self.output_dens = output_dens
+        self.disconnection_distance = disconnection_distance
+        self.precomputed_knn = precomputed_knn
+        self.callback = callback
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+
+    def _check_parameters(self, n: int) -> None:
+        self._check_n_components(n)
+        k = checks.integer(self.n_neighbors, "n_neighbors", 2)
+        if k > n:
+            checks.warn(
+                f"n_neighbors={k} is larger than the number of objects: all {n} of them are "
+                "each other's neighbours."
+            )
+        for name in ("set_op_mix_ratio", "target_weight", "dens_frac"):
+            checks.real(getattr(self, name), name, 0, 1)
+        for name in ("repulsion_strength", "negative_sample_rate", "learning_rate", "dens_lambda"):
+            checks.real(getattr(self, name), name, 0, LARGEST)
+        for name in ("local_connectivity", "dens_var_shift"):
+            checks.real(getattr(self, name), name, 0)
+        checks.integer(self.transform_seed, "transform_seed", 0, 2**63 - 1)
+        if self.target_n_neighbors != -1:
+            checks.integer(self.target_n_neighbors, "target_n_neighbors", 2)
+        checks.choice(self.transform_mode, "transform_mode", ("embedding", "graph"))
+        self._check_output_metric()
+        if self.n_epochs is not None:
+            checks.integer(self.n_epochs, "n_epochs", 0)
+        if self.disconnection_distance is not None:
+            checks.real(self.disconnection_distance, "disconnection_distance", 0, open_low=True)
+        if isinstance(self.init, str):
+            checks.choice(self.init, "init", SPREAD_STARTS)
+        if not isinstance(self.target_metric, str) or self.target_metric not in DISCRETE:
+            try:
+                resolve_metric(self.target_metric, self.target_metric_kwds, np.zeros((2, 1)))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"target_metric: {error}") from None
+        self._curve()
+
+    def _check_output_metric(self) -> None:
+        if self.output_metric == "euclidean":
+            return
+        checks.choice(self.output_metric, "output_metric", ("euclidean", *SPACES))
+        wanted = SPACES[self.output_metric].n_components
+        if wanted is not None and self.n_components != wanted:
+            raise ValueError(
+                f"output_metric={self.output_metric!r} needs n_components={wanted}, got "
+                f"{self.n_components}."
+            )
+        if self.densmap:
+            raise ValueError(
+                f"densmap=True needs output_metric='euclidean', got {self.output_metric!r}."
+            )
+
+    def _curve(self) -> tuple[float, float]:
+        """The parameters a and b of the kernel, as given or fitted to `min_dist` and `spread`."""
+        if (self.a is None) != (self.b is None):
+            raise ValueError("a and b must be given together, or neither of them.")
+        if self.a is not None:
+            a = checks.real(self.a, "a", 0, LARGEST, open_low=True)
+            return a, checks.real(self.b, "b", 0, LARGEST_POWER, open_low=True)
+        spread = checks.real(self.spread, "spread", 0, open_low=True)
+        if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
+            raise ValueError(
+                f"{argument('min_dist')} must "
+                f"lie between 0 and spread={spread:g}, got {self.min_dist!r}."
+            )
+        return fit_curve(spread, self.min_dist)
+
+    def _check_unique(self, objects: Objects, graph: NeighborGraph | None) -> None:
+        if not objects.has_table or graph is not None:
+            raise ValueError(
+                "unique=True compares rows of numbers, but X was given as dissimilarities, as "
+                "arbitrary objects, or with a graph. Set unique=False."
+            )
+
+    def _n_neighbors(self, n: int) -> int:
+        """The size of a neighbourhood among n objects, including the object itself."""
+        return min(int(self.n_neighbors), n)
+
+    def _n_wanted(self, n: int) -> int:
+        return self._n_neighbors(n) - 1
+
+    def _epochs(self, n: int) -> int:
+        if self.n_epochs is not None:
+            return int(self.n_epochs)
+        epochs = EPOCHS if n <= LARGE else EPOCHS_IF_LARGE
+        return epochs + EPOCHS_FOR_DENSITY if self.densmap else epochs
+
+    def _new_epochs(self) -> int:
+        return NEW_EPOCHS if self.n_epochs is None else int(self.n_epochs) // 3
+
+    @property
+    def _start_dim(self) -> int:
+        """Number of coordinates of the start: those that the space wants, unless it is given."""
+        dim = int(self.n_components)
+        return start_dim(self.output_metric, dim) if isinstance(self.init, str) else dim
+
+    def _memberships(self) -> dict[str, float]:
+        """Options of `fuzzy_graph` and `new_memberships`."""
+        return {
+            "local_connectivity": float(self.local_connectivity),
+            "mix": float(self.set_op_mix_ratio),
+        }
+
+    def _forces(self) -> dict[str, float]:
+        """Options of the layout, of training objects and of new ones."""
+        return {
+            "learning_rate": float(self.learning_rate),
+            "repulsion": float(self.repulsion_strength),
+            "negative_sample_rate": float(self.negative_sample_rate),
+        }
+
+    @property
+    def _disconnection(self) -> float:
+        if self.disconnection_distance is not None:
+            return float(self.disconnection_distance)
+        largest = DISCONNECTION.get(self.metric) if isinstance(self.metric, str) else None
+        return np.inf if largest is None else largest * (1 - ROUNDING)
+
+    def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
+        metric = _distance_alone(self.metric) if callable(self.metric) else self.metric
+        return metric, checks.keywords(self.metric_kwds, "metric_kwds")
+
+    def _neighbor_graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
+        """The graph to fit to: that of `precomputed_knn`, or else as in every method."""
+        lists = self.precomputed_knn
+        listlike = isinstance(lists, tuple | list | np.ndarray)
+        if lists is not None and not (listlike and len(lists) >= 2):
+            raise TypeError(
+                "precomputed_knn must be a tuple of indices and distances, each of shape "
+                f"(n_samples, n_neighbors), or None; got {lists!r}."
+            )
+        listed = lists is not None and lists[0] is not None
+        if listed and given is None and not isinstance(objects, GivenGraph):
+            indices, distances = lists_without_self(
+                lists[0], lists[1], objects.n, "precomputed_knn"
+            )
+            distances = scaled(distances, -objects.exponent).astype(objects.dtype)
+            return self._cut(NeighborGraph(indices, distances, objects.metric_name))
+        return super()._neighbor_graph(objects, given)
+
+    def _random(self) -> np.random.RandomState:
+        seed = 0 if self.random_state is None else self.random_state
+        return np.random.RandomState(check_random_state(seed).randint(2**31 - 1))
+
+
+def _distance_alone(metric: Callable[..., Any]) -> Callable[..., float]:
+    """A metric without the gradient that it may return in a tuple with the distance."""
+
+    def distance(one: Any, other: Any, **params: Any) -> float:
+        found = metric(one, other, **params)
+        value: float = found[0] if isinstance(found, tuple) else found
+        return value
+
+    return distance
+
+
+def rows_of(X: Any, ensure_all_finite: bool | str, metric: Any) -> Any:
+    """The argument of `fit`, with the check for infinity and NaN that the user asks for.
+
+    Only a metric that is a function can accept such numbers. X then becomes a list of rows, which
+    are not checked again.
+    """
+    checks.choice(ensure_all_finite, "ensure_all_finite", (True, False, "allow-nan"))
+    if ensure_all_finite is True or not callable(metric):
+        return X
+    # A copy, because the function may write into the rows that it is given.
+    table = check_array(X, ensure_all_finite=ensure_all_finite, copy=True)
+    rows = np.empty(len(table), dtype=object)
+    rows[:] = list(table)
+    return rows

@@ -1,0 +1,430 @@
+"""Uniform manifold approximation and projection (McInnes, Healy and Melville 2018)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.updating import Growth, update
+from lowdim.neighbor_embedding.anchors import Anchors, hold
+from lowdim.neighbor_embedding.starts import spread_start
+from lowdim.neighbor_embedding.umap import fuzzy_graph as fuzzy
+from lowdim.neighbor_embedding.umap.combination import combined
+from lowdim.neighbor_embedding.umap.curved_layout import lay_out_on
+from lowdim.neighbor_embedding.umap.docs import PARAMETERS
+from lowdim.neighbor_embedding.umap.fuzzy_graph import FuzzyGraph
+from lowdim.neighbor_embedding.umap.layout import Density, Layout, lay_out
+from lowdim.neighbor_embedding.umap.output_spaces import SPACES
+from lowdim.neighbor_embedding.umap.parameters import UMAPParameters, rows_of
+from lowdim.neighbor_embedding.umap.placement import place_among_placed
+from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.numerics.procrustes import registered
+from lowdim.objects.growth import novelty
+from lowdim.objects.identical import identical_rows
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import Objects
+
+UPDATE_EPOCHS = 0.05  # share of the epochs of a fit, the last ones, that `update` runs
+UPDATE_HOLD = 0.02  # share of its displacement by which an old object returns after each of them
+
+
+@fill(parameters=PARAMETERS, checkpoint=CHECKPOINT)
+class UMAP(UMAPParameters):
+    """Uniform manifold approximation and projection (UMAP).
+
+    k-NN -> fuzzy graph -> cross-entropy layout
+
+    Represents the neighbours of all objects by one weighted graph and places the objects so that
+    linked ones attract and others repel each other [McInnes2018]_. The parameters, their order and
+    their meaning are those of umap-learn.
+
+    Parameters
+    ----------
+    $parameters
+    $checkpoint
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the training objects.
+    graph_ : sparse array of shape (n_samples, n_samples)
+        The fuzzy graph.
+    a_, b_ : float
+        Parameters of the kernel.
+    n_iter_ : int
+        Number of epochs.
+    rad_orig_ : array of shape (n_samples,)
+        Logarithms of the radii of neighbourhoods in the data, with `densmap` or `output_dens`.
+    rad_emb_ : array of shape (n_samples,)
+        The same in the embedding, with `output_dens`.
+    unique_rows_ : array of shape (n_distinct,)
+        The first of each set of identical rows, with `unique`.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    See Also
+    --------
+    TSNE : Preserves the nearest neighbours better and takes more time.
+    DiffusionMap : Preserves continuous structure such as branches.
+
+    Notes
+    -----
+    `fit(X, y)` is supervised. Time of an epoch and memory are proportional to n k, in addition to
+    the neighbour search. Up to 512 objects all repel each other, and only the noise added to the
+    start is random.
+
+    `transform` keeps the training objects fixed and minimises the objective over the coordinates of
+    new objects, as if they had been part of the data. `transform(X_train)` returns exactly
+    `embedding_`: an object at distance zero from a training object gets the coordinates of that
+    object. `inverse_transform` interpolates between training vectors (barycentric weights).
+
+    The density term is that of densMAP [Narayan2021]_.
+
+    Fitted models of the same objects can be combined: `a * b` embeds the intersection of their
+    fuzzy graphs, `a + b` the union, `a - b` what is linked in the first but not in the second. The
+    parameters are those of the first; the result has no `transform`.
+
+    With another `output_metric` than "euclidean" a new object is placed at the weighted mean of its
+    neighbours.
+
+    References
+    ----------
+    .. [McInnes2018] L. McInnes, J. Healy and J. Melville, "UMAP: uniform manifold approximation and
+       projection for dimension reduction", arXiv 1802.03426 (2018).
+    .. [Narayan2021] A. Narayan, B. Berger and H. Cho, "Assessing single-cell transcriptomic
+       variability through density-preserving data visualization", *Nature Biotechnology* 39 (2021)
+       765-774.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lowdim import UMAP
+    >>> X, y = load_digits(return_X_y=True)
+    >>> umap = UMAP(n_neighbors=10, n_epochs=100).fit(X[:200])
+    >>> umap.embedding_.shape
+    (200, 2)
+    >>> umap.transform(X[200:203]).shape
+    (3, 2)
+    >>> UMAP(n_neighbors=10, n_epochs=100).fit(X[:200], y[:200]).embedding_.shape  # supervised
+    (200, 2)
+    """
+
+    graph_: Any
+    _leaves_out = True  # objects without an edge
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        ensure_all_finite: bool | str = True,
+        *,
+        graph: NeighborGraph | None = None,
+    ) -> Self:
+        """Compute `embedding_` from the objects X and, if given, their targets y.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            One object a row; with metric="precomputed" a matrix of dissimilarities, a sparse graph
+            of them, or a `NeighborGraph`.
+        y : array of shape (n_samples,) or (n_samples, n_targets), default=None
+            Labels, -1 or None for unknown ones; or numbers if `target_metric` is a metric.
+        ensure_all_finite : {True, False, "allow-nan"}, default=True
+            Whether X must not contain infinity and NaN. Other values than True are of use if the
+            metric is a function that accepts such numbers.
+        graph : NeighborGraph, default=None
+            The neighbour graph of X from `lowdim.neighbors`, with at least n_neighbors - 1
+            neighbours, to be used instead of computing it.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_to(rows_of(X, ensure_all_finite, self.metric), graph=graph, targets=y)
+
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        ensure_all_finite: bool | str = True,
+        *,
+        graph: NeighborGraph | None = None,
+    ) -> Any:
+        """Fit to X and return `embedding_`; the parameters are those of `fit`.
+
+        With `output_dens` the result is the tuple `embedding_`, `rad_orig_`, `rad_emb_`, and with
+        transform_mode="graph" it is `graph_`.
+        """
+        self.fit(X, y, ensure_all_finite, graph=graph)
+        if self.transform_mode == "graph":
+            return self.graph_
+        if self.output_dens:
+            return self.embedding_, self.rad_orig_, self.rad_emb_
+        return self.embedding_
+
+    # --- fit: neighbours -> fuzzy graph -> start -> layout ------------------------------------
+
+    def _reads_blocks(self) -> bool:
+        return True
+
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
+        self._check_parameters(objects.n)
+        if self.unique:
+            self._check_unique(objects, graph)
+            self._fit_distinct(objects, **arguments)
+        else:
+            self._fit_neighbors(objects, graph, **arguments)
+
+    def _fit_distinct(self, objects: Objects, targets: Any = None) -> None:
+        """Fit to the first of each set of identical rows; the others get its coordinates."""
+        first, groups = identical_rows(objects.vectors("unique"))
+        if targets is not None:
+            targets = of_length(np.asarray(targets), objects.n)[first]
+        self._fit_neighbors(objects.subset(first), None, targets=targets)
+        self.unique_rows_ = first
+        for name in ("embedding_", "rad_orig_", "rad_emb_"):
+            if hasattr(self, name):
+                setattr(self, name, getattr(self, name)[groups])
+
+    def _fit_neighbors(
+        self, objects: Objects, graph: NeighborGraph | None, targets: Any = None
+    ) -> None:
+        """Fit to neighbours, given or computed; those computed are freed before the layout."""
+        random = self._random()
+        density, dtype = self._set_graph(objects, self._neighbor_graph(objects, graph), targets)
+        if self.transform_mode == "graph":
+            return
+        rows = objects.rows_for("init") if objects.has_table else None
+        start = spread_start(self.init, self._start_dim, self.graph_, self._curve(), random, rows)
+        self._lay_out(start.astype(dtype), random, density)
+
+    def _set_graph(
+        self, objects: Objects, graph: NeighborGraph, targets: Any
+    ) -> tuple[Density | None, Any]:
+        """Set `graph_`; the density term of densMAP, if it is used, and the type of distances."""
+        if targets is None and not self.unique and objects.in_memory:
+            self._fitted_neighbors = graph
+        known = self._fuzzy_graph(graph)
+        self.graph_ = known.matrix if targets is None else self._supervised(known.matrix, targets)
+        return self._density(known, graph), graph.distances.dtype
+
+    def _fuzzy_graph(self, graph: NeighborGraph) -> FuzzyGraph:
+        k = self._n_neighbors(graph.n_objects)
+        found = fuzzy.fuzzy_graph(
+            graph, k, disconnection=self._disconnection, **self._memberships()
+        )
+        self.rho_, self.sigma_, self.reach_ = found.rho, found.sigma, graph.reach()
+        return found
+
+    def _supervised(self, matrix: Any, targets: Any) -> Any:
+        """The intersection of the fuzzy graph of the data with that of the targets."""
+        k = int(self.target_n_neighbors)
+        return intersect_targets(
+            matrix,
+            targets,
+            float(self.target_weight),
+            metric=self.target_metric,
+            metric_params=self.target_metric_kwds,
+            n_neighbors=self._n_neighbors(matrix.shape[0]) if k == -1 else k,
+        )
+
+    def _density(self, known: FuzzyGraph, graph: NeighborGraph) -> Density | None:
+        """The density term of densMAP, if it is used."""
+        if self.densmap or self.output_dens:
+            self.rad_orig_ = fuzzy.log_radii(known.matrix, graph.adjacency("union"))
+        if not self.densmap:
+            return None
+        return Density(self.rad_orig_, self.dens_lambda, self.dens_frac, self.dens_var_shift)
+
+    def _lay_out(
+        self,
+        start: Array,
+        random: np.random.RandomState,
+        density: Density | None = None,
+        anchors: Anchors | None = None,
+        tail: float = 1.0,
+    ) -> None:
+        """Set `embedding_` to the layout of `graph_`, by the last share `tail` of the epochs."""
+        self.a_, self.b_ = self._curve()
+        n_epochs = self._epochs(len(start))
+        options: dict[str, Any] = {
+            "curve": (self.a_, self.b_),
+            "n_epochs": n_epochs,
+            "seed": int(random.randint(2**31 - 1)),
+            **self._forces(),
+        }
+        if self.output_metric == "euclidean":
+            layout = Layout(self.graph_, start, density=density, anchors=anchors, **options)
+            layout.epoch = n_epochs - round(tail * n_epochs)
+
+            def retune(changed: dict[str, Any]) -> None:
+                self._check_parameters(len(start))
+                self.a_, self.b_ = self._curve()
+                layout.set_forces((self.a_, self.b_), **self._forces())
+
+            found = lay_out(layout, self._monitor(n_epochs, retune))
+        else:
+            space = SPACES[self.output_metric]
+            found = lay_out_on(space, self.graph_, start, self._monitor(n_epochs), **options)
+        self.embedding_, self.n_iter_ = found
+        self._leave_out_isolated()
+        if self.output_dens:
+            self.rad_emb_ = fuzzy.log_radii_of_points(self.embedding_, int(self.n_neighbors))
+
+    def _leave_out_isolated(self) -> None:
+        """Set the coordinates of objects without edges to NaN."""
+        alone = fuzzy.isolated(self.graph_)
+        if alone.any():
+            checks.warn(
+                f"{int(alone.sum())} objects have no edge in the fuzzy graph; their coordinates "
+                "are NaN. Raise disconnection_distance, set_op_mix_ratio or n_neighbors."
+            )
+            self.embedding_[alone] = np.nan
+
+    # --- more objects: joined graph -> fuzzy graph -> last epochs of the layout ----------------
+
+    def update(self, X: Any, ensure_all_finite: bool | str = True) -> Self:
+        """Add new objects to the map, near which the old ones stay.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, of the same kind as those of `fit`.
+        ensure_all_finite : {True, False, "allow-nan"}, default=True
+            See `fit`.
+
+        Returns
+        -------
+        self
+            `embedding_` and the other fitted attributes are those of the old objects and, after
+            them, the new ones. The attribute `drift_`, of shape (n_old,), is the distance by which
+            each old object has moved on the map. `drift_score_` is a number that says whether a
+            fresh fit is due: above 1, which also causes a warning.
+
+        Raises
+        ------
+        ValueError
+            If X does not fit the training objects, or if the model was fitted to dissimilarities,
+            to targets, with `unique` or with another `output_metric` than "euclidean". The
+            estimator is not changed.
+
+        Notes
+        -----
+        The fuzzy graph is that of all objects. The layout repeats the last 5 % of the epochs, in
+        which steps are small, from the old map and the places that `transform` gives to the new
+        objects; after each epoch an old object returns by a fiftieth of its displacement.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from lowdim import UMAP
+        >>> X = load_digits().data
+        >>> umap = UMAP(n_epochs=100).fit(X[:400]).update(X[400:500])
+        >>> umap.embedding_.shape
+        (500, 2)
+        """
+        update(self, rows_of(X, ensure_all_finite, self.metric))
+        return self
+
+    def _update(self, new: NewObjects) -> Growth:
+        if self.output_metric != "euclidean":
+            raise ValueError(
+                f"UMAP.update needs output_metric='euclidean', got {self.output_metric!r}. Fit "
+                "again to all objects."
+            )
+        objects, graph = self._join(new)
+        old, placed, before = self.embedding_, self._transform(new), self.n_iter_
+        self._check_parameters(objects.n)
+        known = self._fuzzy_graph(graph)
+        self.graph_, self._fitted_neighbors = known.matrix, graph
+        anchors = hold(old, placed, UPDATE_HOLD, graph.distances.dtype)
+        density, random = self._density(known, graph), self._random()
+        self._lay_out(anchors.places, random, density, anchors, UPDATE_EPOCHS)
+        self.n_iter_ = before + round(UPDATE_EPOCHS * self.n_iter_)
+        self.embedding_ = registered(old, self.embedding_)
+        return Growth(novelty(self._fitted_neighbors, len(old)), refined=True)
+
+    # --- new objects: neighbours -> memberships -> layout against the embedding ----------------
+
+    def transform(self, X: Any, ensure_all_finite: bool | str = True) -> Any:
+        """Coordinates of new objects; those of a row do not depend on the other rows of X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_new, n_features)
+            New objects, of the same kind as those of `fit`; for precomputed input their
+            dissimilarities to the training objects, of shape (n_new, n_samples).
+        ensure_all_finite : {True, False, "allow-nan"}, default=True
+            See `fit`.
+
+        Returns
+        -------
+        array of shape (n_new, n_components)
+            With transform_mode="graph" a sparse matrix of shape (n_new, n_samples).
+        """
+        return super().transform(rows_of(X, ensure_all_finite, self.metric))
+
+    def _transform(self, new: NewObjects) -> Any:
+        embedding = None if self.transform_mode == "graph" else self.embedding_
+        if hasattr(self, "unique_rows_"):
+            new = new.among(self.unique_rows_)
+            embedding = None if embedding is None else embedding[self.unique_rows_]
+        k = self._n_neighbors(len(self.rho_))
+        nearest, distances = new.nearest(k - 1, self._search)
+        far = distances >= self._disconnection
+        distances = np.where(far, np.asarray(np.inf, distances.dtype), distances)
+        known = FuzzyGraph(self.graph_, self.rho_, self.sigma_)
+        weights = fuzzy.new_memberships(
+            nearest, distances, k, known, self.reach_, **self._memberships()
+        )
+        if embedding is None:
+            return fuzzy.as_matrix(nearest, weights, len(self.rho_))
+        Y = place_among_placed(
+            nearest,
+            weights,
+            embedding,
+            self.output_metric,
+            curve=(self.a_, self.b_),
+            n_epochs=self._new_epochs(),
+            seed=checks.integer(self.transform_seed, "transform_seed", 0, 2**63 - 1),
+            **self._forces(),
+        )
+        same = distances[:, 0] == 0
+        Y[same] = embedding[nearest[same, 0]]
+        return Y
+
+    def _new_objects(self, X: Any) -> NewObjects:
+        if not hasattr(self, "rho_"):
+            raise ValueError(
+                "This model combines two others and has no training objects to compare new ones "
+                "with: transform them with one of the two."
+            )
+        return super()._new_objects(X)
+
+    def _inverse(self, Y: Array) -> Any:
+        if self.output_metric != "euclidean":
+            raise ValueError(
+                "inverse_transform interpolates in Euclidean space, but "
+                f"output_metric={self.output_metric!r}."
+            )
+        return super()._inverse(Y)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.rho_) if self.transform_mode == "graph" else super()._n_features_out
+
+    # --- combinations of fitted models ----------------------------------------------------------
+
+    def __mul__(self, other: UMAP) -> UMAP:
+        return combined(self, other, fuzzy.intersect)
+
+    def __add__(self, other: UMAP) -> UMAP:
+        return combined(self, other, fuzzy.unite)
+
+    def __sub__(self, other: UMAP) -> UMAP:
+        return combined(self, other, fuzzy.subtract)

@@ -1,0 +1,270 @@
+"""Approximate nearest neighbours of rows that do not fit into memory.
+
+The rows are divided into cells by k-means on a sample, and cells that lie near each other are put
+together to shards. A shard is so small that the rows in it, with an index of their own, fit into
+memory. One pass over the rows sends each of them to its shard, and as a query to the other shards
+in which some of its nearest cells are. The shards are then searched, and the k best of all that is
+found for a row are kept. In one process, shards are temporary files and are searched one after the
+other; on a cluster, the search of a shard is a task.
+
+How many of the nearest cells are looked at follows from a sample of rows whose true neighbours are
+known: as few as the wanted recall needs. Everything depends on the data, the seed and the memory of
+the computation, not on the number of threads.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.distances.row_blocks import RowBlocks
+from lowdim.neighbor_graphs.approximate import build_index
+from lowdim.neighbor_graphs.blocked_search import (
+    NO_NUMBER,
+    Nearest,
+    nearest_in_blocks,
+    plain_metric,
+)
+from lowdim.neighbor_graphs.division import Division, divided
+from lowdim.neighbor_graphs.search import nearest, query, tree_fits
+from lowdim.runtime.scheduling import blocks
+from lowdim.runtime.scratch import Rows
+
+logger = logging.getLogger("lowdim")
+
+BUDGET_SHARE = 24  # the memory of a computation, in units of the rows of a shard, which an index
+# holds three times, beside the neighbours of all rows
+MOST_SHARDS = 256  # each has two open files
+PARALLEL_SHARDS = 32  # on a cluster, whatever the number of workers: results must not depend on it
+SMALL_SHARD = 20_000  # rows of a shard that is not divided for the sake of more tasks
+LEAST_CELLS = 2  # to look at: with one, no row at the border of a shard has a neighbour beyond it,
+# which cuts the graph into pieces
+TEST_ROWS = 512  # rows on which recall is measured
+
+
+class Found(NamedTuple):
+    """Neighbours of all rows, and the share of the true ones, measured on a sample."""
+
+    indices: Array
+    distances: Array
+    recall: float
+
+
+def sharded_neighbors(source: RowBlocks, k: int, metric: str, recall: float, seed: int) -> Found:
+    """Each row's k nearest other rows, nearly all of them.
+
+    Parameters
+    ----------
+    source : RowBlocks
+    k : int
+    metric : {"euclidean", "cosine"}
+    recall : float
+        Share of the true neighbours that is to be found.
+    seed : int
+    """
+    n = source.shape[0]
+    random = np.random.default_rng(seed)
+    capacity = largest_shard(source, k)
+    division = divided(source, capacity, metric, random)
+    test = np.sort(random.choice(n, min(n, TEST_ROWS), replace=False))
+    asked = source.take(test)
+    true_indices, true_distances = nearest_in_blocks(source, asked, k, metric, test)
+    each = recall + (1 - recall) / 2  # of the choice of shards, and of the search in a shard
+    depth = needed_depth(source, division, asked, true_indices, each)
+    found = Nearest(n, k, source.dtype)
+    shard = partial(Shard, source.shape[1], source.dtype)
+    search = partial(searched, k=k, metric=metric, recall=each, seed=seed, capacity=capacity)
+    for offer in source.exchange(routed, (division, depth), division.n_shards, shard, search):
+        found.offer(*offer)
+    _complete(found, source, metric)
+    farthest = true_distances[:, -1:] * (1 + 32 * np.finfo(source.dtype).eps)
+    measured = float((found.distances[test] <= farthest).mean())
+    logger.info(
+        "Approximate neighbours from %d shards: %d of %d cells per row, recall %.3f on a sample of "
+        "%d rows",
+        division.n_shards,
+        depth,
+        len(division.centers),
+        measured,
+        len(test),
+    )
+    return Found(found.indices, found.distances, measured)
+
+
+def largest_shard(source: RowBlocks, k: int) -> int:
+    """Rows of a shard that can be searched in the memory of a task."""
+    n, place = source.shape[0], source.tasks
+    rows = place.memory() // BUDGET_SHARE // source.row_bytes
+    if place.parallel:
+        rows = min(rows, max(n // PARALLEL_SHARDS, SMALL_SHARD))
+    return int(max(4 * k, 64, rows, 2 * n // MOST_SHARDS))
+
+
+def needed_depth(
+    source: RowBlocks, division: Division, asked: Array, neighbors: Array, wanted: float
+) -> int:
+    """How many of a row's nearest cells to look at, so that their shards hold a wanted share of
+    the true neighbours of sampled rows."""
+    numbers, place = np.unique(neighbors, return_inverse=True)
+    shard = division.shards_near(source.take(numbers), 1)[:, 0][place].reshape(neighbors.shape)
+    order = division.shards_near(asked, len(division.centers))
+    first = np.stack([(order == column[:, None]).argmax(axis=1) for column in shard.T], axis=1)
+    needed = int(np.sort(first, axis=None)[int(np.ceil(wanted * first.size)) - 1]) + 1
+    return max(needed, LEAST_CELLS)
+
+
+class Part(NamedTuple):
+    """Rows of a block that belong to a shard, or that are to be searched there."""
+
+    member: bool
+    numbers: Array
+    rows: Array
+
+
+class Offer(NamedTuple):
+    """What was found for some rows; the arguments of `Nearest.offer`."""
+
+    queries: Array
+    indices: Array
+    distances: Array
+
+
+def routed(rows: Array, first: int, division: Division, depth: int) -> list[tuple[int, Part]]:
+    """The rows of a block, by the shards that they belong to or are to be searched in."""
+    near = division.shards_near(rows, depth)
+    numbers = np.arange(first, first + len(rows), dtype=np.int32)
+    parts = []
+    for shard in np.unique(near).tolist():
+        member = near[:, 0] == shard
+        query = (near == shard).any(axis=1) & ~member
+        for kind, chosen in ((True, member), (False, query)):
+            if chosen.any():
+                parts.append((shard, Part(kind, numbers[chosen], rows[chosen])))
+    return parts
+
+
+class Shard:
+    """The rows of a shard and those that are to be searched in it.
+
+    Parameters
+    ----------
+    width : int
+        Number of columns.
+    dtype : dtype
+    kept : class
+        Where the rows are kept: `ScratchRows` or `HeldRows`.
+    """
+
+    def __init__(self, width: int, dtype: np.dtype[Any], kept: type[Rows]) -> None:
+        self._rows = {member: kept(width, dtype) for member in (True, False)}
+        self._numbers = {True: Numbers(), False: Numbers()}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the rows."""
+        for rows in self._rows.values():
+            rows.close()
+
+    def add(self, piece: Part) -> None:
+        """Take in rows."""
+        self._rows[piece.member].append(piece.rows)
+        self._numbers[piece.member].append(piece.numbers)
+
+    def numbers(self, member: bool) -> Array:
+        """The numbers of the rows of the shard, or of those that are searched in it."""
+        return self._numbers[member].values
+
+    def read(self, member: bool, rows: slice) -> Array:
+        """Some of these rows."""
+        return self._rows[member].read(rows)
+
+
+def searched(
+    shard: Shard, number: int, *, k: int, metric: str, recall: float, seed: int, capacity: int
+) -> Iterator[Offer]:
+    """What is found in a shard for the rows that are searched in it."""
+    numbers = {member: shard.numbers(member) for member in (True, False)}
+    own = numbers[True]
+    n_pieces = max(1, -(-len(own) // capacity))  # one, unless many rows are in a single cell
+    for piece in blocks(len(own), max(1, -(-len(own) // n_pieces))):
+        points, mine = shard.read(True, piece), own[piece]
+        searcher = Searcher(points, k, metric, recall, seed + number)
+        if len(points) > 1:
+            indices, distances = searcher.neighbors()
+            yield Offer(mine, mine[indices], distances)
+        for member, begin, end in (
+            (True, 0, piece.start),
+            (True, piece.stop, len(own)),
+            (False, 0, len(numbers[False])),
+        ):
+            for part in blocks(end - begin, max(1, capacity // 2)):
+                asked = slice(begin + part.start, begin + part.stop)
+                indices, distances = searcher.query(shard.read(member, asked))
+                yield Offer(numbers[member][asked], mine[indices], distances)
+
+
+class Numbers:
+    """Numbers of rows in an array that grows.
+
+    Many small arrays, made between large ones that are freed, would keep their memory in use.
+    """
+
+    def __init__(self) -> None:
+        self._array, self._count = np.empty(0, dtype=np.int32), 0
+
+    def append(self, numbers: Array) -> None:
+        """Add numbers after those that are there."""
+        end = self._count + len(numbers)
+        if end > len(self._array):
+            larger = np.empty(max(end, 2 * len(self._array)), dtype=np.int32)
+            larger[: self._count] = self.values
+            self._array = larger
+        self._array[self._count : end] = numbers
+        self._count = end
+
+    @property
+    def values(self) -> Array:
+        """All numbers."""
+        return self._array[: self._count]
+
+
+class Searcher:
+    """A search for the k nearest of some rows: by an index, or exact where that is no slower."""
+
+    def __init__(self, points: Array, k: int, metric: str, recall: float, seed: int) -> None:
+        self.points, self.k, self.metric = points, k, plain_metric(metric)
+        exact = tree_fits(points, self.metric)
+        self.index = None if exact else build_index(points, self.metric, k, recall, seed)
+
+    def neighbors(self) -> tuple[Array, Array]:
+        """The nearest other rows of each row."""
+        if self.index is not None:
+            return self.index.neighbors()
+        return nearest(self.points, min(self.k, len(self.points) - 1), self.metric)
+
+    def query(self, rows: Array) -> tuple[Array, Array]:
+        """The nearest rows of new ones."""
+        k = min(self.k, len(self.points))
+        if self.index is not None:
+            return self.index.query(rows, k)
+        return query(self.points, rows, k, self.metric)
+
+
+def _complete(found: Nearest, source: RowBlocks, metric: str) -> None:
+    """Search the neighbours of rows that have too few in all of the source."""
+    short = np.flatnonzero(found.indices[:, -1] == NO_NUMBER)
+    for part in blocks(len(short), source.block_rows):
+        own = short[part]
+        k = found.indices.shape[1]
+        exact = nearest_in_blocks(source, source.take(own), k, metric, own)
+        found.indices[own], found.distances[own] = exact

@@ -1,0 +1,1 @@
+"""Numerical methods of several families: eigenpairs, singular vectors, kernels, quasi-Newton."""

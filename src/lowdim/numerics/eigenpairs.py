@@ -1,0 +1,311 @@
+"""Extreme eigenpairs of symmetric matrices: dense, sparse, or defined by their products.
+
+The solver is chosen by its estimated cost. Small problems are solved by LAPACK. The largest
+eigenvalues of a large dense matrix are computed by block Krylov iterations, which read it only a
+few times, and those of a sparse one by Lanczos iterations (ARPACK; Lehoucq, Sorensen, Yang 1998).
+The smallest eigenvalues of a sparse matrix are computed by Lanczos iterations on its inverse if its
+factorisation is cheap, as for neighbour graphs of low-dimensional data, else by subspace iterations
+with polynomials of the matrix, which converge for graphs of high-dimensional data because of their
+large spectral gaps, and use all cores. If they do not converge, Lanczos iterations and then LOBPCG
+(Knyazev 2001) are used and this is logged. Residuals are checked at the end.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import backend
+from lowdim.backends.generic import column_norms, host, like, qr, side_by_side
+from lowdim.backends.numpy_blocks import scaled_entries
+from lowdim.checks import Array, is_sparse
+from lowdim.numerics.eigensolvers import (
+    Eigenpairs,
+    chebyshev,
+    columns,
+    dense,
+    krylov,
+    lanczos,
+    lift,
+    lobpcg,
+    norm_estimate,
+    quadrature,
+    random_signs,
+    rayleigh,
+    shift_invert,
+)
+from lowdim.numerics.operators import Operator, as_operator
+from lowdim.runtime import memory
+from lowdim.runtime.callbacks import phase
+from lowdim.runtime.progress import counted
+from lowdim.runtime.scheduling import blas_on_one_thread
+
+logger = logging.getLogger("lowdim")
+
+SOLVERS = ("auto", "dense", "arpack", "shift-invert", "lobpcg")
+DENSE_UP_TO = 300  # size up to which LAPACK is fastest
+FACTOR_BYTES = 10  # of an entry of a sparse factor: the number, and a share of the indices
+FACTOR_FLOPS = 4e10  # largest estimated number of operations of a sparse factorisation
+LARGEST_RESIDUAL = 1e-6  # relative residual of an eigenpair above which a warning is issued
+LARGEST_RESIDUAL_FLOAT32 = 1e-3
+
+
+def top_eigenpairs(
+    A: Any,
+    k: int,
+    *,
+    solver: str = "auto",
+    tol: float = 0.0,
+    max_iter: int | None = None,
+    seed: Any = None,
+) -> Eigenpairs:
+    """The k largest eigenvalues of a symmetric matrix, descending, and their eigenvectors.
+
+    Parameters
+    ----------
+    A : array, CSR matrix or Operator
+    k : int
+    solver : {"auto", "dense", "arpack"}
+    tol : float
+        Relative residual to reach; 0: as small as rounding allows.
+    max_iter : int, default=None
+        Largest number of iterations of an iterative solver.
+    seed : int, RandomState or None
+        Of the start of an iterative solver; None is a fixed seed.
+
+    Returns
+    -------
+    Eigenpairs
+    """
+    from scipy.sparse.linalg import ArpackNoConvergence
+
+    operator = as_operator(A)
+    solver = _choose(operator.n, k, solver, "arpack")
+    with _eigenvectors(operator) as operator:
+        if solver == "dense":
+            found = dense(A, operator, k, top=True)
+        elif operator.dense:
+            found = krylov(operator, k, tol, max_iter, seed)
+        else:
+            try:
+                found = lanczos(operator, k, tol, max_iter, seed)
+            except ArpackNoConvergence:
+                logger.warning("Lanczos iterations did not converge; going on in blocks")
+                found = krylov(operator, k, tol, max_iter, seed)
+    return _finish(operator, found, np.argsort(-found.values, kind="stable"), None)
+
+
+def bottom_eigenpairs(
+    A: Any,
+    k: int,
+    *,
+    B: Array | None = None,
+    null: Array | None = None,
+    solver: str = "auto",
+    tol: float = 0.0,
+    max_iter: int | None = None,
+    seed: Any = None,
+) -> Eigenpairs:
+    """The k smallest eigenvalues of a positive semidefinite matrix, ascending.
+
+    Parameters
+    ----------
+    A : array, CSR matrix or Operator
+    k : int
+    B : array of shape (n,), default=None
+        Diagonal of a positive definite mass matrix: solve A v = lambda B v with v' B v = 1.
+    tol, max_iter, seed
+        As in `top_eigenpairs`.
+    null : array of shape (n,) or (n, r), default=None
+        Known null vectors of A, which are left out of the result.
+    solver : {"auto", "dense", "arpack", "shift-invert", "lobpcg"}
+
+    Returns
+    -------
+    Eigenpairs
+    """
+    if B is not None:  # with u = B^(1/2) v the problem is an ordinary one
+        scale = 1 / np.sqrt(B)
+        null = None if null is None else np.asarray(null).reshape(len(B), -1) / scale[:, None]
+        inner = bottom_eigenpairs(
+            scaled_both_sides(A, scale),
+            k,
+            null=null,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            seed=seed,
+        )
+        return Eigenpairs(inner.values, fix_signs(inner.vectors * scale[:, None]))
+    operator = as_operator(A)
+    basis = _orthonormal(null, operator)
+    known = 0 if basis is None else basis.shape[1]
+    solver = _choose(operator.n, k + known, solver, "bottom")
+    with _eigenvectors(operator) as operator:
+        found = _bottom(A, operator, k, basis, solver, tol, max_iter, seed)
+    return _finish(operator, found, np.argsort(found.values, kind="stable"), basis)
+
+
+def fix_signs(vectors: Array) -> Array:
+    """Flip columns so that the largest absolute entry (the first of equals) is positive."""
+    size = np.abs(np.ascontiguousarray(vectors.T))  # NumPy is slow along short axes
+    first = (size >= size.max(axis=1, initial=0, keepdims=True) * (1 - 1e-6)).argmax(axis=1)
+    signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1, 1)
+    return np.asarray(vectors * signs.astype(vectors.dtype))
+
+
+def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
+    """The sum of absolute eigenvalues, exact or estimated from about ten products.
+
+    The estimate adds the eigenvalues that a subspace iteration from the `known` eigenvectors finds,
+    and an estimate of the rest by stochastic Lanczos quadrature with fixed probes (Ubaru, Chen and
+    Saad 2017). Its error is about one percent, seldom more than four.
+    """
+    operator = as_operator(A)
+    n = operator.n
+    with _eigenvectors(operator) as operator:
+        if exact:
+            full = operator.matmat(np.eye(n, dtype=operator.dtype)).astype(np.float64)
+            return float(np.abs(np.linalg.eigvalsh((full + full.T) / 2)).sum())
+        sketch = operator.matmat(operator.matmat(columns(operator, random_signs(operator, 16, 1))))
+        Q = qr(side_by_side(like(known.vectors, sketch), sketch))[0]
+        AQ = operator.matmat(Q)
+        values, S = rayleigh(Q, AQ)
+        turn = like(S, Q)
+        residuals = column_norms(AQ @ turn - (Q @ turn) * like(values, Q))
+        found = residuals <= 0.1 * np.abs(values)
+        inside = float(np.abs(values[found]).sum())
+        return inside + quadrature(operator, Q @ like(S[:, found], Q), probes=4, steps=10)
+
+
+@contextmanager
+def _eigenvectors(operator: Operator) -> Iterator[Operator]:
+    """The phase of a computation in which eigensolvers run; its bar counts the products."""
+    with phase("eigenvectors", "products"), blas_on_one_thread():
+        finish = counted()
+
+        def product(V: Any) -> Any:
+            found = operator.matmat(V)
+            finish(V.shape[1])
+            return found
+
+        yield replace(operator, matmat=product)
+
+
+def _choose(n: int, k: int, solver: str, otherwise: str) -> str:
+    """The solver to use; `otherwise` is that of "auto" for large problems."""
+    checks.choice(solver, "eigen_solver", (*SOLVERS, "randomized"))
+    if n <= DENSE_UP_TO or k >= n - 1 or k > n // 3:
+        return "dense"
+    return otherwise if solver in ("auto", "randomized") else solver
+
+
+def _finish(operator: Operator, found: Eigenpairs, order: Array, basis: Array | None) -> Eigenpairs:
+    """Eigenpairs in the given order with fixed signs; warns if a residual is too large."""
+    values, vectors = found.values[order], fix_signs(found.vectors[:, order])
+    vectors = vectors.astype(operator.dtype, copy=False)
+    if vectors.shape[1]:
+        products = host(operator.matmat(columns(operator, vectors)))
+        if basis is not None:  # eigenvectors of A restricted to the complement of `basis`
+            products = products - basis @ (basis.T @ products)
+        residual = np.linalg.norm(products - vectors * values.astype(vectors.dtype), axis=0).max()
+        size = max(float(np.abs(products).max()), float(np.abs(values).max()), 1e-300)
+        limit = LARGEST_RESIDUAL_FLOAT32 if operator.dtype == np.float32 else LARGEST_RESIDUAL
+        if residual > limit * size:  # else a better estimate of the norm changes nothing
+            size = max(size, norm_estimate(operator))
+        worst = residual / size
+        if worst > limit:
+            checks.warn(
+                f"The eigenvectors are inaccurate: relative residual {worst:.1e}. Raise max_iter, "
+                "or set eigen_solver='dense' if the problem is small enough."
+            )
+    return Eigenpairs(values, vectors)
+
+
+def _bottom(
+    A: Any,
+    operator: Operator,
+    k: int,
+    basis: Array | None,
+    solver: str,
+    tol: float,
+    max_iter: int | None,
+    seed: Any,
+) -> Eigenpairs:
+    """The smallest eigenpairs; LOBPCG takes over if another solver fails."""
+    from scipy.sparse.linalg import ArpackNoConvergence
+
+    if solver == "dense":
+        return dense(A, operator, k, top=False, basis=basis)
+    if solver == "bottom":
+        solver = "shift-invert" if _factors_cheaply(A) else "arpack"
+        if solver == "arpack" and is_sparse(A):
+            found = chebyshev(A.tocsr(), operator, k, basis, tol, seed)
+            if found is not None:
+                return found
+            logger.info("The eigenvalues are close to each other; going on with Lanczos iterations")
+    if solver == "shift-invert":
+        try:
+            return shift_invert(A, operator, k, basis, tol, max_iter, seed)
+        except (RuntimeError, TypeError, ArpackNoConvergence) as error:
+            logger.warning("shift-invert failed (%s); going on with LOBPCG", error)
+    elif solver == "arpack":
+        try:
+            return lanczos(lift(operator, basis), k, tol, max_iter or 100, seed, sign=-1.0)
+        except ArpackNoConvergence:
+            logger.warning("Lanczos iterations did not converge; going on with LOBPCG")
+    return lobpcg(A, operator, k, basis, tol, max_iter, seed)
+
+
+def _factors_cheaply(A: Any) -> bool:
+    """Whether a sparse factorisation is cheap.
+
+    Breadth-first levels separate the graph, so that a factor has at most about n * width entries
+    and needs n * width^2 operations, width being the size of the largest level.
+    """
+    if not is_sparse(A):
+        return False
+    n = A.shape[0]
+    limit = int(np.sqrt(FACTOR_FLOPS / n))
+    _, width = backend().level_structure(A.tocsr(), limit)
+    if width > limit:
+        return False
+    memory.claim(
+        int(FACTOR_BYTES * n * min(width, 0.42 * n)),  # of n^2 / 2 entries some stay zero
+        f"The sparse factorisation of {n} rows",
+        "Set eigen_solver='lobpcg'.",
+    )
+    return True
+
+
+def _orthonormal(null: Array | None, operator: Operator) -> Array | None:
+    """An orthonormal basis of the null vectors."""
+    if null is None:
+        return None
+    columns = np.asarray(null, dtype=operator.dtype).reshape(operator.n, -1)
+    return np.linalg.qr(columns)[0]
+
+
+def scaled_both_sides(A: Any, scale: Array) -> Any:
+    """diag(scale) A diag(scale): an array, CSR matrix or Operator, as A is."""
+    if is_sparse(A):
+        from scipy.sparse import csr_array
+
+        csr = A.tocsr()
+        data = scaled_entries(csr, scale, np.result_type(csr.dtype, scale.dtype))
+        return csr_array((data, csr.indices, csr.indptr), shape=csr.shape)
+    if isinstance(A, Operator):
+        column = scale[:, None]
+
+        def product(V: Any) -> Any:
+            factor = like(column, V)
+            return factor * A.matmat(factor * V)
+
+        return Operator(A.n, A.dtype, product, A.dense)
+    return scale[:, None] * A * scale[None, :]

@@ -1,0 +1,50 @@
+"""Starts of iterative solvers: an array that the user gives, random points, distinct points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.messages import argument
+
+
+def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
+    """Check a start that the user gave as an array; `names` are the other values of init."""
+    is_array = hasattr(init, "shape") or isinstance(init, list | tuple)
+    found = np.shape(init) if is_array else repr(init)
+    if found != shape:
+        listed = ", ".join(map(repr, names))
+        raise ValueError(
+            f"{argument('init')} must "
+            f"be one of {listed} or an array of shape {shape}, one row of n_components "
+            f"coordinates for each object; got {found}."
+        )
+    return np.asarray(checks.vectors(init, name="init"))
+
+
+def random_start(
+    n: int, k: int, size: float, random: np.random.RandomState, dtype: np.dtype[np.generic]
+) -> Array:
+    """Uniform points in a centred cube, with root mean square distance `size`."""
+    spread = (random.uniform(size=(n, k)) - 0.5) * size * np.sqrt(6 / k)
+    return np.asarray(spread, dtype=dtype)
+
+
+def separated(Y: Array) -> Array:
+    """Add small noise to coinciding points and to coordinates without extent, in place.
+
+    The stress has no gradient there.
+    """
+    size = float(np.abs(Y).max(initial=0.0))
+    nudge = 1e-4 * (size or 1.0) * np.random.RandomState(0).standard_normal(Y.shape)
+    flat = np.ptp(Y, axis=0) <= 1e-9 * size
+    Y[:, flat] += nudge[:, flat]
+    _, kind, count = np.unique(
+        np.round(Y / (1e-9 * (size or 1.0))), axis=0, return_inverse=True, return_counts=True
+    )
+    same = count[kind.ravel()] > 1
+    Y[same] += nudge[same]
+    return Y

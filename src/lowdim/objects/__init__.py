@@ -1,0 +1,1 @@
+"""What `fit` takes: vectors, files, Dask arrays, dissimilarities, graphs; and new objects."""

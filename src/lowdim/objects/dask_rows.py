@@ -1,0 +1,116 @@
+"""Rows of a Dask array or DataFrame: its partitions are the blocks, and are worked on as tasks."""
+
+from __future__ import annotations
+
+import logging
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from lowdim.checks import Array, float_dtype
+from lowdim.distances.row_blocks import RowBlocks
+from lowdim.runtime.tasks import Tasks, tasks
+
+logger = logging.getLogger("lowdim")
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array or DataFrame."""
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "ndim")
+
+
+class DaskRows(RowBlocks):
+    """A two-dimensional Dask array, or a DataFrame with columns of numbers.
+
+    Every pass over the rows computes the partitions, unless they have been persisted.
+
+    Parameters
+    ----------
+    X : dask.array.Array or dask.dataframe.DataFrame
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.names = list(X.columns) if hasattr(X, "columns") else None
+        array = _known_rows(_array_of_frame(X) if hasattr(X, "dtypes") else X)
+        super().__init__(array.shape, array.dtype)
+        if len(array.chunks[1]) > 1:
+            logger.info("X: the %d chunks of columns are put together", len(array.chunks[1]))
+            array = array.rechunk({1: -1})
+        self.starts = np.concatenate([[0], np.cumsum(array.chunks[0])]).astype(np.int64)
+        self.block_rows = max(array.chunks[0])
+        self._array = array
+
+    @property
+    def description(self) -> str:
+        return "a Dask array" if self.names is None else "a Dask DataFrame"
+
+    def column(self, number: int) -> str:
+        return super().column(number) if self.names is None else f"column {self.names[number]!r}"
+
+    def place(self, start: int, stop: int) -> str:
+        words = super().place(start, stop)
+        number = int(np.searchsorted(self.starts, start, side="right")) - 1
+        return f"partition {number}: {words}" if stop <= self.starts[number + 1] else words
+
+    def blocks(self) -> list[slice]:
+        """The partitions that are not empty."""
+        return [slice(int(a), int(b)) for a, b in pairwise(self.starts) if a < b]
+
+    @property
+    def tasks(self) -> Tasks:
+        from lowdim.backends.dask.calls import LocalTasks
+
+        found = tasks()
+        return found if found.parallel else LocalTasks()
+
+    def partitions(self) -> list[Any]:
+        """The partitions that are not empty, as `Delayed` arrays."""
+        parts = self._array.to_delayed()[:, 0]
+        return [part for part, (a, b) in zip(parts, pairwise(self.starts), strict=True) if a < b]
+
+    def items(self) -> list[Any]:
+        return [
+            (values, part.start, part.stop)
+            for values, part in zip(self.partitions(), self.blocks(), strict=True)
+        ]
+
+    def loaded(self, item: Any) -> tuple[Array, int]:
+        values, start, stop = item
+        return self.checked(np.asarray(values), start, stop), start
+
+    def _values(self, start: int, stop: int) -> Array:
+        return np.asarray(self._array[start:stop].compute())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self), _array=None)  # `loaded` is all that workers call
+
+
+def _array_of_frame(frame: Any) -> Any:
+    """A DataFrame as an array of floats; TypeError if a column does not hold numbers."""
+    if frame.ndim != 2:
+        raise ValueError("X must be a table of rows and columns, but got a Dask Series.")
+    wrong = {str(name): kind for name, kind in frame.dtypes.items() if kind.kind not in "fiub"}
+    if wrong:
+        found = ", ".join(f"{name} ({kind})" for name, kind in list(wrong.items())[:5])
+        raise TypeError(
+            "X must hold numbers, but these columns of a Dask DataFrame do not: "
+            f"{found}. Drop or convert them."
+        )
+    kinds = {float_dtype(np.dtype(f"{kind.kind}{kind.itemsize}")) for kind in frame.dtypes}
+    return frame.astype(np.result_type(*kinds)).to_dask_array(lengths=True)
+
+
+def _known_rows(array: Any) -> Any:
+    """The array with numbers of rows that are known; computes the partitions if they are not."""
+    if array.ndim != 2 or not any(np.isnan(count) for count in array.chunks[0]):
+        return array
+    from dask.array import Array as DaskArray
+
+    lengths = tuple(int(count) for count in array[:, :1].map_blocks(_length).compute()[:, 0])
+    chunks = (lengths, array.chunks[1])
+    return DaskArray(array.dask, array.name, chunks, dtype=array.dtype, meta=array._meta)
+
+
+def _length(rows: Array) -> Array:
+    return np.full((1, 1), len(rows))

@@ -1,0 +1,206 @@
+"""The argument of `transform`: new objects and their distances to the training objects.
+
+There is one type for each kind of input; see `objects` for the training objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import backend
+from lowdim.checks import Array, is_sparse
+from lowdim.distances.matrices import check_defined, cross_distances
+from lowdim.distances.units import scaled
+from lowdim.neighbor_graphs.lists import nearest_within, padded
+from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, sparse_rows
+from lowdim.neighbor_graphs.search import within_reach
+from lowdim.objects.objects import MeasuredObjects, Objects
+
+
+class NewObjects(Protocol):
+    """New objects and their distances to the training objects.
+
+    `nearest` and `within` return arrays of indices and distances, one row per new object,
+    ascending; shorter lists are padded with infinite distances.
+    """
+
+    n: int
+
+    def subset(self, rows: Any) -> NewObjects:
+        """Some of the new objects."""
+
+    def among(self, known: Array) -> NewObjects:
+        """The same new objects, with only these training objects, numbered from 0."""
+
+    def distances(self) -> Array:
+        """The distances to all training objects, of shape (n, n_training)."""
+
+    def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
+        """The k nearest training objects; `method` is that of `lowdim.neighbors`."""
+
+    def within(self, radius: float) -> tuple[Array, Array]:
+        """The training objects within a radius, or the nearest one if there is none."""
+
+    def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
+        """All pairs with distance at most reach[training object].
+
+        Returns new objects, training objects and distances, one entry per pair.
+        """
+
+    def vectors(self) -> Any:
+        """The new objects as the rows that were given."""
+
+
+class MeasuredNewObjects:
+    """Rows that are measured against those of the training objects.
+
+    `numbers` are the rows' numbers in the user's X and `known_numbers` those of the training
+    objects, for error messages; the first n unless given.
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        known: MeasuredObjects,
+        numbers: Array | None = None,
+        known_numbers: Array | None = None,
+    ) -> None:
+        if rows.dtype.kind == "f" and known.rows.dtype.kind == "f":
+            rows = rows.astype(known.rows.dtype, copy=False)
+            if is_sparse(rows) and not is_sparse(known.rows):
+                rows = rows.toarray()
+            elif is_sparse(known.rows) and not is_sparse(rows):
+                rows = known.rows.__class__(rows)
+        self.rows, self.known, self.n = rows, known, rows.shape[0]
+        self.numbers = np.arange(self.n) if numbers is None else numbers
+        self.known_numbers = np.arange(known.n) if known_numbers is None else known_numbers
+        self._found: dict[str, tuple[Array, Array]] = {}  # by method
+
+    def subset(self, rows: Any) -> MeasuredNewObjects:
+        return MeasuredNewObjects(
+            self.rows[rows], self.known, self.numbers[rows], self.known_numbers
+        )
+
+    def among(self, known: Array) -> MeasuredNewObjects:
+        return MeasuredNewObjects(
+            self.rows, self.known.subset(known), self.numbers, self.known_numbers[known]
+        )
+
+    def distances(self) -> Array:
+        D = cross_distances(self.rows, self.known.rows, self.known.metric)
+        check_defined(D, self.known.metric, self.numbers, self.known_numbers, new=True)
+        return D
+
+    def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
+        known = self._found.get(method)
+        if known is None or known[0].shape[1] < k:
+            known = self._found[method] = self.known.search(k, method)(self.rows)
+        return known[0][:, :k].copy(), known[1][:, :k].copy()
+
+    def remember(self, lists: tuple[Array, Array], method: str) -> None:
+        """Answer `nearest` by lists that have been found already, if they are long enough."""
+        self._found[method] = lists
+
+    def within(self, radius: float) -> tuple[Array, Array]:
+        return nearest_within(self.distances(), radius)
+
+    def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
+        return within_reach(self.known.rows, self.rows, reach, self.known.metric)
+
+    def vectors(self) -> Any:
+        return self.rows
+
+
+class NewDissimilarities:
+    """A matrix of dissimilarities (new x training); NaN, where allowed, marks unknown ones."""
+
+    def __init__(self, matrix: Array) -> None:
+        self.matrix, self.n = matrix, len(matrix)
+
+    def subset(self, rows: Any) -> NewDissimilarities:
+        return NewDissimilarities(self.matrix[rows])
+
+    def among(self, known: Array) -> NewDissimilarities:
+        return NewDissimilarities(self.matrix[:, known])
+
+    def distances(self) -> Array:
+        return self.matrix
+
+    def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
+        return backend().smallest(self.matrix, k)
+
+    def within(self, radius: float) -> tuple[Array, Array]:
+        return nearest_within(self.matrix, radius)
+
+    def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
+        new, known = np.nonzero(self.matrix <= reach)
+        return new, known, self.matrix[new, known]
+
+    def vectors(self) -> Any:
+        return self.matrix
+
+
+class NewSparseDissimilarities:
+    """A sparse matrix of dissimilarities to some training objects; stored zeros are entries."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix, self.n = matrix, matrix.shape[0]
+
+    def subset(self, rows: Any) -> NewSparseDissimilarities:
+        return NewSparseDissimilarities(self.matrix[rows])
+
+    def among(self, known: Array) -> NewSparseDissimilarities:
+        return NewSparseDissimilarities(self.matrix[:, known])
+
+    def distances(self) -> Array:
+        raise ValueError(
+            "X: the dissimilarities to all training objects are needed as a dense array, got a "
+            "sparse matrix. Use X.toarray() if it holds them all."
+        )
+
+    def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
+        return padded(*sparse_rows(self.matrix, k, None))
+
+    def within(self, radius: float) -> tuple[Array, Array]:
+        return padded(*sparse_rows(self.matrix, None, radius))
+
+    def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
+        stored = self.matrix.tocoo()
+        near = stored.data <= reach[stored.coords[1]]
+        return stored.coords[0][near], stored.coords[1][near], stored.data[near]
+
+    def vectors(self) -> Any:
+        return self.matrix
+
+
+def as_new(objects: Objects) -> NewObjects:
+    """Training objects as new objects, to place them again."""
+    if isinstance(objects, MeasuredObjects):
+        return MeasuredNewObjects(objects.rows, objects)
+    from lowdim.objects.blocked_objects import BlockedObjects, BlocksAsNew
+
+    if isinstance(objects, BlockedObjects):
+        return BlocksAsNew(objects)
+    return NewDissimilarities(objects.all_pairs())
+
+
+def given_relations(X: Any, *, unknown_pairs: bool = False, exponent: int = 0) -> NewObjects:
+    """Check a matrix of dissimilarities between new and training objects.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_new, n_training)
+    unknown_pairs : bool, default=False
+        Whether NaN marks an unknown pair.
+    exponent : int, default=0
+        The dissimilarities of the training objects are in units of 2^exponent.
+    """
+    if is_sparse(X) and not unknown_pairs:
+        return NewSparseDissimilarities(scaled(check_stored_dissimilarities(X), -exponent))
+    X = checks.vectors(X, allow_nan=unknown_pairs)
+    if X.size and np.nanmin(X, initial=0) < 0:
+        raise ValueError(f"X: dissimilarities must not be negative, found {np.nanmin(X):g}.")
+    return NewDissimilarities(scaled(X, -exponent))

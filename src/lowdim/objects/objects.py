@@ -1,0 +1,329 @@
+"""The argument of `fit`, checked once, with the queries that methods need.
+
+There is one type for each kind of input: rows under a metric (`MeasuredObjects`), a dense matrix of
+dissimilarities (`Dissimilarities`), a sparse matrix of some of them (`SparseDissimilarities`) and a
+neighbour graph (`GivenGraph`). Methods call the same functions for all of them. A kind that cannot
+answer a query raises an error that says why and what to do.
+
+The argument of `transform` is in `new_objects`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array, is_sparse
+from lowdim.distances.fingerprint import fingerprint
+from lowdim.distances.matrices import check_dissimilarities, distance_matrix
+from lowdim.distances.metrics import NAN_AWARE, Metric, resolve_metric
+from lowdim.distances.row_blocks import RowBlocks
+from lowdim.distances.units import exponent_of, scaled
+from lowdim.neighbor_graphs.choice import NeighborQuery, neighbor_graph, neighbor_query
+from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
+from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, precomputed_graph
+from lowdim.neighbor_graphs.search import nearest_outside
+from lowdim.objects.identical import all_identical
+from lowdim.objects.pairs import Pairs, check_known, dense_pairs, sparse_pairs
+from lowdim.objects.streams import distances_from
+from lowdim.runtime.scheduling import blocks
+
+LARGEST_KEPT_MATRIX = 1024**3  # bytes; a larger matrix of distances is computed in parts
+LARGEST_KEPT_INDEX = 0.25  # of the size of the rows; a larger index is built again for `transform`
+
+
+class Objects:
+    """Base class: every query raises an error unless a subclass implements it."""
+
+    n: int
+    dtype: np.dtype[Any]
+    metric_name: str
+    exponent = 0  # dissimilarities are in units of 2^exponent; see `lowdim.distances.units`
+    euclidean = False  # whether the objects are vectors under the Euclidean distance
+    complete = False  # whether the dissimilarity of every pair is known
+    in_memory = True  # whether vectors are in memory; else they are read in blocks
+    measured = False  # whether dissimilarities are computed by a metric, not given by the user
+    has_table = False  # whether the objects are rows of numbers, of which some may be missing
+
+    def subset(self, rows: Array) -> Objects:
+        """Some of the objects."""
+        raise NotImplementedError
+
+    def fingerprint(self) -> str:
+        """A short digest of the data, to check that a given graph belongs to them."""
+        raise NotImplementedError
+
+    def vectors(self, purpose: str) -> Any:
+        """The objects as rows of numbers; `purpose` names in the error what needs them."""
+        raise ValueError(
+            f"{purpose} needs vectors, but X was given as dissimilarities or as arbitrary objects. "
+            "Fit on vectors."
+        )
+
+    def rows_for(self, purpose: str) -> Any:
+        """The same for sums over all rows: may be `RowBlocks`, which are read in blocks."""
+        return self.vectors(purpose)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the objects are complete rows of numbers, which have principal components."""
+        return False
+
+    def identical(self) -> bool:
+        """Whether all objects are known to be the same."""
+        return False
+
+    def all_pairs(self) -> Array:
+        """The n x n matrix of all dissimilarities; MemoryError if it is too large."""
+        raise ValueError(
+            "X: the dissimilarities of all pairs are needed as a dense array, got "
+            f"{self._description}. Use lowdim.geodesics to fill in a graph, or X.toarray()."
+        )
+
+    def between(self, rows: Array, purpose: str = "X") -> Array:
+        """The dissimilarities between some of the objects; `purpose` names what needs them."""
+        raise ValueError(
+            f"{purpose} needs the distances between objects that are not neighbours, which "
+            f"{self._description} does not hold. Give all dissimilarities, or vectors."
+        )
+
+    def row(self, i: int) -> Array:
+        """The dissimilarities from object i to all objects."""
+        raise NotImplementedError
+
+    def pairs(self) -> Pairs:
+        """The known dissimilarities as a list of pairs."""
+        raise ValueError(f"X: dissimilarities are needed, got {self._description}.")
+
+    def distances_from(self) -> Array | Callable[[Array], Array]:
+        """Dissimilarities to all objects: the whole matrix if it is given or small, else a
+        function from some objects to their rows of it."""
+        return self.all_pairs()
+
+    def neighbor_graph(
+        self, k: int | None, radius: float | None = None, method: str = "exact"
+    ) -> NeighborGraph:
+        """The graph of k nearest neighbours, or of all neighbours within a radius."""
+        raise NotImplementedError
+
+    def nearest_outside(self) -> NearestOutside:
+        """A search for the nearest object in another component of a graph."""
+        raise ValueError(
+            f"{self._description} holds no distances to join the components by. Raise the number "
+            "of neighbours, or set disconnected='largest' or 'separate'."
+        )
+
+    @property
+    def _description(self) -> str:
+        """The kind of input, for messages."""
+        raise NotImplementedError
+
+
+class MeasuredObjects(Objects):
+    """Rows under a metric: vectors, tables with missing values, or arbitrary objects."""
+
+    complete = measured = True
+
+    def __init__(self, rows: Any, metric: Metric) -> None:
+        self.rows, self.metric = rows, metric
+        self.n, self.dtype = rows.shape[0], checks.float_kind(rows)
+        self.metric_name, self.euclidean = metric.name, metric.euclidean
+        self.exponent = metric.distance_exponent
+        self.has_table = rows.ndim == 2
+        self._searches: dict[tuple[int, str], NeighborQuery] = {}
+
+    def subset(self, rows: Array) -> MeasuredObjects:
+        return MeasuredObjects(self.rows[rows], self.metric)
+
+    def fingerprint(self) -> str:
+        return fingerprint(self.rows)
+
+    def vectors(self, purpose: str) -> Any:
+        return self.rows if self.has_table else super().vectors(purpose)
+
+    @property
+    def has_vectors(self) -> bool:
+        numbers = self.has_table and self.rows.dtype.kind == "f"
+        return bool(numbers and self.metric.name not in NAN_AWARE)
+
+    def identical(self) -> bool:
+        return self.has_table and all_identical(self.rows)
+
+    def all_pairs(self) -> Array:
+        return distance_matrix(self.rows, self.metric)
+
+    def between(self, rows: Array, purpose: str = "X") -> Array:
+        return distance_matrix(self.rows[rows], self.metric)
+
+    def row(self, i: int) -> Array:
+        return np.asarray(self.metric.block(self.rows[i : i + 1], self.rows)[0])
+
+    def pairs(self) -> Pairs:
+        return dense_pairs(self.all_pairs())
+
+    def distances_from(self) -> Array | Callable[[Array], Array]:
+        small = self.n * self.n * 8 <= LARGEST_KEPT_MATRIX
+        if small or self.metric.name == "callable":
+            return self.all_pairs()
+        return distances_from(self.rows, self.metric)
+
+    def neighbor_graph(
+        self, k: int | None, radius: float | None = None, method: str = "exact"
+    ) -> NeighborGraph:
+        def keep(search: NeighborQuery) -> None:
+            if search.n_bytes <= LARGEST_KEPT_INDEX * getattr(self.rows, "nbytes", 0):
+                self._searches[search.k, method] = search
+
+        return neighbor_graph(self.rows, self.metric, k, radius, method=method, keep=keep)
+
+    def nearest_outside(self) -> NearestOutside:
+        return nearest_outside(self.rows, self.metric)
+
+    def search(self, k: int, method: str = "exact") -> NeighborQuery:
+        """The search for the k nearest of the objects, kept for the next call."""
+        if (k, method) not in self._searches:
+            self._searches[k, method] = neighbor_query(self.rows, self.metric, k, method=method)
+        return self._searches[k, method]
+
+
+class Dissimilarities(Objects):
+    """A dense matrix of dissimilarities; NaN, where allowed, marks an unknown pair."""
+
+    metric_name = "precomputed"
+    complete = True
+
+    def __init__(self, matrix: Array, exponent: int = 0) -> None:
+        self.matrix, self.n, self.dtype = matrix, len(matrix), matrix.dtype
+        self.exponent = exponent
+
+    def subset(self, rows: Array) -> Dissimilarities:
+        return Dissimilarities(self.between(rows), self.exponent)
+
+    def fingerprint(self) -> str:
+        return fingerprint(self.matrix)
+
+    def identical(self) -> bool:
+        return not any(self.matrix[part].any() for part in blocks(self.n))
+
+    def all_pairs(self) -> Array:
+        return self.matrix
+
+    def between(self, rows: Array, purpose: str = "X") -> Array:
+        return np.ascontiguousarray(self.matrix[np.ix_(rows, rows)])
+
+    def row(self, i: int) -> Array:
+        return np.asarray(self.matrix[i])
+
+    def pairs(self) -> Pairs:
+        return dense_pairs(self.matrix)
+
+    def neighbor_graph(
+        self, k: int | None, radius: float | None = None, method: str = "exact"
+    ) -> NeighborGraph:
+        return precomputed_graph(self.matrix, k, radius)
+
+    def nearest_outside(self) -> NearestOutside:
+        return nearest_outside(self.matrix, Metric("precomputed", lambda A, B: A, lambda X: X))
+
+
+class SparseDissimilarities(Objects):
+    """A sparse matrix of the dissimilarities of some pairs; stored zeros are entries."""
+
+    metric_name = "precomputed"
+    _description = "a sparse graph of dissimilarities"
+
+    def __init__(self, matrix: Any, exponent: int = 0) -> None:
+        self.matrix, self.n, self.dtype = matrix, matrix.shape[0], matrix.dtype
+        self.exponent = exponent
+
+    def subset(self, rows: Array) -> SparseDissimilarities:
+        return SparseDissimilarities(self.matrix[rows][:, rows], self.exponent)
+
+    def fingerprint(self) -> str:
+        return fingerprint(self.matrix)
+
+    def pairs(self) -> Pairs:
+        return sparse_pairs(self.matrix)
+
+    def neighbor_graph(
+        self, k: int | None, radius: float | None = None, method: str = "exact"
+    ) -> NeighborGraph:
+        return precomputed_graph(self.matrix, k, radius)
+
+
+class GivenGraph(Objects):
+    """A neighbour graph; the objects themselves are not known."""
+
+    metric_name = "precomputed"
+    _description = "a neighbour graph"
+
+    def __init__(self, graph: NeighborGraph, exponent: int = 0) -> None:
+        self.graph, self.n, self.dtype = graph, graph.n_objects, graph.distances.dtype
+        self.exponent = exponent
+
+    def subset(self, rows: Array) -> GivenGraph:
+        return GivenGraph(self.graph.subset(rows), self.exponent)
+
+    def fingerprint(self) -> str:
+        return self.graph.fingerprint
+
+    def neighbor_graph(
+        self, k: int | None, radius: float | None = None, method: str = "exact"
+    ) -> NeighborGraph:
+        return precomputed_graph(self.graph, k, radius)
+
+
+def is_precomputed(metric: Any) -> bool:
+    """Whether X holds dissimilarities or a graph rather than rows for a metric."""
+    return isinstance(metric, str) and metric == "precomputed"
+
+
+def objects_of(
+    X: Any,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    *,
+    unknown_pairs: bool = False,
+) -> Objects:
+    """Check user input and return it as `Objects`.
+
+    Parameters
+    ----------
+    X : array, DataFrame, sparse matrix, sequence, RowBlocks or NeighborGraph
+        Rows for the metric; with metric="precomputed" a dense matrix of dissimilarities, a sparse
+        matrix of some of them, or a neighbour graph.
+    metric : str or callable
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    unknown_pairs : bool, default=False
+        Whether NaN in a matrix of dissimilarities marks an unknown pair.
+    """
+    if not is_precomputed(metric):
+        if isinstance(X, NeighborGraph):
+            raise TypeError("X is a NeighborGraph: set metric='precomputed' to embed it.")
+        if isinstance(X, RowBlocks):
+            from lowdim.objects.blocked_objects import blocked_objects
+
+            return blocked_objects(X, metric, metric_params)
+        found, rows = resolve_metric(metric, metric_params, X)
+        return MeasuredObjects(rows, found)
+    if isinstance(X, NeighborGraph):
+        exponent = exponent_of(X.check("X").distances)
+        return GivenGraph(scaled(X, -exponent), exponent)
+    if is_sparse(X):
+        stored = check_stored_dissimilarities(X)
+        exponent = exponent_of(stored)
+        return SparseDissimilarities(scaled(stored, -exponent), exponent)
+    D = check_known(X) if unknown_pairs else check_dissimilarities(X)
+    exponent = exponent_of(D)
+    return Dissimilarities(scaled(D, -exponent), exponent)
+
+
+def relative_dissimilarities(objects: Objects) -> tuple[Array, float]:
+    """All dissimilarities divided by the largest one, and the largest one."""
+    D = objects.all_pairs()
+    largest = float(D.max()) or 1.0
+    return np.divide(D, D.dtype.type(largest), out=D if objects.measured else None), largest

@@ -1,1 +1,0 @@
-"""Relations between objects: metrics, dissimilarities, neighbour graphs, geodesics, landmarks."""

@@ -1,1 +1,0 @@
-"""Solvers: eigenvectors, majorization, gradient descent, layouts, semidefinite programmes."""

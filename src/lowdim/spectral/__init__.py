@@ -1,0 +1,1 @@
+"""Methods whose coordinates are eigenvectors, with their matrices and solvers."""

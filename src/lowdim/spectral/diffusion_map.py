@@ -1,0 +1,177 @@
+"""Diffusion maps (Coifman and Lafon 2006)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.numerics.eigenpairs import bottom_eigenpairs
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import Objects
+from lowdim.spectral.laplacian import degrees, edge_weights, heat_width, laplacian, weighted
+
+
+@fill(**GRAPH_PASSAGES)
+class DiffusionMap(GraphEmbedder):
+    """Diffusion map: distances on the map are diffusion distances.
+
+    graph -> heat weights, density removed -> top eigenvectors of the random walk
+
+    The diffusion distance of two objects is small if a random walk of the given number of steps
+    reaches the same objects from both.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the map.
+    n_neighbors : int, default=None
+        Number of neighbours of an object; 30 if neither this nor radius is given.
+    radius : float, default=None
+        All objects within this distance are neighbours, instead of n_neighbors.
+    t : float, default=None
+        Width of the heat kernel exp(-d^2 / t); None: the mean squared length of the edges.
+    alpha : float, default=1.0
+        How much of the sampling density to remove: 0, nothing; 1, all, so that the geometry alone
+        counts.
+    time : float, default=1.0
+        Number of steps of the random walk; coordinate j is lambda_j^time psi_j.
+    eigen_solver : str, default="auto"
+        "auto", "dense", "arpack", "shift-invert" or "lobpcg".
+    tol : float, default=1e-10
+        Accuracy of the iterative eigensolver.
+    $metric
+    $disconnected
+    $eigensolver
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    graph_ : NeighborGraph
+        The neighbour graph.
+    eigenvalues_ : array of shape (n_components,)
+        Eigenvalues of the random walk, descending, without the trivial 1.
+    affinity_matrix_ : CSR matrix of shape (n_samples, n_samples)
+        The symmetric weights with the density removed.
+    density_ : array of shape (n_samples,)
+        What the weights were divided by: the sum of the weights of each object, to the power
+        alpha.
+    t_ : float
+        The width of the heat kernel.
+
+    See Also
+    --------
+    LaplacianEigenmaps : keeps the density of the sample and does not scale the coordinates.
+    KernelPCA : kernel="diffusion" is the diffusion kernel of the graph.
+
+    Notes
+    -----
+    Time and memory are n k for k neighbours, and a sparse eigenproblem. Each object is its own
+    neighbour with weight 1, as in [1]_.
+
+    `transform` is Nystroem's formula over the training objects that the rule of the graph links to
+    a new object. ``transform(X_train)`` equals `embedding_` to the accuracy of the eigensolver.
+
+    References
+    ----------
+    .. [1] R. R. Coifman, S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis
+       21, 2006.
+
+    Examples
+    --------
+    Points of a circle, evenly spaced, are mapped to a circle.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> angles = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    >>> X = np.column_stack([np.cos(angles), np.sin(angles), np.cos(2 * angles)])
+    >>> Y = lowdim.DiffusionMap(n_neighbors=4, t=0.2).fit_transform(X)
+    >>> radii = np.linalg.norm(Y, axis=1)
+    >>> bool(np.ptp(radii) < 0.1 * radii.mean())
+    True
+    """
+
+    _default_neighbors = 30
+
+    _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        radius: float | None = None,
+        t: float | None = None,
+        alpha: float = 1.0,
+        time: float = 1.0,
+        eigen_solver: str = "auto",
+        tol: float = 1e-10,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        disconnected: str = "join",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.t = t
+        self.alpha = alpha
+        self.time = time
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.metric = metric
+        self.metric_params = metric_params
+        self.disconnected = disconnected
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _reads_blocks(self) -> bool:
+        return True
+
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+        from scipy.sparse import csr_array, eye_array
+
+        n = graph.n_objects
+        k = self._check_n_components(n)
+        alpha = checks.real(self.alpha, "alpha", 0, 1)
+        time = checks.real(self.time, "time", 0)
+        edges = graph.adjacency()
+        self.t_ = heat_width(self.t, edges)
+        kernel = weighted(edges, "heat", self.t_).astype(np.float64)
+        kernel = csr_array(kernel + eye_array(n, format="csr"))
+        self.density_ = degrees(kernel) ** alpha
+        owners = np.repeat(np.arange(n), np.diff(kernel.indptr))
+        kernel.data /= self.density_[owners] * self.density_[kernel.indices]
+        mass = degrees(kernel)
+        found = bottom_eigenpairs(
+            laplacian(kernel),
+            k,
+            B=mass,
+            null=np.ones(n),
+            solver=self.eigen_solver,
+            tol=self.tol,
+            seed=self.random_state,
+        )
+        self.affinity_matrix_ = kernel
+        self.eigenvalues_ = 1 - found.values
+        psi = found.vectors * np.sqrt(mass.sum())  # the trivial eigenvector is 1
+        self.embedding_ = (psi * self._decay(time)).astype(edges.dtype, copy=False)
+
+    def _decay(self, time: float) -> Array:
+        return np.asarray(np.abs(self.eigenvalues_) ** time)
+
+    def _place(self, new: NewObjects) -> Array:
+        """lambda psi(x) = sum_j p(x, j) psi_j, over the new object's neighbours."""
+        nearest, distances = self._new_links(new, itself=True)
+        w = edge_weights(distances, "heat", self.t_).astype(np.float64) / self.density_[nearest]
+        w /= np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
+        mean = np.einsum("mk,mkd->md", w, self.embedding_[nearest].astype(np.float64))
+        used = np.where(np.abs(self.eigenvalues_) > 1e-12, self.eigenvalues_, 1)
+        return np.asarray(mean / used).astype(self.embedding_.dtype, copy=False)

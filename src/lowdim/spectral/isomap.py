@@ -1,0 +1,305 @@
+"""Isomap (Tenenbaum, de Silva and Langford 2000)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.updating import Growth
+from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
+from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.numerics.procrustes import rotation_to
+from lowdim.objects.landmarks import choose_landmarks
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import Objects
+from lowdim.runtime.callbacks import Callback, CheckpointFile
+from lowdim.runtime.scheduling import blas_on_one_thread, blocks
+from lowdim.spectral.gram import gram_operator, squared_means
+from lowdim.spectral.projection import gower_projection
+from lowdim.spectral.scaling import Scaling, scale_distances
+from lowdim.stress.majorization import smacof
+
+
+@fill(**GRAPH_PASSAGES)
+class Isomap(GraphEmbedder):
+    """Isomap: distances on the map fit distances along the data's manifold.
+
+    k-NN -> geodesics -> classical (or stress) MDS
+
+    Geodesics are the lengths of shortest paths through the neighbour graph.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Number of neighbours of an object; None if radius is given.
+    radius : float, default=None
+        All objects within this distance are neighbours, instead of n_neighbors.
+    n_components : int, default=2
+        Dimension of the map.
+    eigen_solver : {"auto", "dense", "arpack"}, default="auto"
+        Solver of the eigenproblem.
+    tol : float, default=0.0
+        Accuracy of the iterative eigensolver; 0 stands for machine precision.
+    max_iter : int, default=None
+        Largest number of iterations of the eigensolver, or of mds="stress" (300 by default).
+    path_method : {"auto", "D", "FW"}, default="auto"
+        Shortest paths by a search from every object ("D", Dijkstra) or for all pairs together
+        ("FW", Floyd and Warshall).
+    neighbors_algorithm : str, default="auto"
+        Ignored; accepted for compatibility with scikit-learn. The neighbours are always exact.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+    $minkowski
+    p : float, default=2
+        Exponent of metric="minkowski".
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    n_landmarks : int, default=None
+        Compute geodesics from this many random objects only [2]_: memory n_samples * n_landmarks
+        instead of n_samples^2.
+    mds : {"classical", "stress"}, default="classical"
+        Classical scaling of the geodesics, or majorization of their raw stress, started from it.
+    $disconnected
+    random_state : int, RandomState or None, default=None
+        Seed of the landmarks.
+    callback : callable, default=None
+        Called after every iteration of mds="stress"; a true return value stops.
+    verbose : int, default=0
+        Whether to show a progress bar for mds="stress".
+    $checkpoint
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    graph_ : NeighborGraph
+        The neighbour graph.
+    dist_matrix_ : array of shape (n_samples, n_samples) or (n_landmarks, n_samples)
+        Geodesics between all objects, or from the landmarks to all objects.
+    eigenvalues_ : array of shape (n_components,)
+        The largest eigenvalues of the doubly centred squared geodesics.
+    negative_share_ : float
+        Share of the negative eigenvalues, which curved manifolds cause.
+    landmarks_ : array of int
+        Row numbers of the landmarks; with n_landmarks only.
+    stress_ : float
+        Raw stress; with mds="stress" only.
+    history_ : array
+        Raw stress at the start and after each iteration; with mds="stress" only.
+
+    See Also
+    --------
+    CurvilinearDistanceAnalysis : keeps short geodesics rather than long ones.
+    KernelPCA : with kernel="isomap" the same map.
+    geodesics : the distances alone.
+
+    Notes
+    -----
+    Time is n^2 log n and memory n^2, or n m log n and n m with m landmarks.
+
+    `transform` measures geodesics through the neighbours of a new object and applies Gower's
+    formula (note 34 of [1]_). ``transform(X_train)`` equals `embedding_` to rounding for
+    mds="classical".
+
+    References
+    ----------
+    .. [1] J. B. Tenenbaum, V. de Silva, J. C. Langford, "A global geometric framework for nonlinear
+       dimensionality reduction", Science 290, 2000.
+    .. [2] V. de Silva, J. B. Tenenbaum, "Sparse multidimensional scaling using landmark points",
+       Stanford University, 2004.
+
+    Examples
+    --------
+    The arc of a circle becomes a line of almost the same length.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> angles = np.linspace(0, np.pi, 40)
+    >>> X = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> Y = lowdim.Isomap(n_neighbors=2, n_components=1).fit_transform(X)
+    >>> float(np.ptp(Y).round(2))
+    3.14
+    """
+
+    _fitted_rotation: Array  # of an update; see `_register`
+
+    _units: ClassVar = {
+        **dict.fromkeys(("embedding_", "dist_matrix_", "radius"), 1),
+        **dict.fromkeys(("eigenvalues_", "mean_squares_", "stress_", "history_"), 2),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int | None = 5,
+        radius: float | None = None,
+        n_components: int = 2,
+        eigen_solver: str = "auto",
+        tol: float = 0.0,
+        max_iter: int | None = None,
+        path_method: str = "auto",
+        neighbors_algorithm: str = "auto",
+        n_jobs: int | None = None,
+        metric: Any = "minkowski",
+        p: float = 2,
+        metric_params: dict[str, Any] | None = None,
+        n_landmarks: int | None = None,
+        mds: str = "classical",
+        disconnected: str = "join",
+        random_state: Any = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+        checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.n_components = n_components
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.path_method = path_method
+        self.neighbors_algorithm = neighbors_algorithm
+        self.n_jobs = n_jobs
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_landmarks = n_landmarks
+        self.mds = mds
+        self.disconnected = disconnected
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+
+    def _reads_blocks(self) -> bool:
+        return True
+
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+        checks.choice(self.mds, "mds", ("classical", "stress"))
+        if self.mds == "stress" and self.n_landmarks is not None:
+            raise ValueError("mds='stress' needs all geodesics: set n_landmarks=None.")
+        k = self._check_n_components(objects.n)
+        sources = None
+        if self.n_landmarks is not None:
+            if not hasattr(self, "landmarks_"):  # those of an update are the old ones
+                self.landmarks_ = choose_landmarks(
+                    objects.n, self.n_landmarks, k + 1, self.random_state
+                )
+            sources = self.landmarks_
+        self.dist_matrix_ = shortest_path_lengths(graph.adjacency(), sources, self.path_method)
+        scaling = self._scaling(k)
+        self.negative_share_ = scaling.negative_share
+        self.eigenvalues_ = scaling.values.astype(self.dist_matrix_.dtype)
+        self.eigenvectors_ = scaling.vectors
+        self.mean_squares_ = squared_means(self._between_landmarks())
+        self.embedding_ = (
+            scaling.coordinates if sources is None else self._project(self.dist_matrix_.T)
+        )
+        if self.mds == "stress":
+            self._reduce_stress()
+
+    def _scaling(self, k: int) -> Scaling:
+        """Classical scaling of the geodesics between the landmarks (or all objects)."""
+        return scale_distances(
+            self._between_landmarks(),
+            k,
+            solver=self.eigen_solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _reduce_stress(self) -> None:
+        monitor = self._monitor(self.max_iter or 300)
+        found = smacof(self.dist_matrix_, self.embedding_, monitor)
+        self.embedding_, self.stress_, self.history_ = found
+        self.n_iter_ = len(found.history) - 1
+
+    def _between_landmarks(self) -> Array:
+        if not hasattr(self, "landmarks_"):
+            return self.dist_matrix_
+        return np.ascontiguousarray(self.dist_matrix_[:, self.landmarks_])
+
+    def _update(self, new: NewObjects) -> Growth:
+        if hasattr(self, "_fitted_rotation"):
+            del self._fitted_rotation
+        return super()._update(new)
+
+    def _register(self, old: Array) -> None:
+        """Turn the map; the eigenvectors stay as they are."""
+        self._fitted_rotation = rotation_to(old, self.embedding_[: len(old)])
+        self.embedding_ = self.embedding_ @ self._fitted_rotation
+
+    def _place(self, new: NewObjects) -> Array:
+        lengths = self.dist_matrix_.T if hasattr(self, "landmarks_") else self.dist_matrix_
+        out = np.empty((new.n, len(self.eigenvalues_)), dtype=self.embedding_.dtype)
+        return place_by_geodesics(*self._new_neighbors(new), lengths, self._project, out)
+
+    def _project(self, D: Array) -> Array:
+        means = self.mean_squares_.astype(D.dtype)
+        Y = gower_projection(D**2, means, self.eigenvalues_, self.eigenvectors_)
+        return Y @ self._fitted_rotation if hasattr(self, "_fitted_rotation") else Y
+
+    @property
+    def nbrs_(self) -> NeighborGraph:
+        """The neighbour graph, by scikit-learn's name."""
+        return self.graph_
+
+    def reconstruction_error(self) -> float:
+        """The error of the Gram matrix of the map, as in scikit-learn.
+
+        Returns
+        -------
+        float
+            `|B - B_map| / n` in the Frobenius norm, with B the doubly centred squared geodesics.
+        """
+        D = self._between_landmarks()
+        B = gram_operator(D)
+        total = 0.0
+        for part in blocks(len(D)):  # columns of B
+            unit = np.eye(len(D), part.stop - part.start, -part.start, dtype=D.dtype)
+            total += float((B.matmat(unit) ** 2).sum())
+        kept = float((self.eigenvalues_.astype(np.float64) ** 2).sum())
+        return float(np.sqrt(max(total - kept, 0.0)) / len(D))
+
+    def residual_variance(self, n_components: int = 10) -> Array:
+        """The residual variance of maps of 1, 2, ... dimensions.
+
+        The elbow of this curve is the intrinsic dimension (figure 2 of the paper).
+
+        Parameters
+        ----------
+        n_components : int, default=10
+            Largest number of dimensions.
+
+        Returns
+        -------
+        array of shape (n_components,)
+            1 - R^2 between geodesics and distances on the map.
+        """
+        D = self._between_landmarks()
+        k = min(n_components, len(D) - 1)
+        with blas_on_one_thread():
+            coordinates = self._scaling(k).coordinates.astype(np.float64)
+        sums = np.zeros((k, 3))
+        flat = np.zeros(2)
+        for part in blocks(len(D)):
+            geodesic = D[part].astype(np.float64)
+            flat += geodesic.sum(), (geodesic**2).sum()
+            squares = np.zeros_like(geodesic)
+            for c in range(k):
+                squares += (coordinates[part, c, None] - coordinates[None, :, c]) ** 2
+                embedded = np.sqrt(squares)
+                sums[c] += embedded.sum(), squares.sum(), (embedded * geodesic).sum()
+        m = len(D) ** 2
+        spread = sums[:, 1] / m - (sums[:, 0] / m) ** 2
+        width = flat[1] / m - (flat[0] / m) ** 2
+        joint = sums[:, 2] / m - sums[:, 0] * flat[0] / m**2
+        return np.asarray(1 - joint**2 / np.maximum(spread * width, 1e-300))

@@ -1,0 +1,1 @@
+"""Kernel PCA, its kernels from graphs and its pre-images."""

@@ -1,0 +1,117 @@
+"""Weighted graphs and their Laplacians (Belkin and Niyogi 2003; von Luxburg 2007)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.backends import backend
+from lowdim.checks import Array, is_sparse
+from lowdim.neighbor_graphs.graph import NeighborGraph, add_edges
+
+WEIGHTS = ("heat", "binary")
+
+
+def heat_scale(adjacency: Any) -> float:
+    """The default of t in `edge_weights`: the mean squared length of an edge."""
+    mean = float(np.mean(np.square(adjacency.data, dtype=np.float64))) if adjacency.nnz else 0.0
+    return mean if mean > 0 else 1.0
+
+
+def heat_width(t: float | None, adjacency: Any) -> float:
+    """The width of the heat kernel: t as it was given, or else its default."""
+    return heat_scale(adjacency) if t is None else checks.real(t, "t", 0, open_low=True)
+
+
+def edge_weights(distances: Array, weights: str, t: float) -> Array:
+    """Weights exp(-d^2 / t) ("heat") or 1 ("binary") of edges of length d; 0 if d is infinite."""
+    checks.choice(weights, "weights", WEIGHTS)
+    if weights == "binary":
+        return np.isfinite(distances).astype(distances.dtype)
+    return np.asarray(np.exp(-np.square(distances) / np.asarray(t, dtype=distances.dtype)))
+
+
+def weighted(adjacency: Any, weights: str, t: float) -> Any:
+    """The CSR matrix of edge weights for a CSR matrix of edge lengths."""
+    from scipy.sparse import csr_array
+
+    data = edge_weights(adjacency.data, weights, t)
+    return csr_array((data, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+
+
+def graph_weights(graph: NeighborGraph, symmetry: str, weights: str, t: float) -> Any:
+    """The symmetric CSR matrix of the edge weights of a neighbour graph.
+
+    Parameters
+    ----------
+    graph : NeighborGraph
+    symmetry : {"union", "mutual", "mean"}
+        Which pairs are linked; see `NeighborGraph.adjacency`. With "mean" the weight of a pair is
+        the mean of the weights of its two directions, half the weight if there is only one.
+    weights, t : str and float
+        See `edge_weights`.
+    """
+    if symmetry != "mean":
+        return weighted(graph.adjacency(symmetry), weights, t)
+    W = backend().symmetrize(weighted(graph.csr(), weights, t), "half-sum")
+    if graph.bridges is None or graph.bridge_lengths is None or not len(graph.bridges):
+        return W
+    return add_edges(W, graph.bridges, edge_weights(graph.bridge_lengths, weights, t))
+
+
+def degrees(W: Any) -> Array:
+    """Row sums."""
+    return np.asarray(W.sum(axis=1)).ravel()
+
+
+def positive_degrees(W: Any, t: float) -> Array:
+    """Row sums in float64; an error where the weights of an object vanish."""
+    found = degrees(W).astype(np.float64)
+    if found.min() <= 0:
+        raise ValueError(
+            f"The weights of object {int(found.argmin())} to all its neighbours vanish (t={t:g} is "
+            "too small for its distances). Raise t, or set weights='binary'."
+        )
+    return found
+
+
+def without_loops(W: Any) -> Any:
+    """W without its diagonal, the weights of objects to themselves; CSR or dense, as W is."""
+    if not is_sparse(W):
+        W = np.array(W)
+        np.fill_diagonal(W, 0)
+        return W
+    from scipy.sparse import csr_array
+
+    coo = W.tocoo()
+    off = coo.row != coo.col
+    return csr_array((coo.data[off], (coo.row[off], coo.col[off])), shape=W.shape)
+
+
+def laplacian(W: Any) -> Any:
+    """L = D - W of a symmetric weight matrix; CSR or dense, as W is."""
+    if not is_sparse(W):
+        return np.diag(degrees(W)) - W
+    from scipy.sparse import dia_array
+
+    n = W.shape[0]
+    diagonal: Any = degrees(W)[None, :]
+    D = dia_array((diagonal, [0]), shape=(n, n))
+    return (D - W).tocsr()
+
+
+def trivial_vector(degrees: Array, normalization: str) -> Array:
+    """The eigenvector of eigenvalue 0 of a connected graph.
+
+    Parameters
+    ----------
+    degrees : array of shape (n,)
+    normalization : {"random-walk", "symmetric", "none"}
+        As in `LaplacianEigenmaps`.
+    """
+    n, total = len(degrees), degrees.sum()
+    if normalization == "symmetric":
+        return np.asarray(np.sqrt(degrees / total))
+    return np.full(n, 1 / np.sqrt(n if normalization == "none" else total))

@@ -1,0 +1,340 @@
+"""Laplacian eigenmaps (Belkin and Niyogi 2003)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.updating import Growth
+from lowdim.neighbor_graphs.graph import SYMMETRIES, NeighborGraph
+from lowdim.numerics.eigenpairs import bottom_eigenpairs
+from lowdim.numerics.kernels import ALIASES, NAMES, Kernel, resolve_kernel
+from lowdim.numerics.procrustes import axis_signs
+from lowdim.objects.new_objects import NewDissimilarities, NewObjects
+from lowdim.objects.objects import Objects
+from lowdim.spectral.all_pairs import (
+    check_components,
+    equal_row,
+    weights_of_all_pairs,
+    weights_to_all,
+)
+from lowdim.spectral.laplacian import (
+    edge_weights,
+    graph_weights,
+    heat_width,
+    laplacian,
+    positive_degrees,
+    without_loops,
+)
+from lowdim.spectral.nystroem import extend_eigenvectors, extend_normalized
+from lowdim.spectral.similarities import similarities_of
+
+GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
+AFFINITIES = (*GRAPHS, "precomputed", *NAMES, *ALIASES)
+TOLERANCE = 1e-10  # relative residual of the eigenvectors, of eigen_tol="auto"
+NORMALIZATIONS = ("random-walk", "symmetric", "none")
+
+
+@fill(**GRAPH_PASSAGES)
+class LaplacianEigenmaps(GraphEmbedder):
+    """Laplacian eigenmaps: neighbours stay near each other.
+
+    graph -> heat weights -> bottom eigenvectors of (L, D) or (L, I)
+
+    The coordinates minimise `sum_ij w_ij |y_i - y_j|^2` under a constraint on their size: they are
+    the slowest modes of the diffusion of heat on the graph.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the map.
+    affinity : str or callable, default="nearest_neighbors"
+        Where edge weights come from: "nearest_neighbors", a neighbour graph with the weights below;
+        "precomputed", X is a symmetric matrix of weights; "precomputed_nearest_neighbors", X is a
+        sparse graph of distances, of which each row's n_neighbors smallest are used, that to the
+        object itself included, as in scikit-learn; the name of a kernel of `KernelPCA`, such as
+        "rbf", of all pairs of vectors; a function k(x, y) of two vectors; or a function of all
+        rows X that returns the matrix of weights. An object's weight to itself is ignored.
+    gamma : float, default=None
+        Factor in "rbf", "poly", "laplacian" and "sigmoid"; None: 1 / n_features.
+    n_neighbors : int, default=None
+        Number of neighbours of an object; 10 if neither this nor radius is given.
+    radius : float, default=None
+        All objects within this distance are neighbours, instead of n_neighbors.
+    symmetry : {"union", "mutual", "mean"}, default="union"
+        Whether i and j are linked if either is a neighbour of the other ("union") or if both are
+        ("mutual"); "mean" is "union" with half the weight if only one is a neighbour of the other,
+        as in scikit-learn's SpectralEmbedding.
+    weights : {"heat", "binary"}, default="heat"
+        Edge weights: exp(-d^2 / t) for an edge of length d, or 1.
+    t : float, default=None
+        Width of the heat kernel; None: the mean squared length of the edges.
+    normalization : {"random-walk", "symmetric", "none"}, default="random-walk"
+        "random-walk": L y = lambda D y with Y'DY = I, as in the paper, with the spectrum of the
+        random walk; "symmetric": eigenvectors of D^(-1/2) L D^(-1/2), Y'Y = I; "none": L y =
+        lambda y with Y'Y = I.
+    eigen_solver : str, default="auto"
+        "auto", "dense", "arpack", "shift-invert" or "lobpcg"; None is "auto".
+    eigen_tol : float or "auto", default="auto"
+        Accuracy of the iterative eigensolver; "auto" is 1e-10.
+    $metric
+    $disconnected
+    $eigensolver
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    graph_ : NeighborGraph
+        The neighbour graph; only if the affinity is one of nearest neighbours.
+    eigenvalues_ : array of shape (n_components,)
+        The smallest eigenvalues, ascending, without the trivial 0.
+    affinity_matrix_ : array or CSR matrix of shape (n_samples, n_samples)
+        The symmetric edge weights.
+    degrees_ : array of shape (n_samples,)
+        Sum of the weights of each object.
+    t_ : float
+        The width of the heat kernel; NaN without a neighbour graph.
+
+    See Also
+    --------
+    DiffusionMap : removes the density of the sample and scales the coordinates.
+    SpectralClustering : clusters of this map.
+    KernelPCA : with kernel="commute_time" or "diffusion" the same axes for normalization="none".
+
+    Notes
+    -----
+    Time and memory are n k for k neighbours, and a sparse eigenproblem; n^2 for the kernel of all
+    pairs.
+
+    `transform` solves the eigenvector equation for a new object (Nystroem's formula [2]_) over the
+    training objects that the rule of the graph links to it. An object at distance zero from a
+    training object gets its coordinates, so ``transform(X_train)`` equals `embedding_`. Near a
+    training object the formula differs from its coordinates by a share of about
+    lambda / ((1 - lambda) (1 + degree)), as that object is one more neighbour.
+
+    References
+    ----------
+    .. [1] M. Belkin, P. Niyogi, "Laplacian eigenmaps for dimensionality reduction and data
+       representation", Neural Computation 15, 2003.
+    .. [2] Y. Bengio et al., "Out-of-sample extensions for LLE, Isomap, MDS, Eigenmaps, and spectral
+       clustering", NIPS, 2004.
+
+    Examples
+    --------
+    On a chain of unweighted edges the first coordinate is a half wave.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> X = np.arange(20.0)[:, None]
+    >>> maps = lowdim.LaplacianEigenmaps(1, radius=1.0, weights="binary", normalization="none")
+    >>> Y = maps.fit_transform(X)[:, 0]
+    >>> wave = np.cos(np.pi * (np.arange(20) + 0.5) / 20)
+    >>> np.allclose(abs(Y), abs(wave) * np.sqrt(2 / 20))
+    True
+    """
+
+    _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        affinity: Any = "nearest_neighbors",
+        gamma: float | None = None,
+        n_neighbors: int | None = None,
+        radius: float | None = None,
+        symmetry: str = "union",
+        weights: str = "heat",
+        t: float | None = None,
+        normalization: str = "random-walk",
+        eigen_solver: str | None = "auto",
+        eigen_tol: float | str = "auto",
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        disconnected: str = "join",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.affinity = affinity
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.symmetry = symmetry
+        self.weights = weights
+        self.t = t
+        self.normalization = normalization
+        self.eigen_solver = eigen_solver
+        self.eigen_tol = eigen_tol
+        self.metric = metric
+        self.metric_params = metric_params
+        self.disconnected = disconnected
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # --- fit -------------------------------------------------------------------------------
+
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
+        if self._uses_graph:
+            super()._fit(objects, graph, **arguments)
+            return
+        if graph is not None:
+            raise ValueError(f"graph cannot be used with affinity={self.affinity!r}.")
+        k = self._check_n_components(objects.n)
+        self.t_ = np.nan
+        self.affinity_matrix_ = weights_of_all_pairs(objects, self.affinity, self._kernel)
+        W = without_loops(self.affinity_matrix_)
+        check_components(W, "raise" if self.disconnected == "raise" else "warn")
+        self._embed(W, k, rows_dtype=objects.dtype)
+
+    def _joined(self, objects: Objects, graph: NeighborGraph, problem: str) -> NeighborGraph:
+        if self.affinity != "precomputed_nearest_neighbors":
+            return super()._joined(objects, graph, problem)
+        checks.warn(f"{problem}: the first coordinates only tell the components apart.")
+        return graph
+
+    def _reads_blocks(self) -> bool:
+        return self._uses_graph
+
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+        checks.choice(self.symmetry, "symmetry", SYMMETRIES)
+        k = self._check_n_components(objects.n)
+        self.t_ = heat_width(self.t, graph.adjacency(self.symmetry))
+        self.affinity_matrix_ = graph_weights(graph, self.symmetry, self.weights, self.t_)
+        self._embed(self.affinity_matrix_, k, rows_dtype=graph.distances.dtype)
+
+    @property
+    def _tolerance(self) -> float:
+        if isinstance(self.eigen_tol, str):
+            checks.choice(self.eigen_tol, "eigen_tol", ("auto",))
+            return TOLERANCE
+        return checks.real(self.eigen_tol, "eigen_tol", 0)
+
+    def _embed(self, W: Any, k: int, rows_dtype: Any) -> None:
+        """Bottom eigenvectors of the Laplacian of W under the chosen constraint."""
+        checks.choice(self.normalization, "normalization", NORMALIZATIONS)
+        self.degrees_ = positive_degrees(W, self.t_)
+        L = laplacian(W.astype(np.float64))
+        mass = None if self.normalization == "none" else self.degrees_
+        found = bottom_eigenpairs(
+            L,
+            k,
+            B=mass,
+            null=np.ones(len(self.degrees_)),
+            solver="auto" if self.eigen_solver is None else self.eigen_solver,
+            tol=self._tolerance,
+            seed=self.random_state,
+        )
+        vectors = found.vectors
+        if self.normalization == "symmetric":
+            vectors = vectors * np.sqrt(self.degrees_)[:, None]
+        self.eigenvalues_ = found.values
+        self.embedding_ = vectors.astype(rows_dtype, copy=False)
+
+    def _update(self, new: NewObjects) -> Growth:
+        if not self._uses_graph:
+            raise ValueError(
+                f"LaplacianEigenmaps.update: affinity={self.affinity!r} has no neighbour graph "
+                "that new objects could join. Fit again to all objects."
+            )
+        return super()._update(new)
+
+    def _register(self, old: Array) -> None:
+        """Give the axes the signs and the map the size of the old one.
+
+        The axes have eigenvalues, so they are not turned. The size of the map depends on the number
+        of objects.
+        """
+        signs = axis_signs(old, self.embedding_[: len(old)])
+        scale = np.linalg.norm(old) / np.linalg.norm(self.embedding_[: len(old)])
+        self.embedding_ = self.embedding_ * (signs * scale).astype(self.embedding_.dtype)
+
+    def _transform(self, new: NewObjects) -> Array:
+        if self._uses_graph:
+            return super()._transform(new)
+        everyone = np.arange(len(self.embedding_))[None, :]
+        if self.affinity == "precomputed":
+            weights = np.asarray(new.vectors())
+        else:
+            weights = weights_to_all(new, self.X_fit_, self.affinity, self._kernel)
+        Y = np.concatenate([self._extend(everyone, row[None, :]) for row in weights])
+        if self.affinity != "precomputed":
+            return self._keep_known(Y, *new.nearest(1))
+        for i, row in enumerate(weights):
+            same = equal_row(self.affinity_matrix_, row)
+            if same is not None:
+                Y[i] = self.embedding_[same]
+        return Y
+
+    def _place(self, new: NewObjects) -> Array:
+        nearest, distances = self._new_links(new)
+        w = edge_weights(distances, self.weights, self.t_) * self._link_shares(
+            new, nearest, distances
+        )
+        Y = self._extend(nearest, w)
+        return self._keep_known(Y, nearest, distances)
+
+    def _extend(self, nearest: Array, w: Array) -> Array:
+        """The eigenvector equation solved for new objects, given their weights."""
+        known = self.embedding_[nearest]
+        if self.normalization == "none":
+            Y = extend_eigenvectors(w, known, self.eigenvalues_)
+        else:
+            linked = self.degrees_[nearest] if self.normalization == "symmetric" else None
+            Y = extend_normalized(w, known, self.eigenvalues_, linked)
+        return Y.astype(self.embedding_.dtype, copy=False)
+
+    # --- which affinity --------------------------------------------------------------------
+
+    @property
+    def _uses_graph(self) -> bool:
+        """Whether the weights are those of a neighbour graph."""
+        return isinstance(self.affinity, str) and self.affinity in GRAPHS
+
+    def _check_affinity(self) -> None:
+        if not callable(self.affinity):
+            checks.choice(self.affinity, "affinity", AFFINITIES)
+
+    def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
+        if isinstance(self.affinity, str) and self.affinity.startswith("precomputed"):
+            return "precomputed", {}
+        return super()._metric_choice() if self._uses_graph else ("euclidean", {})
+
+    def _n_wanted(self, n: int) -> int:
+        wanted = super()._n_wanted(n)
+        if self.affinity == "precomputed_nearest_neighbors":
+            return checks.integer(wanted, "n_neighbors", 2) - 1
+        return wanted
+
+    def _kernel(self, n_features: int) -> Kernel:
+        return resolve_kernel(self.affinity, gamma=self.gamma, n_features=n_features)
+
+    def _objects(self, X: Any) -> Objects:
+        self._check_affinity()
+        if self.affinity != "precomputed":
+            return super()._objects(X)
+        objects = similarities_of(X, "affinity", nonnegative=True)
+        self.n_features_in_ = objects.n
+        return objects
+
+    def _new_objects(self, X: Any) -> NewObjects:
+        if self.affinity != "precomputed":
+            return super()._new_objects(X)
+        weights = checks.vectors(X)
+        if weights.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {weights.shape[1]} columns, but the model has {self.n_features_in_} "
+                "training objects: give each new object's weights to all of them."
+            )
+        return NewDissimilarities(weights)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,209 @@
+"""Locally linear embedding and its kin (Roweis and Saul 2000)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.barycentric import barycentric_map
+from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.numerics.eigenpairs import bottom_eigenpairs
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import Objects
+from lowdim.spectral import reconstruction
+
+METHODS = ("standard", "modified", "hessian", "ltsa")
+
+
+@fill(**GRAPH_PASSAGES)
+class LocallyLinearEmbedding(GraphEmbedder):
+    """Locally linear embedding: objects are reconstructed from neighbours as in the input space.
+
+    k-NN -> reconstruction / alignment matrix -> bottom eigenvectors
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Number of neighbours of an object.
+    n_components : int, default=2
+        Dimension of the map.
+    reg : float, default=1e-3
+        Ridge of the local Gram matrices, as a share of their trace; for method="standard".
+    eigen_solver : {"auto", "dense", "arpack", "lobpcg"}, default="auto"
+        Solver of the eigenproblem; "arpack" is Lanczos, on the inverse of a matrix that can be
+        factored cheaply.
+    tol : float, default=1e-6
+        Accuracy of the iterative eigensolver.
+    max_iter : int, default=100
+        Ignored; accepted for compatibility with scikit-learn. The solver iterates to convergence.
+    method : {"standard", "modified", "hessian", "ltsa"}, default="standard"
+        Locally linear embedding [1]_, modified LLE [2]_, Hessian LLE [3]_ or local tangent space
+        alignment [4]_.
+    hessian_tol : float, default=1e-4
+        Column sums below this count as zero; for method="hessian".
+    modified_tol : float, default=1e-12
+        Reflections shorter than this count as zero; for method="modified".
+    neighbors_algorithm : str, default="auto"
+        Ignored; accepted for compatibility with scikit-learn. The neighbours are always exact.
+    $eigensolver
+    metric : str or callable, default="euclidean"
+        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
+        "precomputed": X is a matrix of dissimilarities, which also give the local Gram matrices.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    $disconnected
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    graph_ : NeighborGraph
+        The neighbour graph.
+    reconstruction_error_ : float
+        Sum of the eigenvalues that belong to the coordinates.
+
+    See Also
+    --------
+    KernelPCA : with kernel="lle" the same map, up to scale.
+
+    Notes
+    -----
+    Time is n k^3 for k neighbours, and a sparse eigenproblem; memory n k^2.
+
+    `transform` computes the weights that reconstruct a new object from its neighbours and applies
+    them to their coordinates [5]_. ``transform(X_train)`` equals `embedding_` up to the ridge.
+
+    References
+    ----------
+    .. [1] S. T. Roweis, L. K. Saul, "Nonlinear dimensionality reduction by locally linear
+       embedding", Science 290, 2000.
+    .. [2] Z. Zhang, J. Wang, "MLLE: modified locally linear embedding using multiple weights",
+       NIPS, 2007.
+    .. [3] D. L. Donoho, C. Grimes, "Hessian eigenmaps: locally linear embedding techniques for
+       high-dimensional data", PNAS 100, 2003.
+    .. [4] Z. Zhang, H. Zha, "Principal manifolds and nonlinear dimensionality reduction via tangent
+       space alignment", SIAM Journal on Scientific Computing 26, 2004.
+    .. [5] L. K. Saul, S. T. Roweis, "Think globally, fit locally: unsupervised learning of low
+       dimensional manifolds", Journal of Machine Learning Research 4, 2003.
+
+    Examples
+    --------
+    The order of points on a spiral is recovered.
+
+    >>> import numpy as np
+    >>> import lowdim
+    >>> t = np.linspace(1, 3, 60)
+    >>> X = np.column_stack([t * np.cos(3 * t), t * np.sin(3 * t)])
+    >>> Y = lowdim.LocallyLinearEmbedding(n_neighbors=4, n_components=1).fit_transform(X)
+    >>> bool(abs(np.sign(np.diff(Y[:, 0])).sum()) == 59)
+    True
+    """
+
+    radius = None
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 5,
+        n_components: int = 2,
+        reg: float = 1e-3,
+        eigen_solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        method: str = "standard",
+        hessian_tol: float = 1e-4,
+        modified_tol: float = 1e-12,
+        neighbors_algorithm: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        disconnected: str = "join",
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.reg = reg
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.method = method
+        self.hessian_tol = hessian_tol
+        self.modified_tol = modified_tol
+        self.neighbors_algorithm = neighbors_algorithm
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.metric = metric
+        self.metric_params = metric_params
+        self.disconnected = disconnected
+
+    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+        n = graph.n_objects
+        dim = self._check_n_components(n)
+        M = self._matrix(objects, graph, dim)
+        found = bottom_eigenpairs(
+            M,
+            dim,
+            null=np.ones(n),
+            solver="auto" if self.eigen_solver == "arpack" else self.eigen_solver,
+            tol=checks.real(self.tol, "tol", 0) * 1e-3,
+            max_iter=None,
+            seed=self.random_state,
+        )
+        self.embedding_ = found.vectors.astype(objects.dtype, copy=False)
+        self.reconstruction_error_ = float(found.values.sum())
+
+    def _matrix(self, objects: Objects, graph: NeighborGraph, dim: int) -> Any:
+        """The sparse M whose bottom eigenvectors are the coordinates."""
+        checks.choice(self.method, "method", METHODS)
+        if not objects.complete:
+            raise ValueError(
+                "X: a graph holds no distances between the neighbours of an object, which locally "
+                "linear embedding needs. Give all dissimilarities, or vectors and fit(X, graph=)."
+            )
+        neighbors = graph.neighbor_lists()
+        k = neighbors.shape[1]
+        grams = reconstruction.gram_blocks(objects, neighbors, "locally linear embedding")
+        if self.method == "standard":
+            reg = checks.real(self.reg, "reg", 0)
+            return reconstruction.standard_matrix(grams, neighbors, reg)
+        if self.method == "modified":
+            if k < dim:
+                raise ValueError(
+                    f"method='modified' needs n_neighbors >= n_components, got {k} < {dim}."
+                )
+            tol = self.modified_tol
+            return reconstruction.modified_matrix(grams, neighbors, dim, tol)
+        if self.method == "hessian":
+            least = dim * (dim + 3) // 2 + 1
+            if k < least:
+                raise ValueError(
+                    f"method='hessian' needs n_neighbors > n_components * (n_components + 3) / 2: "
+                    f"at least {least}, got {k}."
+                )
+            tol = self.hessian_tol
+            return reconstruction.hessian_matrix(grams, neighbors, dim, tol)
+        if k <= dim:
+            raise ValueError(f"method='ltsa' needs n_neighbors > n_components, got {k} <= {dim}.")
+        return reconstruction.alignment_matrix(grams, neighbors, dim)
+
+    def _place(self, new: NewObjects) -> Array:
+        if not hasattr(self, "X_fit_") or self.X_fit_.ndim != 2:
+            raise ValueError(
+                "transform needs vectors: the weights of a new object depend on the distances "
+                "between its neighbours as vectors. Fit on vectors, or use Isomap."
+            )
+        k = self.graph_.n_neighbors
+        assert k is not None  # the matrix of the fit needs lists of one length
+        return barycentric_map(
+            self.X_fit_,
+            self.embedding_,
+            new.vectors(),
+            k,
+            metric=self._training.metric,
+            reg=self.reg,
+        )

@@ -1,0 +1,342 @@
+"""Principal component analysis (Pearson 1901; Hotelling 1933)."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim import checks
+from lowdim.checks import Array, dense
+from lowdim.distances.row_blocks import RowBlocks
+from lowdim.distances.units import scaled
+from lowdim.estimator import Embedder
+from lowdim.estimator.updating import Growth
+from lowdim.messages import argument
+from lowdim.numerics.svd import Axes, grown_axes, principal_axes, residual_share, scores
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import Objects
+from lowdim.runtime.scheduling import running
+from lowdim.spectral.probabilistic_pca import Model, most_probable_dimension
+from lowdim.spectral.scaling import leading_count
+
+
+class PCA(Embedder):
+    """Principal component analysis: the linear map that keeps the most variance.
+
+    centre -> singular vectors
+
+    Parameters
+    ----------
+    n_components : int, float, "mle", "parallel" or None, default=None
+        Dimension of the map. A float in (0, 1): the fewest components that explain more than this
+        share of the variance. "mle": the most probable number of components [5]_, for at least as
+        many objects as features. "parallel": as many as explain more variance than in 95 % of data
+        sets with permuted columns (Horn's parallel analysis). None: all, min(n_samples,
+        n_features), or one less with svd_solver="arpack".
+    copy : bool, default=True
+        Ignored; accepted for compatibility with scikit-learn. X is never changed.
+    whiten : bool, default=False
+        Whether to scale the coordinates to unit variance.
+    svd_solver : str, default="auto"
+        "full" (SVD of X), "covariance_eigh", "gram_eigh", "randomized" [3]_, "arpack" (Lanczos,
+        also for sparse X), or "auto": by the shape of X.
+    tol : float, default=0.0
+        Accuracy of svd_solver="arpack"; 0 stands for machine precision.
+    iterated_power : int or "auto", default="auto"
+        Number of power iterations of the randomized solver.
+    n_oversamples : int, default=10
+        Number of additional random vectors of the randomized solver.
+    power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
+        How the randomized solver keeps its vectors independent between power iterations.
+    random_state : int, RandomState or None, default=None
+        Seed of the randomized solver and of parallel analysis.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Coordinates of the objects.
+    components_ : array of shape (n_components, n_features)
+        The principal axes, by descending variance.
+    explained_variance_ : array of shape (n_components,)
+        Variance along each axis.
+    explained_variance_ratio_ : array of shape (n_components,)
+        Its share of the total variance.
+    singular_values_ : array of shape (n_components,)
+        Singular values of the centred X.
+    mean_ : array of shape (n_features,)
+        Mean of X.
+    n_components_ : int
+        The number of components.
+    noise_variance_ : float
+        Mean variance of the components that were left out.
+    n_samples_ : int
+        The number of training objects.
+
+    See Also
+    --------
+    KernelPCA : principal components in the feature space of a kernel.
+    ClassicalMDS : the same map from Euclidean distances.
+
+    Notes
+    -----
+    Time is n d min(n, d) for n objects and d features.
+
+    ``transform(X_train)`` equals `embedding_` to rounding, and `inverse_transform` is the best
+    linear reconstruction.
+
+    `score`, `score_samples`, `get_covariance` and `get_precision` are those of probabilistic
+    principal component analysis [4]_: a normal distribution with the variances of the components
+    along their axes and `noise_variance_` in all other directions.
+
+    References
+    ----------
+    .. [1] K. Pearson, "On lines and planes of closest fit to systems of points in space",
+       Philosophical Magazine 2, 1901.
+    .. [2] H. Hotelling, "Analysis of a complex of statistical variables into principal components",
+       Journal of Educational Psychology 24, 1933.
+    .. [3] N. Halko, P. G. Martinsson, J. A. Tropp, "Finding structure with randomness", SIAM Review
+       53, 2011.
+    .. [4] M. E. Tipping, C. M. Bishop, "Mixtures of probabilistic principal component analyzers",
+       Neural Computation 11, 1999.
+    .. [5] T. P. Minka, "Automatic choice of dimensionality for PCA", NIPS, 2000.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X = [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+    >>> pca = lowdim.PCA(1).fit(X)
+    >>> pca.explained_variance_ratio_.round(6)
+    array([1.])
+    >>> abs(pca.components_).round(3)
+    array([[0.707, 0.707]])
+    """
+
+    def __init__(
+        self,
+        n_components: int | float | str | None = None,
+        *,
+        copy: bool = True,
+        whiten: bool = False,
+        svd_solver: str = "auto",
+        tol: float = 0.0,
+        iterated_power: int | str = "auto",
+        n_oversamples: int = 10,
+        power_iteration_normalizer: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.copy = copy
+        self.whiten = whiten
+        self.svd_solver = svd_solver
+        self.tol = tol
+        self.iterated_power = iterated_power
+        self.n_oversamples = n_oversamples
+        self.power_iteration_normalizer = power_iteration_normalizer
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    _units: ClassVar = {
+        **dict.fromkeys(("embedding_", "mean_", "singular_values_"), 1),
+        **dict.fromkeys(("explained_variance_", "noise_variance_"), 2),
+    }
+
+    def _reads_blocks(self) -> bool:
+        return True
+
+    def _unit_of(self, name: str) -> float:
+        return 0 if name == "embedding_" and self.whiten else super()._unit_of(name)
+
+    def _fit(self, objects: Objects) -> None:
+        X = objects.rows_for("PCA")
+        n, d = X.shape
+        k = self._components_to_compute(n, d)
+        axes = principal_axes(
+            X,
+            max(k, 1),
+            solver=self.svd_solver,
+            seed=self.random_state,
+            tol=checks.real(self.tol, "tol", 0),
+            power=self.iterated_power,
+            oversamples=self.n_oversamples,
+            normalizer=self.power_iteration_normalizer,
+        )
+        self._describe(axes, self._components_to_keep(X, axes.variances, axes.total), n)
+        self.embedding_ = self._scores(X)
+
+    def _describe(self, axes: Axes, k: int, n: int) -> None:
+        """Set the attributes that describe the first k axes of n objects."""
+        dtype, most = axes.components.dtype, min(n, len(axes.mean))
+        self.n_samples_, self.n_components_ = n, k
+        self.mean_ = axes.mean.astype(dtype)
+        self.components_ = axes.components[:k]
+        self.explained_variance_ = axes.variances[:k].astype(dtype)
+        share = axes.variances[:k] / axes.total if axes.total > 0 else np.zeros(k)
+        self.explained_variance_ratio_ = share.astype(dtype)
+        self.singular_values_ = np.sqrt(axes.variances[:k] * (n - 1)).astype(dtype)
+        left = max(axes.total - float(axes.variances[:k].sum()), 0.0)
+        self.noise_variance_ = left / (most - k) if most > k else 0.0
+
+    def _update(self, new: NewObjects) -> Growth:
+        n, k, mean, components = self.n_samples_, self.n_components_, self.mean_, self.components_
+        X = dense(new.vectors()).astype(components.dtype, copy=False)
+        variances = self.explained_variance_.astype(np.float64)
+        left = float(self.noise_variance_) * (min(n, len(mean)) - k)
+        known = Axes(mean.astype(np.float64), components, variances, variances.sum() + left)
+        old, beside = self.embedding_ / self._scale(), residual_share(X, mean, components)
+        axes = grown_axes(known, n, X)
+        signs = np.where((axes.components * components).sum(axis=1) < 0, -1, 1).astype(X.dtype)
+        axes = axes._replace(components=axes.components * signs[:, None])
+        self._describe(axes, k, n + len(X))
+        turned = old @ (components @ self.components_.T)
+        moved = (turned + (mean - self.mean_) @ self.components_.T) * self._scale()
+        self.embedding_ = np.concatenate([moved, self._scores(X)])
+        usual = left / known.total if known.total > 0 else 0.0
+        return Growth(max(0.0, beside - usual), refined=False)
+
+    # --- the probabilistic model -----------------------------------------------------------
+
+    def get_covariance(self) -> Array:
+        """The covariance matrix of the probabilistic model.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+        """
+        model, exponent = self._model
+        return np.asarray(scaled(model.covariance(), 2 * exponent))
+
+    def get_precision(self) -> Array:
+        """The inverse of the covariance matrix; its pseudo-inverse if there is no noise.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+        """
+        model, exponent = self._model
+        return np.asarray(scaled(model.precision(), -2 * exponent))
+
+    def score_samples(self, X: Any) -> Array:
+        """The log-likelihood of each object under the probabilistic model.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, n_features)
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        check_is_fitted(self)
+        model, exponent = self._model
+        with running(self._n_jobs):
+            found = model.log_likelihood(dense(self._new_objects(X).vectors()))
+        return np.asarray(found - exponent * np.log(2) * len(self.mean_))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log-likelihood of the objects; the parameters are those of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    @property
+    def _model(self) -> tuple[Model, int]:
+        """The model of vectors in units of two to a power, and that power."""
+        check_is_fitted(self)
+        fit = self._in_unit
+        model = Model(
+            fit.mean_, fit.components_, fit.explained_variance_, float(fit.noise_variance_)
+        )
+        return model, getattr(self, "_fitted_exponent", 0)
+
+    # --- scores ----------------------------------------------------------------------------
+
+    def _transform(self, new: NewObjects) -> Array:
+        return self._scores(new.vectors())
+
+    def _scores(self, X: Any) -> Array:
+        return scores(X, self.mean_, self.components_) * self._scale()
+
+    def _inverse(self, Y: Array) -> Array:
+        return np.asarray((Y / self._scale()) @ self.components_ + self.mean_)
+
+    def _scale(self) -> Array:
+        if not self.whiten:
+            return np.ones(len(self.components_), self.components_.dtype)
+        deviation = np.sqrt(self.explained_variance_)
+        tiny = np.finfo(deviation.dtype).eps * deviation.max(initial=0) or 1
+        return np.asarray(1 / np.maximum(deviation, tiny))
+
+    def _components_to_compute(self, n: int, d: int) -> int:
+        asked, most = self.n_components, min(n, d)
+        if self.svd_solver == "arpack" and most > 1:
+            most -= 1  # Lanczos' method finds all eigenvectors but one
+        if asked == "mle":
+            if n < d:
+                raise ValueError(
+                    "n_components='mle' is only supported if n_samples >= n_features; got "
+                    f"{n} objects and {d} features. Use a number, a share or 'parallel'."
+                )
+            if self.svd_solver in ("arpack", "randomized"):
+                raise ValueError(
+                    "n_components='mle' needs all variances: it cannot be used with "
+                    f"svd_solver={self.svd_solver!r}. Use 'auto' or 'full'."
+                )
+        elif isinstance(asked, str) and asked != "parallel":
+            raise ValueError(
+                f"{argument('n_components')} must "
+                "be an integer, a share in (0, 1), 'mle', 'parallel' or None; "
+                f"got {asked!r}."
+            )
+        if asked is None or isinstance(asked, str):
+            return most
+        if isinstance(asked, numbers.Integral):
+            least = 0 if self.svd_solver == "full" else 1  # 0: the model of noise alone
+            limit = " (min(n_samples, n_features))"
+            if most < min(n, d):
+                limit = " (strictly less than min(n_samples, n_features) with svd_solver='arpack')"
+            return checks.integer(asked, "n_components", least, most, limit)
+        checks.real(asked, "n_components", 0, 1, open_low=True)
+        return most
+
+    def _components_to_keep(self, X: Any, variances: Array, total: float) -> int:
+        asked = self.n_components
+        if asked == "mle":
+            return most_probable_dimension(variances, X.shape[0])
+        if asked == "parallel":
+            if isinstance(X, RowBlocks):
+                raise ValueError(
+                    "n_components='parallel' permutes columns, which needs all rows of X in "
+                    "memory, but they are read in blocks. Use a number or a share of the variance."
+                )
+            return max(1, int((variances > self._chance_variances(X)).cumprod().sum()))
+        if isinstance(asked, numbers.Integral):
+            return int(asked)
+        if isinstance(asked, numbers.Real):
+            return leading_count(variances, float(asked), total)
+        return len(variances)
+
+    def _chance_variances(self, X: Any, trials: int = 20) -> Array:
+        """The 95th percentile of each variance when every column is permuted on its own."""
+        from lowdim.checks import check_random_state
+
+        random = check_random_state(0 if self.random_state is None else self.random_state)
+        columns = dense(X).T
+        found = []
+        for _ in range(trials):
+            shuffled = np.column_stack([random.permutation(column) for column in columns])
+            axes = principal_axes(np.ascontiguousarray(shuffled), min(X.shape))
+            found.append(axes.variances)
+        return np.asarray(np.percentile(found, 95, axis=0))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,40 @@
+"""Starts by classical scaling, of all dissimilarities or of those to landmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.numerics.eigenpairs import top_eigenpairs
+from lowdim.spectral.gram import gram_operator, squared_means
+
+LANDMARKS = 200  # of `landmark_start`
+
+
+def classical_start(D: Array, k: int) -> Array:
+    """Classical scaling of a matrix of dissimilarities, without the checks of `scaling`."""
+    found = top_eigenpairs(gram_operator(D), k)
+    return np.asarray(found.vectors * np.sqrt(np.maximum(found.values, 0)).astype(D.dtype))
+
+
+def landmark_start(
+    distances: Callable[[Array], Array],
+    n: int,
+    k: int,
+    random: np.random.RandomState,
+) -> Array:
+    """Landmark scaling (de Silva and Tenenbaum 2004) of n objects.
+
+    `distances` is a function from some objects to their distances to all objects.
+    """
+    chosen = np.sort(random.permutation(n)[: max(LANDMARKS, 2 * k)])
+    rows = distances(chosen.astype(np.int32))
+    D = np.ascontiguousarray(rows[:, chosen])
+    D = np.maximum(D, D.T)
+    found = top_eigenpairs(gram_operator(D), k)
+    kept = found.values > 1e-12 * found.values.max()
+    scale = np.where(kept, found.values, np.inf) ** -0.5
+    offsets = 0.5 * (squared_means(D).astype(D.dtype)[:, None] - rows**2)
+    return np.asarray(offsets.T @ (found.vectors * scale.astype(D.dtype)))

@@ -1,0 +1,1 @@
+"""Curvilinear component analysis and curvilinear distance analysis."""

@@ -1,0 +1,1 @@
+"""INDSCAL: individual differences scaling."""

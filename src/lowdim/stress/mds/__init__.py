@@ -1,0 +1,1 @@
+"""Metric and non-metric multidimensional scaling."""

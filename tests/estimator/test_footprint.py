@@ -1,0 +1,65 @@
+"""Every fit claims its memory first, and the advice names only parameters that the method has."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import lowdim
+from lowdim.catalog import CATALOG
+from lowdim.estimator.footprint import FOOTPRINTS
+
+VECTORS = [method for method in CATALOG if method.objects == "vectors"]
+
+
+def test_every_method_has_a_formula():
+    assert set(FOOTPRINTS) == {method.name for method in CATALOG}
+
+
+@pytest.mark.parametrize("method", VECTORS, ids=lambda method: method.name)
+def test_a_fit_is_refused_before_it_starts(method):
+    X = np.random.RandomState(0).standard_normal((200, 3))
+    estimator = method.load()()
+    with lowdim.compute(memory="1kB"), pytest.raises(MemoryError) as error:
+        estimator.fit(X)
+    text = str(error.value)
+    assert text.startswith(f"{method.name} of 200 objects needs")
+    advised = re.findall(r"(\w+)=", text)
+    assert set(advised) <= set(estimator.get_params())
+    assert not method.reduced_by or method.reduced_by in advised
+
+
+@pytest.mark.parametrize(
+    ("cheap", "dear"),
+    [
+        (lowdim.Isomap(n_landmarks=50), lowdim.Isomap()),
+        (lowdim.MDS(method="sampled"), lowdim.MDS()),
+        (lowdim.TSNE(), lowdim.TSNE(method="exact")),
+        (lowdim.LaplacianEigenmaps(), lowdim.LaplacianEigenmaps(eigen_solver="dense")),
+        (lowdim.CurvilinearDistanceAnalysis(n_prototypes=50), lowdim.CurvilinearDistanceAnalysis()),
+    ],
+    ids=lambda estimator: repr(estimator),
+)
+def test_what_the_advice_names_is_granted(cheap, dear):
+    X = np.random.RandomState(0).standard_normal((3000, 3)).astype(np.float32)
+    with lowdim.compute(memory="42MB"):
+        with pytest.raises(MemoryError):
+            dear.fit(X)
+        cheap.set_params(**({"max_iter": 10} if hasattr(cheap, "max_iter") else {})).fit(X)
+
+
+def test_weights_that_are_given_to_fit_count():
+    X = np.random.RandomState(0).standard_normal((500, 3))
+    weights = np.random.RandomState(1).uniform(1, 2, (500, 500))
+    with lowdim.compute(memory="9MB"):
+        lowdim.MDS(n_init=1, max_iter=3).fit(X)
+        with pytest.raises(MemoryError, match="MDS of 500 objects"):
+            lowdim.MDS(n_init=1, max_iter=3).fit(X, weights=weights + weights.T)
+
+
+def test_a_sparse_set_of_pairs_claims_no_square():
+    graph = lowdim.neighbors(np.random.RandomState(0).standard_normal((2000, 2)), 8).adjacency()
+    with lowdim.compute(memory="20MB"):  # a square of 2000 numbers takes 32 MB
+        lowdim.MDS(metric="precomputed", n_init=1, max_iter=3).fit(graph)

@@ -1,0 +1,109 @@
+"""Searches under other metrics that use the Euclidean one: exact by a map, or among candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from helpers import with_threads
+from lowdim import neighbors
+from lowdim.distances.metrics import resolve_metric
+from lowdim.neighbor_graphs import candidates
+from lowdim.neighbor_graphs.approximate import build_index
+from lowdim.neighbor_graphs.euclidean_forms import FORMS
+from lowdim.neighbor_graphs.search import nearest, query
+
+
+def rows(n, d, dtype=np.float64, seed=0):
+    """Noisy points of a surface of three dimensions; positive, so that all metrics are defined."""
+    random = np.random.RandomState(seed)
+    X = np.tanh(random.standard_normal((n, 3)) @ random.standard_normal((3, d)))
+    return np.abs(X + 0.05 * random.standard_normal((n, d)) + 1.5).astype(dtype)
+
+
+def recall(found, exact):
+    reach = exact.distances.reshape(found.n_objects, -1)[:, -1:] * (1 + 1e-6)
+    return float((found.distances.reshape(found.n_objects, -1) <= reach).mean())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", FORMS)
+def test_a_mapped_search_finds_what_the_formula_says(name, dtype):
+    X = rows(300, 12, dtype)
+    X[:2] = 0  # undefined for angles and distributions
+    X[2:4] = 3  # undefined for correlations
+    metric, prepared = resolve_metric(name, None, X)
+    indices, distances = nearest(prepared, 10, metric)
+    D = metric.block(prepared, prepared)
+    rounding = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(distances, np.take_along_axis(D, indices, 1), atol=rounding)
+    np.fill_diagonal(D, np.inf)
+    np.testing.assert_allclose(distances, np.sort(D, axis=1)[:, :10], atol=rounding)
+    new = prepared[::7]
+    found = query(prepared, new, 4, metric)
+    np.testing.assert_allclose(found[1], np.sort(metric.block(new, prepared))[:, :4], atol=rounding)
+    np.testing.assert_array_equal(found[1][:, 0], 0)
+
+
+@pytest.mark.parametrize("name", ["correlation", "hellinger"])
+def test_a_mapped_search_has_an_index(name):
+    X = rows(12_000, 30, np.float32)
+    graph, exact = (neighbors(X, 10, metric=name, method=m) for m in ("approximate", "exact"))
+    assert graph.recall is not None
+    assert recall(graph, exact) > 0.94
+
+
+def test_negative_entries_are_reported_by_their_metric():
+    X = rows(300, 12)
+    X[7, 3] = -1
+    with pytest.raises(ValueError, match=r"hellinger.*NaN"):
+        neighbors(X, 5, metric="hellinger")
+
+
+@pytest.mark.parametrize(
+    ("name", "params"), [*((name, {}) for name in candidates.METRICS), ("minkowski", {"p": 3})]
+)
+def test_candidates_reach_the_recall(name, params):
+    X = rows(11_000, 12, np.float32)
+    graph, exact = (
+        neighbors(X, 10, metric=name, metric_params=params, method=m) for m in ("auto", "exact")
+    )
+    assert graph.recall >= 0.95
+    assert exact.recall is None
+    assert recall(graph, exact) > 0.94
+    same = graph.indices == exact.indices
+    np.testing.assert_allclose(graph.distances[same], exact.distances[same], rtol=1e-5)
+
+
+def test_candidates_of_a_large_table_come_from_cells():
+    X = rows(12_000, 20, np.float32)
+    metric, prepared = resolve_metric("cityblock", None, X)
+    index = build_index(prepared, metric, 10, 0.95, 0)
+    assert not isinstance(index, candidates.CandidateIndex)
+    assert index.recall >= 0.95
+    found = index.neighbors()
+    np.testing.assert_array_equal(np.sort(found[1], axis=1), found[1])
+    assert (found[0] != np.arange(len(X))[:, None]).all()
+    for again in (with_threads(3, index.neighbors), with_threads(1, index.neighbors)):
+        np.testing.assert_array_equal(again[0], found[0])
+        np.testing.assert_array_equal(again[1], found[1])
+    one = index.query(prepared[70:71], 5)
+    many = index.query(prepared[60:80], 5)
+    np.testing.assert_array_equal(one[0][0], many[0][10])
+    assert one[0][0, 0] == 70
+    assert one[1][0, 0] == 0
+
+
+def test_candidates_of_data_without_structure_come_from_an_exact_search(monkeypatch):
+    X = np.random.RandomState(0).standard_normal((10_500, 40)).astype(np.float32)
+    metric, prepared = resolve_metric("cityblock", None, X)
+    index = build_index(prepared, metric, 10, 0.95, 0)
+    assert isinstance(index, candidates.CandidateIndex)
+    assert index.recall >= 0.95
+    found, exact = index.neighbors(), nearest(prepared, 10, metric)
+    assert (found[1] <= exact[1][:, -1:] * (1 + 1e-6)).mean() > 0.94
+    one, many = index.query(prepared[70:71], 5), index.query(prepared[60:80], 5)
+    np.testing.assert_array_equal(one[0][0], many[0][10])
+    assert one[0][0, 0] == 70
+    monkeypatch.setattr(candidates, "LARGEST_NUMBER", 20)
+    assert build_index(prepared, metric, 10, 0.95, 0) is None  # too many candidates are needed
