@@ -10,11 +10,7 @@ from typing import Any
 def _spell_in_python(name: str, *value: Any) -> str:
     if not value:
         return name
-    if value[0] is ...:
-        return f"{name}="
-    text = repr(value[0])
-    plain = isinstance(value[0], str) and '"' not in text
-    return f'{name}="{text[1:-1]}"' if plain else f"{name}={text}"
+    return f"{name}=" if value[0] is ... else f"{name}={value[0]!r}"
 
 
 _spelling: Callable[..., str] = _spell_in_python
@@ -24,7 +20,7 @@ def argument(name: str, *value: Any) -> str:
     """An argument in a message, as the user gives it: in Python, or as an option of a command.
 
     >>> argument("n_neighbors"), argument("id", ...), argument("missing", "drop")
-    ('n_neighbors', 'id=', 'missing="drop"')
+    ('n_neighbors', 'id=', "missing='drop'")
     """
     return _spelling(name, *value) or _spell_in_python(name, *value)
 
