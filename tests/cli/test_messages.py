@@ -16,7 +16,7 @@ from lowdim.cli import main
 from lowdim.cli.embed import embed
 from lowdim.cli.parameters import spell_option
 from lowdim.messages import argument, spell_arguments
-from lowdim.tables import reading, roles
+from lowdim.tables import columns, reading
 
 LIBRARY = sorted(
     path
@@ -71,8 +71,8 @@ def test_an_argument_is_spelled_as_the_user_gives_it(words, in_python, as_option
 def test_every_argument_of_read_has_an_option_with_the_same_choices(options):
     known = {
         "kind": reading.KINDS,
-        "categorical": roles.CATEGORICAL,
-        "missing": roles.MISSING_POLICIES,
+        "categorical": columns.CATEGORICAL,
+        "missing": columns.MISSING_POLICIES,
     }
     for name in inspect.signature(tables.read).parameters:
         if name not in ("path", "recipe"):
