@@ -99,6 +99,14 @@ def test_errors_of_a_command_name_its_options(text, arguments, message, tmp_path
     assert message in result.stderr
 
 
+def test_a_parameter_of_the_method_is_not_taken_for_an_option_of_the_command(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n5,7\n")
+    command = ["embed", str(tmp_path / "t.csv"), "-m", "tsne", "-q", "--perplexity", "1"]
+    result = CliRunner().invoke(main, [*command, "--method", "tree"])
+    assert result.exit_code == 3
+    assert "--method must be one of 'auto'" in result.stderr
+
+
 def test_notes_and_the_report_name_options(tmp_path):
     rows = np.random.RandomState(0).uniform(size=(40, 3))
     ids = [f"r{i}" for i in range(40)]

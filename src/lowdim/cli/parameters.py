@@ -162,10 +162,9 @@ def spell_option(name: str, *value: Any) -> str:
     """
     context = click.get_current_context(silent=True)
     params = [] if context is None else context.command.get_params(context)
-    for option in params:
-        if isinstance(option, click.Option) and option.name in (name, _PREFIX + name):
-            return shlex.join(option_words(option, *value))
-    return ""
+    options = {option.name: option for option in params if isinstance(option, click.Option)}
+    option = options.get(_PREFIX + name, options.get(name))
+    return "" if option is None else shlex.join(option_words(option, *value))
 
 
 def option_words(option: click.Option, value: Any = ...) -> list[str]:

@@ -126,9 +126,8 @@ class Ranks:
         k = self.n_neighbors
         if 2 * k >= self.n:
             raise ValueError(
-                f"{argument('n_neighbors')} must "
-                f"be less than half the number of objects: got {k} for "
-                f"{self.n}. Trustworthiness and continuity have no scale beyond."
+                f"{argument('n_neighbors')} must be less than half the number of objects: got "
+                f"{k} for {self.n}. Trustworthiness and continuity have no scale beyond."
             )
         beyond = np.maximum(ranks - k, 0).sum(axis=1, dtype=np.float64)
         return np.asarray(beyond * 2 / (k * (2.0 * self.n - 3 * k - 1)))

@@ -307,10 +307,11 @@ def _anndata_matrix(item: Any) -> Any:
     if kind in ("csr_matrix", "csc_matrix"):
         from scipy import sparse
 
-        parts = tuple(np.asarray(_Dataset(item[name])) for name in ("data", "indices", "indptr"))
+        names = ("data", "indices", "indptr")
+        data, indices, indptr = (np.asarray(_Dataset(item[name])) for name in names)
         make = sparse.csr_array if kind == "csr_matrix" else sparse.csc_array
         n_rows, n_columns = (int(side) for side in item.attrs["shape"])
-        return make(parts, shape=(n_rows, n_columns)).tocsr()
+        return make((data, indices, indptr), shape=(n_rows, n_columns)).tocsr()
     if not hasattr(item, "dtype"):
         raise DataError(f"{item.file.filename}: {item.name} is {kind}, not a matrix.")
     return np.asarray(_Dataset(item))
