@@ -315,7 +315,7 @@ def test_a_scheduler_is_joined_for_a_block_of_code(cluster, tmp_path, monkeypatc
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
     monkeypatch.setattr("lowdim.backends.dask.clusters.ANSWER_SECONDS", 1)
     with (
-        pytest.raises(ValueError, match=r"scheduler='tcp://127\.0\.0\.1:9': no scheduler of Dask"),
+        pytest.raises(ValueError, match=r"scheduler='tcp://127\.0\.0\.1:9': no Dask scheduler"),
         lowdim.compute(scheduler="tcp://127.0.0.1:9"),
     ):
         pass
