@@ -142,7 +142,7 @@ def test_too_little_memory_moves_an_operation_to_the_cpu(caplog, monkeypatch):
     def full(device, A, V, *, squared=False):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setitem(engine.OPERATIONS, "matmul", full)
+    monkeypatch.setattr(vars(engine.TorchBackend)["matmul"], "function", full)
     fresh = engine.TorchBackend(torch.device("cpu"))
     with caplog.at_level(logging.INFO, logger="lowdim"):
         found = fresh.matmul(np.eye(3), np.ones((3, 1)))
@@ -154,7 +154,7 @@ def test_arrays_that_cannot_go_to_the_cpu_raise_a_clear_error(monkeypatch):
     def full(*args, **kwargs):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setitem(engine.OPERATIONS, "layout_radii", full)
+    monkeypatch.setattr(vars(engine.TorchBackend)["layout_radii"], "function", full)
     fresh = engine.TorchBackend(torch.device("cpu"))
     with pytest.raises(MemoryError, match=r"^layout_radii needs more than the .* free on cpu"):
         fresh.layout_radii(None, np.ones((3, 2)), (1.0, 1.0))
@@ -245,7 +245,7 @@ def test_copies_make_room_before_an_operation_moves_to_the_cpu(caplog, monkeypat
             raise torch.OutOfMemoryError("CUDA out of memory")
         return A @ V
 
-    monkeypatch.setitem(engine.OPERATIONS, "matmul", tight)
+    monkeypatch.setattr(vars(engine.TorchBackend)["matmul"], "function", tight)
     fresh = engine.TorchBackend(torch.device("cpu"))
     kept = np.ones((600, 600))
     with context.keeping_uploads(), caplog.at_level(logging.INFO, logger="lowdim"):
