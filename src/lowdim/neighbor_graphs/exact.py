@@ -284,12 +284,12 @@ def within(rows: Any, metric: Metric, radius: float) -> Triples:
         return counts, columns[order], distances[order]
 
     if isinstance(rows, RowBlocks):
-        found, dtype = map(in_blocks, rows.blocks()), rows.dtype
+        found = [in_blocks(part) for part in rows.blocks()]
     else:
-        found, dtype = iter(run(one, blocks(n, BATCH_ROWS))), checks.float_kind(rows)
+        found = run(one, blocks(n, BATCH_ROWS))
     counts, indices, distances = _joined(found)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return indptr, indices.astype(np.int32), distances.astype(dtype)
+    return indptr, indices.astype(np.int32), distances.astype(checks.float_kind(rows))
 
 
 # --- all distances, and nearest in another component ----------------------------------------------

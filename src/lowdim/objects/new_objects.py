@@ -5,7 +5,7 @@ There is one type for each kind of input; see `objects` for the training objects
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from lowdim.neighbor_graphs.lists import merged, nearest_within, padded
 from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, sparse_rows
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory
+
+if TYPE_CHECKING:
+    from lowdim.objects.blocked_objects import BlockedObjects
 
 
 class NewObjects(Protocol):
@@ -65,7 +68,7 @@ class MeasuredNewObjects:
     def __init__(
         self,
         rows: Any,
-        known: Any,
+        known: MeasuredObjects | BlockedObjects,
         numbers: Array | None = None,
         known_numbers: Array | None = None,
     ) -> None:
