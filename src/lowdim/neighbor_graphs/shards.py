@@ -85,7 +85,10 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, 
     search = partial(searched, k=k, metric=metric.name, recall=each, seed=seed, capacity=capacity)
     for offer in source.exchange(routed, (division, depth), division.n_shards, shard, search):
         found.offer(*offer)
-    _complete(found, source, metric)
+    short = np.flatnonzero(found.indices[:, -1] == NO_NUMBER)
+    for part in blocks(len(short), source.block_rows):  # which have too few in their shards
+        own = short[part]
+        found.indices[own], found.distances[own] = query(source, source.take(own), k, metric, own)
     farthest = true_distances[:, -1:] * (1 + 32 * np.finfo(source.dtype).eps)
     measured = float((found.distances[test] <= farthest).mean())
     logger.info(
@@ -128,14 +131,6 @@ class Part(NamedTuple):
     member: bool
     numbers: Array
     rows: Array
-
-
-class Offer(NamedTuple):
-    """What was found for some rows; the arguments of `Nearest.offer`."""
-
-    queries: Array
-    indices: Array
-    distances: Array
 
 
 def routed(rows: Array, first: int, division: Division, depth: int) -> list[tuple[int, Part]]:
@@ -195,8 +190,8 @@ class Shard:
 
 def searched(
     shard: Shard, number: int, *, k: int, metric: str, recall: float, seed: int, capacity: int
-) -> Iterator[Offer]:
-    """What is found in a shard for the rows that are searched in it."""
+) -> Iterator[tuple[Array, Array, Array]]:
+    """What is found in a shard for the rows that are searched in it, for `Nearest.offer`."""
     numbers = {member: shard.numbers(member) for member in (True, False)}
     own = numbers[True]
     n_pieces = max(1, -(-len(own) // capacity))  # one, unless many rows are in a single cell
@@ -213,7 +208,7 @@ def searched(
         )
         if len(points) > 1:
             indices, distances = searcher.neighbors()
-            yield Offer(mine, mine[indices], distances)
+            yield mine, mine[indices], distances
         for member, begin, end in (
             (True, 0, piece.start),
             (True, piece.stop, len(own)),
@@ -222,7 +217,7 @@ def searched(
             for part in blocks(end - begin, max(1, capacity // 2)):
                 asked = slice(begin + part.start, begin + part.stop)
                 indices, distances = searcher(shard.read(member, asked))
-                yield Offer(numbers[member][asked], mine[indices], distances)
+                yield numbers[member][asked], mine[indices], distances
 
 
 class Numbers:
@@ -248,15 +243,6 @@ class Numbers:
     def values(self) -> Array:
         """All numbers."""
         return self._array[: self._count]
-
-
-def _complete(found: Nearest, source: RowBlocks, metric: Metric) -> None:
-    """Search the neighbours of rows that have too few in all of the source."""
-    short = np.flatnonzero(found.indices[:, -1] == NO_NUMBER)
-    for part in blocks(len(short), source.block_rows):
-        own = short[part]
-        k = found.indices.shape[1]
-        found.indices[own], found.distances[own] = query(source, source.take(own), k, metric, own)
 
 
 @dataclass(frozen=True)

@@ -72,12 +72,13 @@ class MeasuredNewObjects:
         numbers: Array | None = None,
         known_numbers: Array | None = None,
     ) -> None:
-        if rows.dtype.kind == "f" and known.rows.dtype.kind == "f":
-            rows = rows.astype(known.rows.dtype, copy=False)
-            if is_sparse(rows) and not is_sparse(known.rows):
+        there: Any = known.rows
+        if rows.dtype.kind == "f" and there.dtype.kind == "f":
+            rows = rows.astype(there.dtype, copy=False)
+            if is_sparse(rows) and not is_sparse(there):
                 rows = rows.toarray()
-            elif is_sparse(known.rows) and not is_sparse(rows):
-                rows = known.rows.__class__(rows)
+            elif is_sparse(there) and not is_sparse(rows):
+                rows = type(there)(rows)
         self.rows, self.known, self.n = rows, known, rows.shape[0]
         self.numbers = np.arange(self.n) if numbers is None else numbers
         self.known_numbers = np.arange(known.n) if known_numbers is None else known_numbers
