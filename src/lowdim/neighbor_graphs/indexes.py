@@ -81,11 +81,6 @@ class NeighborQuery:
         return self.index.joined(self._straight(rows), first)
 
     @property
-    def grows(self) -> bool:
-        """Whether there is an index that can be kept, and to which rows can be added."""
-        return isinstance(self.index, GrowingIndex)
-
-    @property
     def n_bytes(self) -> float:
         """The size of an index that can be kept; infinite for others."""
         return self.index.n_bytes if isinstance(self.index, GrowingIndex) else np.inf

@@ -45,8 +45,8 @@ def neighbor_graph(
 ) -> NeighborGraph:
     """The neighbour graph of rows that a metric has prepared; the parameters are `neighbors`'.
 
-    If the search is by an index that can be kept, `keep` is called with the search for the
-    neighbours of new rows by the same index.
+    If the search is by an index, `keep` is called with the search for the neighbours of new rows
+    by the same index.
     """
     if (k is None) == (radius is None):
         raise ValueError(
@@ -68,10 +68,10 @@ def neighbor_graph(
                 search = neighbor_query(rows, metric, k, method=method, recall=recall, seed=seed)
                 if search.index is not None:
                     share = search.index.recall
-                elif wants_index(search.rows, search.metric, method):
+                elif method != "exact" and wants_index(search.rows, search.metric, method):
                     report_exact_search(search.rows, search.metric, recall)
                 indices, distances = search.neighbors()
-                if keep is not None and search.grows:
+                if keep is not None and search.index is not None:
                     keep(search.for_queries())
             elif exact:
                 indices, distances = nearest(rows, k, metric)

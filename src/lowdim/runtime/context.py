@@ -110,7 +110,9 @@ def current() -> Context:
 @contextmanager
 def override(**fields: Any) -> Iterator[Context]:
     """Replace fields of the current context inside the block."""
-    context = replace(current(), **fields)
+    context = current()
+    if any(getattr(context, name) is not value for name, value in fields.items()):
+        context = replace(context, **fields)
     token = _context.set(context)
     try:
         yield context
