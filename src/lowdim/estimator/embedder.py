@@ -349,7 +349,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
         elif isinstance(objects, BlockedObjects) and hasattr(self, "metric"):
-            self.source_, self._cached_training = objects.blocks.full_reference(), objects
+            self.source_, self._cached_training = objects.rows.full_reference(), objects
         claim_memory(self, objects, arguments)
         with suited(objects.n):
             self._fit(objects, **arguments)

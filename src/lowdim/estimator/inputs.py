@@ -15,7 +15,7 @@ from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.messages import argument
 from lowdim.objects.block_sources import opened, reopened, whole
-from lowdim.objects.blocked_objects import BlockedObjects, NewToBlocks, blocked_objects
+from lowdim.objects.blocked_objects import BlockedObjects, blocked_objects
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, given_relations
 from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed, objects_of
 
@@ -71,8 +71,6 @@ class TakesObjects(BaseEstimator):
             return new
         known = self._training
         self._check_features(X, known.metric_name, fitting=False)
-        if isinstance(known, BlockedObjects):
-            return NewToBlocks(known.metric.prepare(X), known)
         return MeasuredNewObjects(known.metric.prepare(X), known)
 
     def _reads_blocks(self) -> bool:

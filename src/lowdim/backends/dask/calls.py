@@ -1,7 +1,7 @@
 """Calls as tasks of Dask; see `lowdim.runtime.tasks`.
 
 A function is sent with its arguments as a part of the graph of tasks, which the scheduler keeps.
-So what a lost worker held can be computed again, which data that were scattered could not.
+So what a lost worker persist can be computed again, which data that were scattered could not.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 
 from lowdim.runtime import memory
-from lowdim.runtime.context import Compute, current, using
+from lowdim.runtime.context import current, override
 from lowdim.runtime.scheduling import blocks, running
 from lowdim.runtime.scratch import HeldRows
-from lowdim.runtime.tasks import HERE, NewGroup, Tasks, working
+from lowdim.runtime.tasks import HERE, NewGroup, Tasks
 
 Result = TypeVar("Result")
 
@@ -31,7 +31,7 @@ NO_WARNING = {"distributed.admin.large-graph-warning-threshold": "1PB"}
 
 
 class Call:
-    """A function that is sent to workers, with the resources that it may use there.
+    """A function that is sent to workers, with the memory that it may use there.
 
     Tasks run on one thread each: a worker runs as many at a time as it has threads. The function is
     pickled as a whole, so that arrays that it holds are aligned in memory there; see `_align`.
@@ -39,19 +39,19 @@ class Call:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.resources = Compute("cpu", 1, current().memory)
+        self.memory = current().memory
 
     def __call__(self, *arguments: Any) -> Any:
-        with working(HERE), using(self.resources), running(None):
+        with override(device="cpu", threads=1, memory=self.memory, tasks=HERE), running(None):
             return self.function(*arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (cloudpickle.dumps(self.function), self.resources)
+        return _unpickle, (cloudpickle.dumps(self.function), self.memory)
 
 
-def _unpickle(function: bytes, resources: Compute) -> Call:
+def _unpickle(function: bytes, limit: int | None) -> Call:
     call = Call(cloudpickle.loads(function))
-    call.resources = resources
+    call.memory = limit
     return call
 
 
@@ -81,7 +81,7 @@ class ClusterTasks(Tasks):
         self.client, self.wanted = client, wanted
 
     def memory(self) -> int:
-        """The memory limit of the computation; else a share of the workers' least per thread."""
+        """What the computation was given, or a share of what the smallest worker has a thread."""
         allowed = current().memory
         if allowed is not None:
             return allowed
@@ -94,8 +94,8 @@ class ClusterTasks(Tasks):
 
     def persist(self, items: Sequence[Any]) -> Sequence[Any]:
         with dask.config.set(NO_WARNING):
-            pieces: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
-        return pieces
+            found: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
+        return found
 
     def exchange(
         self,
@@ -107,7 +107,7 @@ class ClusterTasks(Tasks):
     ) -> Iterator[Result]:
         divided = _calls(split, items)
         pick, call = delayed(_pieces_of, pure=False), delayed(_work, pure=False)
-        both = _leaf(Call(partial(_list_results, work))), _leaf(group)
+        both = _leaf(Call(partial(_listed, work))), _leaf(group)
         return chain.from_iterable(
             self._results(
                 [
@@ -129,8 +129,8 @@ class ClusterTasks(Tasks):
             except KilledWorker as error:
                 raise RuntimeError(
                     "The cluster has lost several workers with the same task. Did they run out of "
-                    "memory? Start workers with more memory or fewer threads, or set a lower "
-                    f"limit by lowdim.compute(memory=...) or --memory. ({error})"
+                    "memory? Start workers with more memory or fewer threads, or set a smaller "
+                    f"one by lowdim.compute(memory=...) or --memory. ({error})"
                 ) from error
 
 
@@ -140,11 +140,11 @@ def _leaf(value: Any) -> Delayed:
 
 
 def _calls(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Delayed]:
-    shared, call = _leaf(Call(function)), delayed(_call_aligned, pure=False)
+    shared, call = _leaf(Call(function)), delayed(_called, pure=False)
     return [call(shared, item) for item in items]
 
 
-def _call_aligned(function: Call, item: Any) -> Any:
+def _called(function: Call, item: Any) -> Any:
     return function(_align(item))
 
 
@@ -160,9 +160,7 @@ def _work(work: Call, group: NewGroup, number: int, pieces: list[list[Any]]) -> 
         return work(gathered, number)
 
 
-def _list_results(
-    function: Callable[[Any, int], Iterator[Any]], group: Any, number: int
-) -> list[Any]:
+def _listed(function: Callable[[Any, int], Iterator[Any]], group: Any, number: int) -> list[Any]:
     return list(function(group, number))
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from lowdim.backends.dask.calls import ClusterTasks
 from lowdim.messages import argument
-from lowdim.runtime.context import current
-from lowdim.runtime.tasks import working
+from lowdim.runtime.context import current, override
 
 ANSWER_SECONDS = 10  # that a scheduler has to answer
 
@@ -44,7 +43,7 @@ def join_cluster(address: str) -> Iterator[None]:
             f"{argument('scheduler', address)}: no Dask scheduler answers at this address "
             f"({error})."
         ) from error
-    with client, working(ClusterTasks(client, wanted=True)):
+    with client, override(tasks=ClusterTasks(client, wanted=True)):
         yield
 
 
@@ -62,5 +61,5 @@ def start_cluster(workers: int) -> Iterator[None]:
         local_directory=resources.scratch,
         silence_logs=logging.ERROR,
     )
-    with cluster, Client(cluster) as client, working(ClusterTasks(client, wanted=True)):
+    with cluster, Client(cluster) as client, override(tasks=ClusterTasks(client, wanted=True)):
         yield

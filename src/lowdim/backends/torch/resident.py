@@ -21,7 +21,7 @@ from torch import Tensor
 
 from lowdim.backends.torch.arrays import free_bytes, get, put, tensor_dtype
 from lowdim.checks import Array
-from lowdim.runtime.context import uploads
+from lowdim.runtime.context import current
 
 RESIDENT_FROM = 1 << 20  # bytes of an array from which a second copy to the device is worth saving
 SQUARE_ROOM = 4  # arrays of the same size that must be free on the device to keep the squares
@@ -62,9 +62,9 @@ class Copies(NamedTuple):
 def resident(device: torch.device, array: Array) -> Tensor:
     """As `put`, for an array that may be on the device already, or be asked for again."""
     for copy in _copies(device, array):
-        part = copy.part(array)
-        if part is not None:
-            return part
+        found = copy.part(array)
+        if found is not None:
+            return found
     tensor = put(device, array)
     remember(array, tensor)
     return tensor
@@ -73,7 +73,8 @@ def resident(device: torch.device, array: Array) -> Tensor:
 def resident_square(device: torch.device, array: Array) -> Tensor | None:
     """The squared entries of an array that is on the device; None if they are not to be kept."""
     for copy in _copies(device, array):
-        if copy.part(array) is None or len(copy.tensor) != array.size:
+        found = copy.part(array)
+        if found is None or len(copy.tensor) != array.size:
             continue
         if not copy.squares:
             if SQUARE_ROOM * array.nbytes > free_bytes(device):
@@ -85,11 +86,11 @@ def resident_square(device: torch.device, array: Array) -> Tensor | None:
 
 def _copies(device: torch.device, array: Array) -> tuple[Copy, ...]:
     """The copies of parts of the memory that an array shows."""
-    kept = uploads()
+    kept = current().uploads
     if kept is None or not _is_worth_keeping(array):
         return ()
-    copies = kept.get(_key(device, array))
-    return () if copies is None else tuple(copies.parts)
+    found = kept.get(_key(device, array))
+    return () if found is None else tuple(found.parts)
 
 
 def get_and_remember(tensor: Tensor) -> Array:
@@ -101,7 +102,7 @@ def get_and_remember(tensor: Tensor) -> Array:
 
 def remember(array: Array, tensor: Tensor) -> None:
     """Keep a tensor as the copy of an array of the same entries."""
-    kept = uploads()
+    kept = current().uploads
     if kept is None or not _is_worth_keeping(array) or not tensor.is_contiguous():
         return
     key = _key(tensor.device, array)
@@ -115,11 +116,11 @@ def remember(array: Array, tensor: Tensor) -> None:
 
 def release() -> bool:
     """Free all copies; False if there are none."""
-    kept = uploads()
-    any_kept = bool(kept)
+    kept = current().uploads
+    found = bool(kept)
     if kept:
         kept.clear()
-    return any_kept
+    return found
 
 
 def _all_equal(one: Array, other: Array) -> bool:
