@@ -1,8 +1,7 @@
 """The contract of every estimator: checks, fit, transform, feature names, tags, saving.
 
 A method implements `_fit(objects)`, which sets `embedding_`, and `_transform(new)`. A method with
-an inverse of its own also implements `_inverse(Y)`. Everything else is done here, in `inputs` and
-in `units`.
+an inverse of its own also implements `_inverse(Y)`. Everything else is done here.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ import inspect
 from collections.abc import Callable
 from functools import cache, partial
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
@@ -27,9 +26,15 @@ from lowdim.estimator import persist
 from lowdim.estimator.checkpoints import states_of
 from lowdim.estimator.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
 from lowdim.estimator.footprint import claim_memory
+from lowdim.estimator.inputs import (
+    check_features,
+    objects_of_fit,
+    objects_of_model,
+    objects_of_transform,
+)
 from lowdim.estimator.partitions import placed, placed_lazily
 from lowdim.estimator.placement import METHODS, where_x_is
-from lowdim.estimator.units import FitsInUnit, exponent_of_rows, is_fitted_state
+from lowdim.estimator.units import converted, exponent_of_rows, fit_in_unit, is_fitted_state
 from lowdim.estimator.updating import Growth, growing, update
 from lowdim.objects.block_sources import opened
 from lowdim.objects.blocked_objects import BlockedObjects
@@ -48,7 +53,7 @@ def _signature(constructor: Callable[..., None]) -> inspect.Signature:
     return inspect.signature(constructor)
 
 
-class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
+class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of all estimators.
 
     Fitted attributes end in `_`. Further fitted state is named `_fitted...`, and state that can be
@@ -56,11 +61,23 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
     deletes all three before each fit.
     """
 
+    embedding_: Array
+    X_fit_: Any
+    gower_kinds_: list[Any]
+    source_: dict[str, Any]
     decoder_: dict[str, Any]
     drift_: Array
     drift_score_: float
+    _fitted_in_unit: Self
+    _fitted_exponent: int
+    _cached_training: MeasuredObjects | BlockedObjects
     _cached_states: States
 
+    # Fitted attributes, parameters and arguments of `fit` that have the unit of the
+    # dissimilarities, each with the power of the unit.
+    _units: ClassVar[dict[str, float]] = {}
+    _follows_unit: bool = True  # whether the map of c X follows from that of X; see `units`
+    _unknown_pairs = False  # whether NaN in precomputed input marks an unknown pair
     _leaves_out = False  # whether `transform` gives NaN to objects that it cannot place
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -132,14 +149,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
             if not is_precomputed(self._metric_choice()[0]):
                 X = DaskRows(X) if is_dask(X) else opened(X)
             if isinstance(X, RowBlocks):
-                self._check_features(X, "euclidean", fitting=False)
+                check_features(self, X, "euclidean", fitting=False)
                 found: Array = (
                     placed_lazily(self, X) if isinstance(X, DaskRows) else placed(self, X)
                 )
                 return found
             new = self._new_objects(X)
             Y = self._in_unit._transform(new)
-            Y = self._converted("embedding_", Y, getattr(self, "_fitted_exponent", 0))
+            Y = converted(self, "embedding_", Y, getattr(self, "_fitted_exponent", 0))
             return self._finite_result(Y, "transform")
 
     @where_x_is
@@ -169,7 +186,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
             )
         with running(self._n_jobs):
             exponent = getattr(self, "_fitted_exponent", 0)
-            found = self._in_unit._decoded_rows(self._converted("embedding_", Y, -exponent))
+            found = self._in_unit._decoded_rows(converted(self, "embedding_", Y, -exponent))
             if isinstance(found, NearestObjects):
                 return found
             if hasattr(self, "_fitted_in_unit") and hasattr(self, "X_fit_"):
@@ -313,6 +330,51 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
         decoder = getattr(self, "decoder_", {"kind": "local"})
         return apply_decoder(decoder, self.embedding_[placed], vectors[placed], Y)
 
+    # --- to be overridden by a method with other input -----------------------------------------
+
+    def _objects(self, X: Any) -> Objects:
+        """Check the argument of `fit`."""
+        return objects_of_fit(self, X)
+
+    def _new_objects(self, X: Any) -> NewObjects:
+        """Check the argument of `transform`."""
+        return objects_of_transform(self, X)
+
+    def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
+        """The metric and its parameters."""
+        params = checks.keywords(getattr(self, "metric_params", None), "metric_params")
+        metric = getattr(self, "metric", "euclidean")
+        if isinstance(metric, str) and metric == "minkowski" and hasattr(self, "p"):
+            params.setdefault("p", self.p)
+        return metric, params
+
+    def _reads_blocks(self) -> bool:
+        """Whether `fit` can read objects that do not fit into memory in blocks."""
+        return False
+
+    def _unit_of(self, name: str) -> float:
+        """The power of the unit that an attribute, parameter or argument has; see `_units`."""
+        return self._units.get(name, 0)
+
+    def _remember(self, objects: MeasuredObjects) -> None:
+        """Store the training objects, which `transform` needs."""
+        self.X_fit_ = objects.rows
+        if objects.metric.name == "gower":
+            self.gower_kinds_ = objects.metric.params["kinds"]
+        self._cached_training = objects
+
+    @property
+    def _training(self) -> Any:
+        """The training objects under their metric."""
+        if not hasattr(self, "_cached_training"):
+            self._cached_training = objects_of_model(self)
+        return self._cached_training
+
+    @property
+    def _in_unit(self) -> Self:
+        """The model in the unit of the data, which `transform` reads; self for ordinary data."""
+        return self._fitted_in_unit if hasattr(self, "_fitted_in_unit") else self
+
     # --- a fit ------------------------------------------------------------------------------
 
     def _fit_to(self, X: Any, **arguments: Any) -> Self:
@@ -334,7 +396,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
                     if exponent_of_rows(objects) == objects.exponent == 0:
                         self._fit_objects(objects, **arguments)
                     else:
-                        self._fit_in_unit(objects, arguments)
+                        fit_in_unit(self, objects, arguments)
                 if states is not None and not states.path:
                     self._cached_states = states  # for a next fit with warm_start
         except BaseException:
