@@ -11,7 +11,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import euclidean
-from lowdim.estimator.neighbor_embedder import check_given_graph
+from lowdim.estimator.neighbors import check_given_graph
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
 from lowdim.neighbor_embedding.tsne import joint_affinities
 from lowdim.neighbor_graphs.graph import NeighborGraph

@@ -7,14 +7,22 @@ objects, but their eigenfunctions extend to new objects (Bengio et al. 2004).
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import GraphEmbedder
 from lowdim.estimator.barycentric import barycentric_map
+from lowdim.estimator.connected import (
+    connect,
+    n_neighbors_or_default,
+    new_links,
+    new_neighbors,
+    undirected_graph,
+)
+from lowdim.estimator.neighbors import keep_known
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -40,17 +48,17 @@ from lowdim.spectral.projection import gower_projection
 from lowdim.spectral.reconstruction import gram_blocks, standard_matrix
 
 
-class GraphKernel(GraphEmbedder):
+class GraphKernel:
     """A kernel matrix from a neighbour graph; the base of those below.
 
-    It has the graph, the policy for several components and the search for new objects' neighbours
-    from `GraphEmbedder`, and ends where kernel PCA begins. `_fit_graph` sets `matrix_`, and in
-    `state_` what `place` needs beside the graph.
+    `matrix` sets `state_`, what `place` needs beside the graph.
     """
 
-    matrix_: Array
+    graph_: NeighborGraph
     state_: dict[str, Any]
-    n_jobs = None
+    symmetry = "union"
+    _default_neighbors = 10
+    _n_wanted = n_neighbors_or_default
     eigen_solver = "dense"  # for eigen_solver="auto": close eigenvalues converge slowly
 
     def __init__(
@@ -64,6 +72,16 @@ class GraphKernel(GraphEmbedder):
         self.radius = radius
         self.disconnected = checks.choice(disconnected, "disconnected", ("join", "raise"))
 
+    def connected_graph(self, objects: Objects) -> NeighborGraph:
+        """The neighbour graph, whose components are joined, of objects in a kernel PCA."""
+        graph = undirected_graph(self, objects, None)
+        self.graph_, _ = connect(graph, objects, self.disconnected, 2, self.symmetry)
+        return self.graph_
+
+    def matrix(self, objects: Objects) -> Array:
+        """The kernel matrix."""
+        raise NotImplementedError
+
     def place(self, new: NewObjects, found: Eigenpairs) -> Array:
         """Coordinates of new objects, given the eigenpairs of the centred kernel matrix."""
         raise NotImplementedError
@@ -75,9 +93,10 @@ class IsomapKernel(GraphKernel):
     _default_neighbors = 5
     eigen_solver = "auto"
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        D = shortest_path_lengths(graph.adjacency())
-        self.matrix_, self.state_ = isomap_kernel(D), {"geodesics": D}
+    def matrix(self, objects: Objects) -> Array:
+        D = shortest_path_lengths(self.connected_graph(objects).adjacency())
+        self.state_ = {"geodesics": D}
+        return isomap_kernel(D)
 
     def place(self, new: NewObjects, found: Eigenpairs) -> Array:
         D = self.state_["geodesics"]
@@ -87,7 +106,7 @@ class IsomapKernel(GraphKernel):
         def project(new_rows: Array) -> Array:
             return gower_projection(new_rows**2, means, found.values, found.vectors)
 
-        return place_by_geodesics(*self._new_neighbors(new), D, project, out)
+        return place_by_geodesics(*new_neighbors(self, new), D, project, out)
 
 
 class LocallyLinearKernel(GraphKernel):
@@ -107,11 +126,11 @@ class LocallyLinearKernel(GraphKernel):
         super().__init__(n_neighbors=n_neighbors, disconnected=disconnected)
         self.reg = checks.real(reg, "reg", 0)
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        neighbors = graph.neighbor_lists()
+    def matrix(self, objects: Objects) -> Array:
+        neighbors = self.connected_graph(objects).neighbor_lists()
         grams = gram_blocks(objects, neighbors, "kernel='lle'")
-        self.matrix_ = lle_kernel(standard_matrix(grams, neighbors, self.reg))
         self.state_ = {"vectors": objects.vectors("kernel='lle'")}
+        return lle_kernel(standard_matrix(grams, neighbors, self.reg))
 
     def place(self, new: NewObjects, found: Eigenpairs) -> Array:
         known = self.state_["vectors"]
@@ -140,13 +159,14 @@ class LaplacianKernel(GraphKernel):
         super().__init__(n_neighbors=n_neighbors, radius=radius, disconnected=disconnected)
         self.symmetry, self.weights, self.t = symmetry, weights, t
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        edges = graph.adjacency(self.symmetry)
+    def matrix(self, objects: Objects) -> Array:
+        edges = self.connected_graph(objects).adjacency(self.symmetry)
         t = heat_width(self.t, edges)
         W = weighted(edges, self.weights, t).astype(np.float64)
         positive_degrees(W, t)
         L = laplacian(W)
-        self.matrix_, self.state_ = self._kernel_of(L), {"laplacian": L, "t": t}
+        self.state_ = {"laplacian": L, "t": t}
+        return self._kernel_of(L)
 
     def _kernel_of(self, L: Any) -> Array:
         return commute_time_kernel(L)
@@ -154,11 +174,11 @@ class LaplacianKernel(GraphKernel):
     def place(self, new: NewObjects, found: Eigenpairs) -> Array:
         L, V = self.state_["laplacian"], found.vectors.astype(np.float64)
         eigenvalues = np.einsum("nk,nk->k", V, L @ V)
-        self.embedding_ = V * np.sqrt(found.values.astype(np.float64))
-        nearest, distances = self._new_links(new)
+        known = V * np.sqrt(found.values.astype(np.float64))
+        nearest, distances = new_links(self, new)
         w = edge_weights(distances, self.weights, self.state_["t"])
-        Y = extend_eigenvectors(w, self.embedding_[nearest], eigenvalues)
-        return self._keep_known(Y, nearest, distances)
+        Y = extend_eigenvectors(w, known[nearest], eigenvalues)
+        return keep_known(Y, known, nearest, distances)
 
 
 class DiffusionKernel(LaplacianKernel):
@@ -200,7 +220,7 @@ GRAPH_KERNELS: dict[str, type[GraphKernel]] = {
 def graph_kernel(name: str, params: dict[str, Any] | None) -> GraphKernel:
     """The kernel of a name, with checked parameters."""
     kind = GRAPH_KERNELS[name]
-    known = kind._get_param_names()
+    known = sorted(signature(kind).parameters)
     for given in params or {}:
         if given not in known:
             raise ValueError(

@@ -1,0 +1,196 @@
+"""What methods that start from each object's nearest neighbours share, such as t-SNE and Isomap.
+
+Such a method implements `_n_wanted(n)`, the number of neighbours that it needs of n objects. Users
+can pass a `NeighborGraph` that they have computed already: `fit(X, graph=graph)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.distances.metrics import canonical
+from lowdim.distances.units import exponent_of
+from lowdim.estimator.checkpoints import kept_graph
+from lowdim.estimator.embedder import Embedder
+from lowdim.estimator.footprint import claim_memory
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.neighbor_graphs.precomputed import check_k
+from lowdim.objects.growth import joined_graph, joined_objects
+from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
+from lowdim.objects.objects import GivenGraph, MeasuredObjects, Objects
+
+E = TypeVar("E", bound=Embedder)
+
+
+def fit_with_graph(self: E, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> E:
+    """Compute `embedding_` from the objects X.
+
+    Parameters
+    ----------
+    X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+        One object per row; with metric="precomputed" a matrix of dissimilarities, a sparse
+        graph of them, or a `NeighborGraph`.
+    y : None
+        Ignored.
+    graph : NeighborGraph, default=None
+        The neighbour graph of X from `lowdim.neighbors`, with at least as many neighbours as
+        the method needs. Computed if not given.
+
+    Returns
+    -------
+    self
+    """
+    return self._fit_to(X, graph=graph)
+
+
+def fit_transform_with_graph(
+    self: Embedder, X: Any, y: Any = None, *, graph: NeighborGraph | None = None
+) -> Array:
+    """Fit to X and return `embedding_`; the parameters are those of `fit`."""
+    return self._fit_to(X, graph=graph).embedding_
+
+
+def neighbor_graph(
+    estimator: Any, objects: Objects, graph: NeighborGraph | None, k: int, least: int
+) -> NeighborGraph:
+    """The graph of the k nearest neighbours: given as X, given as `graph`, or computed.
+
+    Raises ValueError if an object has fewer neighbours than `least`.
+    """
+    found = given_graph(objects, graph)
+    if found is None:
+        found = search_graph(estimator, objects, k)
+    elif found.n_neighbors is not None:
+        found = found.take(k)
+    counts = found.counts()
+    if len(counts) and counts.min() < least:
+        raise ValueError(
+            f"X: object {int(counts.argmin())} has {counts.min()} neighbours in the "
+            f"precomputed graph, but {type(estimator).__name__} with these parameters needs "
+            f"{least}. Store more neighbours of each object, or lower perplexity or "
+            "n_neighbors."
+        )
+    return found
+
+
+def given_graph(objects: Objects, graph: NeighborGraph | None) -> NeighborGraph | None:
+    """The graph given as X or as `graph`, checked; None if there is none."""
+    if isinstance(objects, GivenGraph):
+        return objects.graph
+    return None if graph is None else check_given_graph(objects, graph)
+
+
+def search_graph(estimator: Any, objects: Objects, k: int) -> NeighborGraph:
+    """The graph of the k nearest neighbours, from the checkpoint of the fit if it has one."""
+    k, method = check_k(k, objects.n), search_method(estimator)
+    return kept_graph(lambda: objects.neighbor_graph(k, method=method))
+
+
+def search_method(estimator: Any) -> str:
+    """ "exact" for methods on a connected graph, as eigenvectors and shortest paths change with
+    single edges; for others "auto", an approximate search for many objects."""
+    return "exact" if hasattr(estimator, "disconnected") else "auto"
+
+
+def join(
+    estimator: Any, new: NewObjects, graph: NeighborGraph
+) -> tuple[MeasuredObjects, NeighborGraph]:
+    """The objects and the neighbour graph, with new objects added; see `update`.
+
+    The neighbours of the old objects are searched again only if each needs more of them, which
+    very few objects did not have.
+    """
+    assert isinstance(new, MeasuredNewObjects)  # `update` refuses other kinds
+    objects = joined_objects(new)
+    if exponent_of(objects.rows):
+        raise ValueError(
+            "X: the numbers are of another magnitude than those of the training objects. Fit "
+            "again to all objects."
+        )
+    claim_memory(estimator, objects, {})
+    estimator._remember(objects)
+    wanted, method = estimator._n_wanted(objects.n), search_method(estimator)
+    if graph.n_neighbors is not None and graph.n_neighbors < check_k(wanted, objects.n):
+        return objects, search_graph(estimator, objects, wanted)
+    radius = getattr(estimator, "radius", None)
+    return objects, joined_graph(graph, new, objects, radius=radius, method=method)
+
+
+def fitted_neighbors(estimator: Any) -> NeighborGraph:
+    """The neighbour graph of the fit, which new objects can join."""
+    if not hasattr(estimator, "_fitted_neighbors"):
+        raise ValueError(
+            f"{type(estimator).__name__}.update: this model has no neighbour graph that new "
+            "objects could join, because it was fitted to targets, to given affinities, to "
+            "distinct rows or to rows read in blocks, or combines two models. Fit again to all "
+            "objects."
+        )
+    graph: NeighborGraph = estimator._fitted_neighbors
+    return graph
+
+
+def keep_known(Y: Array, embedding: Array, nearest: Array, distances: Array) -> Array:
+    """Set the rows of Y whose object equals a training object to its coordinates, in place."""
+    same = distances[:, 0] == 0
+    Y[same] = embedding[nearest[same, 0]]
+    return Y
+
+
+class NeighborSearch(NamedTuple):
+    """The search for neighbours that a fit begins with: arguments of `lowdim.neighbors`."""
+
+    k: int
+    metric: str
+    method: str
+
+
+def neighbor_search(estimator: Any, n: int) -> NeighborSearch | None:
+    """The search that `fit` would begin with for n vectors, so that several fits can share a graph.
+
+    None if the fit does not begin with the k nearest neighbours under a metric without parameters.
+    """
+    if not hasattr(estimator, "_n_wanted"):
+        return None
+    other = getattr(estimator, "affinity", "nearest_neighbors") != "nearest_neighbors"
+    if other or getattr(estimator, "radius", None) is not None or getattr(estimator, "unique", 0):
+        return None
+    metric, params = estimator._metric_choice()
+    if not isinstance(metric, str) or metric in ("precomputed", "gower"):
+        return None
+    name, params = canonical(metric, params)
+    if params:
+        return None
+    return NeighborSearch(check_k(estimator._n_wanted(n), n), name, search_method(estimator))
+
+
+def check_given_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
+    """Check that a graph given by the user is a graph of these objects under their metric."""
+    if not isinstance(graph, NeighborGraph):
+        raise TypeError(
+            f"graph must be a NeighborGraph from lowdim.neighbors, got {type(graph).__name__}."
+        )
+    graph.check("graph")
+    if graph.n_objects != objects.n:
+        raise ValueError(f"graph has {graph.n_objects} objects, but X has {objects.n}.")
+    if graph.fingerprint and graph.fingerprint != objects.fingerprint():
+        raise ValueError(
+            "graph was computed from other data than X (their fingerprints differ). Compute "
+            "it again with lowdim.neighbors(X, ...)."
+        )
+    if "precomputed" not in (objects.metric_name, graph.metric) and (
+        graph.metric != objects.metric_name
+    ):
+        raise ValueError(
+            f"graph was measured by metric={graph.metric!r}, but this estimator's metric is "
+            f"{objects.metric_name!r}. Use the same metric for both."
+        )
+    largest = float(graph.distances.max(initial=0))
+    if largest > np.sqrt(np.finfo(graph.distances.dtype).max):
+        raise ValueError(
+            f"graph has distances up to {largest:g}, whose squares overflow, but those of X do "
+            "not. Compute it again with lowdim.neighbors(X, ...)."
+        )
+    return graph
