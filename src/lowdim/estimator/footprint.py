@@ -21,6 +21,7 @@ from lowdim.objects.objects import (
     Objects,
     SparseDissimilarities,
 )
+from lowdim.objects.samples import sample_size
 from lowdim.runtime import memory
 from lowdim.runtime.context import current
 
@@ -163,6 +164,12 @@ def _stochastic_neighbors(p: Problem) -> float:
     return (52 + 2 * p.size) * p.arcs
 
 
+def _divergence(p: Problem, squares: int) -> float:
+    if not p.estimator._samples(p.n):
+        return squares * p.square + p.distances
+    return (56 + 2 * p.size) * p.n * sample_size(p.n)
+
+
 def _umap(p: Problem) -> float:
     index = 0 if isinstance(p.objects, BlockedObjects) else 39 * p.arcs
     return 26 * p.arcs + index
@@ -215,8 +222,8 @@ FOOTPRINTS: dict[str, Callable[[Problem], float]] = {
     "SymmetricSNE": _stochastic_neighbors,
     "TSNE": _stochastic_neighbors,
     "WeightedTSNE": _stochastic_neighbors,
-    "MultiscaleSNE": lambda p: 3 * p.square + p.distances,
-    "NeRV": lambda p: 2 * p.square + p.distances,
+    "MultiscaleSNE": lambda p: _divergence(p, 3),
+    "NeRV": lambda p: _divergence(p, 2),
     "SelfOrganizingMap": _self_organizing_map,
     "NeighborhoodComponentsAnalysis": _stochastic_errors,
     "LargeMarginNearestNeighbor": _large_margin,

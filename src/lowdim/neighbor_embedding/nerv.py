@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +10,15 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs
-from lowdim.neighbor_embedding.all_pairs_divergence import AllPairsDivergenceEmbedder
-from lowdim.neighbor_embedding.divergence import AllPairsDivergence
+from lowdim.neighbor_embedding.all_pairs_divergence import (
+    AllPairsDivergenceEmbedder,
+    Divergence,
+    listed_costs,
+    precisions_of,
+)
+from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
 from lowdim.objects.objects import Objects
+from lowdim.objects.samples import SampledObjects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 
@@ -61,20 +66,23 @@ class NeRV(AllPairsDivergenceEmbedder):
 
     See Also
     --------
-    SNE : The case lambda = 1, for more objects.
+    SNE : The case lambda = 1.
     lowdim.quality.trustworthiness : How many neighbours are false.
     lowdim.quality.continuity : How many neighbours are missed.
 
     Notes
     -----
     As in the paper, neighbourhoods are large at first: the perplexity starts at about half the
-    number of objects and is halved in stages until it is the chosen one. An iteration takes n^2
-    time; memory is 2 n^2.
+    number of objects and is halved in stages until it is the chosen one. With method="exact", an
+    iteration takes n^2 time; memory is 2 n^2. With method="sampled", both are n log n.
+
+    $sample
 
     $transform
 
     References
     ----------
+    $references
     .. [Venna2010] J. Venna, J. Peltonen, K. Nybo, H. Aidos and S. Kaski, "Information retrieval
        perspective to nonlinear dimensionality reduction for data visualization", *Journal of
        Machine Learning Research* 11 (2010) 451-490.
@@ -100,6 +108,7 @@ class NeRV(AllPairsDivergenceEmbedder):
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         init: Any = "pca",
+        method: str = "auto",
         max_iter: int = 500,
         tol: float = 1e-5,
         random_state: Any = None,
@@ -114,6 +123,7 @@ class NeRV(AllPairsDivergenceEmbedder):
             metric=metric,
             metric_params=metric_params,
             init=init,
+            method=method,
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,
@@ -134,28 +144,29 @@ class NeRV(AllPairsDivergenceEmbedder):
                 "number of neighbours."
             )
         checks.real(self.trade_off, "trade_off", 0, 1)
-        D, start, groups = self._prepare(objects)
-        beta = log_conditional_of_pairs(D, wanted)[1]
+        pairs, start, groups = self._prepare(objects)
+        beta = precisions_of(pairs, [wanted])[:, 0]
         typical = float(np.median(beta[beta > 0])) if beta.any() else 1.0
         self._fitted_unit = self._fitted_largest / np.sqrt(typical)
         perplexities = [wanted]
-        while 2 * perplexities[0] <= len(D) / 2:
+        while 2 * perplexities[0] <= objects.n / 2:
             perplexities.insert(0, 2 * perplexities[0])
-        stages = self._stages(D, perplexities, typical)
-        last = self._descend(stages, len(perplexities), start * np.sqrt(typical), groups, D.dtype)
+
+        def stage(number: int, Y: Array) -> Divergence:
+            if isinstance(pairs, SampledObjects):
+                beta = precisions_of(pairs, [perplexities[number]])
+                return ListedDivergence(pairs.lists(Y), beta, beta / typical, self.trade_off)
+            costs, width = log_conditional_of_pairs(pairs, perplexities[number])
+            return AllPairsDivergence(costs, width[:, None] / typical, self.trade_off)
+
+        scaled = start * np.sqrt(typical)
+        last = self._descend(stage, len(perplexities), scaled, groups, objects.dtype)
         self.missed_, self.false_ = last.divergences(self.embedding_ / self._fitted_unit)
 
-    def _stages(
-        self, D: Array, perplexities: list[float], typical: float
-    ) -> Iterator[AllPairsDivergence]:
-        for perplexity in perplexities:
-            costs, beta = log_conditional_of_pairs(D, perplexity)
-            yield AllPairsDivergence(costs, beta[:, None] / typical, self.trade_off)
-
-    def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
-        costs, beta = log_conditional(D, self.perplexity)
-        return (
-            costs,
-            beta[:, None] * (self._fitted_unit / self._fitted_largest) ** 2,
-            self.trade_off,
-        )
+    def _row_to_new(self, D: Array, weights: Array | None) -> tuple[Array, Array, float]:
+        if weights is None:
+            costs, beta = log_conditional(D, self.perplexity)
+            beta = beta[:, None]
+        else:
+            costs, beta = listed_costs(D, weights, [self.perplexity])
+        return costs, beta * (self._fitted_unit / self._fitted_largest) ** 2, self.trade_off
