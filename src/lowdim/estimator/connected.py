@@ -31,49 +31,20 @@ def n_neighbors_or_default(estimator: Any, n: int) -> int:
     return estimator.n_neighbors  # type: ignore[no-any-return]  # `check_k` checks it
 
 
-def undirected_graph(
-    estimator: Any, objects: Objects, graph: NeighborGraph | None
-) -> NeighborGraph:
-    """The graph of n_neighbors or radius: given as X, given as `graph`, or computed."""
-    checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
-    if estimator.radius is not None and estimator.n_neighbors is not None:
-        raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
-    found = given_graph(objects, graph)
-    if found is not None:
-        whole = estimator.n_neighbors is None or found.n_neighbors is None
-        return found if whole else found.take(estimator._n_wanted(objects.n))
-    if estimator.radius is not None:
-        return kept_graph(lambda: objects.neighbor_graph(None, estimator.radius))
-    return search_graph(estimator, objects, estimator._n_wanted(objects.n))
-
-
-def connect(
-    graph: NeighborGraph, objects: Objects, policy: str, least: int, symmetry: str = "union"
+def connected_graph(
+    estimator: Any, objects: Objects, graph: NeighborGraph | None, least: int, policy: str = ""
 ) -> tuple[NeighborGraph, list[Array]]:
-    """The graph and its components according to a policy for disconnected graphs.
+    """The graph of n_neighbors or radius, to which the policy `disconnected` is applied.
 
-    Parameters
-    ----------
-    graph : NeighborGraph
-    objects : Objects
-    policy : {"join", "largest", "separate", "raise", "keep"}
-        The parameter `disconnected`, or "keep": the graph is used as it is, with a warning.
-    least : int
-        Number of objects without which a component cannot be embedded.
-    symmetry : str
-        How the directed graph of neighbours is made undirected; see `NeighborGraph`.
-
-    Returns
-    -------
-    graph : NeighborGraph
-        With policy "join" it has the shortest edges added that connect its components.
-    parts : list of arrays
-        The members of each component that is to be embedded separately; empty if the graph is to
-        be embedded as a whole.
+    Returns the graph, with the shortest edges added that connect its components if they are to be
+    joined, and a list of the members of each component of at least `least` objects if these are to
+    be embedded separately. With policy="keep" the graph is not joined, but used as it is.
     """
+    graph, symmetry = _graph(estimator, objects, graph), _symmetry(estimator)
     count, labels = graph.components(symmetry)
     if count == 1:
         return graph, []
+    policy = policy if policy and estimator.disconnected == "join" else estimator.disconnected
     problem = f"the number of connected components of the neighbors graph is {count} > 1"
     if policy == "raise":
         raise ValueError(
@@ -109,15 +80,29 @@ def connect(
     return graph, parts
 
 
-def fit_parts(estimator: Any, objects: Objects, graph: NeighborGraph, parts: list[Array]) -> None:
-    """Embed each component separately, side by side; objects left out get NaN."""
+def _graph(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> NeighborGraph:
+    """The graph: given as X, given as `graph`, or computed."""
+    checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
+    if estimator.radius is not None and estimator.n_neighbors is not None:
+        raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
+    found = given_graph(objects, graph)
+    if found is not None:
+        whole = estimator.n_neighbors is None or found.n_neighbors is None
+        return found if whole else found.take(estimator._n_wanted(objects.n))
+    if estimator.radius is not None:
+        return kept_graph(lambda: objects.neighbor_graph(None, estimator.radius))
+    return search_graph(estimator, objects, estimator._n_wanted(objects.n))
+
+
+def fit_parts(estimator: Any, objects: Objects, parts: list[Array]) -> None:
+    """Embed each component of `graph_` separately, side by side; objects left out get NaN."""
     estimator.parts_, estimator.part_rows_ = [], parts
     for own in parts:
         part = clone(estimator).set_params(disconnected="raise")
-        part._fit_objects(objects.subset(own), graph=graph.subset(own))
+        part._fit_objects(objects.subset(own), graph=estimator.graph_.subset(own))
         estimator.parts_.append(part)
     pieces = _side_by_side([part.embedding_ for part in estimator.parts_])
-    Y = np.full((graph.n_objects, pieces[0].shape[1]), np.nan, pieces[0].dtype)
+    Y = np.full((objects.n, pieces[0].shape[1]), np.nan, pieces[0].dtype)
     for own, piece in zip(parts, pieces, strict=True):
         Y[own] = piece
     estimator.embedding_ = Y

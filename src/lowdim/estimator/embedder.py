@@ -125,9 +125,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return self._fit_to(X)
 
     @where_x_is
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Fit to X and return `embedding_`; the parameters are those of `fit`."""
-        return self.fit(X, y).embedding_
+        return self.fit(X, y, **fit_params).embedding_
 
     @where_x_is
     def transform(self, X: Any) -> Array:

@@ -46,13 +46,6 @@ def fit_with_graph(self: E, X: Any, y: Any = None, *, graph: NeighborGraph | Non
     return self._fit_to(X, graph=graph)
 
 
-def fit_transform_with_graph(
-    self: Embedder, X: Any, y: Any = None, *, graph: NeighborGraph | None = None
-) -> Array:
-    """Fit to X and return `embedding_`; the parameters are those of `fit`."""
-    return self._fit_to(X, graph=graph).embedding_
-
-
 def neighbor_graph(
     estimator: Any, objects: Objects, graph: NeighborGraph | None, k: int, least: int
 ) -> NeighborGraph:

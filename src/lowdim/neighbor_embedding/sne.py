@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from lowdim.checks import Array
-from lowdim.estimator import Embedder
-from lowdim.estimator.neighbors import fit_transform_with_graph, fit_with_graph
+from lowdim.estimator import Embedder, neighbors
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
 from lowdim.estimator.updating import Growth
+from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.affinities import conditional_matrix
 from lowdim.neighbor_embedding.divergence import RowDivergence
-from lowdim.neighbor_embedding.stochastic_neighbors import (
-    GAUSSIAN,
-    check_parameters,
-    divergence,
-    grow,
-    minimize,
-    n_for_perplexity,
-    perplexities,
-    perplexity_graph,
-    place_new,
-    start_of,
-    wider_graph,
-)
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.objects.new_objects import NewObjects
@@ -77,10 +65,8 @@ class SNE(Embedder):
     (200, 2)
     """
 
-    fit = fit_with_graph
-    fit_transform = fit_transform_with_graph
-    _n_wanted = n_for_perplexity
-    _fitted_neighbors: NeighborGraph  # of the fit, which new objects can join
+    fit = neighbors.fit_with_graph
+    _n_wanted = shared.n_for_perplexity
 
     def __init__(
         self,
@@ -126,25 +112,23 @@ class SNE(Embedder):
         self.warm_start = warm_start
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
-        check_parameters(self, objects.n)
-        found = perplexity_graph(self, objects, graph)
+        shared.check_parameters(self, objects.n)
+        found = shared.perplexity_graph(self, objects, graph)
         if objects.in_memory:
             self._fitted_neighbors = found
         objective = self._objective(found)
-        start = start_of(self, objects, found)
-        widest = found if graph is None else graph
-        minimize(
-            self, objective, start, lambda: self._objective(wider_graph(self, objects, widest))
-        )
+        start = shared.start_of(self, objects, found)
+        wider = partial(shared.wider_graph, self, objects, found if graph is None else graph)
+        shared.minimize(self, objective, start, lambda: self._objective(wider()))
 
     def _objective(self, graph: NeighborGraph) -> ForceField:
         """KL(P_i || Q_i) of the rows of the affinities."""
-        P = conditional_matrix(graph, perplexities(self, graph.n_objects))
-        return divergence(self, RowDivergence, P, GAUSSIAN)
+        P = conditional_matrix(graph, shared.perplexities(self, graph.n_objects))
+        return shared.divergence(self, RowDivergence, P, shared.GAUSSIAN)
 
     def _update(self, new: NewObjects) -> Growth:
-        return grow(self, new, self._objective)
+        return shared.grow(self, new, self._objective)
 
     def _transform(self, new: NewObjects) -> Array:
-        wanted = perplexities(self, len(self.embedding_))
-        return place_new(new, self.embedding_, wanted, GAUSSIAN)
+        wanted = shared.perplexities(self, len(self.embedding_))
+        return shared.place_new(new, self.embedding_, wanted, shared.GAUSSIAN)

@@ -95,18 +95,14 @@ def wider_graph(estimator: Any, objects: Objects, graph: NeighborGraph) -> Neigh
 
 
 def divergence(
-    estimator: Any,
-    kind: Callable[..., ForceField],
-    P: Any,
-    similarity: Similarity,
-    **arguments: Any,
+    estimator: Any, kind: Callable[..., ForceField], P: Any, similarity: Similarity, **options: Any
 ) -> ForceField:
     """The objective `kind(P, similarity, repulsion, ...)` of affinities P; sets `affinities_`."""
     estimator.affinities_ = P
     n, dim, angle = P.shape[0], int(estimator.n_components), float(estimator.angle)
     repulsion = choose_repulsion(estimator.method, similarity, n, dim, angle)
     P = P.astype(working_dtype(estimator), copy=False)
-    return kind(P, similarity, repulsion, **arguments)
+    return kind(P, similarity, repulsion, **options)
 
 
 def working_dtype(estimator: Any) -> np.dtype[Any]:
@@ -218,16 +214,10 @@ def grow(
 
 
 def place_new(
-    new: NewObjects,
-    embedding: Array,
-    wanted: list[float],
-    similarity: Similarity,
-    *,
-    joint: bool = False,
+    new: NewObjects, Y: Array, wanted: list[float], similarity: Similarity, *, joint: bool = False
 ) -> Array:
-    """Coordinates of new objects, of the perplexities `wanted`; see `place_by_affinity`."""
-    n = len(embedding)
-    nearest, distances = new.nearest(min(n, max(1, int(3 * max(wanted)))), "auto")
-    p = conditional_to_new(distances, wanted).astype(embedding.dtype)
-    Y = place_by_affinity(p, nearest, embedding, similarity, joint=joint)
-    return keep_known(Y, embedding, nearest, distances)
+    """Coordinates of new objects on the map Y, by the perplexities `wanted`."""
+    nearest, distances = new.nearest(min(len(Y), max(1, int(3 * max(wanted)))), "auto")
+    p = conditional_to_new(distances, wanted).astype(Y.dtype)
+    placed = place_by_affinity(p, nearest, Y, similarity, joint=joint)
+    return keep_known(placed, Y, nearest, distances)

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from lowdim.checks import Array
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.divergence import PairDivergence
 from lowdim.neighbor_embedding.sne import SNE
-from lowdim.neighbor_embedding.stochastic_neighbors import (
-    GAUSSIAN,
-    divergence,
-    perplexities,
-    place_new,
-)
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.objects.new_objects import NewObjects
@@ -67,9 +62,9 @@ class SymmetricSNE(SNE):
 
     def _objective(self, graph: NeighborGraph) -> ForceField:
         """KL(P || Q) of the affinities of pairs."""
-        P = joint(conditional_matrix(graph, perplexities(self, graph.n_objects)))
-        return divergence(self, PairDivergence, P, GAUSSIAN)
+        P = joint(conditional_matrix(graph, shared.perplexities(self, graph.n_objects)))
+        return shared.divergence(self, PairDivergence, P, shared.GAUSSIAN)
 
     def _transform(self, new: NewObjects) -> Array:
-        wanted = perplexities(self, len(self.embedding_))
-        return place_new(new, self.embedding_, wanted, GAUSSIAN, joint=True)
+        wanted = shared.perplexities(self, len(self.embedding_))
+        return shared.place_new(new, self.embedding_, wanted, shared.GAUSSIAN, joint=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,26 +16,11 @@ from lowdim.checks import Array
 from lowdim.estimator import Embedder
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
 from lowdim.estimator.updating import Growth
+from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.descent import Phase
 from lowdim.neighbor_embedding.descent import learning_rate as step_size
 from lowdim.neighbor_embedding.divergence import PairDivergence
-from lowdim.neighbor_embedding.stochastic_neighbors import (
-    MOMENTUM,
-    check_parameters,
-    descent_from,
-    divergence,
-    go_on,
-    grow,
-    minimize,
-    n_for_perplexity,
-    perplexities,
-    perplexity_graph,
-    place_new,
-    start_of,
-    wider_graph,
-    working_dtype,
-)
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.objects.new_objects import NewObjects
@@ -109,8 +95,7 @@ class TSNE(Embedder):
     (3, 2)
     """
 
-    _n_wanted = n_for_perplexity
-    _fitted_neighbors: NeighborGraph  # of the fit, which new objects can join
+    _n_wanted = shared.n_for_perplexity
 
     def __init__(
         self,
@@ -182,19 +167,13 @@ class TSNE(Embedder):
         """
         return self._fit_to(X, graph=graph, affinities=affinities)
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
-    ) -> Array:
-        """Fit to X and return `embedding_`; the parameters are those of `fit`."""
-        return self.fit(X, y, graph=graph, affinities=affinities).embedding_
-
     def resume(
         self,
         max_iter: int = 250,
         *,
         exaggeration: float = 1.0,
         learning_rate: float | str = "auto",
-        momentum: float = MOMENTUM,
+        momentum: float = shared.MOMENTUM,
     ) -> Self:
         """Continue the descent from `embedding_`, with other settings.
 
@@ -235,9 +214,9 @@ class TSNE(Embedder):
         with running(self._n_jobs):
             objective = self._objective(self.affinities_)
             rate = step_size(learning_rate, len(self.embedding_), max(exaggeration, 1.0))
-            start = np.array(self.embedding_, dtype=working_dtype(self), order="C")
-            descent = descent_from(self, objective, start)
-            go_on(self, descent, Phase(max_iter, rate, momentum, exaggeration))
+            start = np.array(self.embedding_, dtype=shared.working_dtype(self), order="C")
+            descent = shared.descent_from(self, objective, start)
+            shared.go_on(self, descent, Phase(max_iter, rate, momentum, exaggeration))
         return self
 
     def _reads_blocks(self) -> bool:
@@ -246,22 +225,22 @@ class TSNE(Embedder):
     def _fit(
         self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
     ) -> None:
-        check_parameters(self, objects.n)
+        shared.check_parameters(self, objects.n)
         P, links, changed = fit_affinities(self, objects, graph, affinities)
         objective = self._objective(P)
-        start = start_of(self, objects, links)
-        minimize(self, objective, start, changed)
+        start = shared.start_of(self, objects, links)
+        shared.minimize(self, objective, start, changed)
 
     def _objective(self, P: Any) -> ForceField:
         """KL(P || Q)."""
-        return divergence(self, PairDivergence, P, student(self))
+        return shared.divergence(self, PairDivergence, P, student(self))
 
     def _update(self, new: NewObjects) -> Growth:
-        return grow(self, new, lambda graph: self._objective(pair_affinities(self, graph)))
+        return shared.grow(self, new, lambda graph: self._objective(pair_affinities(self, graph)))
 
     def _transform(self, new: NewObjects) -> Array:
-        wanted = min(NEW_PERPLEXITY, *perplexities(self, len(self.embedding_)))
-        return place_new(new, self.embedding_, [wanted], student(self))
+        wanted = min(NEW_PERPLEXITY, *shared.perplexities(self, len(self.embedding_)))
+        return shared.place_new(new, self.embedding_, [wanted], student(self))
 
 
 def student(estimator: Any) -> Similarity:
@@ -272,7 +251,7 @@ def student(estimator: Any) -> Similarity:
 
 def pair_affinities(estimator: Any, graph: NeighborGraph) -> Any:
     """The probabilities of pairs to be neighbours in the data, as a sparse matrix."""
-    return joint(conditional_matrix(graph, perplexities(estimator, graph.n_objects)))
+    return joint(conditional_matrix(graph, shared.perplexities(estimator, graph.n_objects)))
 
 
 def fit_affinities(
@@ -283,17 +262,12 @@ def fit_affinities(
     if affinities is not None:
         P = joint_affinities(affinities, objects)
         return P, P, None
-    found = perplexity_graph(estimator, objects, graph)
+    found = shared.perplexity_graph(estimator, objects, graph)
     if objects.in_memory:
         estimator._fitted_neighbors = found
-    widest = found if graph is None else graph
-
-    def changed() -> ForceField:
-        wider = wider_graph(estimator, objects, widest)
-        objective: ForceField = estimator._objective(pair_affinities(estimator, wider))
-        return objective
-
-    return pair_affinities(estimator, found), found, changed
+    wider = partial(shared.wider_graph, estimator, objects, found if graph is None else graph)
+    P = pair_affinities(estimator, found)
+    return P, found, lambda: estimator._objective(pair_affinities(estimator, wider()))
 
 
 def joint_affinities(affinities: Any, objects: Objects) -> Any:

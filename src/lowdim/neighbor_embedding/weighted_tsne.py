@@ -9,13 +9,8 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.divergence import PairDivergence
-from lowdim.neighbor_embedding.stochastic_neighbors import (
-    check_parameters,
-    divergence,
-    minimize,
-    start_of,
-)
 from lowdim.neighbor_embedding.tsne import TSNE, fit_affinities, student
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
@@ -113,18 +108,18 @@ class WeightedTSNE(TSNE):
         affinities: Any = None,
         sample_weight: Any = None,
     ) -> None:
-        check_parameters(self, objects.n)
+        shared.check_parameters(self, objects.n)
         P, links, changed = fit_affinities(self, objects, graph, affinities)
         given = sample_weight is not None
         self.importance_ = _masses(sample_weight, objects.n) if given else _degrees(P)
         objective = self._objective(P)
-        start = start_of(self, objects, links)
-        minimize(self, objective, start, changed)
+        start = shared.start_of(self, objects, links)
+        shared.minimize(self, objective, start, changed)
 
     def _objective(self, P: Any) -> ForceField:
         """KL(P || Q) with masses."""
         mass = None if (self.importance_ == 1).all() else self.importance_
-        return divergence(self, PairDivergence, P, student(self), mass=mass)
+        return shared.divergence(self, PairDivergence, P, student(self), mass=mass)
 
 
 def _degrees(P: Any) -> Array:

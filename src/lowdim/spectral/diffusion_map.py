@@ -8,16 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder
-from lowdim.estimator.connected import (
-    connect,
-    fit_parts,
-    n_neighbors_or_default,
-    new_links,
-    transform_parts,
-    undirected_graph,
-)
-from lowdim.estimator.neighbors import fit_transform_with_graph, fit_with_graph
+from lowdim.estimator import Embedder, connected, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
@@ -106,9 +97,8 @@ class DiffusionMap(Embedder):
     True
     """
 
-    fit = fit_with_graph
-    fit_transform = fit_transform_with_graph
-    _n_wanted = n_neighbors_or_default
+    fit = neighbors.fit_with_graph
+    _n_wanted = connected.n_neighbors_or_default
     _default_neighbors = 30
 
     _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
@@ -154,10 +144,9 @@ class DiffusionMap(Embedder):
         k = self._check_n_components(n)
         alpha = checks.real(self.alpha, "alpha", 0, 1)
         time = checks.real(self.time, "time", 0)
-        graph = undirected_graph(self, objects, graph)
-        self.graph_, parts = connect(graph, objects, self.disconnected, k + 2)
+        self.graph_, parts = connected.connected_graph(self, objects, graph, k + 2)
         if parts:
-            fit_parts(self, objects, graph, parts)
+            connected.fit_parts(self, objects, parts)
             return
         edges = self.graph_.adjacency()
         self.t_ = heat_width(self.t, edges)
@@ -185,8 +174,8 @@ class DiffusionMap(Embedder):
     def _transform(self, new: NewObjects) -> Array:
         """lambda psi(x) = sum_j p(x, j) psi_j, over the new object's neighbours."""
         if hasattr(self, "parts_"):
-            return transform_parts(self, new)
-        nearest, distances = new_links(self, new, itself=True)
+            return connected.transform_parts(self, new)
+        nearest, distances = connected.new_links(self, new, itself=True)
         w = edge_weights(distances, "heat", self.t_).astype(np.float64) / self.density_[nearest]
         w /= np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
         mean = np.einsum("mk,mkd->md", w, self.embedding_[nearest].astype(np.float64))

@@ -8,17 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder
-from lowdim.estimator.connected import (
-    connect,
-    fit_parts,
-    n_neighbors_or_default,
-    new_neighbors,
-    refit,
-    transform_parts,
-    undirected_graph,
-)
-from lowdim.estimator.neighbors import fit_transform_with_graph, fit_with_graph
+from lowdim.estimator import Embedder, connected, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
@@ -138,9 +128,8 @@ class Isomap(Embedder):
     3.14
     """
 
-    fit = fit_with_graph
-    fit_transform = fit_transform_with_graph
-    _n_wanted = n_neighbors_or_default
+    fit = neighbors.fit_with_graph
+    _n_wanted = connected.n_neighbors_or_default
     _default_neighbors = 10
     _fitted_rotation: Array  # of an update
 
@@ -202,10 +191,9 @@ class Isomap(Embedder):
         if self.mds == "stress" and self.n_landmarks is not None:
             raise ValueError("mds='stress' needs all geodesics: set n_landmarks=None.")
         k = self._check_n_components(objects.n)
-        graph = undirected_graph(self, objects, graph)
-        self.graph_, parts = connect(graph, objects, self.disconnected, k + 2)
+        self.graph_, parts = connected.connected_graph(self, objects, graph, k + 2)
         if parts:
-            fit_parts(self, objects, graph, parts)
+            connected.fit_parts(self, objects, parts)
             return
         sources = None
         if self.n_landmarks is not None:
@@ -246,7 +234,7 @@ class Isomap(Embedder):
         """Embed the graph that the new objects have joined, and turn the map to the old one."""
         old = self.embedding_
         vars(self).pop("_fitted_rotation", None)
-        graph = refit(self, new)
+        graph = connected.refit(self, new)
         if not hasattr(self, "parts_"):
             self._fitted_rotation = rotation_to(old, self.embedding_[: len(old)])
             self.embedding_ = self.embedding_ @ self._fitted_rotation
@@ -255,10 +243,10 @@ class Isomap(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
-            return transform_parts(self, new)
+            return connected.transform_parts(self, new)
         lengths = self.dist_matrix_.T if hasattr(self, "landmarks_") else self.dist_matrix_
         out = np.empty((new.n, len(self.eigenvalues_)), dtype=self.embedding_.dtype)
-        return place_by_geodesics(*new_neighbors(self, new), lengths, self._project, out)
+        return place_by_geodesics(*connected.new_neighbors(self, new), lengths, self._project, out)
 
     def _project(self, D: Array) -> Array:
         means = self.mean_squares_.astype(D.dtype)

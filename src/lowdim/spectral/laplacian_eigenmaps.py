@@ -8,18 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder
-from lowdim.estimator.connected import (
-    connect,
-    fit_parts,
-    link_shares,
-    n_neighbors_or_default,
-    new_links,
-    refit,
-    transform_parts,
-    undirected_graph,
-)
-from lowdim.estimator.neighbors import fit_transform_with_graph, fit_with_graph, keep_known
+from lowdim.estimator import Embedder, connected, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.graph import SYMMETRIES, NeighborGraph
@@ -150,8 +139,7 @@ class LaplacianEigenmaps(Embedder):
     True
     """
 
-    fit = fit_with_graph
-    fit_transform = fit_transform_with_graph
+    fit = neighbors.fit_with_graph
     _default_neighbors = 10
     _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
 
@@ -199,16 +187,14 @@ class LaplacianEigenmaps(Embedder):
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
         k = self._check_n_components(objects.n)
         if self._uses_graph:
-            graph = undirected_graph(self, objects, graph)
-            given = self.affinity == "precomputed_nearest_neighbors"
-            policy = "keep" if given and self.disconnected == "join" else self.disconnected
-            self.graph_, parts = connect(graph, objects, policy, k + 2, self.symmetry)
+            policy = "keep" if self.affinity == "precomputed_nearest_neighbors" else ""
+            self.graph_, parts = connected.connected_graph(self, objects, graph, k + 2, policy)
             if parts:
-                fit_parts(self, objects, graph, parts)
+                connected.fit_parts(self, objects, parts)
                 return
             self.t_ = heat_width(self.t, self.graph_.adjacency(self.symmetry))
             W = graph_weights(self.graph_, self.symmetry, self.weights, self.t_)
-            self.affinity_matrix_, dtype = W, graph.distances.dtype
+            self.affinity_matrix_, dtype = W, self.graph_.distances.dtype
         else:
             if graph is not None:
                 raise ValueError(f"graph cannot be used with affinity={self.affinity!r}.")
@@ -251,7 +237,7 @@ class LaplacianEigenmaps(Embedder):
                 "that new objects could join. Fit again to all objects."
             )
         old = self.embedding_
-        refit(self, new)
+        connected.refit(self, new)
         if not hasattr(self, "parts_"):
             signs = axis_signs(old, self.embedding_[: len(old)])
             scale = np.linalg.norm(old) / np.linalg.norm(self.embedding_[: len(old)])
@@ -260,12 +246,14 @@ class LaplacianEigenmaps(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
-            return transform_parts(self, new)
+            return connected.transform_parts(self, new)
         if self._uses_graph:
-            nearest, distances = new_links(self, new)
-            shares = link_shares(self, new, nearest, distances)
+            nearest, distances = connected.new_links(self, new)
+            shares = connected.link_shares(self, new, nearest, distances)
             w = edge_weights(distances, self.weights, self.t_) * shares
-            return keep_known(self._extend(nearest, w), self.embedding_, nearest, distances)
+            return neighbors.keep_known(
+                self._extend(nearest, w), self.embedding_, nearest, distances
+            )
         everyone = np.arange(len(self.embedding_))[None, :]
         if self.affinity == "precomputed":
             weights = np.asarray(new.vectors())
@@ -273,7 +261,7 @@ class LaplacianEigenmaps(Embedder):
             weights = weights_to_all(new, self.X_fit_, self.affinity, self._kernel)
         Y = np.concatenate([self._extend(everyone, row[None, :]) for row in weights])
         if self.affinity != "precomputed":
-            return keep_known(Y, self.embedding_, *new.nearest(1))
+            return neighbors.keep_known(Y, self.embedding_, *new.nearest(1))
         for i, row in enumerate(weights):
             same = equal_row(self.affinity_matrix_, row)
             if same is not None:
@@ -306,7 +294,7 @@ class LaplacianEigenmaps(Embedder):
         return super()._metric_choice() if self._uses_graph else ("euclidean", {})
 
     def _n_wanted(self, n: int) -> int:
-        wanted = n_neighbors_or_default(self, n)
+        wanted = connected.n_neighbors_or_default(self, n)
         if self.affinity == "precomputed_nearest_neighbors":
             return checks.integer(wanted, "n_neighbors", 2) - 1
         return wanted

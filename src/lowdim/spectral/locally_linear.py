@@ -8,16 +8,8 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder
+from lowdim.estimator import Embedder, connected, neighbors
 from lowdim.estimator.barycentric import barycentric_map
-from lowdim.estimator.connected import (
-    connect,
-    fit_parts,
-    n_neighbors_or_default,
-    transform_parts,
-    undirected_graph,
-)
-from lowdim.estimator.neighbors import fit_transform_with_graph, fit_with_graph
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
@@ -112,9 +104,8 @@ class LocallyLinearEmbedding(Embedder):
     True
     """
 
-    fit = fit_with_graph
-    fit_transform = fit_transform_with_graph
-    _n_wanted = n_neighbors_or_default
+    fit = neighbors.fit_with_graph
+    _n_wanted = connected.n_neighbors_or_default
     _default_neighbors = 10
     radius = None
 
@@ -155,10 +146,9 @@ class LocallyLinearEmbedding(Embedder):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         dim = self._check_n_components(objects.n)
-        graph = undirected_graph(self, objects, graph)
-        self.graph_, parts = connect(graph, objects, self.disconnected, dim + 2)
+        self.graph_, parts = connected.connected_graph(self, objects, graph, dim + 2)
         if parts:
-            fit_parts(self, objects, graph, parts)
+            connected.fit_parts(self, objects, parts)
             return
         found = bottom_eigenpairs(
             self._matrix(objects, self.graph_, dim),
@@ -208,7 +198,7 @@ class LocallyLinearEmbedding(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
-            return transform_parts(self, new)
+            return connected.transform_parts(self, new)
         if not hasattr(self, "X_fit_") or self.X_fit_.ndim != 2:
             raise ValueError(
                 "transform needs vectors: the weights of a new object depend on the distances "

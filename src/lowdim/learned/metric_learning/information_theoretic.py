@@ -7,16 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array, check_random_state, dense
+from lowdim.checks import Array, check_random_state
 from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.learned.metric_learning.bregman import project
-from lowdim.learned.metric_learning.metric_learning import (
-    LearnedMetric,
-    class_codes,
-    map_dimension,
-    principal_factor,
-    set_map,
-)
+from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
@@ -164,10 +158,10 @@ class InformationTheoreticMetricLearning(LearnedMetric):
     def _fit(
         self, objects: Objects, y: Any = None, similar: Any = None, dissimilar: Any = None
     ) -> None:
-        X = dense(objects.vectors(type(self).__name__))
+        X = self._vectors(objects)
         random = check_random_state(0 if self.random_state is None else self.random_state)
         if similar is None and dissimilar is None:
-            near, far = self._draw(class_codes(self, y, len(X)), random)
+            near, far = self._draw(self._codes(y, len(X)), random)
         else:
             near = _pairs(similar, "similar", len(X))
             far = _pairs(dissimilar, "dissimilar", len(X))
@@ -176,7 +170,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
                     f"dissimilar has the pair {alone[0].tolist()}: an object has the distance 0 to "
                     "itself under every metric."
                 )
-        k = map_dimension(self.n_components, X.shape[1])
+        k = self._dimension(X.shape[1])
         checks.choice(self.prior, "prior", PRIORS)
         checks.integer(self.max_iter, "max_iter", 1)
         slack = checks.real(self.slack, "slack", 0, open_low=True)
@@ -198,7 +192,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         )
         self.bounds_ = (upper, lower)
         self.history_, self.n_iter_ = found.history, len(found.history)
-        set_map(self, X, principal_factor(found.M, Z, k) @ prior)
+        self._keep(X, principal_factor(found.M, Z, k) @ prior)
 
     def _prior(self, X: Array) -> Array:
         """P such that the prior distance is the Euclidean one of the rows of X P'."""

@@ -8,16 +8,10 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array, dense
+from lowdim.checks import Array
 from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.learned.metric_learning.margins import LargeMargin, minimize
-from lowdim.learned.metric_learning.metric_learning import (
-    LearnedMetric,
-    class_codes,
-    map_dimension,
-    principal_factor,
-    set_map,
-)
+from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
@@ -116,9 +110,8 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         self.warm_start = warm_start
 
     def _fit(self, objects: Objects, y: Any = None) -> None:
-        X = dense(objects.vectors(type(self).__name__))
-        codes = class_codes(self, y, len(X))
-        k = map_dimension(self.n_components, X.shape[1])
+        X = self._vectors(objects)
+        codes, k = self._codes(y, len(X)), self._dimension(X.shape[1])
         checks.integer(self.n_neighbors, "n_neighbors", 1)
         checks.integer(self.max_iter, "max_iter", 1)
         tol = checks.real(self.tol, "tol", 0)
@@ -135,7 +128,7 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         self.history_ = found.history / len(X)
         self.n_iter_ = len(found.history) - 1
         self.loss_ = float(found.value / len(X))
-        set_map(self, X, principal_factor(found.M, problem.X, k) / (unit * largest))
+        self._keep(X, principal_factor(found.M, problem.X, k) / (unit * largest))
 
 
 def target_neighbors(X: Array, codes: Array, k: int) -> Array:

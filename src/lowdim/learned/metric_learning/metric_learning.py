@@ -13,6 +13,7 @@ from lowdim.checks import Array, dense
 from lowdim.estimator import Embedder
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import Objects
 
 
 class LearnedMetric(Embedder):
@@ -37,9 +38,55 @@ class LearnedMetric(Embedder):
         """
         return self._fit_to(X, y=y)
 
+    def _vectors(self, objects: Objects) -> Array:
+        return dense(objects.vectors(type(self).__name__))
+
+    def _keep(self, X: Array, L: Array) -> None:
+        """Set the results of a map with the matrix L, of shape (n_components, n_features)."""
+        self.components_ = np.ascontiguousarray(L, dtype=X.dtype)
+        self.mean_ = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        self.metric_ = self.components_.T @ self.components_
+        self.embedding_ = self._mapped(X)
+
+    def _codes(self, y: Any, n: int) -> Array:
+        """Labels as numbers of classes."""
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(
+                f"{name} requires y to be passed, but the target y is None: give one label for "
+                "each row of X."
+            )
+        plain = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuSU"
+        if not plain:
+            y = column_or_1d(y, warn=True)
+        if len(y) != n:
+            raise ValueError(f"y has {len(y)} labels, but X has {n} rows.")
+        if not plain:  # the checks take longer than the fit to a few objects
+            _check_labels(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y: {name} needs at least 2 classes, got 1 class.")
+        if len(self.classes_) == n:
+            raise ValueError(
+                f"y: all {n} labels are different, but {name} learns from objects with the same "
+                "label."
+            )
+        return np.asarray(codes)
+
+    def _dimension(self, d: int) -> int:
+        if self.n_components is None:
+            return d
+        return checks.integer(self.n_components, "n_components", 1, d, " (n_features)")
+
     def _transform(self, new: NewObjects) -> Array:
-        X = dense(new.vectors()).astype(self.components_.dtype, copy=False)
-        return _mapped(X, self.components_)
+        return self._mapped(dense(new.vectors()).astype(self.components_.dtype, copy=False))
+
+    def _mapped(self, X: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            Y = np.asarray(X @ self.components_.T)
+        if not np.isfinite(Y).all():
+            raise ValueError("X: coordinates overflow. Rescale the columns.")
+        return Y
 
     def _inverse(self, Y: Array) -> Array:
         """Of all vectors with these coordinates the one nearest to the mean."""
@@ -56,56 +103,6 @@ class LearnedMetric(Embedder):
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
-
-
-def set_map(estimator: Any, X: Array, L: Array) -> None:
-    """Set `embedding_` and what describes the map with the matrix L."""
-    estimator.components_ = np.ascontiguousarray(L, dtype=X.dtype)
-    estimator.mean_ = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
-    estimator.metric_ = estimator.components_.T @ estimator.components_
-    estimator.embedding_ = _mapped(X, estimator.components_)
-
-
-def _mapped(X: Array, components: Array) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        Y = np.asarray(X @ components.T)
-    if not np.isfinite(Y).all():
-        raise ValueError("X: coordinates overflow. Rescale the columns.")
-    return Y
-
-
-def map_dimension(n_components: Any, d: int) -> int:
-    """The number of coordinates of a map of d features."""
-    return (
-        d
-        if n_components is None
-        else checks.integer(n_components, "n_components", 1, d, " (n_features)")
-    )
-
-
-def class_codes(estimator: Any, y: Any, n: int) -> Array:
-    """Labels as numbers of classes; sets `classes_`."""
-    name = type(estimator).__name__
-    if y is None:
-        raise ValueError(
-            f"{name} requires y to be passed, but the target y is None: give one label for "
-            "each row of X."
-        )
-    plain = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuSU"
-    if not plain:
-        y = column_or_1d(y, warn=True)
-    if len(y) != n:
-        raise ValueError(f"y has {len(y)} labels, but X has {n} rows.")
-    if not plain:  # the checks take longer than the fit to a few objects
-        _check_labels(y)
-    estimator.classes_, codes = np.unique(y, return_inverse=True)
-    if len(estimator.classes_) < 2:
-        raise ValueError(f"y: {name} needs at least 2 classes, got 1 class.")
-    if len(estimator.classes_) == n:
-        raise ValueError(
-            f"y: all {n} labels are different, but {name} learns from objects with the same label."
-        )
-    return np.asarray(codes)
 
 
 def _check_labels(y: Array) -> None:

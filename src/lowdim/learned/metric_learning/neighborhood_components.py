@@ -7,16 +7,11 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array, check_random_state, dense
+from lowdim.checks import Array, check_random_state
 from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.learned.metric_learning.discriminants import discriminant_axes
 from lowdim.learned.metric_learning.leave_one_out import StochasticNeighbors
-from lowdim.learned.metric_learning.metric_learning import (
-    LearnedMetric,
-    class_codes,
-    map_dimension,
-    set_map,
-)
+from lowdim.learned.metric_learning.metric_learning import LearnedMetric
 from lowdim.numerics.quasi_newton import lbfgs
 from lowdim.numerics.svd import principal_axes
 from lowdim.objects.objects import Objects
@@ -126,9 +121,8 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         self.warm_start = warm_start
 
     def _fit(self, objects: Objects, y: Any = None) -> None:
-        X = dense(objects.vectors(type(self).__name__))
-        codes = class_codes(self, y, len(X))
-        k = map_dimension(self.n_components, X.shape[1])
+        X = self._vectors(objects)
+        codes, k = self._codes(y, len(X)), self._dimension(X.shape[1])
         checks.integer(self.max_iter, "max_iter", 1)
         tol = checks.real(self.tol, "tol", 0)
         start = self._start(X, codes, k)
@@ -155,7 +149,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
                 "X: the objects are so far apart that the objective is flat at the start, which is "
                 "kept: each object has one neighbour. Divide X by its standard deviation."
             )
-        set_map(self, X, found.x)
+        self._keep(X, found.x)
 
     def _start(self, X: Array, codes: Array, k: int) -> Array:
         n, d = X.shape

@@ -84,18 +84,6 @@ def fit_to_pairs(
     return self._fit_to(X, graph=graph, affinities=affinities)
 
 
-def fit_transform_to_pairs(
-    self: Embedder,
-    X: Any,
-    y: Any = None,
-    *,
-    graph: NeighborGraph | None = None,
-    affinities: Any = None,
-) -> Array:
-    """Fit to X and return `embedding_`; the parameters are those of `fit`."""
-    return self._fit_to(X, graph=graph, affinities=affinities).embedding_
-
-
 def prepare(estimator: Any, objects: Objects) -> Preparation:
     """Check the parameters and build the untrained network; sets `n_places_`."""
     from lowdim.learned.networks.weights import Rows
@@ -140,17 +128,10 @@ def train_on_pairs(
     loss: PairLoss,
     free_map: Callable[[], Array],
 ) -> None:
-    """Train the network, first to imitate a map, and set `embedding_`.
+    """Train the network on pairs of neighbours with symmetric weights, and set `embedding_`.
 
-    Parameters
-    ----------
-    estimator : ParametricTSNE or ParametricUMAP
-    prepared : Preparation
-    weights : CSR matrix
-        Symmetric weights of pairs of neighbours.
-    loss : PairLoss
-    free_map : callable
-        Returns the map of the same weights in which each object has a place of its own.
+    It first imitates `free_map()`, the map of the same weights in which each object has a place of
+    its own.
     """
     from lowdim.learned.networks.training import train
     from lowdim.learned.networks.weights import apply

@@ -8,15 +8,7 @@ from lowdim import checks
 from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
-from lowdim.learned.parametric.parametric import (
-    build_map_network,
-    euclidean_graph,
-    fit_to_pairs,
-    fit_transform_to_pairs,
-    inverse_of_network,
-    prepare,
-    train_on_pairs,
-)
+from lowdim.learned.parametric import parametric
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.tsne import TSNE, joint_affinities
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -40,14 +32,6 @@ class ParametricTSNE(NetworkEmbedder):
         Effective number of neighbours of each object.
     dof : float, default=None
         Degrees of freedom of Student's kernel of the map; None is n_components - 1, at least 1.
-    layers : sequence of int or "auto", default="auto"
-        Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
-        channels of convolutions. "auto" is (256, 256, 256), and (32, 64) for images.
-    decoder_layers : sequence of int, default=None
-        The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
-    image_shape : tuple of int, default=None
-        Height and width, or height, width and channels, of images that are rows of X: the network
-        is then convolutional.
     $layers
     init : {"map", "random"}, default="map"
         "map" first trains the network to imitate the map of the same weights in which each object
@@ -102,10 +86,9 @@ class ParametricTSNE(NetworkEmbedder):
     (100, 2)
     """
 
-    fit = fit_to_pairs
-    fit_transform = fit_transform_to_pairs
-    _build = build_map_network
-    _inverse = inverse_of_network
+    fit = parametric.fit_to_pairs
+    _build = parametric.build_map_network
+    _inverse = parametric.inverse_of_network
 
     def __init__(
         self,
@@ -170,10 +153,14 @@ class ParametricTSNE(NetworkEmbedder):
             )
         dof = max(self.n_components - 1, 1) if self.dof is None else self.dof
         loss = student_divergence(checks.real(dof, "dof", 0, open_low=True))
-        prepared = prepare(self, objects)
+        prepared = parametric.prepare(self, objects)
         if affinities is None:
             k = min(n - 1, max(1, int(3 * perplexity)))
-            P = joint(conditional_matrix(euclidean_graph(prepared.vectors, graph, k), perplexity))
+            P = joint(
+                conditional_matrix(
+                    parametric.euclidean_graph(prepared.vectors, graph, k), perplexity
+                )
+            )
         else:
             P = joint_affinities(affinities, objects)
         free = TSNE(
@@ -183,6 +170,6 @@ class ParametricTSNE(NetworkEmbedder):
             random_state=prepared.settings.seed,
             verbose=self.verbose,
         )
-        train_on_pairs(
+        parametric.train_on_pairs(
             self, prepared, P, loss, lambda: free.fit_transform(prepared.vectors, affinities=P)
         )

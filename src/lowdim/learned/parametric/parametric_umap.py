@@ -11,15 +11,7 @@ from lowdim.checks import Array
 from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
-from lowdim.learned.parametric.parametric import (
-    build_map_network,
-    euclidean_graph,
-    fit_to_pairs,
-    fit_transform_to_pairs,
-    inverse_of_network,
-    prepare,
-    train_on_pairs,
-)
+from lowdim.learned.parametric import parametric
 from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.tsne import joint_affinities
 from lowdim.neighbor_embedding.umap.fuzzy_graph import fuzzy_graph, with_data
@@ -52,14 +44,6 @@ class ParametricUMAP(NetworkEmbedder):
         Weight of the repulsion.
     negative_sample_rate : float, default=5
         Number of other pairs that count for each pair of neighbours.
-    layers : sequence of int or "auto", default="auto"
-        Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
-        channels of convolutions. "auto" is (256, 256, 256), and (32, 64) for images.
-    decoder_layers : sequence of int, default=None
-        The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
-    image_shape : tuple of int, default=None
-        Height and width, or height, width and channels, of images that are rows of X: the network
-        is then convolutional.
     $layers
     init : {"map", "random"}, default="map"
         "map" first trains the network to imitate the map of the same weights in which each object
@@ -112,10 +96,9 @@ class ParametricUMAP(NetworkEmbedder):
     (100, 2)
     """
 
-    fit = fit_to_pairs
-    fit_transform = fit_transform_to_pairs
-    _build = build_map_network
-    _inverse = inverse_of_network
+    fit = parametric.fit_to_pairs
+    _build = parametric.build_map_network
+    _inverse = parametric.inverse_of_network
 
     def __init__(
         self,
@@ -186,10 +169,12 @@ class ParametricUMAP(NetworkEmbedder):
         repulsion = checks.real(self.repulsion_strength, "repulsion_strength", 0, LARGEST)
         rate = checks.real(self.negative_sample_rate, "negative_sample_rate", 0, LARGEST)
         curve = fit_curve(spread, self.min_dist)
-        prepared = prepare(self, objects)
+        prepared = parametric.prepare(self, objects)
         if affinities is None:
             k = self._size(objects.n)
-            weights = fuzzy_graph(euclidean_graph(prepared.vectors, graph, k - 1), k).matrix
+            weights = fuzzy_graph(
+                parametric.euclidean_graph(prepared.vectors, graph, k - 1), k
+            ).matrix
         else:
             weights = joint_affinities(affinities, objects)
 
@@ -211,7 +196,7 @@ class ParametricUMAP(NetworkEmbedder):
             return lay_out(layout, Monitor(n_epochs, "UMAP", verbose=self.verbose))[0]
 
         loss = fuzzy_cross_entropy(*curve, repulsion * rate)
-        train_on_pairs(self, prepared, weights, loss, free_map)
+        parametric.train_on_pairs(self, prepared, weights, loss, free_map)
 
     def _size(self, n: int) -> int:
         """The size of a neighbourhood, with the object itself."""

@@ -116,7 +116,6 @@ class UMAP(UMAPParameters):
     """
 
     graph_: Any
-    _fitted_neighbors: NeighborGraph  # of the fit, which new objects can join
     _leaves_out = True  # objects without an edge
 
     def fit(

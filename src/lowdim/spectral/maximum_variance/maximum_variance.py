@@ -8,16 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder
-from lowdim.estimator.connected import (
-    connect,
-    fit_parts,
-    n_neighbors_or_default,
-    new_neighbors,
-    transform_parts,
-    undirected_graph,
-)
-from lowdim.estimator.neighbors import fit_transform_with_graph, fit_with_graph
+from lowdim.estimator import Embedder, connected, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.operators import claim_factors
@@ -162,9 +153,8 @@ class MaximumVarianceUnfolding(Embedder):
     True
     """
 
-    fit = fit_with_graph
-    fit_transform = fit_transform_with_graph
-    _n_wanted = n_neighbors_or_default
+    fit = neighbors.fit_with_graph
+    _n_wanted = connected.n_neighbors_or_default
     _default_neighbors = 10
     _units: ClassVar = {"embedding_": 1, "radius": 1, "eigenvalues_": 2, "kernel_": 2}
 
@@ -215,10 +205,9 @@ class MaximumVarianceUnfolding(Embedder):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         k = self._check_parameters(objects.n)
-        graph = undirected_graph(self, objects, graph)
-        self.graph_, parts = connect(graph, objects, self.disconnected, k + 2)
+        self.graph_, parts = connected.connected_graph(self, objects, graph, k + 2)
         if parts:
-            fit_parts(self, objects, graph, parts)
+            connected.fit_parts(self, objects, parts)
             return
         if self.n_landmarks is not None:
             self.landmarks_ = choose_landmarks(
@@ -272,12 +261,7 @@ class MaximumVarianceUnfolding(Embedder):
         return self.solver == "interior-point" or (self.solver == "auto" and small)
 
     def _functions(
-        self,
-        objects: Objects,
-        edges: Any,
-        lengths: Lengths,
-        points: Array,
-        k: int,
+        self, objects: Objects, edges: Any, lengths: Lengths, points: Array, k: int
     ) -> Array:
         """An orthonormal basis Q of the functions on the graph that the map is made of."""
         if self.n_landmarks is None:
@@ -319,8 +303,8 @@ class MaximumVarianceUnfolding(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
-            return transform_parts(self, new)
-        nearest, distances = new_neighbors(self, new)
+            return connected.transform_parts(self, new)
+        nearest, distances = connected.new_neighbors(self, new)
         counts = np.isfinite(distances).sum(axis=1)
         out = np.empty((len(nearest), self.embedding_.shape[1]), dtype=self.embedding_.dtype)
         for count in np.unique(counts):

@@ -9,16 +9,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.estimator import Embedder
-from lowdim.estimator.connected import (
-    connect,
-    fit_parts,
-    n_neighbors_or_default,
-    new_neighbors,
-    transform_parts,
-    undirected_graph,
-)
-from lowdim.estimator.neighbors import fit_transform_with_graph, fit_with_graph
+from lowdim.estimator import Embedder, connected, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
@@ -135,9 +126,8 @@ class CurvilinearDistanceAnalysis(Embedder):
     True
     """
 
-    fit = fit_with_graph
-    fit_transform = fit_transform_with_graph
-    _n_wanted = n_neighbors_or_default
+    fit = neighbors.fit_with_graph
+    _n_wanted = connected.n_neighbors_or_default
     _default_neighbors = 10
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "dist_matrix_", "init", "radius", "lambda_range"), 1),
@@ -191,10 +181,9 @@ class CurvilinearDistanceAnalysis(Embedder):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         k, chosen = self._check_n_components(objects.n), None
-        graph = undirected_graph(self, objects, graph)
-        self.graph_, parts = connect(graph, objects, self.disconnected, k + 2)
+        self.graph_, parts = connected.connected_graph(self, objects, graph, k + 2)
         if parts:
-            fit_parts(self, objects, graph, parts)
+            connected.fit_parts(self, objects, parts)
             return
         if self.n_prototypes is not None:
             chosen = choose_prototypes(objects, self.n_prototypes, k + 1, self.random_state)
@@ -210,13 +199,13 @@ class CurvilinearDistanceAnalysis(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
-            return transform_parts(self, new)
+            return connected.transform_parts(self, new)
         images, lengths = self.embedding_, self.dist_matrix_
         if hasattr(self, "prototypes_"):
             images, lengths = images[self.prototypes_], lengths.T
         out = np.empty((new.n, images.shape[1]), dtype=images.dtype)
         place = partial(_place, images)
-        return place_by_geodesics(*new_neighbors(self, new), lengths, place, out)
+        return place_by_geodesics(*connected.new_neighbors(self, new), lengths, place, out)
 
 
 def _place(images: Array, D: Array) -> Array:
