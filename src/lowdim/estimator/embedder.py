@@ -14,33 +14,28 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks
 from lowdim.catalog import find
 from lowdim.checks import Array
-from lowdim.distances.metrics import NAN_AWARE
+from lowdim.distances.metrics import NAN_AWARE, euclidean, resolve_metric
+from lowdim.distances.preparation import IF_NAN, in_unit
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.distances.units import scaled
+from lowdim.distances.units import exponent_of, scaled
 from lowdim.estimator import persist
 from lowdim.estimator.checkpoints import states_of
 from lowdim.estimator.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
 from lowdim.estimator.footprint import claim_memory
-from lowdim.estimator.inputs import (
-    check_features,
-    objects_of_fit,
-    objects_of_model,
-    objects_of_transform,
-)
 from lowdim.estimator.partitions import placed, placed_lazily
 from lowdim.estimator.placement import METHODS, where_x_is
 from lowdim.estimator.units import converted, exponent_of_rows, fit_in_unit, is_fitted_state
 from lowdim.estimator.updating import Growth, growing, update
-from lowdim.objects.block_sources import opened
-from lowdim.objects.blocked_objects import BlockedObjects
+from lowdim.objects.block_sources import opened, reopened, whole
+from lowdim.objects.blocked_objects import BlockedObjects, NewToBlocks, blocked_objects
 from lowdim.objects.dask_rows import DaskRows, is_dask
-from lowdim.objects.new_objects import NewObjects
-from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed
+from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, given_relations
+from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed, objects_of
 from lowdim.runtime.callbacks import Change, Monitor, reporting, verbosity
 from lowdim.runtime.checkpoint import States, new_slot, resuming
 from lowdim.runtime.context import suited
@@ -149,7 +144,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             if not is_precomputed(self._metric_choice()[0]):
                 X = DaskRows(X) if is_dask(X) else opened(X)
             if isinstance(X, RowBlocks):
-                check_features(self, X, "euclidean", fitting=False)
+                self._check_features(X, "euclidean", fitting=False)
                 found: Array = (
                     placed_lazily(self, X) if isinstance(X, DaskRows) else placed(self, X)
                 )
@@ -334,11 +329,47 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _objects(self, X: Any) -> Objects:
         """Check the argument of `fit`."""
-        return objects_of_fit(self, X)
+        metric, params = self._metric_choice()
+        if not is_precomputed(metric):
+            X = opened(X) if self._reads_blocks() else whole(X)
+        if not hasattr(self, "metric"):  # a method of vectors alone, such as PCA
+            if isinstance(X, RowBlocks):
+                self._check_features(X, "euclidean", fitting=True)
+                return blocked_objects(X)
+            rows = checks.vectors(X, sparse=True)
+            self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
+            exponent = exponent_of(rows) if self._follows_unit else 0
+            return MeasuredObjects(scaled(rows, -exponent), euclidean(exponent))
+        learned = hasattr(metric, "get_params")
+        if not isinstance(metric, str) and not callable(metric) and not learned:
+            raise checks.WrongTypeError(
+                "metric must be a name, a function of two objects or a fitted estimator that has "
+                f"learned a metric, got {metric!r}."
+            )
+        if not is_precomputed(metric):
+            self._check_features(X, metric, fitting=True)
+        objects = objects_of(X, metric, params, unknown_pairs=self._unknown_pairs)
+        if is_precomputed(metric):
+            self.n_features_in_ = objects.n
+        return objects
 
     def _new_objects(self, X: Any) -> NewObjects:
         """Check the argument of `transform`."""
-        return objects_of_transform(self, X)
+        exponent = getattr(self, "_fitted_exponent", 0)
+        if not hasattr(self, "metric"):
+            rows = in_unit(_vectors, exponent, X)
+            self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
+            return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
+        if is_precomputed(self._metric_choice()[0]):
+            unknown_pairs = self._unknown_pairs
+            new = given_relations(X, unknown_pairs=unknown_pairs, exponent=exponent)
+            validate_data(self, new.vectors(), skip_check_array=True, reset=False)
+            return new
+        known = self._training
+        self._check_features(X, known.metric_name, fitting=False)
+        if isinstance(known, BlockedObjects):
+            return NewToBlocks(known.metric.prepare(X), known)
+        return MeasuredNewObjects(known.metric.prepare(X), known)
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
         """The metric and its parameters."""
@@ -347,6 +378,18 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if isinstance(metric, str) and metric == "minkowski" and hasattr(self, "p"):
             params.setdefault("p", self.p)
         return metric, params
+
+    def _check_features(self, X: Any, metric: Any, *, fitting: bool) -> None:
+        """Record the number and names of the features (`fitting`), or compare them with `fit`."""
+        if callable(metric) or metric == "callable":
+            if not (hasattr(X, "shape") and len(X.shape) == 2):
+                return
+        elif metric != "gower" and not hasattr(X, "shape"):
+            X = checks.vectors(X, sparse=True, allow_nan=metric in NAN_AWARE, if_nan=IF_NAN)
+        if fitting and type(X) is np.ndarray and X.ndim == 2 and X.shape[1] > 0:
+            self.n_features_in_ = X.shape[1]  # features of an array have no names
+        elif hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] > 0:
+            validate_data(self, X, skip_check_array=True, reset=fitting)
 
     def _reads_blocks(self) -> bool:
         """Whether `fit` can read objects that do not fit into memory in blocks."""
@@ -365,9 +408,16 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     @property
     def _training(self) -> Any:
-        """The training objects under their metric."""
+        """The training objects under their metric; computed again after loading or unpickling."""
         if not hasattr(self, "_cached_training"):
-            self._cached_training = objects_of_model(self)
+            metric, params = self._metric_choice()
+            if hasattr(self, "source_"):
+                self._cached_training = blocked_objects(reopened(self.source_), metric, params)
+                return self._cached_training
+            if hasattr(self, "gower_kinds_"):
+                params["kinds"] = self.gower_kinds_
+            found, rows = resolve_metric(metric, params, self.X_fit_)
+            self._cached_training = MeasuredObjects(rows, found)
         return self._cached_training
 
     @property
@@ -501,3 +551,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if not k.startswith("_cached")}
+
+
+def _vectors(X: Any, name: str, copy: bool) -> Any:
+    """Rows of methods without a metric, as `Metric.prepare` returns them."""
+    return checks.vectors(X, name=name, sparse=True, copy=copy)

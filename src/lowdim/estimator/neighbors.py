@@ -1,7 +1,9 @@
 """What methods that start from each object's nearest neighbours share, such as t-SNE and Isomap.
 
 Such a method implements `_n_wanted(n)`, the number of neighbours that it needs of n objects. Users
-can pass a `NeighborGraph` that they have computed already: `fit(X, graph=graph)`.
+can pass a `NeighborGraph` that they have computed already: `fit(X, graph=graph)`. Methods on a
+connected, undirected graph, such as Isomap, have the parameters `n_neighbors`, `radius` and
+`disconnected`, with the same meaning in all of them.
 """
 
 from __future__ import annotations
@@ -9,7 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from sklearn.base import clone
 
+from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import canonical
 from lowdim.distances.units import exponent_of
@@ -21,6 +25,8 @@ from lowdim.neighbor_graphs.precomputed import check_k
 from lowdim.objects.growth import joined_graph, joined_objects
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import GivenGraph, MeasuredObjects, Objects
+
+DISCONNECTED = ("join", "largest", "separate", "raise")
 
 E = TypeVar("E", bound=Embedder)
 
@@ -88,6 +94,116 @@ def search_method(estimator: Any) -> str:
     return "exact" if hasattr(estimator, "disconnected") else "auto"
 
 
+def n_neighbors_or_default(estimator: Any, n: int) -> int:
+    """The number of neighbours of an object: `n_neighbors`, or a default of the method."""
+    if estimator.n_neighbors is None:
+        return min(int(estimator._default_neighbors), n - 1)
+    return estimator.n_neighbors  # type: ignore[no-any-return]  # `check_k` checks it
+
+
+def connected_graph(
+    estimator: Any, objects: Objects, graph: NeighborGraph | None, least: int, policy: str = ""
+) -> tuple[NeighborGraph, list[Array]]:
+    """The graph of n_neighbors or radius, to which the policy `disconnected` is applied.
+
+    Returns the graph, with the shortest edges added that connect its components if they are to be
+    joined, and a list of the members of each component of at least `least` objects if these are to
+    be embedded separately. With policy="keep" the graph is not joined, but used as it is.
+    """
+    graph, symmetry = _graph(estimator, objects, graph), symmetry_of(estimator)
+    count, labels = graph.components(symmetry)
+    if count == 1:
+        return graph, []
+    policy = policy if policy and estimator.disconnected == "join" else estimator.disconnected
+    problem = f"the number of connected components of the neighbors graph is {count} > 1"
+    if policy == "raise":
+        raise ValueError(
+            f"X: {problem}. Raise n_neighbors or radius, or set disconnected='join', 'largest' "
+            "or 'separate'."
+        )
+    if policy == "keep":
+        checks.warn(f"{problem}: the first coordinates only tell the components apart.")
+        return graph, []
+    if policy == "join":
+        if not objects.complete:
+            raise RuntimeError(
+                f"X: {problem}, and a precomputed sparse graph holds no distances to join them by. "
+                "Raise the number of neighbours, or set disconnected='largest' or 'separate'."
+            )
+        checks.warn(
+            f"{problem}: they were joined by their shortest bridges, so distances between "
+            "components are a guess. Raise n_neighbors or radius=, or choose another disconnected=."
+        )
+        return graph.join(objects.nearest_outside(), symmetry), []
+    kept = [int(np.bincount(labels).argmax())] if policy == "largest" else range(count)
+    members = [np.flatnonzero(labels == label) for label in kept]
+    parts = [own for own in members if len(own) >= least]
+    if not parts:
+        raise ValueError(
+            f"X: {problem}, none of them large enough to embed (at least {least} objects). "
+            "Raise n_neighbors or radius."
+        )
+    checks.warn(
+        f"{problem}: {len(parts)} embedded on their own, {len(labels) - sum(map(len, parts))} "
+        "objects left out (their coordinates are NaN)."
+    )
+    return graph, parts
+
+
+def _graph(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> NeighborGraph:
+    """The graph: given as X, given as `graph`, or computed."""
+    checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
+    if estimator.radius is not None and estimator.n_neighbors is not None:
+        raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
+    found = given_graph(objects, graph)
+    if found is not None:
+        whole = estimator.n_neighbors is None or found.n_neighbors is None
+        return found if whole else found.take(estimator._n_wanted(objects.n))
+    if estimator.radius is not None:
+        return kept_graph(lambda: objects.neighbor_graph(None, estimator.radius))
+    return search_graph(estimator, objects, estimator._n_wanted(objects.n))
+
+
+def fit_parts(estimator: Any, objects: Objects, parts: list[Array]) -> None:
+    """Embed each component of `graph_` separately, side by side; objects left out get NaN."""
+    estimator.parts_, estimator.part_rows_ = [], parts
+    for own in parts:
+        part = clone(estimator).set_params(disconnected="raise")
+        part._fit_objects(objects.subset(own), graph=estimator.graph_.subset(own))
+        estimator.parts_.append(part)
+    pieces = _side_by_side([part.embedding_ for part in estimator.parts_])
+    Y = np.full((objects.n, pieces[0].shape[1]), np.nan, pieces[0].dtype)
+    for own, piece in zip(parts, pieces, strict=True):
+        Y[own] = piece
+    estimator.embedding_ = Y
+
+
+def _side_by_side(pieces: list[Array]) -> list[Array]:
+    """Embeddings shifted along the first axis so that they do not overlap."""
+    moved, edge = [], 0.0
+    for piece in pieces:
+        low, high = piece[:, 0].min(), piece[:, 0].max()
+        shift = np.zeros(piece.shape[1], piece.dtype)
+        shift[0] = edge - low
+        moved.append(piece + shift)
+        edge += float(high - low) * 1.1 + 1e-12
+    return moved
+
+
+def refit(estimator: Any, new: NewObjects) -> NeighborGraph:
+    """Fit to the graph that new objects have joined, and return it; see `update`."""
+    objects, graph = join(estimator, new, estimator.graph_)
+    for name in ("parts_", "part_rows_"):
+        vars(estimator).pop(name, None)
+    estimator._fit(objects, graph)
+    return graph
+
+
+def symmetry_of(estimator: Any) -> str:
+    """How the directed graph of neighbours is made undirected; see `NeighborGraph`."""
+    return str(getattr(estimator, "symmetry", "union"))
+
+
 def join(
     estimator: Any, new: NewObjects, graph: NeighborGraph
 ) -> tuple[MeasuredObjects, NeighborGraph]:
@@ -123,13 +239,6 @@ def fitted_neighbors(estimator: Any) -> NeighborGraph:
         )
     graph: NeighborGraph = estimator._fitted_neighbors
     return graph
-
-
-def keep_known(Y: Array, embedding: Array, nearest: Array, distances: Array) -> Array:
-    """Set the rows of Y whose object equals a training object to its coordinates, in place."""
-    same = distances[:, 0] == 0
-    Y[same] = embedding[nearest[same, 0]]
-    return Y
 
 
 class NeighborSearch(NamedTuple):

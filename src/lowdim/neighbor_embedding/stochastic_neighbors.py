@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends import backend
+from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array, check_random_state
-from lowdim.estimator.neighbors import fitted_neighbors, join, keep_known, neighbor_graph
+from lowdim.estimator.links import keep_known
+from lowdim.estimator.neighbors import fitted_neighbors, join, neighbor_graph
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding.affinities import conditional_to_new
 from lowdim.neighbor_embedding.affinity_placement import place_by_affinity
 from lowdim.neighbor_embedding.anchors import Anchors, hold
 from lowdim.neighbor_embedding.descent import RENUMBER_FROM, Descent, Phase, descend, learning_rate
-from lowdim.neighbor_embedding.repulsion import choose_repulsion
 from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
@@ -103,6 +105,26 @@ def divergence(
     repulsion = choose_repulsion(estimator.method, similarity, n, dim, angle)
     P = P.astype(working_dtype(estimator), copy=False)
     return kind(P, similarity, repulsion, **options)
+
+
+def choose_repulsion(
+    method: str, similarity: Similarity, n: int, dim: int, angle: float
+) -> Repulsion:
+    """Check `method` and return the repulsion among n points of dimension `dim`.
+
+    "exact" sums over all pairs, "barnes_hut" uses a tree, "fft" a grid. "auto" chooses the fastest.
+    """
+    if method == "fft" and dim > 2:
+        raise ValueError(
+            f"method='fft' needs one or two dimensions, got n_components={dim}. Use "
+            "method='barnes_hut' (up to three) or 'exact'."
+        )
+    if method == "barnes_hut" and dim > 3:
+        raise ValueError(
+            f"method='barnes_hut' needs at most three dimensions, got n_components={dim}. "
+            "'n_components' should be inferior to 4 for it; use method='exact'."
+        )
+    return backend().repulsion(method, similarity, n, dim, angle)
 
 
 def working_dtype(estimator: Any) -> np.dtype[Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, connected, neighbors
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
@@ -98,7 +98,7 @@ class DiffusionMap(Embedder):
     """
 
     fit = neighbors.fit_with_graph
-    _n_wanted = connected.n_neighbors_or_default
+    _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 30
 
     _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
@@ -144,9 +144,9 @@ class DiffusionMap(Embedder):
         k = self._check_n_components(n)
         alpha = checks.real(self.alpha, "alpha", 0, 1)
         time = checks.real(self.time, "time", 0)
-        self.graph_, parts = connected.connected_graph(self, objects, graph, k + 2)
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
         if parts:
-            connected.fit_parts(self, objects, parts)
+            neighbors.fit_parts(self, objects, parts)
             return
         edges = self.graph_.adjacency()
         self.t_ = heat_width(self.t, edges)
@@ -174,8 +174,8 @@ class DiffusionMap(Embedder):
     def _transform(self, new: NewObjects) -> Array:
         """lambda psi(x) = sum_j p(x, j) psi_j, over the new object's neighbours."""
         if hasattr(self, "parts_"):
-            return connected.transform_parts(self, new)
-        nearest, distances = connected.new_links(self, new, itself=True)
+            return links.transform_parts(self, new)
+        nearest, distances = links.new_links(self, new, itself=True)
         w = edge_weights(distances, "heat", self.t_).astype(np.float64) / self.density_[nearest]
         w /= np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
         mean = np.einsum("mk,mkd->md", w, self.embedding_[nearest].astype(np.float64))

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, connected, neighbors
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
@@ -129,7 +129,7 @@ class Isomap(Embedder):
     """
 
     fit = neighbors.fit_with_graph
-    _n_wanted = connected.n_neighbors_or_default
+    _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 10
     _fitted_rotation: Array  # of an update
 
@@ -191,9 +191,9 @@ class Isomap(Embedder):
         if self.mds == "stress" and self.n_landmarks is not None:
             raise ValueError("mds='stress' needs all geodesics: set n_landmarks=None.")
         k = self._check_n_components(objects.n)
-        self.graph_, parts = connected.connected_graph(self, objects, graph, k + 2)
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
         if parts:
-            connected.fit_parts(self, objects, parts)
+            neighbors.fit_parts(self, objects, parts)
             return
         sources = None
         if self.n_landmarks is not None:
@@ -233,8 +233,8 @@ class Isomap(Embedder):
     def _update(self, new: NewObjects) -> Growth:
         """Embed the graph that the new objects have joined, and turn the map to the old one."""
         old = self.embedding_
-        vars(self).pop("_fitted_rotation", None)
-        graph = connected.refit(self, new)
+        self.__dict__.pop("_fitted_rotation", None)
+        graph = neighbors.refit(self, new)
         if not hasattr(self, "parts_"):
             self._fitted_rotation = rotation_to(old, self.embedding_[: len(old)])
             self.embedding_ = self.embedding_ @ self._fitted_rotation
@@ -243,10 +243,10 @@ class Isomap(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
-            return connected.transform_parts(self, new)
+            return links.transform_parts(self, new)
         lengths = self.dist_matrix_.T if hasattr(self, "landmarks_") else self.dist_matrix_
         out = np.empty((new.n, len(self.eigenvalues_)), dtype=self.embedding_.dtype)
-        return place_by_geodesics(*connected.new_neighbors(self, new), lengths, self._project, out)
+        return place_by_geodesics(*links.new_neighbors(self, new), lengths, self._project, out)
 
     def _project(self, D: Array) -> Array:
         means = self.mean_squares_.astype(D.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, connected, neighbors
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.graph import SYMMETRIES, NeighborGraph
@@ -188,9 +188,9 @@ class LaplacianEigenmaps(Embedder):
         k = self._check_n_components(objects.n)
         if self._uses_graph:
             policy = "keep" if self.affinity == "precomputed_nearest_neighbors" else ""
-            self.graph_, parts = connected.connected_graph(self, objects, graph, k + 2, policy)
+            self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2, policy)
             if parts:
-                connected.fit_parts(self, objects, parts)
+                neighbors.fit_parts(self, objects, parts)
                 return
             self.t_ = heat_width(self.t, self.graph_.adjacency(self.symmetry))
             W = graph_weights(self.graph_, self.symmetry, self.weights, self.t_)
@@ -237,7 +237,7 @@ class LaplacianEigenmaps(Embedder):
                 "that new objects could join. Fit again to all objects."
             )
         old = self.embedding_
-        connected.refit(self, new)
+        neighbors.refit(self, new)
         if not hasattr(self, "parts_"):
             signs = axis_signs(old, self.embedding_[: len(old)])
             scale = np.linalg.norm(old) / np.linalg.norm(self.embedding_[: len(old)])
@@ -246,14 +246,12 @@ class LaplacianEigenmaps(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
-            return connected.transform_parts(self, new)
+            return links.transform_parts(self, new)
         if self._uses_graph:
-            nearest, distances = connected.new_links(self, new)
-            shares = connected.link_shares(self, new, nearest, distances)
+            nearest, distances = links.new_links(self, new)
+            shares = links.link_shares(self, new, nearest, distances)
             w = edge_weights(distances, self.weights, self.t_) * shares
-            return neighbors.keep_known(
-                self._extend(nearest, w), self.embedding_, nearest, distances
-            )
+            return links.keep_known(self._extend(nearest, w), self.embedding_, nearest, distances)
         everyone = np.arange(len(self.embedding_))[None, :]
         if self.affinity == "precomputed":
             weights = np.asarray(new.vectors())
@@ -261,7 +259,7 @@ class LaplacianEigenmaps(Embedder):
             weights = weights_to_all(new, self.X_fit_, self.affinity, self._kernel)
         Y = np.concatenate([self._extend(everyone, row[None, :]) for row in weights])
         if self.affinity != "precomputed":
-            return neighbors.keep_known(Y, self.embedding_, *new.nearest(1))
+            return links.keep_known(Y, self.embedding_, *new.nearest(1))
         for i, row in enumerate(weights):
             same = equal_row(self.affinity_matrix_, row)
             if same is not None:
@@ -294,7 +292,7 @@ class LaplacianEigenmaps(Embedder):
         return super()._metric_choice() if self._uses_graph else ("euclidean", {})
 
     def _n_wanted(self, n: int) -> int:
-        wanted = connected.n_neighbors_or_default(self, n)
+        wanted = neighbors.n_neighbors_or_default(self, n)
         if self.affinity == "precomputed_nearest_neighbors":
             return checks.integer(wanted, "n_neighbors", 2) - 1
         return wanted

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, connected, neighbors
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.barycentric import barycentric_map
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -105,7 +105,7 @@ class LocallyLinearEmbedding(Embedder):
     """
 
     fit = neighbors.fit_with_graph
-    _n_wanted = connected.n_neighbors_or_default
+    _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 10
     radius = None
 
@@ -146,9 +146,9 @@ class LocallyLinearEmbedding(Embedder):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         dim = self._check_n_components(objects.n)
-        self.graph_, parts = connected.connected_graph(self, objects, graph, dim + 2)
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, dim + 2)
         if parts:
-            connected.fit_parts(self, objects, parts)
+            neighbors.fit_parts(self, objects, parts)
             return
         found = bottom_eigenpairs(
             self._matrix(objects, self.graph_, dim),
@@ -198,7 +198,7 @@ class LocallyLinearEmbedding(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
-            return connected.transform_parts(self, new)
+            return links.transform_parts(self, new)
         if not hasattr(self, "X_fit_") or self.X_fit_.ndim != 2:
             raise ValueError(
                 "transform needs vectors: the weights of a new object depend on the distances "

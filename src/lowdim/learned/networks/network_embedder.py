@@ -10,7 +10,6 @@ from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
-from lowdim.estimator.inputs import check_features
 from lowdim.learned.networks.device import load_torch
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
@@ -152,13 +151,13 @@ class NetworkEmbedder(Embedder):
     def _objects(self, X: Any) -> Objects:
         if not _small_integers(X):
             return super()._objects(X)
-        check_features(self, X, "euclidean", fitting=True)
+        self._check_features(X, "euclidean", fitting=True)
         return MeasuredObjects(X, euclidean())
 
     def _new_objects(self, X: Any) -> NewObjects:
         if not _small_integers(X):
             return super()._new_objects(X)
-        check_features(self, X, "euclidean", fitting=False)
+        self._check_features(X, "euclidean", fitting=False)
         return MeasuredNewObjects(X, MeasuredObjects(X, euclidean()))
 
 

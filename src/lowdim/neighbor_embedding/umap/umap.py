@@ -8,7 +8,8 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator.neighbors import fitted_neighbors, join, keep_known
+from lowdim.estimator.links import keep_known
+from lowdim.estimator.neighbors import fitted_neighbors, join
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.updating import Growth, update
 from lowdim.neighbor_embedding.anchors import Anchors, hold
@@ -148,7 +149,7 @@ class UMAP(UMAPParameters):
         """
         return self._fit_to(rows_of(X, ensure_all_finite, self.metric), graph=graph, targets=y)
 
-    def fit_transform(
+    def fit_transform(  # type: ignore[override]  # positional, as in umap-learn
         self,
         X: Any,
         y: Any = None,

@@ -15,7 +15,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import connected, neighbors
+from lowdim.estimator import links, neighbors
 from lowdim.estimator.barycentric import barycentric_map
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
@@ -54,13 +54,13 @@ class GraphKernel:
     graph_: NeighborGraph = field(init=False)
     state_: dict[str, Any] = field(init=False)
     _default_neighbors = 10
-    _n_wanted = connected.n_neighbors_or_default
+    _n_wanted = neighbors.n_neighbors_or_default
     eigen_solver = "dense"  # for eigen_solver="auto": close eigenvalues converge slowly
 
     def connected_graph(self, objects: Objects) -> NeighborGraph:
         """The neighbour graph, whose components are joined."""
         checks.choice(self.disconnected, "disconnected", ("join", "raise"))
-        self.graph_, _ = connected.connected_graph(self, objects, None, 2)
+        self.graph_, _ = neighbors.connected_graph(self, objects, None, 2)
         return self.graph_
 
     def matrix(self, objects: Objects) -> Array:
@@ -93,7 +93,7 @@ class IsomapKernel(GraphKernel):
         def project(new_rows: Array) -> Array:
             return gower_projection(new_rows**2, means, found.values, found.vectors)
 
-        return place_by_geodesics(*connected.new_neighbors(self, new), D, project, out)
+        return place_by_geodesics(*links.new_neighbors(self, new), D, project, out)
 
 
 @dataclass(kw_only=True)
@@ -151,10 +151,10 @@ class LaplacianKernel(GraphKernel):
         L, V = self.state_["laplacian"], found.vectors.astype(np.float64)
         eigenvalues = np.einsum("nk,nk->k", V, L @ V)
         known = V * np.sqrt(found.values.astype(np.float64))
-        nearest, distances = connected.new_links(self, new)
+        nearest, distances = links.new_links(self, new)
         w = edge_weights(distances, self.weights, self.state_["t"])
         Y = extend_eigenvectors(w, known[nearest], eigenvalues)
-        return neighbors.keep_known(Y, known, nearest, distances)
+        return links.keep_known(Y, known, nearest, distances)
 
 
 @dataclass(kw_only=True)

@@ -12,7 +12,6 @@ from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_square
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
-from lowdim.estimator.inputs import check_features
 from lowdim.numerics.eigenpairs import top_eigenpairs
 from lowdim.numerics.eigensolvers import Eigenpairs
 from lowdim.numerics.kernels import (
@@ -330,7 +329,7 @@ class KernelPCA(Embedder):
         if not is_precomputed(self.kernel):
             return super()._objects(X)
         objects = similarities_of(check_square(X), "kernel")
-        check_features(self, objects.matrix, "euclidean", fitting=True)
+        self._check_features(objects.matrix, "euclidean", fitting=True)
         return objects
 
     def _new_objects(self, X: Any) -> NewObjects:
@@ -341,7 +340,7 @@ class KernelPCA(Embedder):
             known = self._in_unit.X_fit_
             return MeasuredNewObjects(new.vectors(), MeasuredObjects(known, euclidean()))
         K = checks.vectors(X)
-        check_features(self, K, "euclidean", fitting=False)
+        self._check_features(K, "euclidean", fitting=False)
         return NewDissimilarities(K)
 
     def __sklearn_tags__(self) -> Any:

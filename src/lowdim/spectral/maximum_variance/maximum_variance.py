@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, connected, neighbors
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.operators import claim_factors
@@ -154,7 +154,7 @@ class MaximumVarianceUnfolding(Embedder):
     """
 
     fit = neighbors.fit_with_graph
-    _n_wanted = connected.n_neighbors_or_default
+    _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 10
     _units: ClassVar = {"embedding_": 1, "radius": 1, "eigenvalues_": 2, "kernel_": 2}
 
@@ -205,9 +205,9 @@ class MaximumVarianceUnfolding(Embedder):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         k = self._check_parameters(objects.n)
-        self.graph_, parts = connected.connected_graph(self, objects, graph, k + 2)
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
         if parts:
-            connected.fit_parts(self, objects, parts)
+            neighbors.fit_parts(self, objects, parts)
             return
         if self.n_landmarks is not None:
             self.landmarks_ = choose_landmarks(
@@ -303,8 +303,8 @@ class MaximumVarianceUnfolding(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
-            return connected.transform_parts(self, new)
-        nearest, distances = connected.new_neighbors(self, new)
+            return links.transform_parts(self, new)
+        nearest, distances = links.new_neighbors(self, new)
         counts = np.isfinite(distances).sum(axis=1)
         out = np.empty((len(nearest), self.embedding_.shape[1]), dtype=self.embedding_.dtype)
         for count in np.unique(counts):

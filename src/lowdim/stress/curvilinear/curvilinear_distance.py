@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, connected, neighbors
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
@@ -127,7 +127,7 @@ class CurvilinearDistanceAnalysis(Embedder):
     """
 
     fit = neighbors.fit_with_graph
-    _n_wanted = connected.n_neighbors_or_default
+    _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 10
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "dist_matrix_", "init", "radius", "lambda_range"), 1),
@@ -181,9 +181,9 @@ class CurvilinearDistanceAnalysis(Embedder):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         k, chosen = self._check_n_components(objects.n), None
-        self.graph_, parts = connected.connected_graph(self, objects, graph, k + 2)
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
         if parts:
-            connected.fit_parts(self, objects, parts)
+            neighbors.fit_parts(self, objects, parts)
             return
         if self.n_prototypes is not None:
             chosen = choose_prototypes(objects, self.n_prototypes, k + 1, self.random_state)
@@ -199,13 +199,13 @@ class CurvilinearDistanceAnalysis(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
-            return connected.transform_parts(self, new)
+            return links.transform_parts(self, new)
         images, lengths = self.embedding_, self.dist_matrix_
         if hasattr(self, "prototypes_"):
             images, lengths = images[self.prototypes_], lengths.T
         out = np.empty((new.n, images.shape[1]), dtype=images.dtype)
         place = partial(_place, images)
-        return place_by_geodesics(*connected.new_neighbors(self, new), lengths, place, out)
+        return place_by_geodesics(*links.new_neighbors(self, new), lengths, place, out)
 
 
 def _place(images: Array, D: Array) -> Array:
