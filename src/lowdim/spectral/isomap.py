@@ -21,9 +21,8 @@ from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks
-from lowdim.spectral.gram import gram_operator, squared_means
 from lowdim.spectral.projection import gower_projection
-from lowdim.spectral.scaling import Scaling, scale_distances
+from lowdim.spectral.scaling import Scaling, gram_operator, scale_distances, squared_means
 from lowdim.stress.majorization import smacof
 
 

@@ -23,7 +23,6 @@ from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigensolvers import Eigenpairs
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.spectral.gram import squared_means
 from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
     commute_time_kernel,
     diffusion_kernel,
@@ -40,6 +39,7 @@ from lowdim.spectral.laplacian import (
 from lowdim.spectral.nystroem import extend_eigenvectors
 from lowdim.spectral.projection import gower_projection
 from lowdim.spectral.reconstruction import gram_blocks, standard_matrix
+from lowdim.spectral.scaling import squared_means
 
 
 @dataclass(kw_only=True)
