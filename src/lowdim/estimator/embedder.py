@@ -31,6 +31,7 @@ from lowdim.estimator.partitions import placed, placed_lazily
 from lowdim.estimator.placement import METHODS, where_x_is
 from lowdim.estimator.units import converted, exponent_of_rows, fit_in_unit, is_fitted_state
 from lowdim.estimator.updating import Growth, growing, update
+from lowdim.messages import argument
 from lowdim.objects.block_sources import opened, reopened, whole
 from lowdim.objects.blocked_objects import BlockedObjects, NewToBlocks, blocked_objects
 from lowdim.objects.dask_rows import DaskRows, is_dask
@@ -343,8 +344,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         learned = hasattr(metric, "get_params")
         if not isinstance(metric, str) and not callable(metric) and not learned:
             raise checks.WrongTypeError(
-                "metric must be a name, a function of two objects or a fitted estimator that has "
-                f"learned a metric, got {metric!r}."
+                f"{argument('metric')} must be a name, a function of two objects or a fitted "
+                f"estimator that has learned a metric, got {metric!r}."
             )
         if not is_precomputed(metric):
             self._check_features(X, metric, fitting=True)
