@@ -12,7 +12,7 @@ from lowdim.estimator.footprint import Problem, alternatives, claim_memory, foot
 from lowdim.estimator.neighbors import search_method
 from lowdim.estimator.probes import SMALLEST as SMALLEST
 from lowdim.estimator.probes import seconds_of_fit
-from lowdim.neighbor_graphs.choice import exact_is_fast
+from lowdim.neighbor_graphs.indexes import exact_is_fast
 from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory

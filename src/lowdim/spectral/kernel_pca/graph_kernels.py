@@ -17,8 +17,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import links, neighbors
 from lowdim.estimator.barycentric import barycentric_map
-from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
-from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
+from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigensolvers import Eigenpairs
 from lowdim.objects.new_objects import NewObjects

@@ -11,8 +11,7 @@ from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
-from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
-from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
+from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
