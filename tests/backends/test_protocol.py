@@ -461,7 +461,7 @@ def test_smallest_with_infinities_and_unknown_entries(reference, dtype):
 def test_heaps(reference, dtype):
     tile, other = lattice(5, 7, dtype), lattice(3, 8, dtype, 1)
     for engine in (backend(), reference):
-        assert engine.heaps(4, 2, dtype).incomplete().tolist() == [0, 1, 2, 3]
+        assert engine.heaps(4, 2, dtype).incomplete_rows().tolist() == [0, 1, 2, 3]
 
     def filled(engine):
         heaps = engine.heaps(8, 4, dtype)
@@ -477,7 +477,7 @@ def test_heaps(reference, dtype):
 
     for found, expected in zip(filled(backend()), filled(reference), strict=True):
         close(found.sorted(), expected.sorted(), 0)
-        np.testing.assert_array_equal(found.incomplete(), expected.incomplete())
+        np.testing.assert_array_equal(found.incomplete_rows(), expected.incomplete_rows())
 
 
 @pytest.mark.parametrize(

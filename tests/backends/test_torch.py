@@ -230,7 +230,7 @@ def test_a_copy_is_freed_with_its_array_or_when_memory_is_needed():
 def test_results_are_found_on_the_device(copies):
     place = torch.device("cpu")
     with context.keeping_uploads():
-        found = resident.returned(torch.arange(400_000, dtype=torch.float32))
+        found = resident.get_and_remember(torch.arange(400_000, dtype=torch.float32))
         again = resident.resident(place, found.reshape(400, 1000)[100:])
         assert not copies
         np.testing.assert_array_equal(again.numpy().ravel(), np.arange(100_000, 400_000))
@@ -377,7 +377,9 @@ def on_one_stream(monkeypatch):
 
     monkeypatch.setattr(stages, "STAGE_BYTES", 4000)
     monkeypatch.setattr(stages, "LEAST_PART", 1000)
-    monkeypatch.setattr(stages, "_page_locked", lambda size: torch.empty(size, dtype=torch.uint8))
+    monkeypatch.setattr(
+        stages, "_page_locked_buffer", lambda size: torch.empty(size, dtype=torch.uint8)
+    )
     monkeypatch.setattr(stages, "_current_stream", lambda device: Stream())
     monkeypatch.setattr(torch.cuda, "stream", contextlib.nullcontext)
     stages._stage.cache_clear()

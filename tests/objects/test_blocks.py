@@ -110,7 +110,7 @@ def test_a_source_in_a_file_can_be_sent_to_another_process(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ["map", "part of a map", "hdf5", "zarr", "parquet", "folder"])
 def test_a_source_is_found_again_by_its_description(kind, tmp_path):
-    about = opened(source(kind, tmp_path)).described()
+    about = opened(source(kind, tmp_path)).full_reference()
     np.testing.assert_array_equal(reopened(about).read(slice(2, 9)), X[2:9])
 
 
@@ -256,7 +256,7 @@ def test_arrays_without_numbers(tmp_path):
 
 
 def test_a_source_that_has_changed_is_not_taken_for_the_former_one(tmp_path):
-    about = opened(source("map", tmp_path)).described()
+    about = opened(source("map", tmp_path)).full_reference()
     np.save(tmp_path / "rows.npy", X + 1)
     with pytest.raises(ValueError, match="content has changed"):
         reopened(about)

@@ -316,7 +316,7 @@ def test_a_scheduler_is_joined_for_a_block_of_code(cluster, tmp_path, monkeypatc
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
     monkeypatch.setattr("lowdim.backends.dask.clusters.ANSWER_SECONDS", 1)
     with (
-        pytest.raises(ValueError, match=r"scheduler='tcp://127\.0\.0\.1:9': no scheduler of Dask"),
+        pytest.raises(ValueError, match=r"scheduler='tcp://127\.0\.0\.1:9': no Dask scheduler"),
         lowdim.compute(scheduler="tcp://127.0.0.1:9"),
     ):
         pass
@@ -344,7 +344,9 @@ def test_the_command_line_starts_workers_and_ends_them(tmp_path):
 
 
 def test_one_cluster_at_a_time_on_the_command_line(monkeypatch):
-    monkeypatch.setattr("lowdim.backends.dask.clusters.started", lambda workers: nullcontext())
+    monkeypatch.setattr(
+        "lowdim.backends.dask.clusters.start_cluster", lambda workers: nullcontext()
+    )
     arguments = ["embed", "x.npy", "-m", "pca", "--workers", "1", "--scheduler", "tcp://x:1"]
     found = CliRunner().invoke(main, arguments)
     assert found.exit_code == 2

@@ -55,7 +55,7 @@ def test_axes_without_variance_get_the_coordinate_zero():
 
 def test_kernel_projection_is_scikit_learns():
     K, across = rbf_kernel(X, gamma=0.1), rbf_kernel(NEW, X, gamma=0.1)
-    center = KernelCenter.of(K)
+    center = KernelCenter.from_kernel(K)
     pairs = top_eigenpairs(centered_kernel(K), 4)
     found = kernel_projection(center.new_rows(across), pairs.values, pairs.vectors)
     model = KernelPCA(4, kernel="rbf", gamma=0.1, eigen_solver="dense").fit(X)

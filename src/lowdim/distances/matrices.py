@@ -11,7 +11,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
-from lowdim.distances.metrics import Metric, straightened
+from lowdim.distances.metrics import Metric, to_euclidean
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
@@ -66,7 +66,7 @@ def distance_matrix(rows: Any, metric: Metric) -> Array:
         ):  # otherwise the next lines report which distance is not
             return D
     D = np.empty((n, n), dtype=dtype)
-    rows, metric = straightened(rows, metric)
+    rows, metric = to_euclidean(rows, metric)
 
     def fill(pair: tuple[slice, slice]) -> None:
         left, right = pair
@@ -96,7 +96,7 @@ def cross_distances(A: Any, B: Any, metric: Metric) -> Array:
 
 def distances_from(rows: Any, metric: Metric) -> Callable[[Array], Array]:
     """A function from row numbers to the distances of these rows to all rows."""
-    rows, metric = straightened(rows, metric)
+    rows, metric = to_euclidean(rows, metric)
     if metric.euclidean and isinstance(rows, np.ndarray):
         return _euclidean_from(rows)
 

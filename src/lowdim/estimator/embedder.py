@@ -20,9 +20,9 @@ from lowdim import checks
 from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.distances.metrics import NAN_AWARE, euclidean, resolve_metric
-from lowdim.distances.preparation import IF_NAN, in_unit
+from lowdim.distances.preparation import IF_NAN, rescale_rows
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.distances.units import exponent_of, scaled
+from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator import persist
 from lowdim.estimator.checkpoints import states_of
 from lowdim.estimator.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
@@ -187,7 +187,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 return found
             if hasattr(self, "_fitted_in_unit") and hasattr(self, "X_fit_"):
                 exponent = self._training.metric.exponent
-            return self._finite_result(scaled(found, exponent), "inverse_transform")
+            return self._finite_result(scale_by_power(found, exponent), "inverse_transform")
 
     @growing
     @where_x_is
@@ -340,7 +340,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             rows = checks.vectors(X, sparse=True)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
             exponent = exponent_of(rows) if self._follows_unit else 0
-            return MeasuredObjects(scaled(rows, -exponent), euclidean(exponent))
+            return MeasuredObjects(scale_by_power(rows, -exponent), euclidean(exponent))
         learned = hasattr(metric, "get_params")
         if not isinstance(metric, str) and not callable(metric) and not learned:
             raise checks.WrongTypeError(
@@ -358,7 +358,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Check the argument of `transform`."""
         exponent = getattr(self, "_fitted_exponent", 0)
         if not hasattr(self, "metric"):
-            rows = in_unit(_vectors, exponent, X)
+            rows = rescale_rows(_vectors, exponent, X)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
             return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
         if is_precomputed(self._metric_choice()[0]):
@@ -460,7 +460,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
         elif isinstance(objects, BlockedObjects) and hasattr(self, "metric"):
-            self.source_, self._cached_training = objects.rows.described(), objects
+            self.source_, self._cached_training = objects.rows.full_reference(), objects
         claim_memory(self, objects, arguments)
         with suited(objects.n):
             self._fit(objects, **arguments)

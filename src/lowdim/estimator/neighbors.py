@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.distances.metrics import canonical
+from lowdim.distances.metrics import canonical_metric
 from lowdim.distances.units import exponent_of
 from lowdim.estimator.checkpoints import kept_graph
 from lowdim.estimator.embedder import Embedder
@@ -265,7 +265,7 @@ def neighbor_search(estimator: Any, n: int) -> NeighborSearch | None:
     metric, params = estimator._metric_choice()
     if not isinstance(metric, str) or metric in ("precomputed", "gower"):
         return None
-    name, params = canonical(metric, params)
+    name, params = canonical_metric(metric, params)
     if params:
         return None
     return NeighborSearch(check_k(estimator._n_wanted(n), n), name, search_method(estimator))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime.callbacks import Callback, State
@@ -30,7 +30,7 @@ def fit_in_unit(estimator: Any, objects: Objects, arguments: dict[str, Any]) -> 
         inner.callback = None  # the function made above cannot be pickled
     take_over(estimator, inner, exponent)
     if hasattr(estimator, "X_fit_"):
-        estimator.X_fit_ = scaled(inner.X_fit_, exponent_of_rows(objects))
+        estimator.X_fit_ = scale_by_power(inner.X_fit_, exponent_of_rows(objects))
     if np.isinf(estimator.embedding_).any():
         raise ValueError("X: coordinates of the map overflow. Divide X by a large number.")
     estimator._fitted_in_unit, estimator._fitted_exponent = inner, exponent
@@ -46,7 +46,7 @@ def take_over(estimator: Any, inner: Any, exponent: int) -> None:
 def converted(estimator: Any, name: str, value: Any, exponent: int) -> Any:
     """An attribute, parameter or argument times the power of 2^exponent that its unit has."""
     if isinstance(value, NeighborGraph):
-        return scaled(value, exponent)
+        return scale_by_power(value, exponent)
     if isinstance(value, dict):
         return {k: converted(estimator, f"{name}.{k}", v, exponent) for k, v in value.items()}
     power = estimator._unit_of(name)
@@ -58,7 +58,9 @@ def converted(estimator: Any, name: str, value: Any, exponent: int) -> Any:
         value = value.astype(np.float64)  # the range of float32 holds distances, not squares
     if power != int(power):  # of weights d^-power
         return value * 2.0 ** (exponent * power)
-    return scaled(np.asarray(value) if isinstance(value, list) else value, exponent * int(power))
+    return scale_by_power(
+        np.asarray(value) if isinstance(value, list) else value, exponent * int(power)
+    )
 
 
 def _in_own_unit(estimator: Any, callback: Callback, exponent: int) -> Callback:

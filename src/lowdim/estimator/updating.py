@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.catalog import CATALOG, find
 from lowdim.checks import Array
-from lowdim.distances.metrics import canonical
-from lowdim.distances.units import exponent_of, scaled
+from lowdim.distances.metrics import canonical_metric
+from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator.units import take_over
 from lowdim.objects.block_sources import whole
 from lowdim.objects.objects import is_precomputed
@@ -114,7 +114,7 @@ def _check_metric(estimator: Any) -> None:
         )
     if not isinstance(metric, str):
         return
-    known, params = canonical(metric, params)
+    known, params = canonical_metric(metric, params)
     if known in ESTIMATED and ESTIMATED[known] not in params:
         given = ESTIMATED[known] and f"give metric_params={{{ESTIMATED[known]!r}: ...}}, or "
         raise ValueError(
@@ -132,7 +132,7 @@ def _in_unit_of(estimator: Any, model: Any) -> Any:
     grown = copy.copy(estimator)
     take_over(grown, model, exponent)
     if hasattr(model, "X_fit_"):
-        grown.X_fit_ = scaled(model.X_fit_, rows_exponent)
+        grown.X_fit_ = scale_by_power(model.X_fit_, rows_exponent)
     vars(grown).pop("_cached_training", None)
     grown._fitted_in_unit = model
     return grown

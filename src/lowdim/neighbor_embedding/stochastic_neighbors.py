@@ -26,7 +26,7 @@ from lowdim.neighbor_embedding.descent import RENUMBER_FROM, Descent, Phase, des
 from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
-from lowdim.numerics.procrustes import registered
+from lowdim.numerics.procrustes import align_to_old
 from lowdim.objects.growth import novelty
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
@@ -236,7 +236,7 @@ def grow(
     descent = descent_from(estimator, objective, anchors.places.copy(), anchors)
     iterations = min(UPDATE_ITERATIONS, estimator.max_iter)
     go_on(estimator, descent, Phase(iterations, rate, MOMENTUM, estimator.exaggeration))
-    estimator.embedding_ = registered(old, estimator.embedding_)
+    estimator.embedding_ = align_to_old(old, estimator.embedding_)
     return Growth(novelty(graph, len(old)), refined=True)
 
 

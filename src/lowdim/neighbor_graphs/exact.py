@@ -23,7 +23,7 @@ from lowdim.distances.matrices import (
     cross_distances,
     distance_block,
 )
-from lowdim.distances.metrics import DEGREES, Metric, named_block
+from lowdim.distances.metrics import DEGREES, Metric, metric_function
 from lowdim.distances.preparation import preparation
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.neighbor_graphs.euclidean_forms import mapped, measured
@@ -48,7 +48,7 @@ def plain_metric(name: str) -> Metric:
 
     Its name is sent to other processes, which a metric cannot be.
     """
-    return Metric(name, named_block(name, {}), preparation(name), {}, DEGREES.get(name))
+    return Metric(name, metric_function(name, {}), preparation(name), {}, DEGREES.get(name))
 
 
 # --- nearest --------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.backends.protocol import GrowingIndex, Index, Neighbors, Ranking
 from lowdim.checks import Array, distances_in_range, is_sparse
-from lowdim.distances.metrics import Metric, straightened
+from lowdim.distances.metrics import Metric, to_euclidean
 from lowdim.neighbor_graphs.euclidean_forms import FORMS, MappedIndex, mapped
 from lowdim.neighbor_graphs.exact import nearest, query, reach_of, tree_fits
 from lowdim.neighbor_graphs.pivots import build_pivots
@@ -45,7 +45,7 @@ PER_DIMENSION = 3  # candidates of an exact Euclidean search, with more of which
 
 @dataclass(frozen=True, eq=False)
 class NeighborQuery:
-    """A search for the k nearest of some rows; see `straightened` for rows and metric."""
+    """A search for the k nearest of some rows; see `to_euclidean` for rows and metric."""
 
     rows: Any
     metric: Metric
@@ -71,14 +71,14 @@ class NeighborQuery:
         index = self.index.for_queries() if isinstance(self.index, GrowingIndex) else self.index
         return replace(self, index=index)
 
-    def joined(self, rows: Any, first: int) -> tuple[Array, Array] | None:
+    def neighbors_of_new(self, rows: Any, first: int) -> tuple[Array, Array] | None:
         """Neighbours of rows[first:] among all rows, of which the search has those before them.
 
         None unless there is an index to which rows can be added; see `GrowingIndex.joined`.
         """
         if not isinstance(self.index, GrowingIndex):
             return None
-        return self.index.joined(self._straight(rows), first)
+        return self.index.neighbors_of_new(self._straight(rows), first)
 
     @property
     def n_bytes(self) -> float:
@@ -104,7 +104,7 @@ def neighbor_query(
     """
     k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
     index = None
-    searched, measure = straightened(rows, metric)
+    searched, measure = to_euclidean(rows, metric)
     if wants_index(searched, measure, method):
         index = build_index(searched, measure, k, recall, seed)
     return NeighborQuery(searched, measure, k, index, metric.straighten)

@@ -80,7 +80,7 @@ class PivotIndex:
                 self._visit(asked, own, numbers, cells, short, heaps, new)
                 full = p == len(self.pivots)
                 p = min(4 * p, len(self.pivots))
-                short = short[:0] if full else heaps.incomplete()
+                short = short[:0] if full else heaps.incomplete_rows()
             places, values = heaps.sorted()
             ids = self.order[places]
             best = np.lexsort((ids, values), axis=1)

@@ -274,7 +274,7 @@ def divided(source: RowBlocks, capacity: int, metric: str, random: np.random.Gen
         points = unit_length(points)
     centers = points[np.sort(random.choice(len(points), count, replace=False))]
     where = source.tasks
-    pieces = where.held([points[part] for part in blocks(len(points), PIECE_ROWS)])
+    pieces = where.persist([points[part] for part in blocks(len(points), PIECE_ROWS)])
     for _ in range(ROUNDS):
         sums, sizes = _total(where.map(partial(_sums_of_cells, centers, metric), pieces))
         used = sizes > 0  # centres without points stay

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.distances.matrices import distance_matrix
-from lowdim.distances.metrics import NAN_AWARE, canonical
+from lowdim.distances.metrics import NAN_AWARE, canonical_metric
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import SAFE_EXPONENTS
 from lowdim.neighbor_graphs.exact import distances_to, nearest_outside, plain_metric
@@ -156,5 +156,5 @@ def _plain_name(metric: Any, params: dict[str, Any]) -> str | None:
     """The canonical name of a metric that needs a pair of rows alone; None for others."""
     if not isinstance(metric, str) or metric in FORBIDDEN:
         return None
-    name, params = canonical(metric, params)
+    name, params = canonical_metric(metric, params)
     return None if params or name in FORBIDDEN else name

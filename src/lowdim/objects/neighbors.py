@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.indexes import SEED
 from lowdim.neighbor_graphs.precomputed import check_k
@@ -101,7 +101,7 @@ def neighbors(
         radius = float(np.ldexp(checks.real(radius, "radius", 0), -objects.exponent))
     seed = index_seed(random_state) if objects.measured else SEED
     graph = objects.neighbor_graph(k, radius, method, recall=recall, seed=seed)
-    found: NeighborGraph = scaled(graph, objects.exponent)
+    found: NeighborGraph = scale_by_power(graph, objects.exponent)
     if objects.exponent:
         checks.distances_in_range(found.distances)
     return found

@@ -13,7 +13,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_defined, cross_distances
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.exact import distances_to, within_reach
 from lowdim.neighbor_graphs.lists import merged, nearest_within, padded
 from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, sparse_rows
@@ -213,8 +213,8 @@ def given_relations(X: Any, *, unknown_pairs: bool = False, exponent: int = 0) -
         The dissimilarities of the training objects are in units of 2^exponent.
     """
     if is_sparse(X) and not unknown_pairs:
-        return NewSparseDissimilarities(scaled(check_stored_dissimilarities(X), -exponent))
+        return NewSparseDissimilarities(scale_by_power(check_stored_dissimilarities(X), -exponent))
     X = checks.vectors(X, allow_nan=unknown_pairs)
     if X.size and np.nanmin(X, initial=0) < 0:
         raise ValueError(f"X: dissimilarities must not be negative, found {np.nanmin(X):g}.")
-    return NewDissimilarities(scaled(X, -exponent))
+    return NewDissimilarities(scale_by_power(X, -exponent))

@@ -21,7 +21,7 @@ from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.matrices import check_dissimilarities, distance_matrix, distances_from
 from lowdim.distances.metrics import NAN_AWARE, Metric, resolve_metric
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.distances.units import exponent_of, scaled
+from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.neighbor_graphs.exact import nearest_outside
 from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
 from lowdim.neighbor_graphs.indexes import NeighborQuery, neighbor_query
@@ -317,14 +317,14 @@ def objects_of(
         return MeasuredObjects(rows, found)
     if isinstance(X, NeighborGraph):
         exponent = exponent_of(X.check("X").distances)
-        return GivenGraph(scaled(X, -exponent), exponent)
+        return GivenGraph(scale_by_power(X, -exponent), exponent)
     if is_sparse(X):
         stored = check_stored_dissimilarities(X)
         exponent = exponent_of(stored)
-        return SparseDissimilarities(scaled(stored, -exponent), exponent)
+        return SparseDissimilarities(scale_by_power(stored, -exponent), exponent)
     D = check_known(X) if unknown_pairs else check_dissimilarities(X)
     exponent = exponent_of(D)
-    return Dissimilarities(scaled(D, -exponent), exponent)
+    return Dissimilarities(scale_by_power(D, -exponent), exponent)
 
 
 def relative_dissimilarities(objects: Objects) -> tuple[Array, float]:

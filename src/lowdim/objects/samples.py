@@ -19,7 +19,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.distances.metrics import euclidean, straightened
+from lowdim.distances.metrics import euclidean, to_euclidean
 from lowdim.neighbor_graphs.indexes import has_candidates, ranked_candidates
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Dissimilarities, MeasuredObjects, Objects
@@ -151,7 +151,7 @@ def can_sample(objects: Objects) -> bool:
         return True
     if not isinstance(objects, MeasuredObjects) or not objects.has_vectors:
         return False
-    rows, metric = straightened(objects.rows, objects.metric)
+    rows, metric = to_euclidean(objects.rows, objects.metric)
     return isinstance(rows, np.ndarray) and (metric.euclidean or has_candidates(rows, metric))
 
 
@@ -162,7 +162,7 @@ def pair_distances(objects: Objects) -> Callable[[slice, Array], tuple[Array, Ar
         D = objects.matrix
         return lambda part, ids: (ids, D[np.arange(part.start, part.stop)[:, None], ids])
     assert isinstance(objects, MeasuredObjects)
-    rows, metric = straightened(objects.rows, objects.metric)
+    rows, metric = to_euclidean(objects.rows, objects.metric)
     return lambda part, ids: ranked_candidates(rows, rows[part], ids, metric)
 
 

@@ -211,7 +211,7 @@ def _joined(scheduler: str | None) -> AbstractContextManager[None]:
         return nullcontext()
     if not isinstance(scheduler, str):
         raise TypeError(f"scheduler must be the address of a Dask scheduler, got {scheduler!r}.")
-    found: AbstractContextManager[None] = dask_clusters("scheduler").joined(scheduler)
+    found: AbstractContextManager[None] = dask_clusters("scheduler").join_cluster(scheduler)
     return found
 
 

@@ -59,7 +59,7 @@ class Tasks:
         for item in items:
             yield function(item)
 
-    def held(self, items: Sequence[Any]) -> Sequence[Any]:
+    def persist(self, items: Sequence[Any]) -> Sequence[Any]:
         """Items for several calls of `map`, which are sent to the workers once."""
         return items
 
@@ -110,5 +110,5 @@ def tasks() -> Tasks:
         return chosen
     if "distributed" not in sys.modules:
         return HERE
-    found: Tasks | None = import_module("lowdim.backends.dask.clusters").in_scope()
+    found: Tasks | None = import_module("lowdim.backends.dask.clusters").current_tasks()
     return found or HERE

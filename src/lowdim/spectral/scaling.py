@@ -20,7 +20,7 @@ from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.distances.matrices import check_dissimilarities
 from lowdim.numerics.eigenpairs import fix_signs, spectrum_size, top_eigenpairs
-from lowdim.numerics.operators import Operator, centered
+from lowdim.numerics.operators import Operator, center
 from lowdim.summaries import html_facts, short_repr
 
 CORRECTIONS = ("none", "lingoes", "cailliez")
@@ -43,7 +43,7 @@ def gram_operator(D: Array) -> Operator:
         found *= -0.5
         return found
 
-    return centered(Operator(len(D), D.dtype, product, dense=True))
+    return center(Operator(len(D), D.dtype, product, dense=True))
 
 
 def squared_means(D: Array) -> Array:

@@ -149,14 +149,14 @@ def leading_axes(A: Any, count: int, random: np.random.Generator) -> tuple[Array
         A = scatter(A, np.zeros(A.shape[1], A.dtype))[0].astype(A.dtype)
         transposed = None
 
-    def squared(V: Array) -> Array:
+    def apply(V: Array) -> Array:
         return multiply(A, V) if transposed is None else multiply(transposed, multiply(A, V))
 
     Q = random.standard_normal((A.shape[1], wide)).astype(A.dtype)
     with blas_on_one_thread():
         for _ in range(3):
-            Q = np.linalg.qr(squared(Q))[0]
-        squares, vectors = np.linalg.eigh((Q.T @ squared(Q)).astype(np.float64))
+            Q = np.linalg.qr(apply(Q))[0]
+        squares, vectors = np.linalg.eigh((Q.T @ apply(Q)).astype(np.float64))
         axes = Q @ vectors[:, : -count - 1 : -1].astype(A.dtype)
         return np.ascontiguousarray(axes.T), squares[: -count - 1 : -1]
 
@@ -194,7 +194,7 @@ class Cells:
         """
         return search_cells(self.members, Z, self_places, probes, m, ordered=ordered)[0]
 
-    def filled_with(self, Z: Array, squares: Array) -> Cells:
+    def refill(self, Z: Array, squares: Array) -> Cells:
         """The same cells with other vectors in them; some may be empty."""
         order, starts = order_by_cell(self.nearest(Z, 1)[:, 0], self.count)
         return Cells(order, starts, self.centers, fill_panels(Z, squares, order, starts))
@@ -207,19 +207,19 @@ def build_cells(Z: Array, squares: Array, count: int, random: np.random.Generato
     points = np.ascontiguousarray(Z[sample])
     centers = points[np.sort(random.choice(len(points), count, replace=False))]
     for _ in range(KMEANS_ROUNDS):
-        owner = _nearest(_packed(centers), points, 1)[:, 0]
+        owner = _nearest(_pack(centers), points, 1)[:, 0]
         cell_means(points, *order_by_cell(owner, count), centers)
-    owner = _nearest(_packed(centers), Z, 1)[:, 0]
+    owner = _nearest(_pack(centers), Z, 1)[:, 0]
     owner = _divide_large(Z, owner, LARGEST_CELL * -(-n // count))
     order, starts = order_by_cell(owner, int(owner.max()) + 1)
     starts = np.unique(starts)  # removes empty cells
     means = np.empty((len(starts) - 1, Z.shape[1]), dtype=np.float32)
     cell_means(Z, order, starts, means)
     members = fill_panels(Z, squares, order, starts)
-    return Cells(order, starts, _packed(means), members)
+    return Cells(order, starts, _pack(means), members)
 
 
-def _packed(centers: Array) -> Panels:
+def _pack(centers: Array) -> Panels:
     """The centres as panels of a single cell."""
     count = len(centers)
     in_order = np.arange(count, dtype=np.int32)

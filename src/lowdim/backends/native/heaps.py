@@ -50,7 +50,7 @@ class Heaps:
         """Empty the heaps of some rows."""
         self.values[rows], self.ids[rows] = np.inf, NO_ID
 
-    def incomplete(self) -> Array:
+    def incomplete_rows(self) -> Array:
         """The rows with fewer than k scores."""
         return np.flatnonzero((self.ids == NO_ID).any(axis=1))
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from lowdim.backends import native
-from lowdim.backends.generic import host
+from lowdim.backends.generic import to_numpy
 from lowdim.backends.protocol import Backend
 from lowdim.backends.torch import (
     affinities,
@@ -79,7 +79,7 @@ class Operation:
                 f"{self.name} needs more than the {readable(free_bytes(device))} that are free "
                 f"on {device}. Use device='cpu'."
             )
-        args = tuple(host(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
+        args = tuple(to_numpy(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
         return getattr(native, self.name)(*args, **kwargs)
 
 
@@ -153,8 +153,10 @@ class TorchBackend:
 
     # These belong on the CPU, and are not announced.
     digest = staticmethod(native.digest)  # reads an array once, faster than it is copied
-    momentum_step = staticmethod(native.momentum_step)  # of arrays on the host: see `descend`
-    quasi_newton_direction = staticmethod(native.quasi_newton_direction)  # of arrays on the host
+    momentum_step = staticmethod(native.momentum_step)  # of arrays on the to_numpy: see `descend`
+    quasi_newton_direction = staticmethod(
+        native.quasi_newton_direction
+    )  # of arrays on the to_numpy
     level_structure = staticmethod(native.level_structure)
     heaps = staticmethod(native.heaps)
     smallest = staticmethod(native.smallest)

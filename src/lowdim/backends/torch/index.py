@@ -24,12 +24,12 @@ from lowdim.backends.torch.neighbors import (
     GROUP,
     OWN_COLUMN,
     n_candidates,
-    ranked,
     require_finite,
+    rerank,
     smallest_columns,
     unit_rows,
 )
-from lowdim.backends.torch.resident import resident, returned
+from lowdim.backends.torch.resident import get_and_remember, resident
 from lowdim.backends.torch.segments import counts_of, offsets_of, segment_sums
 from lowdim.checks import Array, is_sparse
 
@@ -84,7 +84,7 @@ class CellIndex:
         ids, distances = (torch.empty_like(one) for one in found)
         ids[order], distances[order] = found
         require_finite(distances)
-        return returned(ids), returned(distances)
+        return get_and_remember(ids), get_and_remember(distances)
 
     def _search(
         self, queries: Tensor, starts: Tensor, k: int, *, own: bool
@@ -125,7 +125,7 @@ class CellIndex:
             found = at[cell[used, None], columns[used]]
             found.masked_fill_(values[used] == torch.inf, OWN_COLUMN)
             chosen = rows.ravel()[used]
-            near, length = ranked(queries[chosen], self.rows, found, k, self.cosine)
+            near, length = rerank(queries[chosen], self.rows, found, k, self.cosine)
             ids[chosen], distances[chosen] = self.order[near].int(), length
         return ids, distances
 

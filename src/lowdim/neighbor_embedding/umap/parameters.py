@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from lowdim import checks
 from lowdim.checks import check_random_state
 from lowdim.distances.metrics import resolve_metric
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.estimator import Embedder
 from lowdim.estimator.neighbors import neighbor_graph
 from lowdim.messages import argument
@@ -262,7 +262,7 @@ class UMAPParameters(Embedder):
             indices, distances = lists_without_self(
                 lists[0], lists[1], objects.n, "precomputed_knn"
             )
-            distances = scaled(distances, -objects.exponent).astype(objects.dtype)
+            distances = scale_by_power(distances, -objects.exponent).astype(objects.dtype)
             return NeighborGraph(indices, distances, objects.metric_name).take(k)
         return neighbor_graph(self, objects, given, k, k)
 

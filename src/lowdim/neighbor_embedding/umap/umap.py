@@ -25,7 +25,7 @@ from lowdim.neighbor_embedding.umap.parameters import UMAPParameters, rows_of
 from lowdim.neighbor_embedding.umap.placement import place_among_placed
 from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.numerics.procrustes import registered
+from lowdim.numerics.procrustes import align_to_old
 from lowdim.objects.growth import novelty
 from lowdim.objects.identical import identical_rows
 from lowdim.objects.new_objects import NewObjects
@@ -335,7 +335,7 @@ class UMAP(UMAPParameters):
         density, random = self._density(known, graph), self._random()
         self._lay_out(anchors.places, random, density, anchors, UPDATE_EPOCHS)
         self.n_iter_ = before + round(UPDATE_EPOCHS * self.n_iter_)
-        self.embedding_ = registered(old, self.embedding_)
+        self.embedding_ = align_to_old(old, self.embedding_)
         return Growth(novelty(self._fitted_neighbors, len(old)), refined=True)
 
     # --- new objects: neighbours -> memberships -> layout against the embedding ----------------

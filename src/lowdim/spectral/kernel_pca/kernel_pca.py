@@ -221,7 +221,7 @@ class KernelPCA(Embedder):
     def _fit(self, objects: Objects) -> None:
         self._check_parameters()
         K = self._kernel_matrix(objects)
-        center = KernelCenter.of(K)
+        center = KernelCenter.from_kernel(K)
         self.kernel_means_, self.kernel_mean_ = center.means, center.mean
         n, k = objects.n, self.n_components
         found = top_eigenpairs(

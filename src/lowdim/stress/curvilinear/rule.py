@@ -16,7 +16,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.numerics.starts import given_start, random_start
+from lowdim.numerics.starts import check_start, random_start
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blocks
 
@@ -189,7 +189,7 @@ def initial(
         size = float(np.sqrt(np.mean(D.astype(np.float64) ** 2)))
         random = np.random.RandomState(seed_of(random_state))
         return random_start(n, dim, size, random, np.dtype(dtype))
-    return given_start(init, shape, ("auto", "random")).astype(dtype)
+    return check_start(init, shape, ("auto", "random")).astype(dtype)
 
 
 def seed_of(random_state: Any) -> int:
