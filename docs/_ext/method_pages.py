@@ -18,7 +18,7 @@ from lowdim.catalog import CATALOG, Method
 FAMILIES = {
     "spectral": "Spectral methods",
     "stress": "Methods that preserve distances",
-    "neighbour": "Methods that preserve neighbours",
+    "neighbor embedding": "Methods that preserve neighbours",
     "learned": "Learned maps",
 }
 

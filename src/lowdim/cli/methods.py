@@ -35,5 +35,15 @@ def methods(method: Any, quiet: bool, as_json: bool) -> None:
         described = descriptions(method.load())
         for name, (_, default) in hints(method.load()).items():
             console.show(f"    {name} = {default!r}\n        {described.get(name, '')}")
-    console.record(methods=[{**asdict(one), "alias": alias(one.name)} for one in chosen])
+    console.record(
+        methods=[
+            {
+                "name": one.name,
+                "family": one.family,
+                "alias": alias(one.name),
+                **asdict(one.load().traits),
+            }
+            for one in chosen
+        ]
+    )
     console.finish()

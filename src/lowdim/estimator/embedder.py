@@ -11,14 +11,13 @@ import inspect
 from collections.abc import Callable
 from functools import cache, partial
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
-from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.distances.metrics import NAN_AWARE
 from lowdim.distances.row_blocks import RowBlocks
@@ -26,9 +25,10 @@ from lowdim.distances.units import scaled
 from lowdim.estimator import persist
 from lowdim.estimator.checkpoints import states_of
 from lowdim.estimator.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
-from lowdim.estimator.footprint import claim_memory
+from lowdim.estimator.footprint import Problem, claim_memory
 from lowdim.estimator.partitions import placed, placed_lazily
 from lowdim.estimator.placement import METHODS, where_x_is
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.units import FitsInUnit, exponent_of_rows, is_fitted_state
 from lowdim.estimator.updating import Growth, growing, update
 from lowdim.objects.block_sources import opened
@@ -55,6 +55,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
     computed again from the fitted attributes is named `_cached...` and is not pickled. `_clear`
     deletes all three before each fit.
     """
+
+    traits: ClassVar[Traits]
 
     decoder_: dict[str, Any]
     drift_: Array
@@ -291,8 +293,16 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
         """Coordinates of new objects, each row computed independently."""
         raise NotImplementedError
 
+    def _memory(self, fit: Problem) -> float:
+        """Bytes at the peak of a fit, beyond the data and tiles; for time see `Traits.power`."""
+        return 0.0
+
+    def _sampled(self, objects: Objects) -> bool:
+        """Whether a fit to these objects is that of method="sampled"; see `Traits.samples`."""
+        return False
+
     def _update(self, new: NewObjects) -> Growth:
-        """Let new objects join the map, if the method's row of the catalog has `grows`.
+        """Let new objects join the map, if the method's traits have `grows`.
 
         Called on a copy of the fitted estimator; sets `embedding_`, registered to the map before,
         and other attributes to those of all objects.
@@ -393,14 +403,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
 
     def _change(self, retune: Change, parameters: dict[str, Any]) -> None:
         """Set parameters during a fit; if a value is refused, all are as before."""
-        name = type(self).__name__
-        row = find(name)
-        live = () if row is None else row.live
+        live = self.traits.live
         for parameter in parameters:
             if parameter not in live:
                 raise ValueError(
-                    f"{parameter} of {name} cannot be changed during a fit; those that can are "
-                    f"{', '.join(live) or 'none'}."
+                    f"{parameter} of {type(self).__name__} cannot be changed during a fit; those "
+                    f"that can are {', '.join(live) or 'none'}."
                 )
         before = {parameter: getattr(self, parameter) for parameter in parameters}
         self.set_params(**parameters)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.shared_docs import NETWORK_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
 from lowdim.objects.objects import Objects
@@ -126,6 +127,18 @@ class Autoencoder(NetworkEmbedder):
     >>> encoder.inverse_transform(encoder.transform(X[:5])).shape
     (5, 3)
     """
+
+    traits = Traits(
+        sentence="encoder + decoder -> gradient descent on the error of reconstruction",
+        keeps="what is needed to reconstruct the data, by a nonlinear map",
+        when="the map must also decode: images or signals are to be made from coordinates",
+        cost="n w per epoch for w weights",
+        extends="the two halves of the network",
+        paper="Hinton and Salakhutdinov 2006; denoising: Vincent et al. 2008; contractive: Rifai "
+        "et al. 2011; variational: Kingma and Welling 2014",
+        power=0.7,
+        scales_axes=True,
+    )
 
     def __init__(
         self,

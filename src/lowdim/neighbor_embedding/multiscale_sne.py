@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs, mix_logs
 from lowdim.neighbor_embedding.all_pairs_divergence import AllPairsDivergenceEmbedder
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence
@@ -83,6 +85,20 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
     >>> model.perplexities_
     array([64., 32., 16.,  8.,  4.,  2.])
     """
+
+    traits = Traits(
+        sentence="perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine",
+        keeps="neighbourhoods of every size",
+        when="up to some thousands of objects, all scales matter, and nothing is to be tuned",
+        cost="n^2 log n per iteration, n^2 memory",
+        extends="least own divergence on the frozen map; barycentric inverse",
+        paper="Lee, Peluffo-Ordonez and Verleysen 2015",
+        power=2.7,
+        local_only=True,
+    )
+
+    def _memory(self, fit: Problem) -> float:
+        return 3 * fit.square + fit.distances
 
     def _fit(self, objects: Objects) -> None:
         D, start, groups = self._prepare(objects)

@@ -9,7 +9,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs
 from lowdim.neighbor_embedding.all_pairs_divergence import AllPairsDivergenceEmbedder
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence
@@ -89,6 +91,18 @@ class NeRV(AllPairsDivergenceEmbedder):
     True
     """
 
+    traits = Traits(
+        sentence="perplexity affinities -> quasi-Newton on lambda KL(p || q) + (1 - lambda) KL(q "
+        "|| p)",
+        keeps="neighbours: few false ones, or few missed ones, as chosen",
+        when="neighbours are looked up on the map, and you know which error is worse",
+        cost="n^2 per iteration, n^2 memory",
+        extends="least own divergence on the frozen map; barycentric inverse",
+        paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
+        power=2.2,
+        local_only=True,
+    )
+
     _units: ClassVar = {"embedding_": 1, "init": 1}
 
     def __init__(
@@ -125,6 +139,9 @@ class NeRV(AllPairsDivergenceEmbedder):
         )
         self.perplexity = perplexity
         self.trade_off = trade_off
+
+    def _memory(self, fit: Problem) -> float:
+        return 2 * fit.square + fit.distances
 
     def _fit(self, objects: Objects) -> None:
         wanted = checks.real(self.perplexity, "perplexity", 1)

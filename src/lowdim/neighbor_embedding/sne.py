@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import conditional_matrix
 from lowdim.neighbor_embedding.divergence import RowDivergence
 from lowdim.neighbor_embedding.stochastic_neighbors import StochasticNeighborEmbedder
@@ -57,6 +58,24 @@ class SNE(StochasticNeighborEmbedder):
     >>> SNE(perplexity=20, max_iter=300, random_state=0).fit_transform(X).shape
     (200, 2)
     """
+
+    traits = Traits(
+        sentence="perplexity affinities, row by row -> descend(attract P, repel Gaussian kernel)",
+        keeps="each object's neighbours; crowds them",
+        when="to study what t-SNE changed; each object's own row of probabilities is to be kept",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="Hinton and Roweis 2002",
+        power=1.4,
+        local_only=True,
+        live=(
+            "perplexity",
+            "early_exaggeration",
+            "exaggeration",
+            "learning_rate",
+        ),
+        grows=True,
+    )
 
     def _affinities(self, graph: NeighborGraph) -> Any:
         return conditional_matrix(graph, self._perplexities(graph.n_objects))

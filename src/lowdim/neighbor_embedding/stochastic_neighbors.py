@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import NeighborEmbedder
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding.affinities import conditional_to_new
 from lowdim.neighbor_embedding.affinity_placement import place_by_affinity
@@ -92,6 +93,9 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        return (52 + 2 * fit.size) * fit.arcs
 
     _joint = False  # whether new objects are placed by joint probabilities
     _new_perplexity: float | None = None  # of new objects; None: that of the fit

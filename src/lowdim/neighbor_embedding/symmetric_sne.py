@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.divergence import PairDivergence
 from lowdim.neighbor_embedding.stochastic_neighbors import StochasticNeighborEmbedder
@@ -58,6 +59,24 @@ class SymmetricSNE(StochasticNeighborEmbedder):
     >>> SymmetricSNE(perplexity=20, max_iter=300, random_state=0).fit_transform(X).shape
     (200, 2)
     """
+
+    traits = Traits(
+        sentence="perplexity affinities -> descend(attract P, repel Gaussian kernel)",
+        keeps="pairs of neighbours; crowds them",
+        when="to study what t-SNE changed; a milder map in which clusters are not forced apart",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="Cook, Sutskever, Mnih and Hinton 2007",
+        power=0.9,
+        local_only=True,
+        live=(
+            "perplexity",
+            "early_exaggeration",
+            "exaggeration",
+            "learning_rate",
+        ),
+        grows=True,
+    )
 
     _joint = True
 

@@ -12,6 +12,7 @@ from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.descent import Phase
 from lowdim.neighbor_embedding.descent import learning_rate as step_size
@@ -89,6 +90,26 @@ class TSNE(StochasticNeighborEmbedder):
     >>> tsne.transform(X[:3]).shape
     (3, 2)
     """
+
+    traits = Traits(
+        sentence="perplexity affinities -> descend(attract P, repel Student kernel)",
+        keeps="who is near whom; says little of distances, densities and gaps",
+        when="you look for clusters and close neighbours in the data, of any size",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="van der Maaten and Hinton 2008; Barnes-Hut: van der Maaten 2014; FFT: Linderman et "
+        "al. 2019",
+        power=1.0,
+        local_only=True,
+        suggested=True,
+        live=(
+            "perplexity",
+            "early_exaggeration",
+            "exaggeration",
+            "learning_rate",
+        ),
+        grows=True,
+    )
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.divergence import PairDivergence
 from lowdim.neighbor_embedding.tsne import TSNE
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -67,6 +68,22 @@ class WeightedTSNE(TSNE):
     >>> model.fit(X, sample_weight=np.where(y == 0, 4.0, 1.0)).embedding_.shape
     (200, 2)
     """
+
+    traits = Traits(
+        sentence="perplexity affinities -> descend(attract P, repel Student kernel between masses)",
+        keeps="who is near whom, important points with more room",
+        when="as t-SNE, where some objects matter more or hubs crowd the middle",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="Yang, Peltonen and Kaski 2014",
+        power=0.9,
+        local_only=True,
+        live=(
+            "early_exaggeration",
+            "exaggeration",
+            "learning_rate",
+        ),
+    )
 
     def fit(
         self,

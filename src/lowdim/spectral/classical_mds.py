@@ -12,6 +12,8 @@ from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
 from lowdim.distances.units import scaled
 from lowdim.estimator import Embedder
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.numerics.kernels import kernel_metric, resolve_kernel
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.landmarks import choose_landmarks
@@ -116,6 +118,19 @@ class ClassicalMDS(Embedder):
     array([0., 1., 3.])
     """
 
+    traits = Traits(
+        sentence="double-centre(D^2) -> top eigenvectors",
+        keeps="distances, the large ones first",
+        when="you have distances, not vectors, and they are close to Euclidean",
+        cost="n^2 per iteration, n^2 memory; n m with m landmarks; n d^2 for Euclidean vectors",
+        extends="Gower's formula; linear inverse for Euclidean vectors, else barycentric",
+        paper="Torgerson 1952; Gower 1966; landmarks: de Silva and Tenenbaum 2004",
+        power=1.0,
+        reduced_by="n_landmarks",
+        suggested=True,
+        euclidean_twin="PCA",
+    )
+
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "mean_", "_fitted_distances"), 1),
         **dict.fromkeys(("eigenvalues_", "mean_squares_"), 2),
@@ -149,6 +164,14 @@ class ClassicalMDS(Embedder):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _memory(self, fit: Problem) -> float:
+        if m := fit.chosen("n_landmarks"):
+            return 8.0 * m * m * 3 + fit.n * m * fit.size
+        if fit.is_set("correction", "cailliez"):
+            return 10.5 * fit.square
+        plain = fit.objects.euclidean and self.correction == "none" and self.method == "eigh"
+        return 0.0 if plain else fit.distances + fit.scaling
 
     def _fit(self, objects: Objects) -> None:
         checks.choice(self.method, "method", ("eigh", "cholesky"))

@@ -9,7 +9,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.objects.new_objects import NewObjects
@@ -97,6 +99,17 @@ class DiffusionMap(GraphEmbedder):
     True
     """
 
+    traits = Traits(
+        sentence="graph -> heat weights, density removed -> top eigenvectors of the random walk",
+        keeps="diffusion distances: how easily a random walk joins two points",
+        when="data along branches or trajectories, unevenly sampled or noisy",
+        cost="n k and a sparse eigenproblem",
+        extends="Nystroem's formula; barycentric inverse",
+        paper="Coifman and Lafon 2006",
+        power=1.6,
+        scales_axes=True,
+    )
+
     _default_neighbors = 30
 
     _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
@@ -131,6 +144,9 @@ class DiffusionMap(GraphEmbedder):
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _memory(self, fit: Problem) -> float:
+        return 116 * fit.arcs + fit.eigenvectors
 
     def _reads_blocks(self) -> bool:
         return True

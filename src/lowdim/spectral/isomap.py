@@ -9,7 +9,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
@@ -127,6 +129,19 @@ class Isomap(GraphEmbedder):
     3.14
     """
 
+    traits = Traits(
+        sentence="k-NN -> geodesics -> classical (or stress) MDS",
+        keeps="geodesic distances along the data's manifold",
+        when="the data lies on one curved sheet without holes, evenly sampled",
+        cost="n^2 log n time, n^2 memory; n m log n and n m with m landmarks",
+        extends="geodesics through a new point's neighbours, Gower's formula; barycentric inverse",
+        paper="Tenenbaum, de Silva and Langford 2000",
+        power=2.2,
+        reduced_by="n_landmarks",
+        suggested=True,
+        grows=True,
+    )
+
     _fitted_rotation: Array  # of an update; see `_register`
 
     _units: ClassVar = {
@@ -178,6 +193,11 @@ class Isomap(GraphEmbedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        m = fit.chosen("n_landmarks")
+        paths = fit.geodesics(1.6 * m, 30e6) if m else fit.square + fit.scaling
+        return paths + 60 * fit.arcs
 
     def _reads_blocks(self) -> bool:
         return True

@@ -9,7 +9,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.graph import SYMMETRIES, NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
@@ -139,6 +141,19 @@ class LaplacianEigenmaps(GraphEmbedder):
     True
     """
 
+    traits = Traits(
+        sentence="graph -> heat weights -> bottom eigenvectors of (L, D) or (L, I)",
+        keeps="neighbours near each other; cluster structure",
+        when="you look for clusters or for what varies most slowly, not for shape",
+        cost="n k and a sparse eigenproblem",
+        extends="Nystroem's formula; barycentric inverse",
+        paper="Belkin and Niyogi 2003; Bengio et al. 2004",
+        power=1.9,
+        scales_axes=True,
+        suggested=True,
+        grows=True,
+    )
+
     _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
 
     def __init__(
@@ -177,6 +192,11 @@ class LaplacianEigenmaps(GraphEmbedder):
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _memory(self, fit: Problem) -> float:
+        if fit.is_set("affinity", "rbf"):
+            return 5.2 * fit.square + fit.bottom_eigenvectors
+        return 88 * fit.arcs + fit.bottom_eigenvectors
 
     # --- fit -------------------------------------------------------------------------------
 

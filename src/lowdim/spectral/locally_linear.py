@@ -10,7 +10,9 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
 from lowdim.estimator.barycentric import barycentric_map
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.objects.new_objects import NewObjects
@@ -104,6 +106,18 @@ class LocallyLinearEmbedding(GraphEmbedder):
     True
     """
 
+    traits = Traits(
+        sentence="k-NN -> reconstruction / alignment matrix -> bottom eigenvectors",
+        keeps="how each point is made of its neighbours",
+        when="as Isomap, for more points; method=modified or ltsa where the map collapses",
+        cost="n k^3 and a sparse eigenproblem",
+        extends="barycentric weights both ways",
+        paper="Roweis and Saul 2000; modified: Zhang and Wang 2007; Hessian: Donoho and Grimes "
+        "2003; LTSA: Zhang and Zha 2004",
+        power=1.8,
+        scales_axes=True,
+    )
+
     radius = None
 
     def __init__(
@@ -140,6 +154,11 @@ class LocallyLinearEmbedding(GraphEmbedder):
         self.metric = metric
         self.metric_params = metric_params
         self.disconnected = disconnected
+
+    def _memory(self, fit: Problem) -> float:
+        k = fit.arcs / fit.n
+        copies = 1.5 if fit.is_set("method", "standard") else 3.6
+        return copies * fit.arcs * k * 8 + 60 * fit.arcs + fit.bottom_eigenvectors
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         n = graph.n_objects

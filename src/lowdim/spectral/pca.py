@@ -13,6 +13,7 @@ from lowdim.checks import Array, dense
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import scaled
 from lowdim.estimator import Embedder
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.numerics.svd import Axes, grown_axes, principal_axes, residual_share, scores
 from lowdim.objects.new_objects import NewObjects
@@ -114,6 +115,18 @@ class PCA(Embedder):
     >>> abs(pca.components_).round(3)
     array([[0.707, 0.707]])
     """
+
+    traits = Traits(
+        sentence="centre -> singular vectors",
+        keeps="variance; the best linear map",
+        when="first, as the yardstick; structure is linear, or noise is to be removed first",
+        cost="n d min(n, d)",
+        extends="linear map, linear inverse",
+        paper="Pearson 1901; Hotelling 1933; parallel analysis: Horn 1965",
+        power=1.0,
+        suggested=True,
+        grows=True,
+    )
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from sklearn.base import ClusterMixin
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.kernels import Kernel, resolve_kernel
 from lowdim.objects.objects import Objects
@@ -127,6 +128,17 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     >>> len(set(labels[:60])), len(set(labels[60:])), bool(labels[0] != labels[-1])
     (1, 1, True)
     """
+
+    traits = Traits(
+        sentence="Laplacian eigenmaps -> k-means",
+        keeps="clusters that the graph separates",
+        when="you want the clusters themselves, of any shape",
+        cost="as Laplacian eigenmaps",
+        extends="Nystroem's formula, nearest centre; barycentric inverse",
+        paper="Shi and Malik 2000; Ng, Jordan and Weiss 2002; von Luxburg 2007",
+        power=1.5,
+        scales_axes=True,
+    )
 
     def __init__(
         self,

@@ -11,7 +11,9 @@ from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.quasi_newton import Minimum, lbfgs
 from lowdim.numerics.starts import given_start, random_start, separated
@@ -116,6 +118,16 @@ class Sammon(Embedder):
     True
     """
 
+    traits = Traits(
+        sentence="stress with w = 1/delta -> quasi-Newton or majorization",
+        keeps="distances, each to its own scale: the small ones as carefully as the large",
+        when="some hundreds or thousands of objects whose small distances matter too",
+        cost="n^2 per iteration, n^3 once, n^2 memory",
+        extends="least own stress on the frozen map; barycentric inverse",
+        paper="Sammon 1969; majorization: de Leeuw and Heiser 1980",
+        power=2.2,
+    )
+
     _units: ClassVar = {"embedding_": 1, "init": 1}
 
     def __init__(
@@ -150,6 +162,9 @@ class Sammon(Embedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        return 2 * fit.square + fit.distances
 
     def _fit(self, objects: Objects) -> None:
         checks.choice(self.method, "method", METHODS)

@@ -8,7 +8,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state, dense
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.learned.metric_learning.bregman import project
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
 from lowdim.objects.objects import Objects
@@ -101,6 +103,18 @@ class InformationTheoreticMetricLearning(LearnedMetric):
     >>> itml = lowdim.InformationTheoreticMetricLearning(2).fit(X, **pairs)
     """
 
+    traits = Traits(
+        sentence="pairs + bounds -> Bregman projections of a Mahalanobis matrix",
+        keeps="similar pairs near, dissimilar pairs far, else the prior metric, as a linear map",
+        when="you know of pairs of objects that are similar or dissimilar rather than labels",
+        cost="m d^2 per pass over m pairs",
+        extends="linear both ways",
+        paper="Davis, Kulis, Jain, Sra and Dhillon 2007",
+        power=0.0,
+        objects="labelled",
+        scales_axes=True,
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -131,6 +145,11 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        count = self.n_constraints
+        d = int(fit.objects.vectors("constraints").shape[1])
+        return (16.0 * d + 90) * (count if isinstance(count, int) else 0)
 
     def _unit_of(self, name: str) -> float:
         if self.prior == "covariance":  # distances have no unit

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.parametric.parametric import ParametricEmbedder
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
@@ -96,6 +98,17 @@ class ParametricTSNE(ParametricEmbedder):
     (100, 2)
     """
 
+    traits = Traits(
+        sentence="perplexity affinities -> network -> gradient descent on KL(P || Q), by pairs",
+        keeps="who is near whom, by a map that takes new data at once",
+        when="as t-SNE, where much new data must be placed quickly on the same map",
+        cost="n w per epoch for w weights, neighbours aside",
+        extends="the network; a decoder if asked for, else the general decoder",
+        paper="van der Maaten 2009",
+        power=0.6,
+        local_only=True,
+    )
+
     def __init__(
         self,
         n_components: int = 2,
@@ -145,6 +158,9 @@ class ParametricTSNE(ParametricEmbedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+
+    def _memory(self, fit: Problem) -> float:
+        return (52 + 2 * fit.size) * fit.arcs
 
     def _n_neighbors(self, n: int) -> int:
         return min(n - 1, max(1, int(3 * self._perplexity(n))))

@@ -8,7 +8,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.parametric.parametric import ParametricEmbedder
 from lowdim.neighbor_embedding.starts import spread_start
@@ -104,6 +106,17 @@ class ParametricUMAP(ParametricEmbedder):
     (100, 2)
     """
 
+    traits = Traits(
+        sentence="k-NN -> fuzzy graph -> network -> gradient descent on the cross-entropy",
+        keeps="neighbours; clusters apart, by a map that takes new data at once",
+        when="as UMAP, where much new data must be placed quickly on the same map",
+        cost="n w per epoch for w weights, neighbours aside",
+        extends="the network; a decoder if asked for, else the general decoder",
+        paper="Sainburg, McInnes and Gentner 2021",
+        power=0.6,
+        local_only=True,
+    )
+
     def __init__(
         self,
         n_components: int = 2,
@@ -159,6 +172,9 @@ class ParametricUMAP(ParametricEmbedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+
+    def _memory(self, fit: Problem) -> float:
+        return 65 * fit.arcs
 
     def _size(self, n: int) -> int:
         """The size of a neighbourhood, with the object itself."""

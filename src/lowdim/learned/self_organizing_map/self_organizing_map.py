@@ -17,7 +17,9 @@ from lowdim.distances.preparation import in_unit
 from lowdim.distances.units import exponent_of, scaled
 from lowdim.estimator.barycentric import decode
 from lowdim.estimator.decoders import NearestObjects
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.traits import Traits
 from lowdim.learned.self_organizing_map.description import describe
 from lowdim.learned.self_organizing_map.parameters import SOMParameters
 from lowdim.learned.self_organizing_map.prototypes import (
@@ -178,6 +180,19 @@ class SelfOrganizingMap(SOMParameters):
     True
     """
 
+    traits = Traits(
+        sentence="grid + prototypes -> best units -> means over neighbourhoods that shrink",
+        keeps="which objects are alike, as places on a grid of prototypes",
+        when="you want an ordered summary of the data by prototypes, and to look at one feature "
+        "after the other",
+        cost="n m d per pass for m units; dissimilarities also take an n x n matrix",
+        extends="the unit with the nearest prototype; the prototype of the nearest unit",
+        paper="Kohonen 1982, 2001; relational: Hammer and Hasenfuss 2010; median: Kohonen and "
+        "Somervuo 2002",
+        power=1.2,
+        local_only=True,
+    )
+
     hits_: Array
     _fitted_sums: Array
     _fitted_counts: Array
@@ -192,6 +207,11 @@ class SelfOrganizingMap(SOMParameters):
     }
 
     # --- fit ----------------------------------------------------------------------------------
+
+    def _memory(self, fit: Problem) -> float:
+        if fit.objects.metric_name in MEANS and not fit.is_set("prototypes", "median"):
+            return 0.0
+        return 2.25 * fit.square  # the relational map squares the distances
 
     def _fit(self, objects: Objects) -> None:
         self._check_parameters()

@@ -8,7 +8,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth, update
 from lowdim.neighbor_embedding.anchors import Anchors, hold
 from lowdim.neighbor_embedding.starts import spread_start
@@ -24,6 +26,7 @@ from lowdim.neighbor_embedding.umap.placement import place_among_placed
 from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import registered
+from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.growth import novelty
 from lowdim.objects.identical import identical_rows
 from lowdim.objects.new_objects import NewObjects
@@ -114,8 +117,32 @@ class UMAP(UMAPParameters):
     (200, 2)
     """
 
+    traits = Traits(
+        sentence="k-NN -> fuzzy graph -> cross-entropy layout",
+        keeps="neighbours; clusters apart",
+        when="many points whose clusters and their detail are to be seen, quickly",
+        cost="n k per epoch and n k memory, neighbours aside",
+        extends="the same objective against the fixed map; barycentric inverse",
+        paper="McInnes, Healy and Melville 2018; densMAP: Narayan, Berger and Cho 2021",
+        power=0.9,
+        local_only=True,
+        suggested=True,
+        live=(
+            "min_dist",
+            "spread",
+            "learning_rate",
+            "repulsion_strength",
+            "negative_sample_rate",
+        ),
+        grows=True,
+    )
+
     graph_: Any
     _leaves_out = True  # objects without an edge
+
+    def _memory(self, fit: Problem) -> float:
+        index = 0 if isinstance(fit.objects, BlockedObjects) else 39 * fit.arcs
+        return 26 * fit.arcs + index
 
     def fit(
         self,

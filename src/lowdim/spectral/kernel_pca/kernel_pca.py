@@ -12,6 +12,8 @@ from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_square
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import top_eigenpairs
 from lowdim.numerics.eigensolvers import Eigenpairs
 from lowdim.numerics.kernels import (
@@ -161,6 +163,16 @@ class KernelPCA(Embedder):
     True
     """
 
+    traits = Traits(
+        sentence="centre(K) -> top eigenvectors",
+        keeps="variance in feature space",
+        when="a kernel knows what makes your objects alike",
+        cost="n^2 per iteration, n^2 memory",
+        extends="kernel projection; pre-images by fixed point or ridge regression",
+        paper="Schoelkopf, Smola and Mueller 1998; Mika et al. 1999; Bakir et al. 2004",
+        power=2.9,
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -197,6 +209,11 @@ class KernelPCA(Embedder):
         self.random_state = random_state
         self.copy_X = copy_X
         self.n_jobs = n_jobs
+
+    def _memory(self, fit: Problem) -> float:
+        graph_kernels = {"isomap": 3.0, "lle": 4.0, "diffusion": 5.0, "commute_time": 5.0}
+        kernel = self.kernel if isinstance(self.kernel, str) else ""
+        return graph_kernels.get(kernel, 1.0) * fit.square + fit.eigenvectors
 
     def _unit_of(self, name: str) -> float:
         state = ("_fitted_kernel_state.geodesics", "_fitted_kernel_state.vectors")

@@ -9,7 +9,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.operators import claim_factors
 from lowdim.objects.landmarks import choose_landmarks
@@ -153,6 +155,18 @@ class MaximumVarianceUnfolding(GraphEmbedder):
     True
     """
 
+    traits = Traits(
+        sentence="k-NN -> SDP(max trace, local isometry) -> top eigenvectors",
+        keeps="distances to neighbours, everything else pulled apart",
+        when="lengths along the sheet must be exact and the points are few",
+        cost="m^3 and m^2 memory for m edges; near n for the factorised version",
+        extends="distances to neighbours kept against the frozen map; barycentric inverse",
+        paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006; "
+        "landmarks: Weinberger, Packer and Saul 2005",
+        power=1.8,
+        reduced_by="n_landmarks",
+    )
+
     _units: ClassVar = {"embedding_": 1, "radius": 1, "eigenvalues_": 2, "kernel_": 2}
 
     def __init__(
@@ -199,6 +213,9 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        return 60 * fit.arcs  # the programme claims its own
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         k = self._check_parameters(objects.n)

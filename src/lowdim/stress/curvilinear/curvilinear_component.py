@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowdim.checks import Array, check_random_state
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.traits import Traits
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.new_objects import NewObjects, as_new
-from lowdim.objects.objects import Objects
+from lowdim.objects.objects import LARGEST_KEPT_MATRIX, Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.spectral.starts import classical_start, landmark_start
 from lowdim.stress.curvilinear.rule import Distances, seed_of
@@ -109,6 +111,17 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
     True
     """
 
+    traits = Traits(
+        sentence="D -> stress weighted by the distances on the map -> one object pins, others move",
+        keeps="short distances; unfolds or tears what cannot lie flat",
+        when="the data must be torn to lie flat: spheres, boxes, knots",
+        cost="n^2 per epoch; memory n beyond 1 GB of distances; m^2 per epoch with m prototypes",
+        extends="the same rule against the fixed map; barycentric inverse",
+        paper="Demartines and Herault 1997",
+        power=2.5,
+        reduced_by="n_prototypes",
+    )
+
     _units: ClassVar = {"embedding_": 1, "init": 1, "lambda_range": 1, "error_": 2, "history_": 2}
 
     def __init__(
@@ -145,6 +158,11 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        if m := fit.chosen("n_prototypes"):
+            return 8.0 * m * m + fit.n * 8.0
+        return fit.distances if fit.n * fit.n * 8 <= LARGEST_KEPT_MATRIX else 0.0
 
     def _fit(self, objects: Objects) -> None:
         self._check_n_components(objects.n)

@@ -10,7 +10,9 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -124,6 +126,18 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
     True
     """
 
+    traits = Traits(
+        sentence="k-NN -> geodesics -> curvilinear component analysis",
+        keeps="short distances along the data's manifold",
+        when="as curvilinear component analysis, on data that is strongly folded",
+        cost="n^2 log n and n^2 per epoch, n^2 memory; n m log n and n m with m prototypes",
+        extends="geodesics through a new point's neighbours, then the same rule; barycentric "
+        "inverse",
+        paper="Lee, Lendasse and Verleysen 2004",
+        power=2.0,
+        reduced_by="n_prototypes",
+    )
+
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "dist_matrix_", "init", "radius", "lambda_range"), 1),
         **dict.fromkeys(("error_", "history_"), 2),
@@ -173,6 +187,10 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        m = fit.chosen("n_prototypes")
+        return (fit.geodesics(0.75 * m, 50e6) if m else fit.square) + 60 * fit.arcs
 
     def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
         self._check_n_components(objects.n)

@@ -12,6 +12,7 @@ from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import Embedder
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.starts import given_start
 from lowdim.runtime.callbacks import Callback, CheckpointFile
@@ -122,6 +123,17 @@ class INDSCAL(Embedder):
     >>> model.vaf_.round(6)
     array([1., 1.])
     """
+
+    traits = Traits(
+        sentence="several D: double-centre(D_k^2) -> shared space + a diagonal weight per subject",
+        keeps="what several judges agree on, with axes that cannot be turned",
+        when="several people or occasions judged the same objects",
+        cost="m n^2 per iteration and m n^2 memory for m subjects",
+        extends="weights of new subjects; weights back to dissimilarities",
+        paper="Carroll and Chang 1970",
+        power=2.0,
+        objects="subjects",
+    )
 
     def __init__(
         self,

@@ -9,10 +9,12 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.traits import Traits
 from lowdim.objects import pairs as known
 from lowdim.objects.new_objects import NewObjects
-from lowdim.objects.objects import MeasuredObjects, Objects
+from lowdim.objects.objects import MeasuredObjects, Objects, SparseDissimilarities
 from lowdim.objects.pairs import Pairs
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blocks
@@ -156,6 +158,30 @@ class MDS(MDSParameters):
     >>> bool(scaling.stress_ < 1e-6)
     True
     """
+
+    traits = Traits(
+        sentence="D -> disparities (identity, linear, monotone) -> majorize",
+        keeps="distances, all alike, or only their order; weighted, or with pairs missing",
+        when="all distances matter alike, or only their order can be trusted, or some are missing",
+        cost="n^2 per iteration, n^2 memory; n per iteration with sampled pairs",
+        extends="majorization against the map; barycentric inverse",
+        paper="Kruskal 1964; de Leeuw and Heiser 1980; Borg and Groenen 2005",
+        power=2.5,
+        samples=True,
+    )
+
+    def _memory(self, fit: Problem) -> float:
+        if isinstance(fit.objects, MeasuredObjects) and self._sampled(fit.objects):
+            return 10_000.0 * fit.n
+        if isinstance(fit.objects, SparseDissimilarities):
+            return 145.0 * int(fit.objects.matrix.nnz)
+        weighted = self.weights is not None or fit.arguments.get("weights") is not None
+        if self._kind == "ratio" and not weighted:
+            return fit.distances
+        by_kind = {"ratio": 1.7, "ordinal": 2.7, "interval": 3.7, "spline": 5.7}
+        by_weight = {"ratio": 1.5, "ordinal": 1.5, "interval": 2.5, "spline": 4.5}
+        copies = by_kind.get(self._kind, 0) + weighted * by_weight.get(self._kind, 0)
+        return copies * fit.square + fit.distances
 
     def fit(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Self:
         """Compute `embedding_` from vectors, dissimilarities or known pairs.
