@@ -18,9 +18,7 @@ VECTORS = [method for method in CATALOG if method.objects == "vectors"]
 def test_methods_with_a_square_matrix_claim_it():
     X = np.random.RandomState(0).standard_normal((3000, 3))
     for method in VECTORS:
-        if (
-            "n^2 memory" in method.cost and method.name != "ClassicalMDS"
-        ):  # not of Euclidean vectors
+        if "n^2 memory" in method.cost and not method.euclidean_twin:
             assert footprint(method.load()(), objects_of(X)) > 8 * len(X) ** 2
 
 

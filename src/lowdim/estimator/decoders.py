@@ -16,6 +16,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array, dense
 from lowdim.estimator.barycentric import barycentric_lists, decode
+from lowdim.estimator.fitted_state import Numbers, Rule, Sizes, named_arrays, number, table
 from lowdim.estimator.kernel_decoder import KernelDecoder, fit_kernel_decoder
 
 KINDS = ("local", "kernel", "network")
@@ -23,6 +24,33 @@ HELD_OUT = 0.1  # share of the objects on which "auto" compares the kinds
 MOST_HELD_OUT = 2000
 
 Decoder = dict[str, Any]
+
+
+STATE: dict[str, dict[str, Rule]] = {
+    "local": {},
+    "kernel": {
+        "centers": Numbers("* c"),
+        "coefficients": Numbers("* d"),
+        "mean": Numbers("d"),
+        "gamma": number(positive=True),
+    },
+    "network": {
+        "weights": named_arrays,
+        "center": Numbers("c"),
+        "unit": number(positive=True),
+        "mean": Numbers("d"),
+        "scale": number(positive=True),
+    },
+}
+"""What each kind of decoder holds, as rules of `fitted_state`."""
+
+
+def decoder_rule(name: str, value: Any, sizes: Sizes) -> None:
+    """A decoder in a model file: its kind, and the arrays and numbers of that kind."""
+    if not isinstance(value, dict) or value.get("kind") not in STATE:
+        raise ValueError(f"{name} is not a decoder.")
+    content = {key: item for key, item in value.items() if key not in ("kind", "errors")}
+    table(STATE[value["kind"]])(name, content, sizes)
 
 
 class NearestObjects(NamedTuple):

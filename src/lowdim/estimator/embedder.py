@@ -24,7 +24,24 @@ from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import scaled
 from lowdim.estimator import persist
 from lowdim.estimator.checkpoints import states_of
-from lowdim.estimator.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
+from lowdim.estimator.decoders import (
+    NearestObjects,
+    apply_decoder,
+    decoder_rule,
+    fit_decoder,
+    nearest_objects,
+)
+from lowdim.estimator.fitted_state import (
+    Numbers,
+    Rule,
+    document,
+    kept_rows,
+    kinds_of_columns,
+    names_of_columns,
+    number,
+    size_of,
+    source,
+)
 from lowdim.estimator.footprint import Problem, claim_memory
 from lowdim.estimator.partitions import placed, placed_lazily
 from lowdim.estimator.placement import METHODS, where_x_is
@@ -53,10 +70,28 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
 
     Fitted attributes end in `_`. Further fitted state is named `_fitted...`, and state that can be
     computed again from the fitted attributes is named `_cached...` and is not pickled. `_clear`
-    deletes all three before each fit.
+    deletes all three before each fit. Rules for the first two are in `_attributes`; see
+    `fitted_state`.
     """
 
     traits: ClassVar[Traits]
+
+    _attributes: ClassVar[dict[str, Rule]] = {
+        "embedding_": Numbers("n c"),
+        "X_fit_": Numbers("n d", sparse=None),
+        "source_": source,
+        "n_features_in_": size_of("d"),
+        "feature_names_in_": names_of_columns,
+        "gower_kinds_": kinds_of_columns,
+        "n_iter_": number(0),
+        "history_": Numbers("*", finite=False),
+        "decoder_": decoder_rule,
+        "drift_": Numbers("*", least=0, missing=True),
+        "drift_score_": number(0),
+        "preparation_": document,  # how the command line made X from a table
+        "_fitted_exponent": number(),
+    }
+    _needed: ClassVar[tuple[str, ...]] = ("embedding_",)
 
     decoder_: dict[str, Any]
     drift_: Array
@@ -300,6 +335,15 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
     def _sampled(self, objects: Objects) -> bool:
         """Whether a fit to these objects is that of method="sampled"; see `Traits.samples`."""
         return False
+
+    def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
+        """Rules for fitted attributes that depend on parameters; see `_attributes`."""
+        return {}
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        """Fitted attributes that a model must have; see `_needed`."""
+        needed = (name for base in type(self).__mro__ for name in vars(base).get("_needed", ()))
+        return {*needed, *kept_rows(self, state)}
 
     def _update(self, new: NewObjects) -> Growth:
         """Let new objects join the map, if the method's traits have `grows`.

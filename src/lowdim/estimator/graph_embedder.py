@@ -5,7 +5,7 @@ One policy for disconnected graphs, and the neighbours of new objects in `transf
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -13,6 +13,7 @@ from sklearn.base import clone
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.checkpoints import kept_graph
+from lowdim.estimator.fitted_state import graph
 from lowdim.estimator.neighbor_embedder import NeighborEmbedder, check_given_graph
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -30,6 +31,9 @@ class GraphEmbedder(NeighborEmbedder):
     The parameters `n_neighbors`, `radius` and `disconnected` have the same meaning in all of them.
     A method implements `_fit_graph(objects, graph)` and `_place(new)`.
     """
+
+    _attributes: ClassVar = {"graph_": graph}
+    _needed = ("graph_",)
 
     graph_: NeighborGraph
     _search = "exact"  # eigenvectors and shortest paths change with single edges

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from lowdim.distances.metrics import canonical
 from lowdim.distances.units import exponent_of
 from lowdim.estimator.checkpoints import kept_graph
 from lowdim.estimator.embedder import Embedder
+from lowdim.estimator.fitted_state import graph
 from lowdim.estimator.footprint import claim_memory
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.precomputed import check_k
@@ -26,6 +27,8 @@ class NeighborEmbedder(Embedder):
     `_fit_graph(objects, graph)`. Users can pass a `NeighborGraph` that they have computed already:
     `fit(X, graph=graph)`.
     """
+
+    _attributes: ClassVar = {"_fitted_neighbors": graph}
 
     _search = "auto"  # "auto": an approximate search for many objects; or "exact"
     _fitted_neighbors: NeighborGraph  # that of the fit, which new objects can join

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator.fitted_state import Numbers, reported
 from lowdim.estimator.shared_docs import NETWORK_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.learned.networks.device import require_torch
@@ -139,6 +140,11 @@ class Autoencoder(NetworkEmbedder):
         power=0.7,
         scales_axes=True,
     )
+
+    _attributes: ClassVar = {
+        "history_": Numbers("* *", finite=False),
+        "reconstruction_error_": reported,
+    }
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import number, reported
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence
 from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
 from lowdim.numerics.objective import Objective
@@ -35,6 +36,13 @@ class AllPairsDivergenceEmbedder(Embedder):
     A method computes dissimilarities and a start with `_prepare`, minimises one or more objectives
     in turn with `_descend`, and defines in `_row_to_new` the probabilities of a new object.
     """
+
+    _attributes: ClassVar = {
+        "kl_divergence_": reported,
+        "_fitted_unit": number(positive=True),
+        "_fitted_largest": number(positive=True),
+    }
+    _needed = ("_fitted_unit", "_fitted_largest")
 
     kl_divergence_: float
     n_iter_: int

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.estimator.fitted_state import Numbers, reported
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
 from lowdim.estimator.traits import Traits
@@ -96,6 +98,13 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
         power=2.7,
         local_only=True,
     )
+
+    _attributes: ClassVar = {
+        "perplexities_": Numbers("scales", positive=True),
+        "precisions_": Numbers("scales", positive=True),
+        "intrinsic_dim_": reported,
+    }
+    _needed = ("perplexities_", "precisions_")
 
     def _memory(self, fit: Problem) -> float:
         return 3 * fit.square + fit.distances

@@ -9,6 +9,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator.fitted_state import reported
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
 from lowdim.estimator.traits import Traits
@@ -102,6 +103,8 @@ class NeRV(AllPairsDivergenceEmbedder):
         power=2.2,
         local_only=True,
     )
+
+    _attributes: ClassVar = {"missed_": reported, "false_": reported}
 
     _units: ClassVar = {"embedding_": 1, "init": 1}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import NeighborEmbedder
+from lowdim.estimator.fitted_state import Numbers, reported
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding.affinities import conditional_to_new
@@ -44,6 +45,13 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
     A method computes affinities from a neighbour graph in `_affinities` and builds its objective
     from them in `_objective`. A method with further parameters has its own `__init__`.
     """
+
+    _attributes: ClassVar = {
+        "affinities_": Numbers("n n", least=0, sparse=True),
+        "kl_divergence_": reported,
+        "learning_rate_": reported,
+        "history_": Numbers("* *", finite=False),
+    }
 
     affinities_: Any
     kl_divergence_: float

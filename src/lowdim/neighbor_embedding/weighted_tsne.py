@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator.fitted_state import Numbers
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.divergence import PairDivergence
@@ -84,6 +85,8 @@ class WeightedTSNE(TSNE):
             "learning_rate",
         ),
     )
+
+    _attributes: ClassVar = {"importance_": Numbers("n", least=0)}
 
     def fit(
         self,

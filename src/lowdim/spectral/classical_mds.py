@@ -12,6 +12,7 @@ from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
 from lowdim.distances.units import scaled
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, number, reported
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.numerics.kernels import kernel_metric, resolve_kernel
@@ -131,6 +132,18 @@ class ClassicalMDS(Embedder):
         euclidean_twin="PCA",
     )
 
+    _attributes: ClassVar = {
+        "landmarks_": Numbers("m", "iu", 0, "n"),
+        "eigenvalues_": Numbers("c"),
+        "eigenvectors_": Numbers("m|n c"),
+        "mean_squares_": Numbers("m|n"),
+        "_fitted_distances": Numbers("m|n m|n", least=0),
+        "correction_constant_": number(0),
+        "negative_share_": reported,
+        "components_": Numbers("c d"),
+        "mean_": Numbers("d"),
+    }
+
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "mean_", "_fitted_distances"), 1),
         **dict.fromkeys(("eigenvalues_", "mean_squares_"), 2),
@@ -172,6 +185,12 @@ class ClassicalMDS(Embedder):
             return 10.5 * fit.square
         plain = fit.objects.euclidean and self.correction == "none" and self.method == "eigh"
         return 0.0 if plain else fit.distances + fit.scaling
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        plain = {"mean_", "components_"}
+        scaled = {"eigenvalues_", "eigenvectors_", "mean_squares_", "_fitted_distances"}
+        own = plain if plain <= set(state) else scaled | {"correction_constant_"}
+        return super()._needs(state) | own
 
     def _fit(self, objects: Objects) -> None:
         checks.choice(self.method, "method", ("eigh", "cholesky"))

@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.fitted_state import Numbers, number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
@@ -109,6 +110,14 @@ class DiffusionMap(GraphEmbedder):
         power=1.6,
         scales_axes=True,
     )
+
+    _attributes: ClassVar = {
+        "affinity_matrix_": Numbers("n n", least=0, sparse=None),
+        "density_": Numbers("n", positive=True),
+        "eigenvalues_": Numbers("c"),
+        "t_": number(0),
+    }
+    _needed = ("affinity_matrix_", "density_", "eigenvalues_", "t_")
 
     _default_neighbors = 30
 

@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.fitted_state import Numbers, reported
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
@@ -141,6 +142,18 @@ class Isomap(GraphEmbedder):
         suggested=True,
         grows=True,
     )
+
+    _attributes: ClassVar = {
+        "landmarks_": Numbers("m", "iu", 0, "n"),
+        "dist_matrix_": Numbers("m|n n", least=0),
+        "eigenvalues_": Numbers("c"),
+        "eigenvectors_": Numbers("m|n c"),
+        "mean_squares_": Numbers("m|n"),
+        "negative_share_": reported,
+        "stress_": reported,
+        "_fitted_rotation": Numbers("c c"),
+    }
+    _needed = ("dist_matrix_", "eigenvalues_", "eigenvectors_", "mean_squares_")
 
     _fitted_rotation: Array  # of an update; see `_register`
 

@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.fitted_state import Numbers, Rule, number, reported
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
@@ -154,6 +155,14 @@ class LaplacianEigenmaps(GraphEmbedder):
         grows=True,
     )
 
+    _attributes: ClassVar = {
+        "affinity_matrix_": Numbers("n n", least=0, sparse=None),
+        "degrees_": Numbers("n", positive=True),
+        "eigenvalues_": Numbers("c"),
+        "t_": number(0),
+    }
+    _needed = ("affinity_matrix_", "degrees_", "eigenvalues_", "t_")
+
     _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
 
     def __init__(
@@ -197,6 +206,13 @@ class LaplacianEigenmaps(GraphEmbedder):
         if fit.is_set("affinity", "rbf"):
             return 5.2 * fit.square + fit.bottom_eigenvectors
         return 88 * fit.arcs + fit.bottom_eigenvectors
+
+    def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
+        return {} if "graph_" in state else {"t_": reported}
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        needed = super()._needs(state)
+        return needed if self.affinity == "nearest_neighbors" else needed - {"graph_"}
 
     # --- fit -------------------------------------------------------------------------------
 

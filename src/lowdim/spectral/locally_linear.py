@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
 from lowdim.estimator.barycentric import barycentric_map
+from lowdim.estimator.fitted_state import reported
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
@@ -117,6 +118,8 @@ class LocallyLinearEmbedding(GraphEmbedder):
         power=1.8,
         scales_axes=True,
     )
+
+    _attributes: ClassVar = {"reconstruction_error_": reported}
 
     radius = None
 

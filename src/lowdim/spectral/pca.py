@@ -13,6 +13,7 @@ from lowdim.checks import Array, dense
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import scaled
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, reported, size_of
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.numerics.svd import Axes, grown_axes, principal_axes, residual_share, scores
@@ -127,6 +128,19 @@ class PCA(Embedder):
         suggested=True,
         grows=True,
     )
+
+    _attributes: ClassVar = {
+        "embedding_": Numbers("n c", empty=True),
+        "components_": Numbers("c d"),
+        "mean_": Numbers("d"),
+        "n_components_": size_of("c"),
+        "n_samples_": size_of("n"),
+        "explained_variance_": Numbers("c"),
+        "explained_variance_ratio_": Numbers("c", finite=False),
+        "singular_values_": Numbers("c"),
+        "noise_variance_": reported,
+    }
+    _needed = ("mean_", "components_", "explained_variance_")
 
     def __init__(
         self,

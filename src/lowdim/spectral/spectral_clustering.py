@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -11,6 +11,7 @@ from sklearn.base import ClusterMixin
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.estimator.fitted_state import Numbers
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.kernels import Kernel, resolve_kernel
@@ -139,6 +140,12 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         power=1.5,
         scales_axes=True,
     )
+
+    _attributes: ClassVar = {
+        "cluster_centers_": Numbers("clusters c"),
+        "labels_": Numbers("n", "iu", 0, "clusters"),
+    }
+    _needed = ("cluster_centers_",)
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import number, reported
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.traits import Traits
@@ -127,6 +128,9 @@ class Sammon(Embedder):
         paper="Sammon 1969; majorization: de Leeuw and Heiser 1980",
         power=2.2,
     )
+
+    _attributes: ClassVar = {"stress_": reported, "_fitted_unit": number(positive=True)}
+    _needed = ("_fitted_unit",)
 
     _units: ClassVar = {"embedding_": 1, "init": 1}
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state, dense
+from lowdim.estimator.fitted_state import Sizes, number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.estimator.traits import Traits
@@ -19,6 +20,13 @@ from lowdim.runtime.callbacks import Callback, CheckpointFile
 PRIORS = ("identity", "covariance")
 SAMPLED_PAIRS = 10_000  # random pairs whose distances give the bounds
 PAIRS_PER_CLASSES = 20  # constraints per squared number of classes, as in the paper
+
+
+def _two_numbers(name: str, value: Any, sizes: Sizes) -> None:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise ValueError(f"{name} is not a tuple of 2 numbers.")
+    for item in value:
+        number()(name, item, sizes)
 
 
 @fill(**LEARNED_METRIC_PASSAGES)
@@ -114,6 +122,8 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         objects="labelled",
         scales_axes=True,
     )
+
+    _attributes: ClassVar = {"bounds_": _two_numbers}
 
     def __init__(
         self,

@@ -11,9 +11,18 @@ from sklearn.utils.validation import column_or_1d
 from lowdim import checks
 from lowdim.checks import Array, dense
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, Sizes, reported
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
+
+
+def _labels(name: str, value: Any, sizes: Sizes) -> None:
+    """Classes: an array of strings or of integers."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1:
+        raise ValueError(f"{name} is not an array of labels.")
+    if value.dtype.kind not in "iubU" and not all(isinstance(label, str) for label in value):
+        raise ValueError(f"{name} holds other things than integers and strings.")
 
 
 class LearnedMetric(Embedder):
@@ -21,6 +30,15 @@ class LearnedMetric(Embedder):
 
     A method implements `_learn(X, codes)`, which returns the matrix of the map.
     """
+
+    _attributes: ClassVar = {
+        "components_": Numbers("c d"),
+        "mean_": Numbers("d"),
+        "metric_": Numbers("d d"),
+        "classes_": _labels,
+        "loss_": reported,
+    }
+    _needed = ("mean_", "components_", "metric_")
 
     components_: Array
     _units: ClassVar = {"init": -1, "components_": -1, "metric_": -2, "mean_": 1}

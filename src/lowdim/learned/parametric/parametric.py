@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import euclidean
+from lowdim.estimator.fitted_state import Sizes, named_arrays, reported, size_of
 from lowdim.estimator.neighbor_embedder import check_given_graph
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
 from lowdim.neighbor_embedding.tsne import joint_affinities
@@ -48,6 +49,11 @@ BUDGET = Budget(4_000_000, 30, 200, 1e-3)
 BUDGET_WITH_PLACES = Budget(1_000_000, 10, 60, 1e-4)
 
 
+def _network_with_places(name: str, value: Any, sizes: Sizes) -> None:
+    named_arrays(name, value, sizes)
+    sizes["places"] = (*np.shape(value.get("encoder.places", ())), 0)[0]
+
+
 class ParametricEmbedder(NetworkEmbedder):
     """Base class of embeddings of neighbours whose map is a network.
 
@@ -55,6 +61,13 @@ class ParametricEmbedder(NetworkEmbedder):
     `_pair_loss()`, and `_free_map(vectors, weights, seed)`, the map of the same weights in which
     each object has a place of its own.
     """
+
+    _attributes: ClassVar = {
+        "network_": _network_with_places,
+        "n_places_": size_of("places"),
+        "loss_": reported,
+    }
+    _needed = ("n_places_",)
 
     def fit(
         self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None

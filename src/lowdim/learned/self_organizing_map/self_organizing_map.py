@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.backends import backend
 from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array
-from lowdim.distances.metrics import resolve_metric
+from lowdim.distances.metrics import NAN_AWARE, resolve_metric
 from lowdim.distances.preparation import in_unit
 from lowdim.distances.units import exponent_of, scaled
 from lowdim.estimator.barycentric import decode
 from lowdim.estimator.decoders import NearestObjects
+from lowdim.estimator.fitted_state import Numbers, Sizes, number, reported
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.traits import Traits
@@ -45,6 +46,14 @@ from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blocks, running
 
 MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors have a mean
+
+
+def _grid_shape(name: str, value: Any, sizes: Sizes) -> None:
+    """Numbers of rows and columns of the units of a grid."""
+    whole = isinstance(value, tuple) and all(isinstance(item, int) for item in value)
+    units = sizes.get("units", 0)
+    if not whole or len(value) != 2 or min(value) < 1 or value[0] * value[1] != units:
+        raise ValueError(f"{name} is not the shape of a grid of {units} units.")
 
 
 @fill(checkpoint=CHECKPOINT)
@@ -193,6 +202,25 @@ class SelfOrganizingMap(SOMParameters):
         local_only=True,
     )
 
+    _attributes: ClassVar = {
+        "grid_": Numbers("units c"),
+        "shape_": _grid_shape,
+        "codebook_": Numbers("units d"),
+        "coefficients_": Numbers("units n"),
+        "medoids_": Numbers("units", "iu", 0, "n"),
+        "units_": Numbers("n", "iu", 0, "units"),
+        "hits_": Numbers("units", "iu", 0),
+        "u_matrix_": Numbers("* *", finite=False),
+        "quantization_error_": reported,
+        "topographic_error_": reported,
+        "_fitted_gaps": Numbers("*", finite=False),
+        "_fitted_sums": Numbers("units *"),
+        "_fitted_counts": Numbers("units *", least=0),
+        "_fitted_halves": Numbers("units"),
+        "_fitted_scale": number(positive=True),
+    }
+    _needed = ("grid_", "shape_", "_fitted_gaps")
+
     hits_: Array
     _fitted_sums: Array
     _fitted_counts: Array
@@ -212,6 +240,14 @@ class SelfOrganizingMap(SOMParameters):
         if fit.objects.metric_name in MEANS and not fit.is_set("prototypes", "median"):
             return 0.0
         return 2.25 * fit.square  # the relational map squares the distances
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        needed = super()._needs(state)
+        if "coefficients_" not in state:
+            return needed - {"X_fit_"} | {"codebook_", "_fitted_sums", "_fitted_counts"}
+        vectors = "X_fit_" in needed and self.metric not in NAN_AWARE
+        needed |= {"coefficients_", "_fitted_scale", "_fitted_halves"}
+        return needed | {"codebook_"} if vectors else needed
 
     def _fit(self, objects: Objects) -> None:
         self._check_parameters()

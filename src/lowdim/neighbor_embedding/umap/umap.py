@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator.fitted_state import Numbers, number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.traits import Traits
@@ -137,12 +138,30 @@ class UMAP(UMAPParameters):
         grows=True,
     )
 
+    _attributes: ClassVar = {
+        "embedding_": Numbers("n c", missing=True),
+        "unique_rows_": Numbers("distinct", "iu", 0, "n"),
+        "graph_": Numbers("distinct|n distinct|n", least=0, sparse=True),
+        "rho_": Numbers("distinct|n", least=0),
+        "sigma_": Numbers("distinct|n", least=0),
+        "reach_": Numbers("distinct|n", least=0),
+        "rad_orig_": Numbers("*", missing=True),
+        "rad_emb_": Numbers("*", missing=True),
+        "a_": number(positive=True),
+        "b_": number(positive=True),
+    }
+    _needed = ("graph_", "rho_", "sigma_", "reach_", "a_", "b_")
+
     graph_: Any
     _leaves_out = True  # objects without an edge
 
     def _memory(self, fit: Problem) -> float:
         index = 0 if isinstance(fit.objects, BlockedObjects) else 39 * fit.arcs
         return 26 * fit.arcs + index
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        layout = {"embedding_", "a_", "b_"} if self.transform_mode == "graph" else set()
+        return super()._needs(state) - layout
 
     def fit(
         self,

@@ -15,6 +15,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
 from lowdim.estimator.barycentric import barycentric_map
+from lowdim.estimator.fitted_state import Numbers, Rule, number, table
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -50,6 +51,7 @@ class GraphKernel(GraphEmbedder):
 
     matrix_: Array
     state_: dict[str, Any]
+    state_rule: Rule
     n_jobs = None
     eigen_solver = "dense"  # for eigen_solver="auto": close eigenvalues converge slowly
 
@@ -71,6 +73,8 @@ class GraphKernel(GraphEmbedder):
 
 class IsomapKernel(GraphKernel):
     """-1/2 J D^2 J of geodesic distances D; a new object has geodesics through its neighbours."""
+
+    state_rule = staticmethod(table({"geodesics": Numbers("n n", least=0)}))
 
     _default_neighbors = 5
     eigen_solver = "auto"
@@ -96,6 +100,8 @@ class LocallyLinearKernel(GraphKernel):
     A new object has the feature vector sum_j w_j phi(x_j), with w the weights that reconstruct it
     from its neighbours: the formula of Bengio et al. in the limit of a large multiple of I.
     """
+
+    state_rule = staticmethod(table({"vectors": Numbers("n d", sparse=None)}))
 
     def __init__(
         self,
@@ -126,6 +132,8 @@ class LaplacianKernel(GraphKernel):
     The equation L v = lambda v, written for a new object with weights w to its neighbours, gives
     its coordinates: (sum_j w_j - lambda) v = sum_j w_j v_j.
     """
+
+    state_rule = staticmethod(table({"laplacian": Numbers("n n", sparse=True), "t": number(0)}))
 
     def __init__(
         self,

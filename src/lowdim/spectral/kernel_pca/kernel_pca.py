@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -12,6 +12,7 @@ from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_square
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, Rule, graph, number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import top_eigenpairs
@@ -173,6 +174,18 @@ class KernelPCA(Embedder):
         power=2.9,
     )
 
+    _attributes: ClassVar = {
+        "embedding_": Numbers("n c", empty=True),
+        "graph_": graph,
+        "eigenvalues_": Numbers("c"),
+        "eigenvectors_": Numbers("n c"),
+        "kernel_means_": Numbers("n"),
+        "kernel_mean_": number(),
+        "gamma_": number(),
+        "dual_coef_": Numbers("n d"),
+    }
+    _needed = ("eigenvalues_", "eigenvectors_", "kernel_means_", "kernel_mean_", "gamma_")
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -214,6 +227,14 @@ class KernelPCA(Embedder):
         graph_kernels = {"isomap": 3.0, "lle": 4.0, "diffusion": 5.0, "commute_time": 5.0}
         kernel = self.kernel if isinstance(self.kernel, str) else ""
         return graph_kernels.get(kernel, 1.0) * fit.square + fit.eigenvectors
+
+    def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
+        known = isinstance(self.kernel, str) and self.kernel in GRAPH_KERNELS
+        return {"_fitted_kernel_state": GRAPH_KERNELS[self.kernel].state_rule} if known else {}
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        own = {"graph_", "_fitted_kernel_state"} if self._variants(state) else set()
+        return super()._needs(state) | own
 
     def _unit_of(self, name: str) -> float:
         state = ("_fitted_kernel_state.geodesics", "_fitted_kernel_state.vectors")

@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.fitted_state import Numbers, reported
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
@@ -166,6 +167,14 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         power=1.8,
         reduced_by="n_landmarks",
     )
+
+    _attributes: ClassVar = {
+        "landmarks_": Numbers("m", "iu", 0, "n"),
+        "eigenvalues_": Numbers("*", finite=False),
+        "kernel_": Numbers("n n", finite=False),
+        "duality_gap_": reported,
+        "length_error_": reported,
+    }
 
     _units: ClassVar = {"embedding_": 1, "radius": 1, "eigenvalues_": 2, "kernel_": 2}
 

@@ -10,6 +10,7 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
+from lowdim.estimator.fitted_state import Numbers
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
@@ -137,6 +138,9 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
         power=2.0,
         reduced_by="n_prototypes",
     )
+
+    _attributes: ClassVar = {"dist_matrix_": Numbers("m|n n", least=0)}
+    _needed = ("dist_matrix_",)
 
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "dist_matrix_", "init", "radius", "lambda_range"), 1),

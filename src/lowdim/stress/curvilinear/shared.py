@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, reported
 from lowdim.objects.objects import Objects
 from lowdim.stress.curvilinear.placement import NEIGHBORS, place_by_curvilinear_rule
 from lowdim.stress.curvilinear.prototypes import choose_prototypes
@@ -21,6 +22,12 @@ Nearest = Callable[[int], tuple[Array, Array]]
 
 class CurvilinearRule(Embedder):
     """An embedder that moves points by the rule of curvilinear component analysis."""
+
+    _attributes: ClassVar = {
+        "prototypes_": Numbers("m", "iu", 0, "n"),
+        "stress_": reported,
+        "error_": reported,
+    }
 
     prototypes_: Array
 

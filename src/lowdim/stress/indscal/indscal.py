@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, Rule, reported
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import fix_signs
@@ -135,6 +136,14 @@ class INDSCAL(Embedder):
         objects="subjects",
     )
 
+    _attributes: ClassVar = {
+        "scales_": Numbers("subjects"),
+        "weights_": Numbers("subjects c"),
+        "vaf_": Numbers("subjects", finite=False),
+        "loss_": reported,
+    }
+    _needed = ("weights_", "scales_")
+
     def __init__(
         self,
         n_components: int = 2,
@@ -163,6 +172,9 @@ class INDSCAL(Embedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
+        return {"weights_": Numbers("subjects c c")} if self.constraint == "idioscal" else {}
 
     def _fit(self, objects: Subjects) -> None:  # type: ignore[override]  # see _objects
         B = objects.products

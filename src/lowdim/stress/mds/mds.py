@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state
+from lowdim.estimator.fitted_state import Numbers, Sizes, number, reported, table
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.traits import Traits
@@ -34,6 +35,16 @@ from lowdim.stress.placement import place_by_stress
 
 LARGE = 10_000  # vectors above which method="auto" samples pairs
 NEW_ROWS = 256  # new objects placed at once
+
+
+SQUARE = Numbers("n n", least=0, finite=False, sparse=None)  # NaN: an unknown pair
+
+
+def _ascending_curve(name: str, value: Any, sizes: Sizes) -> None:
+    """A piecewise linear function: ascending abscissae and their values."""
+    Numbers("2 *", least=0)(name, value, {**sizes, "2": 2})
+    if value.shape[1] == 0 or (np.diff(value[0]) < 0).any():
+        raise ValueError(f"{name} does not ascend.")
 
 
 @fill(checkpoint=CHECKPOINT)
@@ -169,6 +180,16 @@ class MDS(MDSParameters):
         power=2.5,
         samples=True,
     )
+
+    _attributes: ClassVar = {
+        "stress_": reported,
+        "stresses_": table(dict.fromkeys(("raw", "stress-1", "normalized"), reported)),
+        "disparities_": SQUARE,
+        "dissimilarity_matrix_": SQUARE,
+        "transformation_": _ascending_curve,
+        "smallest_": number(positive=True),
+        "n_starts_": number(0),
+    }
 
     def _memory(self, fit: Problem) -> float:
         if isinstance(fit.objects, MeasuredObjects) and self._sampled(fit.objects):
