@@ -71,7 +71,7 @@ class Method:
         return getattr(self.load().traits, trait)
 
 
-CATALOG = tuple(Method(name, module) for name, module in _MODULES.items())
+CATALOG = [Method(name, module) for name, module in _MODULES.items()]
 
 
 def find(name: str) -> Method | None:

@@ -33,7 +33,7 @@ class GraphEmbedder(NeighborEmbedder):
     """
 
     _attributes: ClassVar = {"graph_": graph}
-    _needed = ("graph_",)
+    _needed: ClassVar[tuple[str, ...]] = ("graph_",)
 
     graph_: NeighborGraph
     _search = "exact"  # eigenvectors and shortest paths change with single edges

@@ -161,7 +161,7 @@ class LaplacianEigenmaps(GraphEmbedder):
         "eigenvalues_": Numbers("c"),
         "t_": number(0),
     }
-    _needed = ("affinity_matrix_", "degrees_", "eigenvalues_", "t_")
+    _needed: ClassVar[tuple[str, ...]] = ("affinity_matrix_", "degrees_", "eigenvalues_", "t_")
 
     _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
 

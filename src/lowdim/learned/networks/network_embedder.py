@@ -36,7 +36,7 @@ class NetworkEmbedder(Embedder):
         "scale_": number(positive=True),
         "network_": named_arrays,
     }
-    _needed = ("network_", "mean_", "scale_")
+    _needed: ClassVar[tuple[str, ...]] = ("network_", "mean_", "scale_")
 
     network_: dict[str, Array]
     mean_: Array
