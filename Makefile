@@ -8,7 +8,6 @@ SOURCES := $(filter-out cpp/tests/%,$(CPP))
 SYSTEM_CMAKE := $(shell command -v cmake 2>/dev/null)
 CMAKE := $(or $(SYSTEM_CMAKE),$(BIN)/cmake)
 SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
-BENCH_EXTRA := $(shell grep -Eo '^bench *=' pyproject.toml)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv compiler demo studio test lint format sanitize sanitize-threads sanitize-python fuzz wheel bench docs web clean
@@ -16,7 +15,7 @@ BENCH_EXTRA := $(shell grep -Eo '^bench *=' pyproject.toml)
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-venv: $(VENV)/.installed  ## make .venv with the package in it (PYTHON=python3.x to choose)
+venv: $(VENV)/.installed  ## make .venv with the package in it, for demo and studio (PYTHON=python3.x to choose)
 
 demo: venv  ## draw the classic pictures into demo/, and a report that compares methods
 	@$(BIN)/lowdim demo --output demo
@@ -26,7 +25,7 @@ demo: venv  ## draw the classic pictures into demo/, and a report that compares 
 studio: venv  ## open the studio in the browser, on the files of this folder
 	@$(BIN)/lowdim studio
 
-test: venv  ## run the test suite
+test: $(VENV)/.test  ## run the test suite
 	@$(BIN)/python -m pytest -n 2 -q
 
 lint: $(VENV)/.lint  ## check style, types, layers and C++ formatting
@@ -47,11 +46,11 @@ sanitize: $(CMAKE)  ## test the C++ kernels under ASan and UBSan (CXX=clang++ to
 sanitize-threads: $(CMAKE)  ## test the C++ kernels under ThreadSanitizer
 	@$(call sanitized,thread)
 
-sanitize-python: venv $(CMAKE)  ## test the Python package with the extension under ASan and UBSan
+sanitize-python: $(VENV)/.test $(CMAKE)  ## test the Python package with the extension under ASan and UBSan
 	@$(call sanitized_python)
 
 FUZZ ?= --tries 300
-fuzz: venv  ## attack the package at random; FUZZ="--minutes 60 --tries 100000 --only parameter"
+fuzz: $(VENV)/.test  ## attack the package at random; FUZZ="--minutes 60 --tries 100000 --only parameter"
 	@$(BIN)/python tests/fuzz/adversary.py $(FUZZ)
 
 # Builds the extension under sanitizers beside the package's Python files, and runs the tests that
@@ -91,7 +90,7 @@ wheel: venv  ## build a wheel, and run the README's sample with it in a clean en
 	@cd $(WHEEL) && PATH=$(WHEEL)/venv/bin python sample.py && ls digits.png digits.lowdim >/dev/null
 	@echo "The README's sample ran with $$(basename $(WHEEL)/lowdim-*.whl)"
 
-bench: $(if $(BENCH_EXTRA),$(VENV)/.bench,venv)  ## compare with other libraries, as ratios in one run
+bench: $(VENV)/.bench  ## compare with other libraries, as ratios in one run
 	@$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.docs  ## build the site into docs/_build/html (LOWDIM_DATA=folder adds pictures of real data)
@@ -118,7 +117,7 @@ $(BIN)/python:
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(SOURCES) | $(BIN)/python
 	@$(MAKE) -s compiler
 	@echo "Installing lowdim into $(VENV)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot,test]' >$(VENV)/install.log 2>&1 \
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[io,plot,studio]' >$(VENV)/install.log 2>&1 \
 	  || { grep -iE 'error' $(VENV)/install.log | head -n 1; echo "The installation failed; see $(VENV)/install.log"; exit 1; }
 	@touch $@
 
@@ -134,8 +133,11 @@ compiler:
 	else how="install GCC 11 or Clang 14, or newer"; fi; \
 	echo "lowdim needs a C++20 compiler to be built, and none was found: $$how" >&2; exit 1
 
-# The package is there already: these add what its extras name, and compile nothing again.
-$(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.installed
+# The package is there already: these add what its extras name, and compile nothing again. Types,
+# benchmarks and pictures need what the tests need: PyTorch, Dask and others.
+$(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.test
+$(VENV)/.test: $(VENV)/.installed
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs:
 	@$(BIN)/python -m pip install -q --disable-pip-version-check 'lowdim[$(patsubst .%,%,$(notdir $@))]'
 	@touch $@
 

@@ -10,6 +10,7 @@
 `python -m benchmarks update` compares `update` with a fresh fit.
 `python -m benchmarks decoders` compares decoders on held-out faces.
 `python -m benchmarks learned-maps` places held-out images by networks and by other methods.
+`python -m benchmarks published` compares maps with those of a published comparison.
 `python -m benchmarks metric-learning` runs the cases of metric learning.
 `python -m benchmarks studio` measures streaming, the report and the scatter view.
 """
@@ -55,6 +56,7 @@ TOOLS = {  # commands that are modules with a main of their own
     "learned-maps": "learned_maps",
     "memory": "memory",
     "partitions": "partitions",
+    "published": "published",
     "resume": "resume",
     "scaling": "scaling",
     "soak": "soak",

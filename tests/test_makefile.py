@@ -1,5 +1,6 @@
-"""Without a compiler, `make` says in one line what to install."""
+"""What `make` installs; without a compiler, it says in one line what to install."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +10,20 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+
+
+@pytest.mark.parametrize(
+    ("target", "extras"), [("demo", {"io", "plot", "studio"}), ("test", {"test"})]
+)
+def test_the_demo_installs_what_it_uses_and_the_tests_add_theirs(tmp_path, target, extras):
+    command = ["make", "-n", target, f"VENV={tmp_path}"]
+    lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    named = re.findall(r"'(?:\.|lowdim)\[([a-z,]+)\]'", lines)
+    assert named[0] == "io,plot,studio"
+    assert set(named[-1].split(",")) == extras
+
+
 def test_a_missing_compiler_is_one_line(tmp_path):
     for name in ("Makefile", "pyproject.toml", "CMakeLists.txt"):
         shutil.copy(ROOT / name, tmp_path)

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "lowdim/parallel.hpp"
+#include "lowdim/pool.hpp"
 #include "released.hpp"
 
 namespace lowdim {

@@ -17,8 +17,10 @@ TEST_FLOATS(affinities_have_the_perplexity) {
     std::vector<T> squared = random.reals<T>(90), p(90), again(90);
     for (T& v : squared) v = v * v;
     std::vector<double> beta(5);
-    perplexity_affinities<T>(indptr.data(), 5, squared.data(), 6.0, 1, p.data(), beta.data());
-    perplexity_affinities<T>(indptr.data(), 5, squared.data(), 6.0, 3, again.data(), beta.data());
+    perplexity_affinities<T>(indptr.data(), 5, squared.data(), nullptr, 6.0, 1, p.data(),
+                             beta.data());
+    perplexity_affinities<T>(indptr.data(), 5, squared.data(), nullptr, 6.0, 3, again.data(),
+                             beta.data());
     CHECK_SAME_BITS(p, again);
     for (size_t i = 1; i < 5; ++i) {
         double sum = 0, entropy = 0;

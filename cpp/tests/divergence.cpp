@@ -114,10 +114,10 @@ TEST_FLOATS(new_points_stop_where_the_gradient_vanishes) {
     }
     const Mixture mixture{1, 0.6};
     std::vector<double> one(static_cast<size_t>(n_new * dim)), three(one.size());
-    place_by_divergence<T>(costs.data(), precisions.data(), n_new, x.data(), n, dim, mixture,
-                           starts.data(), 2, 300, 1e-9, 1, one.data());
-    place_by_divergence<T>(costs.data(), precisions.data(), n_new, x.data(), n, dim, mixture,
-                           starts.data(), 2, 300, 1e-9, 3, three.data());
+    place_by_divergence<T>(costs.data(), nullptr, nullptr, n, precisions.data(), n_new, x.data(), n,
+                           dim, mixture, starts.data(), 2, 300, 1e-9, 1, one.data());
+    place_by_divergence<T>(costs.data(), nullptr, nullptr, n, precisions.data(), n_new, x.data(), n,
+                           dim, mixture, starts.data(), 2, 300, 1e-9, 3, three.data());
     CHECK_SAME_BITS(one, three);
     for (int r = 0; r < n_new; ++r) {
         std::vector<double> square(static_cast<size_t>(n));

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "lowdim/pool.hpp"
 #include "testing.hpp"
 
 #if defined(__unix__) && !defined(__SANITIZE_THREAD__)

@@ -923,18 +923,19 @@ def curvilinear_sweep(
 
 
 def _row_divergence(
-    cost: Array, precision: Array, trade_off: float, s: Array
+    cost: Array, precision: Array, trade_off: float, s: Array, weight: Array | float = 1.0
 ) -> tuple[float, float, Array]:
     """Both divergences of one row, and the slope of their mixture by the squared distances s.
 
     With q = mean_h q_h the chain rule gives, for C = C(q) and g = dC / dq,
-    dC / ds_k = -mean_h b_h q_hk (g_k - sum_j g_j q_hj).
+    dC / ds_k = -mean_h b_h q_hk (g_k - sum_j g_j q_hj). p and q of an entry are those of as many
+    objects as its weight.
     """
-    logits = -precision[:, None] * s[None, :]
+    logits = -precision[:, None] * s[None, :] + np.log(weight)
     log_scales = logits - logsumexp(logits, axis=1, keepdims=True)
     log_q = logsumexp(log_scales, axis=0) - np.log(len(precision))
-    p, q, q_h = np.exp(-cost), np.exp(log_q), np.exp(log_scales)
-    ratio = log_q + cost  # log q / p
+    p, q, q_h = weight * np.exp(-cost), np.exp(log_q), np.exp(log_scales)
+    ratio = log_q - np.log(weight) + cost  # log q / p
     # g q_h without a division by a q that underflowed
     first = -trade_off * p * np.exp(log_scales - log_q)
     gq = first + (1 - trade_off) * ratio * q_h
@@ -957,6 +958,48 @@ def divergence_gradient(
     return missed, false, gradient
 
 
+def listed_precisions(indptr: Array, squared: Array, weights: Array, perplexities: Array) -> Array:
+    betas = np.zeros((len(indptr) - 1, len(perplexities)))
+    for i, (first, last) in enumerate(pairwise(indptr)):
+        row = np.repeat(squared[first:last].astype(np.float64), weights[first:last].astype(int))
+        betas[i] = [_perplexity_row(row, float(value))[1] for value in perplexities]
+    return betas
+
+
+def mixture_costs(indptr: Array, squared: Array, weights: Array, precisions: Array) -> Array:
+    costs = np.empty_like(squared)
+    for i, (first, last) in enumerate(pairwise(indptr)):
+        s, weight = squared[first:last].astype(np.float64), weights[first:last]
+        logits = -precisions[i][:, None] * s
+        logits -= logsumexp(logits, axis=1, b=weight, keepdims=True)
+        costs[first:last] = np.log(precisions.shape[1]) - logsumexp(logits, axis=0)
+    return costs
+
+
+def listed_divergence_gradient(
+    indptr: Array,
+    indices: Array,
+    costs: Array,
+    weights: Array,
+    precisions: Array,
+    trade_off: float,
+    Y: Array,
+) -> tuple[float, float, Array]:
+    missed, false, gradient = 0.0, 0.0, np.zeros(Y.shape)
+    for i, (first, last) in enumerate(pairwise(indptr)):
+        others, cost = indices[first:last], costs[first:last].astype(np.float64)
+        gaps = Y[i] - Y[others]
+        s = (gaps**2).sum(axis=1)
+        own = _row_divergence(
+            cost, precisions[i].astype(np.float64), trade_off, s, weights[first:last]
+        )
+        missed, false = missed + own[0], false + own[1]
+        pull = 2 * own[2][:, None] * gaps
+        gradient[i] += pull.sum(axis=0)
+        np.subtract.at(gradient, others, pull)
+    return missed, false, gradient
+
+
 def stochastic_neighbor_errors(Z: Array, classes: Array, accuracy: float) -> tuple[float, Array]:
     squares = ((Z[:, None] - Z) ** 2).sum(axis=2)
     np.fill_diagonal(squares, np.inf)
@@ -970,11 +1013,18 @@ def stochastic_neighbor_errors(Z: Array, classes: Array, accuracy: float) -> tup
 
 
 def _placed(
-    cost: Array, precision: Array, trade_off: float, embedding: Array, starts: Array, max_iter: int
+    cost: Array,
+    precision: Array,
+    trade_off: float,
+    embedding: Array,
+    starts: Array,
+    max_iter: int,
+    weight: Array | float,
 ) -> Array:
     def objective(y: Array) -> tuple[float, Array]:
         gaps = y - embedding
-        missed, false, slope = _row_divergence(cost, precision, trade_off, (gaps**2).sum(axis=1))
+        s = (gaps**2).sum(axis=1)
+        missed, false, slope = _row_divergence(cost, precision, trade_off, s, weight)
         return trade_off * missed + (1 - trade_off) * false, 2 * slope @ gaps
 
     best = min(starts, key=lambda y: objective(y)[0])
@@ -993,11 +1043,19 @@ def place_by_divergence(
     starts: Array,
     max_iter: int,
     tol: float,
+    lists: tuple[Array, Array] | None = None,
 ) -> Array:
-    rows = zip(costs.astype(np.float64), precisions, starts, strict=True)
     return np.array(
         [
-            _placed(cost, precision, trade_off, embedding, own, max_iter)
-            for cost, precision, own in rows
+            _placed(
+                cost.astype(np.float64),
+                precisions[r],
+                trade_off,
+                embedding if lists is None else embedding[lists[0][r]],
+                starts[r],
+                max_iter,
+                1.0 if lists is None else lists[1][r],
+            )
+            for r, cost in enumerate(costs)
         ]
     )

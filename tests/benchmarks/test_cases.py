@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.cases import CASES, Where, prepare_graph
 from benchmarks.worker import measure
 
-N = 400
+N = 200
 
 
 @pytest.fixture(scope="module")

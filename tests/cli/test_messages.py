@@ -15,7 +15,7 @@ from lowdim.catalog import find
 from lowdim.cli import main
 from lowdim.cli.embed import embed
 from lowdim.cli.messages import in_options, note_in_options, options_of
-from lowdim.tables import reading, roles
+from lowdim.tables import columns, reading
 
 LIBRARY = sorted(
     path
@@ -96,8 +96,8 @@ def test_names_of_arguments_become_options(said, expected, options):
 def test_every_argument_of_read_has_an_option_with_the_same_choices(options):
     known = {
         "kind": reading.KINDS,
-        "categorical": roles.CATEGORICAL,
-        "missing": roles.MISSING_POLICIES,
+        "categorical": columns.CATEGORICAL,
+        "missing": columns.MISSING_POLICIES,
     }
     for name in inspect.signature(tables.read).parameters:
         if name not in ("path", "recipe"):

@@ -10,8 +10,8 @@ from scipy.spatial.distance import cdist
 NO_SPARSE_INVERSE = {"KernelPCA": "dense vectors"}
 
 
-def test_a_row_alone_equals_the_row_in_a_batch(case, X, new):
-    estimator = case.make().fit(X)
+def test_a_row_alone_equals_the_row_in_a_batch(fitted, new):
+    estimator = fitted
     batch = estimator.transform(new)
     assert batch.shape == (len(new), 2)
     assert np.isfinite(batch).all()
@@ -22,8 +22,8 @@ def test_a_row_alone_equals_the_row_in_a_batch(case, X, new):
     )
 
 
-def test_a_row_of_a_large_batch_on_large_data(case, wide):
-    estimator = case.make().fit(wide)
+def test_a_row_of_a_large_batch_on_large_data(fitted_wide, wide):
+    estimator = fitted_wide
     moved = wide + 0.003 * np.random.RandomState(5).standard_normal(wide.shape)
     batch = estimator.transform(moved)
     chosen = [0, 255, 256, 511, 512, 699]
@@ -31,44 +31,44 @@ def test_a_row_of_a_large_batch_on_large_data(case, wide):
     np.testing.assert_allclose(alone, batch[chosen], rtol=1e-10, atol=1e-10 * np.abs(batch).max())
 
 
-def test_an_inverse_row_alone_equals_the_row_in_a_batch(case, X):
-    estimator = case.make().fit(X)
+def test_an_inverse_row_alone_equals_the_row_in_a_batch(fitted):
+    estimator = fitted
     Y = estimator.embedding_[:7] * 0.97
     batch = estimator.inverse_transform(Y)
     alone = np.concatenate([estimator.inverse_transform(row[None, :]) for row in Y])
     np.testing.assert_allclose(alone, batch, rtol=1e-10, atol=1e-10 * np.abs(batch).max())
 
 
-@pytest.mark.parametrize("data_set", ["X", "wide"])
-def test_training_objects_get_their_coordinates(case, data_set, request):
-    rows = request.getfixturevalue(data_set)
-    estimator = case.make().fit(rows)
+@pytest.mark.parametrize("model", ["fitted", "fitted_wide"])
+def test_training_objects_get_their_coordinates(case, X, wide, model, request):
+    rows = X if model == "fitted" else wide
+    estimator = request.getfixturevalue(model)
     size = np.abs(estimator.embedding_).max()
     gap = np.abs(estimator.transform(rows) - estimator.embedding_).max()
     assert gap <= case.closeness * size
 
 
-@pytest.mark.parametrize("data_set", ["X", "wide"])
-def test_objects_beside_training_objects_land_beside_them(case, data_set, request):
-    rows = request.getfixturevalue(data_set)
-    estimator = case.make().fit(rows)
+@pytest.mark.parametrize("model", ["fitted", "fitted_wide"])
+def test_objects_beside_training_objects_land_beside_them(case, X, wide, model, request):
+    rows = X if model == "fitted" else wide
+    estimator = request.getfixturevalue(model)
     size = np.abs(estimator.embedding_).max()
     noise = 1e-10 * np.random.RandomState(0).standard_normal(rows.shape)
     gap = np.abs(estimator.transform(rows + noise) - estimator.embedding_).max()
     assert gap <= case.nearby * size
 
 
-def test_new_objects_land_among_their_neighbours(case, X, new):
+def test_new_objects_land_among_their_neighbours(fitted, X, new):
     """The image of a new point is near the images of the training points it is near to."""
-    estimator = case.make().fit(X)
+    estimator = fitted
     nearest = cdist(new, X).argsort(axis=1)[:, :5]
     centers = estimator.embedding_[nearest].mean(axis=1)
     spread = np.ptp(estimator.embedding_, axis=0).max()
     assert np.linalg.norm(estimator.transform(new) - centers, axis=1).max() < 0.3 * spread
 
 
-def test_the_inverse_has_the_shape_of_the_input(case, X, new):
-    estimator = case.make().fit(X)
+def test_the_inverse_has_the_shape_of_the_input(fitted, X, new):
+    estimator = fitted
     back = estimator.inverse_transform(estimator.transform(new))
     assert back.shape == new.shape
     assert np.isfinite(back).all()
@@ -98,14 +98,14 @@ def test_the_inverse_of_a_map_of_sparse_rows(case):
     assert np.isfinite(back).all()
 
 
-def test_transform_with_another_number_of_features(case, X):
-    estimator = case.make().fit(X)
+def test_transform_with_another_number_of_features(fitted, X):
+    estimator = fitted
     with pytest.raises(ValueError, match=r"2 features.*3 features"):
         estimator.transform(X[:, :2])
 
 
-def test_transform_of_bad_rows(case, X):
-    estimator = case.make().fit(X)
+def test_transform_of_bad_rows(fitted, X):
+    estimator = fitted
     bad = X[:4].copy()
     bad[2, 1] = np.nan
     with pytest.raises(ValueError, match=r"NaN at \[2, 1\]"):
@@ -119,8 +119,8 @@ def test_transform_of_bad_rows(case, X):
         estimator.transform(X[0])
 
 
-def test_inverse_transform_of_bad_coordinates(case, X):
-    estimator = case.make().fit(X)
+def test_inverse_transform_of_bad_coordinates(fitted):
+    estimator = fitted
     with pytest.raises(ValueError, match=r"3 columns.*2 coordinates"):
         estimator.inverse_transform(np.zeros((4, 3)))
     with pytest.raises(ValueError, match=r"Y contains NaN at \[1, 0\]"):
@@ -129,8 +129,8 @@ def test_inverse_transform_of_bad_coordinates(case, X):
         estimator.inverse_transform(np.zeros(2))
 
 
-def test_far_away_objects_still_get_finite_coordinates(case, X):
-    estimator = case.make().fit(X)
+def test_far_away_objects_still_get_finite_coordinates(fitted):
+    estimator = fitted
     far = estimator.transform(np.array([[1e4, -1e4, 1e4], [-1e6, 0.0, 0.0]]))
     assert np.isfinite(far).all()
     assert np.isfinite(estimator.inverse_transform(1e6 * np.ones((2, 2)))).all()

@@ -171,3 +171,72 @@ def test_bad_parameters():
         lowdim.NeRV(perplexity=5, trade_off=1.5).fit(X)
     with pytest.raises(ValueError, match="init"):
         lowdim.MultiscaleSNE(init="spectral").fit(X)
+
+
+def blobs(n=900):
+    """Clusters at different distances from each other, in eight dimensions."""
+    random = np.random.default_rng(0)
+    centres = 4 * random.standard_normal((6, 8))
+    return centres[np.arange(n) % 6] + random.standard_normal((n, 8))
+
+
+def test_a_sample_keeps_about_what_all_pairs_keep():
+    X = blobs()
+    areas, divergences = [], []
+    for method in ("exact", "sampled"):
+        model = lowdim.MultiscaleSNE(method=method, max_iter=250).fit(X)
+        curve, weights = kept(X, model.embedding_)
+        areas.append((curve * weights).sum() / weights.sum())
+        divergences.append(model.kl_divergence_)
+    assert areas[1] > areas[0] - 0.02
+    assert divergences[1] == pytest.approx(divergences[0], rel=0.05)
+
+
+def test_a_sample_of_all_objects_is_all_pairs():
+    """With fewer objects than a sample has, both minimise the same function."""
+    X = sphere(60)
+    exact, sampled = (
+        lowdim.MultiscaleSNE(method=method, tol=1e-9, max_iter=1000).fit(X)
+        for method in ("exact", "sampled")
+    )
+    assert sampled.kl_divergence_ == pytest.approx(exact.kl_divergence_, rel=0.02)
+    np.testing.assert_allclose(sampled.precisions_, exact.precisions_, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lowdim.MultiscaleSNE(method="sampled", max_iter=60),
+        lowdim.NeRV(method="sampled", perplexity=10, max_iter=60),
+    ],
+    ids=["MultiscaleSNE", "NeRV"],
+)
+def test_sampled_fits(model, tmp_path):
+    X = blobs().astype(np.float32)
+    Y = model.set_params(n_jobs=1).fit_transform(X[:800])
+    assert Y.dtype == np.float32
+    np.testing.assert_array_equal(model.set_params(n_jobs=3).fit_transform(X[:800]), Y)
+    np.testing.assert_array_equal(model.transform(X[:800]), Y)
+    new = model.transform(X[800:])
+    np.testing.assert_array_equal(model.transform(X[850:851]), new[50:51])
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(lowdim.load(tmp_path / "model").transform(X[800:]), new)
+    own = cdist(X[800:], X[:800]).argmin(axis=1)  # next to the nearest object, in its cluster
+    assert np.median(np.linalg.norm(new - Y[own], axis=1)) < 0.2 * Y.std(axis=0).max()
+
+
+def test_nerv_by_a_sample_trades_off():
+    X = sphere(700)
+    careful, complete = (
+        lowdim.NeRV(perplexity=15, trade_off=t, max_iter=150, method="sampled").fit(X)
+        for t in (0.05, 0.95)
+    )
+    assert careful.false_ < 0.7 * complete.false_
+    assert complete.missed_ < 0.8 * careful.missed_
+
+
+def test_a_sample_needs_distances_of_pairs():
+    with pytest.raises(ValueError, match="method='sampled' needs vectors"):
+        lowdim.MultiscaleSNE(method="sampled", metric="hamming").fit(sphere(50))
+    with pytest.raises(ValueError, match="method"):
+        lowdim.NeRV(method="fast").fit(sphere(50))

@@ -10,7 +10,6 @@ from helpers import with_threads
 from lowdim.numerics import svd as module
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.svd import SOLVERS, choose, principal_axes, scores
-from lowdim.runtime.scheduling import blocks
 
 SHAPES = [(80, 6), (12, 50), (700, 5), (30, 30)]
 
@@ -92,7 +91,7 @@ def test_a_large_offset_costs_few_digits(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_threads_change_no_bit(solver, monkeypatch):
-    monkeypatch.setattr(module, "_parts", lambda X: blocks(X.shape[0], 64))
+    monkeypatch.setattr(module, "SUM_ROWS", 64)
     X = data(300, 20)
     one, three = (with_threads(n, principal_axes, X, 3, solver=solver, seed=0) for n in (1, 3))
     assert np.array_equal(one.components, three.components)

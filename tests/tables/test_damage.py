@@ -77,3 +77,29 @@ def test_files_cut_short_or_with_a_wrong_byte(tmp_path, ending, data_):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # SciPy's and NumPy's opinions on odd numbers
         read(path)
+
+
+def content(path):
+    """All that a table holds, or the message of the error."""
+    found = outcome(path)
+    if isinstance(found, Exception):
+        return str(found)
+    labels = {name: values.tolist() for name, values in found.labels.items()}
+    ids = None if found.ids is None else found.ids.tolist()
+    return repr((np.asarray(found.X).tolist(), found.columns, ids, labels, found.notes))
+
+
+FIELD = st.one_of(CELL, st.sampled_from(['"a b"', '"c""d"', ' "e"', '"two\nlines"', "True", "007"]))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@SETTINGS
+@given(st.lists(st.lists(FIELD, min_size=2, max_size=4), max_size=8), st.sampled_from(",;\t|"))
+def test_text_is_the_same_without_pyarrow(tmp_path, rows, delimiter):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "any.csv"
+    path.write_text("\n".join(delimiter.join(row) for row in rows), encoding="utf-8")
+    fast = content(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lowdim.tables.text._TextFile._suits_arrow", False)
+        assert content(path) == fast

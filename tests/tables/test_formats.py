@@ -149,6 +149,17 @@ def test_parquet_from_pandas_with_categories_nulls_and_an_index(tmp_path):
     assert table.labels["c"].tolist() == ["u", "v", None]
 
 
+def test_repeated_names_in_an_arrow_file_are_told_apart(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = [arrow.array([1.0, 2.0, 4.0]), arrow.array([5.0, 7.0, 6.0])]
+    parquet.write_table(arrow.table(columns, names=["a", "a"]), tmp_path / "f.parquet")
+    table = tables.read(tmp_path / "f.parquet")
+    assert table.columns == ["a", "a.2"]
+    np.testing.assert_array_equal(table.X, [[1, 5], [2, 7], [4, 6]])
+
+
 @pytest.mark.parametrize(("ending", "extra"), [("parquet", "io"), ("h5", "hdf5"), ("h5ad", "hdf5")])
 def test_a_missing_package_is_named_with_its_extra(ending, extra, tmp_path, monkeypatch):
     path = tmp_path / f"f.{ending}"

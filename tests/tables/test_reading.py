@@ -1,5 +1,7 @@
 """What a table becomes: features, ids, labels, and the choices that are told."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -80,7 +82,7 @@ def test_repeated_names_are_told_apart(tmp_path):
 
 
 def test_text_far_down_turns_a_whole_column_into_text(tmp_path, monkeypatch):
-    monkeypatch.setattr("lowdim.tables.formats.text_values.CHUNK", 6)
+    monkeypatch.setattr("lowdim.tables.text._CHUNK", 6)
     rows = [f"{i},{i % 3}" for i in range(30)] + [f"{i},many" for i in range(40)]
     table = tables.read(save(tmp_path, "\n".join(["a,b", *rows])))
     assert table.columns == ["a"]
@@ -92,9 +94,69 @@ def test_chunks_do_not_show(tmp_path, monkeypatch):
     rows = [",".join([*map(repr, r.tolist()), f"k{i % 2}"]) for i, r in enumerate(X)]
     path = save(tmp_path, "\n".join(["a,b,c,kind", *rows]))
     whole = tables.read(path)
-    monkeypatch.setattr("lowdim.tables.formats.text_values.CHUNK", 7)
+    monkeypatch.setattr("lowdim.tables.text._CHUNK", 7)
     np.testing.assert_array_equal(tables.read(path).X, X)
     np.testing.assert_array_equal(whole.X, X)
+
+
+@pytest.fixture(params=["with pyarrow", "without pyarrow"])
+def reader(request, monkeypatch):
+    if request.param == "without pyarrow":
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    else:
+        pytest.importorskip("pyarrow")
+
+
+NASTY = {
+    "spaces before quotes": ('n,k\n1, "x, y"\n 2, "z"\n', ["x, y", "z"]),
+    "spaces at the start of lines": ('n,k\n "1",a\n 2,b\n', ["a", "b"]),
+    "quotes inside": ('n,k\n1,"a ""b"""\n2,5" disk\n', ['a "b"', '5" disk']),
+    "line breaks": ('n,k\r\n1,"one\r\ntwo"\r\n2,z\r\n', ["one\r\ntwo", "z"]),
+    "old line ends": ("n,k\r1,a\r2,b\r", ["a", "b"]),
+    "blank lines": ("\n\nn,k\n\n1,a\n\n2,b\n\n", ["a", "b"]),
+    "a long header": ('"n\nof lines",k\n1,a\n2,b\n', ["a", "b"]),
+    "dates": ("n,k\n1,2024-02-29\n2,2024-02-30\n", ["2024-02-29", "2024-02-30"]),
+    "blanks around": ("n,k\n 1 , a \n2,b\t\n", ["a", "b"]),
+    "missing texts": ("n,k\n1, NA \n2,b\n", [None, "b"]),
+    "an encoding of one byte": ("n,k\n1,€\n2,b\n".encode("cp1252"), ["€", "b"]),
+    "thousands": ("n;k\n1,5;a\n1.000,5;b\n", ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.usefixtures("reader")
+def test_nasty_files(name, tmp_path):
+    text, expected = NASTY[name]
+    path = tmp_path / "t.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    table = tables.read(path, encoding="cp1252" if isinstance(text, bytes) else None)
+    np.testing.assert_array_equal(table.X, [[1.5], [1000.5]] if name == "thousands" else [[1], [2]])
+    values = table.ids if table.ids is not None else next(iter(table.labels.values()))
+    assert values.tolist() == expected
+
+
+@pytest.mark.usefixtures("reader")
+def test_lines_of_errors_count_blank_lines_comments_and_line_breaks(tmp_path):
+    path = save(tmp_path, 'k,a,b\n\n"x\ny",1,2\n\nz,,4\nw,5,6\n')
+    with pytest.raises(tables.DataError, match=r"row 1 \(line 6\), column 'a'"):
+        tables.read(path)
+    path = save(tmp_path, "# one\na,b\n# two\n1,2\n3,oops\n4,5\n5,6\n")
+    with pytest.raises(tables.DataError, match=r"row 1 \(line 5\) has 'oops'"):
+        tables.read(path)
+
+
+@pytest.mark.usefixtures("reader")
+def test_a_number_may_mean_a_missing_value(tmp_path):
+    path = save(tmp_path, "a,b\n1,2\n-999,4\n5,6\n7,8\n")
+    assert tables.read(path, na=["-999"], missing="drop").X[:, 0].tolist() == [1, 5, 7]
+
+
+@pytest.mark.usefixtures("reader")
+def test_a_point_is_no_thousands_separator_elsewhere(tmp_path):
+    path = save(tmp_path, "a;b\n1,5;2,5\n2,5;1.5\n3,5;4,5\n")
+    with pytest.raises(tables.DataError, match=r"row 1 \(line 3\) has '1\.5'"):
+        tables.read(path)
 
 
 # --- columns: who plays what ------------------------------------------------------------------
@@ -138,7 +200,7 @@ def test_counters_and_targets_are_no_features(tmp_path):
     assert table.columns == ["a"]
     assert table.ids.tolist() == ["10", "11", "12"]
     assert table.labels["label"].tolist() == [0, 1, 0]
-    assert told(table, "'label' is taken as a label")
+    assert told(table, "taken as labels because of their names: 'label'")
     path = save(tmp_path, "a,y\n1.5,0.5\n2.5,0.7\n")
     assert tables.read(path).columns == ["a", "y"], "numbers on a scale are no label"
     path = save(tmp_path, "x,y,z\n1,0,2\n2,5,3\n")
@@ -189,6 +251,59 @@ def test_further_words_for_missing(tmp_path):
     with pytest.raises(tables.DataError, match=r"na=\['unknown'\]"):
         tables.read(path)
     assert tables.read(path, na=["unknown"], missing="drop").n_rows == 3
+
+
+def test_an_empty_column_is_left_out(tmp_path):
+    table = tables.read(save(tmp_path, "a,b,c\n1,,2\n3,NA,4\n5,?,7\n"))
+    assert table.columns == ["a", "c"]
+    assert told(table, "left out, because no row has a value: 'b'")
+    assert list(table.file_columns) == ["a", "b", "c"]
+    with pytest.raises(tables.DataError, match="no feature is left: no row has a value in 'a'"):
+        tables.read(save(tmp_path, "k,a\nu,\nv,NA\nw,\n"))
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "xlsx", "parquet", "feather"])
+def test_an_empty_column_is_left_out_of_typed_tables(ending, tmp_path):
+    write_table(tmp_path / f"t.{ending}", {"a": [1.5, 2.0, 3.0], "b": [None] * 3})
+    table = tables.read(tmp_path / f"t.{ending}")
+    assert table.columns == ["a"]
+    assert told(table, "left out, because no row has a value: 'b'")
+
+
+# --- True and False ------------------------------------------------------------------------------
+
+
+def write_table(path, columns):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({name: pandas.array(v, dtype=None) for name, v in columns.items()})
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif path.suffix == ".xlsx":
+        frame.astype(object).where(frame.notna(), None).to_excel(path, index=False)
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_feather(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "xlsx", "parquet", "feather"])
+def test_true_and_false_are_1_and_0_in_every_format(ending, tmp_path):
+    path = tmp_path / f"t.{ending}"
+    columns = {"a": [1.5, 2.5, 4.0], "b": [True, False, True], "c": [False, None, True]}
+    write_table(path, columns)
+    table = tables.read(path, missing="keep")
+    assert table.columns == ["a", "b", "c"]
+    np.testing.assert_array_equal(table.X, [[1.5, 1, 0], [2.5, 0, np.nan], [4, 1, 1]])
+    labels = tables.read(path, labels=["b", "c"]).labels
+    assert labels["b"].tolist() == [1, 0, 1]
+    np.testing.assert_array_equal(labels["c"], [0, np.nan, 1])
+
+
+def test_true_and_false_among_other_words_are_text(tmp_path):
+    table = tables.read(save(tmp_path, "a,b\n1,TRUE\n2,false\n3,maybe\n4,TRUE\n"))
+    assert table.labels["b"].tolist() == ["TRUE", "false", "maybe", "TRUE"]
 
 
 # --- the same again -------------------------------------------------------------------------------

@@ -13,16 +13,20 @@ namespace lowdim {
 
 // p_j proportional to exp(-beta d_j), summing to one, with entropy log(perplexity); returns beta.
 // Newton's method for log beta within a shrinking bracket. Where no beta has that entropy, because
-// there are too few distances or too many that are least, the nearest entropy is taken.
+// there are too few distances or too many that are least, the nearest entropy is taken. A distance
+// stands for as many equal ones as its weight, and its p is theirs together; weights may be null.
 template <class T>
-double perplexity_row(const T* d, int64_t n, double perplexity, T* scaled, T* p) {
+double perplexity_row(const T* d, const T* weight, int64_t n, double perplexity, T* scaled, T* p) {
     if (n == 0) return 0;
     const T least = *std::min_element(d, d + n);
     double spread = 0;
     for (int64_t j = 0; j < n; ++j) spread += static_cast<double>(d[j] - least);
     spread /= static_cast<double>(n);
-    if (double(n) <= perplexity || !(spread > 0)) {
-        std::fill(p, p + n, T(1) / static_cast<T>(n));
+    double count = weight != nullptr ? 0.0 : double(n);
+    for (int64_t j = 0; weight != nullptr && j < n; ++j) count += double(weight[j]);
+    if (count <= perplexity || !(spread > 0)) {
+        for (int64_t j = 0; j < n; ++j)
+            p[j] = (weight != nullptr ? weight[j] : T(1)) / static_cast<T>(count);
         return 0;
     }
     for (int64_t j = 0; j < n; ++j) scaled[j] = static_cast<T>((d[j] - least) / spread);
@@ -31,7 +35,7 @@ double perplexity_row(const T* d, int64_t n, double perplexity, T* scaled, T* p)
     double low = -kBound, high = kBound, at = 0, sums[3];
     for (int step = 0; step < 200; ++step) {
         const double beta = std::exp(at);
-        kernels<T>().gaussian_moments(scaled, n, static_cast<T>(beta), p, sums);
+        kernels<T>().gaussian_moments(scaled, weight, n, static_cast<T>(beta), p, sums);
         const double mean = sums[1] / sums[0];
         const double gap = std::log(sums[0]) + beta * mean - wanted;
         if (std::abs(gap) < kTolerance) break;
@@ -48,14 +52,15 @@ double perplexity_row(const T* d, int64_t n, double perplexity, T* scaled, T* p)
 }
 
 template <class T>
-void perplexity_affinities(const int64_t* indptr, int64_t n, const T* squared, double perplexity,
-                           int n_threads, T* p, double* beta) {
+void perplexity_affinities(const int64_t* indptr, int64_t n, const T* squared, const T* weights,
+                           double perplexity, int n_threads, T* p, double* beta) {
     parallel_ranges(n, 256, n_threads, [&](int64_t begin, int64_t end, int) {
         std::vector<T> scaled;
         for (int64_t i = begin; i < end; ++i) {
             const int64_t first = indptr[i], count = indptr[i + 1] - first;
             scaled.resize(static_cast<size_t>(count));
-            beta[i] = perplexity_row(squared + first, count, perplexity, scaled.data(), p + first);
+            beta[i] = perplexity_row(squared + first, weights ? weights + first : nullptr, count,
+                                     perplexity, scaled.data(), p + first);
         }
     });
 }

@@ -64,13 +64,13 @@ void subtract_scaled(T* first, double a, const T* second, double b, int64_t n, i
 // The sum, in double precision.
 template <class T>
 double sum_of(const T* values, int64_t n, int n_threads) {
-    constexpr int64_t kValues = 4096, kLanes = 8;
+    constexpr int64_t kValues = 4096, kSums = 8;
     std::vector<double> parts(static_cast<size_t>((n + kValues - 1) / kValues), 0.0);
     parallel_ranges(n, kValues, n_threads, [&](int64_t begin, int64_t end, int) {
-        double lanes[kLanes] = {};  // independent sums, which the compiler can vectorize
+        double lanes[kSums] = {};  // independent sums, which the compiler can vectorize
         int64_t k = begin;
-        for (; k + kLanes <= end; k += kLanes)
-            for (int64_t l = 0; l < kLanes; ++l) lanes[l] += double(values[k + l]);
+        for (; k + kSums <= end; k += kSums)
+            for (int64_t l = 0; l < kSums; ++l) lanes[l] += double(values[k + l]);
         for (; k < end; ++k) lanes[0] += double(values[k]);
         double total = 0;
         for (double lane : lanes) total += lane;

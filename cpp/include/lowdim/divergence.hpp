@@ -27,15 +27,18 @@ class DivergenceRow {
           dim_(dim),
           mixture_(mixture),
           cost_(size_t(n)),
+          weight_(size_t(n)),
           square_(size_t(n)),
           slope_(size_t(n)),
           work_(size_t(n) * size_t(mixture.n_scales + 2)) {}
 
     // The others are points [0, skip) and [skip + 1, n + 1) of x, stored dimension by dimension.
+    // Their weights may be null: all one.
     template <class T>
-    void evaluate(const T* cost, const double* precision, const double* at, const double* x,
-                  int64_t stride, int64_t skip, double* divergences) {
+    void evaluate(const T* cost, const T* weight, const double* precision, const double* at,
+                  const double* x, int64_t stride, int64_t skip, double* divergences) {
         std::copy(cost, cost + n_, cost_.begin());
+        if (weight != nullptr) std::copy(weight, weight + n_, weight_.begin());
         std::fill(square_.begin(), square_.end(), 0.0);
         for (int c = 0; c < dim_; ++c) {
             const double *before = x + c * stride, *after = before + 1, here = at[c];
@@ -44,9 +47,9 @@ class DivergenceRow {
             for (int64_t j = skip; j < n_; ++j)
                 square_[size_t(j)] += (here - after[j]) * (here - after[j]);
         }
-        kernels<double>().divergence_row(cost_.data(), square_.data(), n_, precision,
-                                         mixture_.n_scales, mixture_.trade_off, work_.data(),
-                                         slope_.data(), divergences);
+        kernels<double>().divergence_row(
+            cost_.data(), weight ? weight_.data() : nullptr, square_.data(), n_, precision,
+            mixture_.n_scales, mixture_.trade_off, work_.data(), slope_.data(), divergences);
     }
 
     // sum_j 2 slope_j (at - x_j) in one coordinate; subtracts the terms from `pulls` unless null.
@@ -62,7 +65,7 @@ class DivergenceRow {
     int64_t n_;
     int dim_;
     Mixture mixture_;
-    std::vector<double> cost_, square_, slope_, work_;
+    std::vector<double> cost_, weight_, square_, slope_, work_;
 };
 
 // The sums over i of KL(p_i || q_i) and of KL(q_i || p_i), and the gradient of their mixture. Row i
@@ -83,8 +86,8 @@ void divergence_gradient(const T* costs, const double* precisions, const double*
         for (int64_t i = n * part / count; i < n * (part + 1) / count; ++i) {
             for (int c = 0; c < dim; ++c) at[size_t(c)] = y[c * n + i];
             double found[2];
-            row.evaluate(costs + i * others, precisions + i * mixture.n_scales, at.data(), y, n, i,
-                         found);
+            row.evaluate<T>(costs + i * others, nullptr, precisions + i * mixture.n_scales,
+                            at.data(), y, n, i, found);
             sums[size_t(2 * part)] += found[0];
             sums[size_t(2 * part + 1)] += found[1];
             for (int c = 0; c < dim; ++c)
@@ -100,26 +103,109 @@ void divergence_gradient(const T* costs, const double* precisions, const double*
     }
 }
 
+// -log of the mean over scales of Gaussian probabilities, for lists of squared distances.
+template <class T>
+void mixture_costs(const int64_t* indptr, int64_t n, const T* squared, const T* weights,
+                   const T* precisions, int n_scales, int n_threads, T* costs) {
+    parallel_ranges(n, 256, n_threads, [&](int64_t begin, int64_t end, int) {
+        std::vector<T> work;
+        for (int64_t i = begin; i < end; ++i) {
+            const int64_t first = indptr[i], count = indptr[i + 1] - first;
+            if (count == 0) continue;
+            work.resize(size_t(2 * count));
+            kernels<T>().mixture_row(weights + first, squared + first, count,
+                                     precisions + i * n_scales, n_scales, work.data(),
+                                     costs + first);
+        }
+    });
+}
+
+// `divergence_gradient` for lists of some of the other objects, each with a weight: row i is the
+// objects indices[indptr[i]], ..., indices[indptr[i + 1] - 1]. y and gradient are stored point by
+// point. Rows are computed in the precision of the costs.
+template <class T>
+void listed_divergence_gradient(const int64_t* indptr, const int32_t* indices, const T* costs,
+                                const T* weights, const T* precisions, const double* y, int64_t n,
+                                int dim, const Mixture& mixture, int n_threads, double* gradient,
+                                double* divergences) {
+    const int64_t count = std::clamp<int64_t>(n / 16, 1, kMaxParts);
+    int64_t longest = 0;
+    for (int64_t i = 0; i < n; ++i) longest = std::max(longest, indptr[i + 1] - indptr[i]);
+    std::vector<double> parts(size_t(count * n * dim), 0.0), sums(size_t(2 * count), 0.0);
+    parallel_chunks(count, n_threads, [&](int64_t part, int) {
+        const auto& table = kernels<T>();
+        std::vector<T> square(static_cast<size_t>(longest)), slope(square.size());
+        std::vector<T> work(square.size() * size_t(mixture.n_scales + 2));
+        double* pulls = parts.data() + part * n * dim;
+        for (int64_t i = n * part / count; i < n * (part + 1) / count; ++i) {
+            const int32_t* others = indices + indptr[i];
+            const int64_t length = indptr[i + 1] - indptr[i];
+            if (length == 0) continue;
+            const double* at = y + i * dim;
+            for (int64_t k = 0; k < length; ++k) {
+                double s = 0;
+                for (int c = 0; c < dim; ++c) {
+                    const double gap = at[c] - y[int64_t(others[k]) * dim + c];
+                    s += gap * gap;
+                }
+                square[size_t(k)] = static_cast<T>(s);
+            }
+            double found[2];
+            table.divergence_row(costs + indptr[i], weights + indptr[i], square.data(), length,
+                                 precisions + i * mixture.n_scales, mixture.n_scales,
+                                 static_cast<T>(mixture.trade_off), work.data(), slope.data(),
+                                 found);
+            sums[size_t(2 * part)] += found[0];
+            sums[size_t(2 * part + 1)] += found[1];
+            for (int c = 0; c < dim; ++c) {
+                double sum = 0;
+                for (int64_t k = 0; k < length; ++k) {
+                    const int64_t j = int64_t(others[k]) * dim + c;
+                    const double step = 2 * double(slope[size_t(k)]) * (at[c] - y[j]);
+                    sum += step;
+                    pulls[j] -= step;
+                }
+                pulls[i * dim + c] += sum;
+            }
+        }
+    });
+    add_parts(parts, n * dim, count, n_threads, [&](int64_t k, double sum) { gradient[k] = sum; });
+    divergences[0] = divergences[1] = 0;
+    for (int64_t part = 0; part < count; ++part) {
+        divergences[0] += sums[size_t(2 * part)];
+        divergences[1] += sums[size_t(2 * part + 1)];
+    }
+}
+
 // New points on a fixed map x (dim, n), each at a minimum of the mixture of its own row: from
 // the best of its `n_starts` starts by gradient steps of Barzilai and Borwein's length, halved
-// until the value falls. Rows are independent of each other.
+// until the value falls. Rows are independent of each other. With `indices` (new, width), a row has
+// these points only, each with a weight; otherwise both are null and the width is n.
 template <class T>
-void place_by_divergence(const T* costs, const double* precisions, int64_t n_new, const double* x,
-                         int64_t n, int dim, const Mixture& mixture, const double* starts,
-                         int64_t n_starts, int max_iter, double tol, int n_threads, double* y) {
+void place_by_divergence(const T* costs, const int32_t* indices, const T* weights, int64_t n_others,
+                         const double* precisions, int64_t n_new, const double* x, int64_t n,
+                         int dim, const Mixture& mixture, const double* starts, int64_t n_starts,
+                         int max_iter, double tol, int n_threads, double* y) {
     constexpr double kEnough = 1e-4;  // of the decrease that the gradient promises
     constexpr int kHalvings = 30;
     const auto width = static_cast<size_t>(dim);
     parallel_ranges(n_new, 4, n_threads, [&](int64_t begin, int64_t end, int) {
-        DivergenceRow row(n, dim, mixture);
+        DivergenceRow row(n_others, dim, mixture);
+        std::vector<double> listed(indices != nullptr ? size_t(n_others) * width : 0);
         std::vector<double> at(width), next(width), gradient(width), slope(width);
         for (int64_t r = begin; r < end; ++r) {
             const double* precision = precisions + r * mixture.n_scales;
+            for (int c = 0; c < dim && indices != nullptr; ++c)
+                for (int64_t k = 0; k < n_others; ++k)
+                    listed[size_t(c * n_others + k)] = x[c * n + indices[r * n_others + k]];
+            const double* others = indices != nullptr ? listed.data() : x;
             auto evaluate = [&](const std::vector<double>& place, std::vector<double>& down) {
                 double found[2];
-                row.evaluate(costs + r * n, precision, place.data(), x, n, n, found);
+                row.evaluate(costs + r * n_others, weights ? weights + r * n_others : nullptr,
+                             precision, place.data(), others, n_others, n_others, found);
                 for (int c = 0; c < dim; ++c)
-                    down[size_t(c)] = row.pull(place[size_t(c)], x + c * n, n, nullptr);
+                    down[size_t(c)] =
+                        row.pull(place[size_t(c)], others + c * n_others, n_others, nullptr);
                 return mixture.trade_off * found[0] + (1 - mixture.trade_off) * found[1];
             };
             double value = 0, finest = precision[mixture.n_scales - 1];

@@ -130,11 +130,13 @@ Csr<T> combined_rows(int64_t n, const int64_t* indptr, const int32_t* indices, c
     auto merge = [&](int64_t i, auto&& emit) {
         int64_t a = rows.indptr[size_t(i)], b = columns.indptr[size_t(i)];
         const int64_t a_end = rows.indptr[size_t(i) + 1], b_end = columns.indptr[size_t(i) + 1];
+        const int32_t *a_ids = rows.indices.data(), *b_ids = columns.indices.data();
+        const T *a_values = rows.data.data(), *b_values = columns.data.data();
         while (a < a_end || b < b_end) {
-            const int32_t ja = a < a_end ? rows.indices[size_t(a)] : INT32_MAX;
-            const int32_t jb = b < b_end ? columns.indices[size_t(b)] : INT32_MAX;
-            const T* va = ja <= jb ? &rows.data[size_t(a++)] : nullptr;
-            const T* vb = jb <= ja ? &columns.data[size_t(b++)] : nullptr;
+            const int32_t ja = a < a_end ? a_ids[a] : INT32_MAX;
+            const int32_t jb = b < b_end ? b_ids[b] : INT32_MAX;
+            const T* va = ja <= jb ? a_values + a++ : nullptr;
+            const T* vb = jb <= ja ? b_values + b++ : nullptr;
             T value = 0;
             if (combine(va, vb, value)) emit(std::min(ja, jb), value);
         }
@@ -143,18 +145,22 @@ Csr<T> combined_rows(int64_t n, const int64_t* indptr, const int32_t* indices, c
     Csr<T> out;
     out.indptr.assign(size_t(count) + 1, 0);
     parallel_ranges(count, 512, n_threads, [&](int64_t begin, int64_t end, int) {
-        for (int64_t i = begin; i < end; ++i)
-            merge(i, [&](int32_t, T) { ++out.indptr[size_t(i) + 1]; });
+        for (int64_t i = begin; i < end; ++i) {
+            int64_t kept = 0;
+            merge(i, [&](int32_t, T) { ++kept; });
+            out.indptr[size_t(i) + 1] = kept;
+        }
     });
     for (int64_t i = 0; i < count; ++i) out.indptr[size_t(i) + 1] += out.indptr[size_t(i)];
     out.indices.resize(size_t(out.indptr[size_t(count)]));
     out.data.resize(size_t(out.indptr[size_t(count)]));
     parallel_ranges(count, 512, n_threads, [&](int64_t begin, int64_t end, int) {
         for (int64_t i = begin; i < end; ++i) {
-            size_t place = size_t(out.indptr[size_t(i)]);
+            int32_t* j_out = out.indices.data() + out.indptr[size_t(i)];
+            T* v_out = out.data.data() + out.indptr[size_t(i)];
             merge(i, [&](int32_t j, T v) {
-                out.indices[place] = j;
-                out.data[place++] = v;
+                *j_out++ = j;
+                *v_out++ = v;
             });
         }
     });

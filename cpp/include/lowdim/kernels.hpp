@@ -222,7 +222,7 @@ struct Kernels {
                              const T* y, T* gradient);
 
     // affinities: for e_j = exp(-beta d_j): sum e, sum e d and sum e d^2; writes e.
-    void (*gaussian_moments)(const T* d, int64_t n, T beta, T* e, double* sums);
+    void (*gaussian_moments)(const T* d, const T* weight, int64_t n, T beta, T* e, double* sums);
 
     // attraction: force_i = sum_j p_ij u_ij (y_i - y_j) for rows [begin, end) of a CSR matrix,
     // where u = 1 for the Gaussian and 1 / (1 + s / dof) for Student's similarity; y and force are
@@ -275,9 +275,14 @@ struct Kernels {
     // divergence: a row of neighbours' probabilities p = exp(-cost) against those of the map, q the
     // mean over the scales h of q_h = exp(-precision_h s) / z_h, at squared distances s; precisions
     // ascend. Writes KL(p || q), KL(q || p), and the derivatives by s of the first times trade_off
-    // plus the second times 1 - trade_off. `work` has (n_scales + 2) n entries.
-    void (*divergence_row)(const T* cost, const T* s, int64_t n, const T* precision, int n_scales,
-                           T trade_off, T* work, T* slope, double* divergences);
+    // plus the second times 1 - trade_off. An entry stands for as many equal ones as its weight;
+    // weights may be null: all one. `work` has (n_scales + 2) n entries.
+    void (*divergence_row)(const T* cost, const T* weight, const T* s, int64_t n,
+                           const T* precision, int n_scales, T trade_off, T* work, T* slope,
+                           double* divergences);
+    // -log q of the same q. `work` has 2 n entries.
+    void (*mixture_row)(const T* weight, const T* s, int64_t n, const T* precision, int n_scales,
+                        T* work, T* cost);
     // One coordinate of the gradient sum_j 2 slope_j (at - x_j); subtracts each term from
     // gradients_j, the gradient of the other point, unless that is null.
     T (*slope_gradient)(const T* slope, const T* x, int64_t n, T at, T* gradients);

@@ -5,21 +5,10 @@
 // woken up when the work is done is given back unused, so small tasks do not pay for waking
 // threads.
 #pragma once
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <vector>
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
-#endif
-#if defined(_MSC_VER) && defined(_M_X64)
-#include <intrin.h>
-#endif
 
 namespace lowdim {
 
@@ -29,186 +18,35 @@ struct Task {
     void* context = nullptr;
 };
 
-namespace detail {
-
-// How long a thread polls before it sleeps. It covers the time between two parallel loops of an
-// iterative solver, so that the threads are still awake for the second.
-inline constexpr std::chrono::microseconds kSpin{50};
-
-inline void relax() {
-#if defined(_MSC_VER) && defined(_M_X64)
-    _mm_pause();
-#elif defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__) && !defined(_MSC_VER)
-    asm volatile("yield");
-#endif
-}
-
-// Waits until ready(state) and returns the state.
-template <class Ready>
-int await(const std::atomic<int>& state, bool spin, Ready&& ready) {
-    int seen = state.load();
-    if (spin && !ready(seen)) {
-        const auto end = std::chrono::steady_clock::now() + kSpin;
-        do {
-            for (int turn = 0; turn < 16 && !ready(seen); ++turn) {
-                relax();
-                seen = state.load();
-            }
-        } while (!ready(seen) && std::chrono::steady_clock::now() < end);
-    }
-    while (!ready(seen)) {
-        state.wait(seen);
-        seen = state.load();
-    }
-    return seen;
-}
-
-// A thread of the pool. Its state changes
-//     idle -> assigned (by a call) -> running -> done (by the thread) -> idle (by the call),
-// or assigned -> idle if the call ends before the thread begins. Any state but `running` may
-// change to `stopped`, which is final.
-class Worker {
-  public:
-    explicit Worker(bool spins) : spins_(spins), thread_([this] { loop(); }) {}
-
-    void assign(const Task& task, int number) {
-        task_ = task;
-        number_ = number;
-        change(kIdle, kAssigned);
-        state_.notify_all();
-    }
-
-    // Returns when the thread does not use the task any more.
-    void finish() {
-        if (change(kAssigned, kIdle)) return;
-        await(state_, true, [](int seen) { return seen != kRunning; });
-        change(kDone, kIdle);
-    }
-
-    void stop() {
-        for (int seen = state_.load(); seen != kStopped;) {
-            if (seen == kRunning)
-                seen = await(state_, false, [](int now) { return now != kRunning; });
-            else if (state_.compare_exchange_strong(seen, kStopped))
-                seen = kStopped;
-        }
-        state_.notify_all();
-        if (thread_.joinable()) thread_.join();
-    }
-
-  private:
-    enum State : int { kIdle, kAssigned, kRunning, kDone, kStopped };
-
-    bool change(int from, int to) { return state_.compare_exchange_strong(from, to); }
-
-    void loop() {
-#if defined(__linux__)
-        pthread_setname_np(pthread_self(), "lowdim");  // shown by top and debuggers
-#endif
-        for (;;) {
-            const int seen =
-                await(state_, spins_, [](int now) { return now == kAssigned || now == kStopped; });
-            if (seen == kStopped) return;
-            if (!change(kAssigned, kRunning)) continue;  // the call has ended already
-            task_.call(task_.context, number_);
-            state_.store(kDone);
-            state_.notify_all();
-        }
-    }
-
-    std::atomic<int> state_{kIdle};
-    const bool spins_;
-    Task task_;
-    int number_ = 0;
-    std::thread thread_;  // last: it uses the others
-};
-
-}  // namespace detail
-
 class Pool {
   public:
-    Pool() = default;
+    Pool();
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
-    ~Pool() { close(); }
+    ~Pool();
 
     // Runs the task on the calling thread as number 0, and on up to n_threads - 1 others. Which
     // others, if any, take part is a matter of timing.
-    void run(int n_threads, const Task& task) {
-        const std::vector<detail::Worker*> helpers = take(n_threads - 1);
-        int number = 0;
-        for (detail::Worker* helper : helpers) helper->assign(task, ++number);
-        task.call(task.context, 0);
-        for (detail::Worker* helper : helpers) helper->finish();
-        const std::lock_guard<std::mutex> hold(lock_);
-        idle_.insert(idle_.end(), helpers.rbegin(), helpers.rend());  // fits, see `take`
-    }
+    void run(int n_threads, const Task& task);
 
     // Ends all threads; tasks then run on the calling thread alone. A task that is under way is
     // not waited for: a thread leaves it when it asks `closing`.
-    void close() {
-        {
-            const std::lock_guard<std::mutex> hold(lock_);
-            if (closing_.exchange(true)) return;
-        }
-        for (const auto& worker : workers_) worker->stop();
-    }
+    void close();
 
     bool closing() const { return closing_.load(std::memory_order_relaxed); }
 
   private:
-    // Idle threads, those used last first, because they may still be awake. The pool grows to
-    // `wanted` threads: one fewer than the largest number that any call has asked for.
-    std::vector<detail::Worker*> take(int wanted) {
-        const std::lock_guard<std::mutex> hold(lock_);
-        if (closing()) return {};
-        while (int(workers_.size()) < wanted && int(idle_.size()) < wanted) {
-            try {
-                workers_.reserve(workers_.size() + 1);
-                idle_.reserve(workers_.size() + 1);
-                // Polling would only disturb the others if there are more threads than cores.
-                const bool spins = workers_.size() + 2 <= std::thread::hardware_concurrency();
-                workers_.push_back(std::make_unique<detail::Worker>(spins));
-            } catch (const std::system_error&) {
-                break;  // the system gives no more threads: go on with those there are
-            }
-            idle_.insert(idle_.begin(), workers_.back().get());
-        }
-        const auto count = std::min(std::max(wanted, 0), int(idle_.size()));
-        std::vector<detail::Worker*> taken(idle_.rbegin(), idle_.rbegin() + count);
-        idle_.resize(idle_.size() - size_t(count));
-        return taken;
-    }
+    class Worker;
+
+    std::vector<Worker*> take(int wanted);
 
     std::mutex lock_;  // of workers_ and idle_
     std::atomic<bool> closing_{false};
-    std::vector<std::unique_ptr<detail::Worker>> workers_;
-    std::vector<detail::Worker*> idle_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::vector<Worker*> idle_;
 };
 
-namespace detail {
-
-// Never deleted: other threads may use it while the process ends.
-inline std::atomic<Pool*> shared_pool{nullptr};
-
-#if defined(__unix__) || defined(__APPLE__)
-// The threads do not exist in a forked child, which therefore makes a pool of its own.
-inline const int fork_handler = pthread_atfork(nullptr, nullptr, [] { shared_pool = nullptr; });
-#endif
-
-}  // namespace detail
-
 // The pool of this process.
-inline Pool& pool() {
-    Pool* found = detail::shared_pool.load();
-    if (found == nullptr) {
-        auto fresh = std::make_unique<Pool>();
-        if (detail::shared_pool.compare_exchange_strong(found, fresh.get()))
-            found = fresh.release();
-    }
-    return *found;
-}
+Pool& pool();
 
 }  // namespace lowdim

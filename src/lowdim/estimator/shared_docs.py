@@ -173,6 +173,9 @@ _ALL_PAIRS_PARAMETERS = f"""
 {_METRIC.strip()}
 init : {{"pca", "random"}} or array of shape (n_samples, n_components), default="pca"
     Initial coordinates. "pca" is classical scaling if X holds dissimilarities.
+method : {{"auto", "exact", "sampled"}}, default="auto"
+    "exact" compares each object with all others, "sampled" with a sample of them. "auto" is
+    "exact" up to 4,000 objects, or if the metric has no fast distances of single pairs.
 max_iter : int, default=500
     Maximum number of iterations of all stages together; every stage but the last takes at most 30.
 """
@@ -199,7 +202,22 @@ from a training object gets the coordinates of that object. `inverse_transform` 
 training vectors (barycentric weights).
 """
 
+_ALL_PAIRS_SAMPLE = """
+The sample of an object has its nearest objects in the data and those on the map, and fewer of the
+farther ones: the nearest ones in random groups of 1/8, 1/64, ... of all objects, each of which
+stands for 8, 64, ... objects. It is drawn anew for each stage. As in [deBodt2020]_, larger scales
+need only subsets of the objects; here p and q are both normalized over the same weighted sample, so
+that a good fit has little noise.
+"""
+
+_ALL_PAIRS_REFERENCES = """
+.. [deBodt2020] C. de Bodt, D. Mulders, M. Verleysen and J. A. Lee, "Fast multiscale neighbor
+   embedding", *IEEE Transactions on Neural Networks and Learning Systems* 33 (2022) 1546-1560.
+"""
+
 ALL_PAIRS_PASSAGES = {
+    "sample": _ALL_PAIRS_SAMPLE,
+    "references": _ALL_PAIRS_REFERENCES,
     "parameters": _ALL_PAIRS_PARAMETERS,
     "run": _ALL_PAIRS_RUN,
     "attributes": _ALL_PAIRS_ATTRIBUTES,

@@ -120,6 +120,19 @@ def log_conditional_of_pairs(D: Array, perplexity: float) -> tuple[Array, Array]
     return costs, beta
 
 
+def listed_precisions(
+    indptr: Array, squared: Array, weights: Array, perplexities: Sequence[float] | Array
+) -> Array:
+    """beta (n, n_perplexities) of weighted lists, for perplexities that descend.
+
+    They ascend in each row, and are bounded as those of `log_conditional`.
+    """
+    beta = backend().listed_precisions(indptr, squared, weights, np.asarray(perplexities))
+    spread = np.add.reduceat(squared, indptr[:-1], dtype=np.float64) / np.diff(indptr)
+    bound = LARGEST_PRECISION / np.where(spread > 0, spread, 1.0)
+    return np.maximum.accumulate(np.minimum(beta, bound[:, None]), axis=1)
+
+
 def mix_logs(costs: Array, count: int, more: Array) -> None:
     """Add one more distribution to a mean of `count` distributions, in place.
 

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends import backend
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import number, reported
-from lowdim.neighbor_embedding.divergence import AllPairsDivergence
+from lowdim.estimator.footprint import Problem
+from lowdim.neighbor_embedding.affinities import listed_precisions, log_conditional_of_pairs
+from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
 from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
+from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.numerics.objective import Objective
 from lowdim.numerics.quasi_newton import lbfgs
 from lowdim.numerics.starts import given_start, random_start, separated
 from lowdim.objects.identical import merge_identical, zero_up_to
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities
+from lowdim.objects.samples import SampledObjects, can_sample, sample_of_new, sample_size
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import blocks
 from lowdim.spectral.starts import classical_start
 
 INITS = ("pca", "random")
+METHODS = ("auto", "exact", "sampled")
+ALL_PAIRS_UP_TO = 4000  # objects up to which method="auto" is "exact"
 COARSE_ITERATIONS = 30  # iterations of each stage but the last
 FARTHEST = 1e60  # in units of the training data's largest dissimilarity
 NEW_ROWS = 256  # new objects placed at once
+
+Divergence = AllPairsDivergence | ListedDivergence
+Stage = Callable[[int, Array], Divergence]  # from a number of a stage and coordinates
 
 
 class AllPairsDivergenceEmbedder(Embedder):
@@ -42,7 +52,8 @@ class AllPairsDivergenceEmbedder(Embedder):
         "_fitted_unit": number(positive=True),
         "_fitted_largest": number(positive=True),
     }
-    _needed = ("_fitted_unit", "_fitted_largest")
+    _needed: ClassVar[tuple[str, ...]] = ("_fitted_unit", "_fitted_largest")
+    _squares: int  # n x n arrays of a fit to all pairs, beside the distances
 
     kl_divergence_: float
     n_iter_: int
@@ -55,6 +66,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         init: Any = "pca",
+        method: str = "auto",
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -68,6 +80,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         self.metric = metric
         self.metric_params = metric_params
         self.init = init
+        self.method = method
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -77,17 +90,32 @@ class AllPairsDivergenceEmbedder(Embedder):
         self.checkpoint = checkpoint
         self.warm_start = warm_start
 
-    def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
-        """Negative log probabilities (n_new, n) of new objects at relative distances D, the
-        precisions of the embedding, and the weight of KL(p || q)."""
+    def _row_to_new(self, D: Array, weights: Array | None) -> tuple[Array, Array, float]:
+        """Negative log probabilities of training objects, for new objects at relative distances D,
+        the precisions of the embedding, and the weight of KL(p || q)."""
         raise NotImplementedError
 
-    def _prepare(self, objects: Objects) -> tuple[Array, Array, Array]:
-        """All distances and a start, both relative to the largest distance, and for each object the
-        number of its group of identical objects, which get the same coordinates."""
+    def _memory(self, fit: Problem) -> float:
+        if not self._sampled(fit.objects):
+            return self._squares * fit.square + fit.distances
+        return (56 + 2 * fit.size) * fit.n * sample_size(fit.n)
+
+    def _sampled(self, objects: Objects) -> bool:
+        return self._samples(objects.n) and (can_sample(objects) or self.method == "sampled")
+
+    def _samples(self, n: int) -> bool:
+        return self.method == "sampled" or (self.method == "auto" and n > ALL_PAIRS_UP_TO)
+
+    def _prepare(self, objects: Objects) -> tuple[Array | SampledObjects, Array, Array]:
+        """All distances or those of a sample of pairs, and a start, both relative to the largest
+        distance; and for each object the number of its group of identical objects, which get the
+        same coordinates. A sample does not look for identical objects."""
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.tol, "tol", 0)
         n, k = objects.n, self._check_n_components(objects.n)
+        checks.choice(self.method, "method", METHODS)
+        if self._sampled(objects):
+            return self._prepare_sample(objects, k)
         D, self._fitted_largest = relative_dissimilarities(objects)
         first, groups = merge_identical(D, zero_up_to(D))
         if not isinstance(self.init, str):
@@ -102,14 +130,30 @@ class AllPairsDivergenceEmbedder(Embedder):
             start[:, : found.shape[1]] = found
         return D, separated(np.array(start[first], dtype=np.float64))[groups], groups
 
+    def _prepare_sample(self, objects: Objects, k: int) -> tuple[SampledObjects, Array, Array]:
+        if not can_sample(objects):
+            raise ValueError(
+                "method='sampled' needs vectors under a metric such as 'euclidean' or 'cityblock', "
+                "or a matrix of dissimilarities. Use method='exact'."
+            )
+        sample = SampledObjects(objects)
+        self._fitted_largest = sample.largest
+        if isinstance(self.init, str):
+            checks.choice(self.init, "init", INITS)
+            start = layout_start(self.init, k, objects, None, check_random_state(self.random_state))
+            start = start * (0.5 / np.sqrt(start.var(axis=0).mean()))
+        else:
+            start = given_start(self.init, (objects.n, k), INITS) / sample.largest
+        return sample, np.array(start, dtype=np.float64), np.arange(objects.n)
+
     def _descend(
         self,
-        stages: Iterator[AllPairsDivergence],
+        stage: Stage,
         n_stages: int,
         start: Array,
         groups: Array,
         dtype: Any,
-    ) -> AllPairsDivergence:
+    ) -> Divergence:
         """Minimise the objectives in turn, each from the result of the one before, to `embedding_`,
         whose scale is `_fitted_unit`. Returns the last objective."""
 
@@ -119,8 +163,9 @@ class AllPairsDivergenceEmbedder(Embedder):
         monitor = self._monitor(self.max_iter)
         coarse = min(COARSE_ITERATIONS, self.max_iter // (2 * n_stages))
         Z, done, history = start[np.unique(groups, return_index=True)[1]], 0, [np.empty(0)]
-        for stage, objective in enumerate(stages, 1):
-            most = self.max_iter - done if stage == n_stages else coarse
+        for i in range(n_stages):
+            objective = stage(i, Z[groups])
+            most = self.max_iter - done if i == n_stages - 1 else coarse
             found = lbfgs(
                 _of_groups(objective, groups),
                 Z,
@@ -143,18 +188,50 @@ class AllPairsDivergenceEmbedder(Embedder):
         out = np.empty((new.n, self.embedding_.shape[1]), dtype=self.embedding_.dtype)
         places = self.embedding_.astype(np.float64) / self._fitted_unit
         for part in blocks(new.n, NEW_ROWS):
+            if self._samples(len(places)):
+                self._place_by_sample(new.subset(part), places, out[part])
+                continue
             D = finite_rows(new.subset(part).distances(), part.start)
             nearest = D.argmin(axis=1)
             unknown = D[np.arange(len(D)), nearest] > 0
             D = np.minimum(D[unknown].astype(np.float64) / self._fitted_largest, FARTHEST)
             out[part] = self.embedding_[nearest]
             if unknown.any():
-                found = place_by_divergence(D, *self._row_to_new(D), places)
+                found = place_by_divergence(D, *self._row_to_new(D, None), places)
                 out[part][unknown] = found * self._fitted_unit
         return out
 
+    def _place_by_sample(self, new: NewObjects, places: Array, out: Array) -> None:
+        ids, D, weights = sample_of_new(new, len(places))
+        out[:] = self.embedding_[ids[:, 0]]
+        unknown = D[:, 0] > 0
+        D = np.minimum(D[unknown] / self._fitted_largest, FARTHEST)
+        ids, weights = ids[unknown], weights[unknown]
+        if unknown.any():
+            setting = self._row_to_new(D, weights)
+            found = place_by_divergence(D, *setting, places, (ids, weights))
+            out[unknown] = found * self._fitted_unit
 
-def _of_groups(objective: AllPairsDivergence, groups: Array) -> Objective:
+
+def precisions_of(pairs: Array | SampledObjects, perplexities: Any) -> Array:
+    """The precisions (n, n_scales) at which probabilities in the data have some perplexities."""
+    if isinstance(pairs, SampledObjects):
+        indptr, _, squared, weights = pairs.lists()
+        return listed_precisions(indptr, squared, weights, perplexities)
+    betas = [log_conditional_of_pairs(pairs, K)[1] for K in perplexities]
+    return np.array(betas).T
+
+
+def listed_costs(D: Array, weights: Array, perplexities: Any) -> tuple[Array, Array]:
+    """-log p of weighted training objects at distances D from new objects, and the precisions."""
+    m, width = D.shape
+    indptr = np.arange(0, (m + 1) * width, width, dtype=np.int64)
+    squared, repeats = np.square(D).ravel(), np.ascontiguousarray(weights).ravel()
+    widths = listed_precisions(indptr, squared, repeats, perplexities)
+    return backend().mixture_costs(indptr, squared, repeats, widths).reshape(D.shape), widths
+
+
+def _of_groups(objective: Divergence, groups: Array) -> Objective:
     """The objective as a function of the coordinates of the groups of identical objects."""
 
     def grouped(Z: Array, /) -> tuple[float, Array]:

@@ -16,6 +16,7 @@ from lowdim.backends.generic import host, like, subtract_scaled, total
 from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
+from lowdim.objects.samples import Lists
 
 MIN_Z = 1e-3  # lower bound of Z_i, which vanishes far from all points; bounds the repulsion there
 
@@ -133,3 +134,48 @@ class AllPairsDivergence:
             self.costs, self.precisions, self.trade_off, Y
         )
         return missed / len(Y), false / len(Y)
+
+
+class ListedDivergence:
+    """`AllPairsDivergence` over lists of some of the other objects of each object.
+
+    An entry of a list stands for as many objects as its weight says, in p and in q. The normalizers
+    of both are sums over the same list, so that no noise of the sample remains where p and q agree.
+
+    Parameters
+    ----------
+    lists : Lists
+    widths : array of shape (n, n_scales)
+        The precisions of the Gaussians in the data, ascending.
+    precisions : array of shape (n, n_scales)
+        Those in the embedding, b.
+    trade_off : float
+    """
+
+    def __init__(
+        self, lists: Lists, widths: Array, precisions: Array, trade_off: float = 1.0
+    ) -> None:
+        self.lists, self.trade_off = lists, trade_off
+        self.costs = backend().mixture_costs(lists.indptr, lists.squared, lists.weights, widths)
+        self.precisions = np.ascontiguousarray(precisions, dtype=lists.squared.dtype)
+
+    def __call__(self, Y: Array) -> tuple[float, Array]:
+        missed, false, gradient = self._evaluate(Y)
+        gradient /= len(Y)
+        return (self.trade_off * missed + (1 - self.trade_off) * false) / len(Y), gradient
+
+    def divergences(self, Y: Array) -> tuple[float, float]:
+        """The means of KL(P_i || Q_i) and of KL(Q_i || P_i)."""
+        missed, false, _ = self._evaluate(Y)
+        return missed / len(Y), false / len(Y)
+
+    def _evaluate(self, Y: Array) -> tuple[float, float, Array]:
+        return backend().listed_divergence_gradient(
+            self.lists.indptr,
+            self.lists.indices,
+            self.costs,
+            self.lists.weights,
+            self.precisions,
+            self.trade_off,
+            Y,
+        )

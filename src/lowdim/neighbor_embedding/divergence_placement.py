@@ -18,6 +18,7 @@ def place_by_divergence(
     precisions: Array,
     trade_off: float,
     embedding: Array,
+    lists: tuple[Array, Array] | None = None,
 ) -> Array:
     """Coordinates y that minimise trade_off KL(p || q) + (1 - trade_off) KL(q || p).
 
@@ -36,15 +37,23 @@ def place_by_divergence(
     trade_off : float
     embedding : array of shape (n, dim)
         Coordinates of the training objects, which stay fixed.
+    lists : tuple of arrays of shape (m, width)
+        Indices and weights of some training objects for each new object; `D` and `costs` have
+        their columns. Default: all training objects.
 
     Returns
     -------
     array of shape (m, dim)
     """
     nearest = np.argsort(D, axis=1, kind="stable")[:, :STARTS]
-    mean = np.einsum("mn,nd->md", np.exp(-costs), embedding)
+    if lists is None:
+        mean = np.einsum("mn,nd->md", np.exp(-costs), embedding)
+    else:
+        p = lists[1] * np.exp(-costs)
+        mean = np.einsum("mn,mnd->md", p, embedding[lists[0]])
+        nearest = np.take_along_axis(lists[0], nearest, axis=1)
     starts = np.concatenate([mean[:, None, :], embedding[nearest]], axis=1)
     precisions = np.ascontiguousarray(precisions)
     return backend().place_by_divergence(
-        costs, precisions, trade_off, embedding, starts, MAX_ITER, TOLERANCE
+        costs, precisions, trade_off, embedding, starts, MAX_ITER, TOLERANCE, lists
     )

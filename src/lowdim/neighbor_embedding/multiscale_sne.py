@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 
 from lowdim.checks import Array
 from lowdim.estimator.fitted_state import Numbers, reported
-from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs, mix_logs
-from lowdim.neighbor_embedding.all_pairs_divergence import AllPairsDivergenceEmbedder
-from lowdim.neighbor_embedding.divergence import AllPairsDivergence
+from lowdim.neighbor_embedding.all_pairs_divergence import (
+    AllPairsDivergenceEmbedder,
+    Divergence,
+    Stage,
+    listed_costs,
+    precisions_of,
+)
+from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
 from lowdim.objects.objects import Objects
+from lowdim.objects.samples import SampledObjects
 
 
 @fill(**ALL_PAIRS_PASSAGES)
@@ -24,8 +29,9 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
 
     affinities of perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine
 
-    Minimises the mean over the objects i of `KL(p_i || q_i)`, where both are means over L scales
-    h [Lee2015]_::
+    The method to take if one map must serve near and far, neighbours as well as the arrangement of
+    clusters. Minimises the mean over the objects i of `KL(p_i || q_i)`, where both are means over L
+    scales h [Lee2015]_::
 
         p_ij = 1/L sum_h exp(-pi_hi d(x_i, x_j)^2 / 2) / Z_hi,
         q_ij = 1/L sum_h exp(-p_h |y_i - y_j|^2 / 2) / z_hi.
@@ -62,17 +68,21 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
 
     See Also
     --------
-    TSNE : One perplexity or a few, for more objects.
+    TSNE : One perplexity or a few, for neighbours alone.
 
     Notes
     -----
     The coarsest scale is fitted first; the others are added one by one, each from the result of the
-    scales before. An iteration takes n^2 log n time; memory is 3 n^2.
+    scales before. With method="exact", an iteration takes n^2 log n time; memory is 3 n^2. With
+    method="sampled", an iteration takes n log(n)^2 time; memory is n log n.
+
+    $sample
 
     $transform
 
     References
     ----------
+    $references
     .. [Lee2015] J. A. Lee, D. H. Peluffo-Ordóñez and M. Verleysen, "Multi-scale similarities in
        stochastic neighbour embedding: reducing dimensionality while preserving both local and
        global structure", *Neurocomputing* 169 (2015) 246-261.
@@ -91,11 +101,12 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
     traits = Traits(
         sentence="perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine",
         keeps="neighbourhoods of every size",
-        when="up to some thousands of objects, all scales matter, and nothing is to be tuned",
-        cost="n^2 log n per iteration, n^2 memory",
+        when="one map must serve near and far, and nothing is to be tuned",
+        cost="n log(n)^2 per iteration (n^2 log n with method='exact')",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Lee, Peluffo-Ordonez and Verleysen 2015",
         power=2.7,
+        samples=True,
         local_only=True,
     )
 
@@ -105,39 +116,49 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
         "intrinsic_dim_": reported,
     }
     _needed = ("perplexities_", "precisions_")
-
-    def _memory(self, fit: Problem) -> float:
-        return 3 * fit.square + fit.distances
+    _squares = 3
 
     def _fit(self, objects: Objects) -> None:
-        D, start, groups = self._prepare(objects)
+        pairs, start, groups = self._prepare(objects)
         n, k = start.shape
         size = float(np.sqrt(start.var(axis=0, ddof=1).mean())) or 1.0
         self._fitted_unit = 1.0 if isinstance(self.init, str) else size * self._fitted_largest
         n_scales = max(1, round(np.log2(n / 2)))
         self.perplexities_ = 2.0 ** np.arange(n_scales, 0, -1)
-        betas = [log_conditional_of_pairs(D, K)[1] for K in self.perplexities_]
-        self.intrinsic_dim_ = intrinsic_dimension(np.array(betas))
+        widths = precisions_of(pairs, self.perplexities_)
+        self.intrinsic_dim_ = intrinsic_dimension(widths.T)
         U = min(2.0, max(1.0, self.intrinsic_dim_ / k))
         growth = (self.perplexities_[0] / self.perplexities_) ** (2 * U / k)
         self.precisions_ = 2 ** (1 + 2 / k) * growth
-        self._descend(self._stages(D), n_scales, start / size, groups, D.dtype)
+        stage = self._stage(pairs, widths)
+        self._descend(stage, n_scales, start / size, groups, objects.dtype)
 
-    def _stages(self, D: Array) -> Iterator[AllPairsDivergence]:
-        for count, K in enumerate(self.perplexities_):
-            more = log_conditional_of_pairs(D, K)[0]
-            if count == 0:
+    def _stage(self, pairs: Array | SampledObjects, widths: Array) -> Stage:
+        """Stage k has the k + 1 coarsest scales."""
+        n, costs = len(widths), np.empty(0)
+
+        def stage(number: int, Y: Array) -> Divergence:
+            nonlocal costs
+            precisions = np.tile(self.precisions_[: number + 1] / 2, (n, 1))
+            if isinstance(pairs, SampledObjects):
+                return ListedDivergence(pairs.lists(Y), widths[:, : number + 1], precisions)
+            more = log_conditional_of_pairs(pairs, self.perplexities_[number])[0]
+            if number == 0:
                 costs = more
             else:
-                mix_logs(costs, count, more)
-            precisions = np.tile(self.precisions_[: count + 1] / 2, (len(D), 1))
-            yield AllPairsDivergence(costs, precisions)
+                mix_logs(costs, number, more)
+            return AllPairsDivergence(costs, precisions)
 
-    def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
+        return stage
+
+    def _row_to_new(self, D: Array, weights: Array | None) -> tuple[Array, Array, float]:
+        precisions = np.tile(self.precisions_ / 2, (len(D), 1))
+        if weights is not None:
+            return listed_costs(D, weights, self.perplexities_)[0], precisions, 1.0
         costs = log_conditional(D, self.perplexities_[0])[0]
         for count, K in enumerate(self.perplexities_[1:], 1):
             mix_logs(costs, count, log_conditional(D, K)[0])
-        return costs, np.tile(self.precisions_ / 2, (len(D), 1)), 1.0
+        return costs, precisions, 1.0
 
 
 def intrinsic_dimension(precisions: Array) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,13 +9,18 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.fitted_state import reported
-from lowdim.estimator.footprint import Problem
 from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs
-from lowdim.neighbor_embedding.all_pairs_divergence import AllPairsDivergenceEmbedder
-from lowdim.neighbor_embedding.divergence import AllPairsDivergence
+from lowdim.neighbor_embedding.all_pairs_divergence import (
+    AllPairsDivergenceEmbedder,
+    Divergence,
+    listed_costs,
+    precisions_of,
+)
+from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
 from lowdim.objects.objects import Objects
+from lowdim.objects.samples import SampledObjects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 
@@ -64,20 +68,23 @@ class NeRV(AllPairsDivergenceEmbedder):
 
     See Also
     --------
-    SNE : The case lambda = 1, for more objects.
+    SNE : The case lambda = 1.
     lowdim.quality.trustworthiness : How many neighbours are false.
     lowdim.quality.continuity : How many neighbours are missed.
 
     Notes
     -----
     As in the paper, neighbourhoods are large at first: the perplexity starts at about half the
-    number of objects and is halved in stages until it is the chosen one. An iteration takes n^2
-    time; memory is 2 n^2.
+    number of objects and is halved in stages until it is the chosen one. With method="exact", an
+    iteration takes n^2 time; memory is 2 n^2. With method="sampled", both are n log n.
+
+    $sample
 
     $transform
 
     References
     ----------
+    $references
     .. [Venna2010] J. Venna, J. Peltonen, K. Nybo, H. Aidos and S. Kaski, "Information retrieval
        perspective to nonlinear dimensionality reduction for data visualization", *Journal of
        Machine Learning Research* 11 (2010) 451-490.
@@ -97,14 +104,16 @@ class NeRV(AllPairsDivergenceEmbedder):
         "|| p)",
         keeps="neighbours: few false ones, or few missed ones, as chosen",
         when="neighbours are looked up on the map, and you know which error is worse",
-        cost="n^2 per iteration, n^2 memory",
+        cost="n log n per iteration (n^2 with method='exact')",
         extends="least own divergence on the frozen map; barycentric inverse",
         paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
         power=2.2,
+        samples=True,
         local_only=True,
     )
 
     _attributes: ClassVar = {"missed_": reported, "false_": reported}
+    _squares = 2
 
     _units: ClassVar = {"embedding_": 1, "init": 1}
 
@@ -117,6 +126,7 @@ class NeRV(AllPairsDivergenceEmbedder):
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         init: Any = "pca",
+        method: str = "auto",
         max_iter: int = 500,
         tol: float = 1e-5,
         random_state: Any = None,
@@ -131,6 +141,7 @@ class NeRV(AllPairsDivergenceEmbedder):
             metric=metric,
             metric_params=metric_params,
             init=init,
+            method=method,
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,
@@ -143,9 +154,6 @@ class NeRV(AllPairsDivergenceEmbedder):
         self.perplexity = perplexity
         self.trade_off = trade_off
 
-    def _memory(self, fit: Problem) -> float:
-        return 2 * fit.square + fit.distances
-
     def _fit(self, objects: Objects) -> None:
         wanted = checks.real(self.perplexity, "perplexity", 1)
         if wanted >= objects.n:
@@ -154,28 +162,29 @@ class NeRV(AllPairsDivergenceEmbedder):
                 "number of neighbours."
             )
         checks.real(self.trade_off, "trade_off", 0, 1)
-        D, start, groups = self._prepare(objects)
-        beta = log_conditional_of_pairs(D, wanted)[1]
+        pairs, start, groups = self._prepare(objects)
+        beta = precisions_of(pairs, [wanted])[:, 0]
         typical = float(np.median(beta[beta > 0])) if beta.any() else 1.0
         self._fitted_unit = self._fitted_largest / np.sqrt(typical)
         perplexities = [wanted]
-        while 2 * perplexities[0] <= len(D) / 2:
+        while 2 * perplexities[0] <= objects.n / 2:
             perplexities.insert(0, 2 * perplexities[0])
-        stages = self._stages(D, perplexities, typical)
-        last = self._descend(stages, len(perplexities), start * np.sqrt(typical), groups, D.dtype)
+
+        def stage(number: int, Y: Array) -> Divergence:
+            if isinstance(pairs, SampledObjects):
+                beta = precisions_of(pairs, [perplexities[number]])
+                return ListedDivergence(pairs.lists(Y), beta, beta / typical, self.trade_off)
+            costs, width = log_conditional_of_pairs(pairs, perplexities[number])
+            return AllPairsDivergence(costs, width[:, None] / typical, self.trade_off)
+
+        scaled = start * np.sqrt(typical)
+        last = self._descend(stage, len(perplexities), scaled, groups, objects.dtype)
         self.missed_, self.false_ = last.divergences(self.embedding_ / self._fitted_unit)
 
-    def _stages(
-        self, D: Array, perplexities: list[float], typical: float
-    ) -> Iterator[AllPairsDivergence]:
-        for perplexity in perplexities:
-            costs, beta = log_conditional_of_pairs(D, perplexity)
-            yield AllPairsDivergence(costs, beta[:, None] / typical, self.trade_off)
-
-    def _row_to_new(self, D: Array) -> tuple[Array, Array, float]:
-        costs, beta = log_conditional(D, self.perplexity)
-        return (
-            costs,
-            beta[:, None] * (self._fitted_unit / self._fitted_largest) ** 2,
-            self.trade_off,
-        )
+    def _row_to_new(self, D: Array, weights: Array | None) -> tuple[Array, Array, float]:
+        if weights is None:
+            costs, beta = log_conditional(D, self.perplexity)
+            beta = beta[:, None]
+        else:
+            costs, beta = listed_costs(D, weights, [self.perplexity])
+        return costs, beta * (self._fitted_unit / self._fitted_largest) ** 2, self.trade_off

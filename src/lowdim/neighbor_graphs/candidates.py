@@ -15,7 +15,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.backends.protocol import Index, Ranking
+from lowdim.backends.protocol import Index, Neighbors, Ranking
 from lowdim.checks import Array, distances_in_range, is_sparse
 from lowdim.distances.metrics import Metric
 from lowdim.neighbor_graphs.search import reach_of
@@ -39,6 +39,12 @@ def _kind(metric: Metric) -> tuple[str, float] | None:
     if metric.name.startswith("minkowski") and set(metric.params) == {"p"}:
         return "minkowski", float(metric.params["p"])
     return None
+
+
+def ranked_candidates(rows: Array, queries: Array, ids: Array, metric: Metric) -> Neighbors:
+    """The objects that are listed for each query, nearest first, and their distances."""
+    kind, power = _kind(metric) or ("euclidean", 2.0)
+    return backend().rank_candidates(rows, queries, ids, ids.shape[1], kind, power)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,8 @@
 """Tables: reading files of objects into what an estimator takes, and writing maps of them."""
 
 from lowdim.runtime.atomic import WouldOverwrite
-from lowdim.tables.embeddings import read_embedding
 from lowdim.tables.errors import DataError
-from lowdim.tables.reading import read
+from lowdim.tables.reading import read, read_embedding
 from lowdim.tables.recipe import Recipe
 from lowdim.tables.table import Table
 from lowdim.tables.writing import write

@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array, is_sparse
+from lowdim.tables.columns import Choices, Frame
 from lowdim.tables.errors import DataError, listed
-from lowdim.tables.frame import Frame
-from lowdim.tables.roles import Choices, Columns, assign
 
 _TOLERANCE = 1e-6  # of symmetry, in units of the largest entry: files are rounded
-
-
 _NEARLY = 0.9  # share of pairs that are symmetric in a table that was meant to be symmetric
 
 
@@ -23,7 +20,7 @@ def why_distances(X: Any) -> str | None:
     if not _is_square(X):
         return None
     X = np.asarray(X, dtype=np.float64)
-    full = completed(X)
+    full = complete_triangle(X)
     if np.any(np.diagonal(full) != 0) or np.isnan(full).all() or not np.nanmax(full) > 0:
         return None
     if np.nanmin(full) < 0 or _asymmetry(full) is not None:
@@ -51,19 +48,21 @@ def why_almost_distances(X: Any) -> str | None:
         return f"nearly symmetric, but [{i}, {j}] is {X[i, j]:g} and [{j}, {i}] is {X[j, i]:g}"
     if np.any(np.diagonal(X) != 0):
         row = int(np.flatnonzero(np.diagonal(X))[0])
-        found = f"symmetric, but its diagonal is not 0 ([{row}, {row}] is {X[row, row]:g})"
-        return f"{found}, as in a table of similarities or correlations"
+        return (
+            f"symmetric, but its diagonal is not 0 ([{row}, {row}] is {X[row, row]:g}), as in a "
+            "table of similarities or correlations"
+        )
     row, column = np.argwhere(X < 0)[0]
     return f"symmetric, but [{row}, {column}] is {X[row, column]:g}, below 0"
 
 
 def _is_square(X: Any) -> bool:
-    if is_sparse(X) or X.ndim != 2 or X.shape[0] != X.shape[1] or len(X) < 3:
+    if X is None or is_sparse(X) or X.ndim != 2 or X.shape[0] != X.shape[1] or len(X) < 3:
         return False
     return X.dtype.kind in "iuf" and bool((X != 0).any())
 
 
-def completed(X: Array) -> Array:
+def complete_triangle(X: Array) -> Array:
     """A triangle as the full matrix, an empty diagonal as zeros; other matrices as they are."""
     diagonal = np.diagonal(X)
     if np.isnan(diagonal).any() and not np.any(diagonal[~np.isnan(diagonal)]):
@@ -100,7 +99,7 @@ def square(X: Any, source: str) -> Array:
             f"{source}: a table of distances must be square, but it has {n} rows and {m} columns "
             'of numbers. Check header= and id=, or read it with kind="vectors" or kind="edges".'
         )
-    X = completed(np.asarray(X, dtype=np.float64))
+    X = complete_triangle(np.asarray(X, dtype=np.float64))
     if np.nanmin(X) < 0:
         row, column = np.argwhere(X < 0)[0]
         raise DataError(f"{source}: the distance [{row}, {column}] is {X[row, column]:g}, below 0.")
@@ -120,31 +119,34 @@ def square(X: Any, source: str) -> Array:
     return np.asarray((X + X.T) / 2)
 
 
-def from_pairs(frame: Frame, choices: Choices, source: str) -> tuple[Any, Array]:
+def from_pairs(frame: Frame, choices: Choices) -> tuple[Any, Array]:
     """A list of pairs (one, other, distance) as a matrix, and the names of the objects.
 
     The matrix is dense if every pair is there, and else sparse, its entries the known pairs.
     """
-    columns = Columns(frame, source)
-    dropped = set(columns.matching(choices.drop, "drop"))
-    names = [name for name in columns.names if name not in dropped]
-    names = columns.matching(choices.features, "features") or names
-    if len(names) != 3 or names[2] not in columns.places:
+    dropped = set(frame.matching(choices.drop, "drop"))
+    names = [name for name in frame.data_names if name not in dropped]
+    names = frame.matching(choices.features, "features") or names
+    if len(names) != 3 or names[2] not in frame.places:
         raise DataError(
-            f"{source}: a list of pairs needs three columns (one object, another, their distance "
-            f"as a number), but it has {listed(map(repr, names))}. Choose them with features=."
+            f"{frame.source}: a list of pairs needs three columns (one object, another, their "
+            f"distance as a number), but it has {listed(map(repr, names))}. Choose them with "
+            "features=."
         )
-    one, other = (columns.values(name) for name in names[:2])
-    lengths = np.asarray(columns.values(names[2]), dtype=np.float64)
-    _check_lengths(frame, lengths, names[2], source)
-    ends = np.concatenate([_key(one), _key(other)])
-    objects, codes = np.unique(ends, return_inverse=True)
-    if objects.dtype.kind in "iu":
-        ids = objects.astype(str).astype(object)
-    else:
-        ids = objects.astype(object)
-    i, j = codes[: len(one)], codes[len(one) :]
-    i, j, lengths = _once(frame, i, j, lengths, ids, source)
+    lengths = np.asarray(frame.column(names[2]), dtype=np.float64)
+    wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
+    if len(wrong):
+        row = int(wrong[0])
+        raise DataError(
+            f"{frame.source}: {frame.where(row)}, column {names[2]!r} is {lengths[row]:g}; a "
+            "distance must be a number of at least 0."
+        )
+    ends = [frame.values(name) for name in names[:2]]
+    ends = [values.astype(str) if values.dtype == object else values for values in ends]
+    objects, codes = np.unique(np.concatenate(ends), return_inverse=True)
+    ids = (objects.astype(str) if objects.dtype.kind in "iu" else objects).astype(object)
+    i, j = codes.reshape(2, -1)
+    i, j, lengths = _each_once(frame, i, j, lengths, ids)
     n = len(ids)
     if len(lengths) == n * (n - 1) // 2:
         D = np.zeros((n, n))
@@ -156,16 +158,16 @@ def from_pairs(frame: Frame, choices: Choices, source: str) -> tuple[Any, Array]
     return csr_array((np.concatenate([lengths, lengths]), both), shape=(n, n)), ids
 
 
-def looks_like_pairs(frame: Frame, source: str) -> bool:
+def looks_like_pairs(frame: Frame) -> bool:
     """Whether a table may be a list of pairs: two columns name the same things, a third has
     numbers of at least 0, and no pair occurs twice."""
-    columns = Columns(frame, source)
-    if len(columns.names) != 3 or columns.names[2] not in columns.places or frame.n_rows < 3:
+    names = frame.data_names
+    if len(names) != 3 or names[2] not in frame.places or frame.n_rows < 3:
         return False
-    one, other = (columns.values(name) for name in columns.names[:2])
+    one, other = (frame.values(name) for name in names[:2])
     if one.dtype.kind not in "iuO" or other.dtype.kind != one.dtype.kind:
         return False
-    lengths = np.asarray(frame.numbers[:, columns.places[columns.names[2]]], dtype=np.float64)
+    lengths = np.asarray(frame.column(names[2]), dtype=np.float64)
     first, second = one.tolist(), other.tolist()
     shared = set(first) & set(second) - {None}
     if 2 * len(shared) < min(len(set(first)), len(set(second))) or not (lengths >= 0).all():
@@ -175,22 +177,8 @@ def looks_like_pairs(frame: Frame, source: str) -> bool:
     return len(pairs) == frame.n_rows and not own
 
 
-def _key(values: Array) -> Array:
-    return values.astype(str) if values.dtype == object else values
-
-
-def _check_lengths(frame: Frame, lengths: Array, name: str, source: str) -> None:
-    wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
-    if len(wrong):
-        row = int(wrong[0])
-        raise DataError(
-            f"{source}: {frame.place(row)}, column {name!r} is {lengths[row]:g}; a distance must "
-            "be a number of at least 0."
-        )
-
-
-def _once(
-    frame: Frame, i: Array, j: Array, lengths: Array, ids: Array, source: str
+def _each_once(
+    frame: Frame, i: Array, j: Array, lengths: Array, ids: Array
 ) -> tuple[Array, Array, Array]:
     """Each pair once. Given twice, its distances must be equal; an object is at 0 from itself."""
     low, high = np.minimum(i, j), np.maximum(i, j)
@@ -201,25 +189,16 @@ def _once(
     if len(clash):
         at = int(clash[0])
         raise DataError(
-            f"{source}: the pair {ids[low[at]]}, {ids[high[at]]} has two distances, "
-            f"{lengths[at]:g} and {lengths[at + 1]:g} ({frame.place(int(order[at]))} and "
-            f"{frame.place(int(order[at + 1]))})."
+            f"{frame.source}: the pair {ids[low[at]]}, {ids[high[at]]} has two distances, "
+            f"{lengths[at]:g} and {lengths[at + 1]:g} ({frame.where(int(order[at]))} and "
+            f"{frame.where(int(order[at + 1]))})."
         )
     own = np.flatnonzero((low == high) & (lengths != 0))
     if len(own):
         at = int(own[0])
         raise DataError(
-            f"{source}: {frame.place(int(order[at]))}: {ids[low[at]]} has the distance "
+            f"{frame.source}: {frame.where(int(order[at]))}: {ids[low[at]]} has the distance "
             f"{lengths[at]:g} to itself."
         )
     first = np.concatenate([[True], ~same]) & (low != high)
     return low[first], high[first], lengths[first]
-
-
-def names_of(frame: Frame, choices: Choices, source: str) -> tuple[Array | None, list[str]]:
-    """Names of the objects of a square table: its ids, or its column names."""
-    roles = assign(frame, choices, source)
-    names = frame.names or []
-    if roles.ids is None and any(name != f"x{i}" for i, name in enumerate(names)):
-        return np.array(names, dtype=object), roles.notes
-    return roles.ids, roles.notes

@@ -21,23 +21,23 @@ def require(module: str, extra: str, what: str) -> Any:
         raise ImportError(f'{what} need {package}: pip install "lowdim[{extra}]"') from error
 
 
-def damaged(path: str | PathLike[str], kind: str, error: Exception) -> DataError:
+def damage_error(path: str | PathLike[str], kind: str, error: Exception) -> DataError:
     """The error for a file that its reader could not read."""
     reason = " ".join(str(error).split()) or type(error).__name__
     return DataError(
         f"{fspath(path)} cannot be read as {kind}; it may be cut short or damaged, or be a file of "
-        f"another kind ({shortened(reason, 160)})."
+        f"another kind ({shorten(reason, 160)})."
     )
 
 
-def shortened(text: str, most: int = 40) -> str:
+def shorten(text: str, most: int = 40) -> str:
     """The text, or its beginning."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def listed(names: Iterable[Any], most: int = 6) -> str:
     """Names for a message: all of them, or the first few and how many there are."""
-    names = [shortened(str(name)) for name in names]
+    names = [shorten(str(name)) for name in names]
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[:most])}, ... ({len(names)} in all)"

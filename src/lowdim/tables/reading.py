@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,16 +15,14 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.tables import distances
-from lowdim.tables.errors import DataError, listed
-from lowdim.tables.formats import FORMATS, module_for
-from lowdim.tables.frame import FileColumns, Frame
-from lowdim.tables.options import MISSING_TEXTS, Dialect, Options
+from lowdim.tables.columns import CATEGORICAL, MISSING_POLICIES, Choices, Frame, Roles, assign
+from lowdim.tables.errors import DataError, listed, shorten
+from lowdim.tables.formats import FORMATS, MISSING_TEXTS, Dialect, Options, reader_for, source_of
 from lowdim.tables.recipe import Recipe, follow, learn
-from lowdim.tables.roles import CATEGORICAL, MISSING_POLICIES, Choices, Columns, Roles, assign
-from lowdim.tables.sources import opened_source
-from lowdim.tables.table import Table
+from lowdim.tables.table import FileColumns, Table
 
 KINDS = ("auto", "vectors", "distances", "edges")
+_NUMBERED = re.compile(r"(.*?)[_ .-]?(\d+)")
 
 
 def read(
@@ -135,60 +134,32 @@ def read(
     choices = Choices(
         id, tuple(labels), tuple(features), tuple(drop), categorical, missing, standardize
     )
-    options = Options(dialect, "", key, image_size, color)
-    with loaded_frame(path, options, format) as (frame, source):
-        return _table_of(frame, choices, source, kind, recipe)
-
-
-def _table_of(
-    frame: Frame, choices: Choices, source: str, kind: str, recipe: Recipe | None
-) -> Table:
-    if recipe is not None:
-        return _repeat(frame, choices, recipe, source)
-    if kind == "edges":
-        return _edges(frame, choices, source)
-    if kind == "distances":
-        return _square(frame, choices, source, [])
-    plain = choices.categorical in ("label", "ignore") and not choices.standardize
-    if kind == "auto" and plain:
-        X = _numeric(frame, assign(frame, choices, source))
-        why = distances.why_distances(X)
-        if why is not None:
-            return _square(frame, choices, source, [f'{why} (change with kind="vectors")'])
-        _hint_at_distances(frame, X, source)
-    return _vectors(frame, choices, source)
-
-
-def _hint_at_distances(frame: Frame, X: Any, source: str) -> None:
-    """Warn if a table that is read as vectors was perhaps meant as distances."""
-    almost = distances.why_almost_distances(X)
-    if almost is not None:
-        checks.warn(
-            f"{source} is read as vectors. It is square and {almost}. If it holds distances, "
-            'correct it and set kind="distances"; if it holds vectors, set kind="vectors".'
-        )
-    elif distances.looks_like_pairs(frame, source):
-        checks.warn(
-            f"{source} is read as vectors, but looks like a list of pairs with a distance each. If "
-            'it is one, set kind="edges"; if it holds vectors, set kind="vectors".'
-        )
-
-
-def _numeric(frame: Frame, roles: Roles) -> Any:
-    """The columns of numbers that have no other role."""
-    if frame.names is None or roles.numeric == frame.names:
-        return frame.numbers
-    return frame.numbers[:, [frame.names.index(name) for name in roles.numeric]]
+    exact = (*labels, *([] if id is None else [id]))
+    with _frame_of(path, Options(dialect, "", key, image_size, color, exact), format) as frame:
+        if recipe is not None:
+            return _follow_recipe(frame, choices, recipe)
+        if kind == "edges":
+            return _edges(frame, choices)
+        roles = assign(frame, choices)
+        plain = categorical in ("label", "ignore") and not standardize
+        if kind == "distances" or (kind == "auto" and plain):
+            square = kind == "distances" or len(roles.numeric) == frame.n_rows
+            X = frame.matrix(roles.numeric) if square else None
+            why = distances.why_distances(X) if kind == "auto" else None
+            if why is not None:
+                frame.notes.append(f'{why} (change with kind="vectors")')
+            if kind == "distances" or why is not None:
+                return _square(frame, roles, choices, X)
+            _hint_at_distances(frame, X)
+        return _vectors(frame, roles, choices)
 
 
 @contextmanager
-def loaded_frame(
-    path: str | PathLike[str], options: Options | None = None, format: str | None = None
-) -> Iterator[tuple[Frame, str]]:
-    """The content of a file, and its name for messages."""
-    with opened_source(Path(path), format) as source:
-        reader = module_for(source.ending)
-        frame: Frame = reader.read(source.path, replace(options or Options(), ending=source.ending))
+def _frame_of(path: str | PathLike[str], options: Options, format: str | None) -> Iterator[Frame]:
+    """The content of a file."""
+    with source_of(Path(path), format) as source:
+        options = replace(options, ending=source.ending)
+        frame: Frame = reader_for(source.ending)(source.path, options)
         if frame.n_rows < 2:
             raise DataError(
                 f"{source.name} holds {frame.n_rows} object{'s'[: frame.n_rows != 1]}; a map needs "
@@ -196,106 +167,186 @@ def loaded_frame(
             )
         if source.temporary and isinstance(frame.numbers, np.memmap):
             frame.numbers = np.array(frame.numbers)
-        yield frame, Path(source.name).name or source.name
+        frame.source = Path(source.name).name or source.name
+        yield frame
 
 
-def _vectors(frame: Frame, choices: Choices, source: str) -> Table:
-    roles = assign(frame, choices, source)
-    recipe, X, kept = learn(frame, roles, choices, source)
+def _hint_at_distances(frame: Frame, X: Any) -> None:
+    """Warn if a table that is read as vectors was perhaps meant as distances."""
+    almost = distances.why_almost_distances(X)
+    if almost is not None:
+        checks.warn(
+            f"{frame.source} is read as vectors. It is square and {almost}. If it holds distances, "
+            'correct it and set kind="distances"; if it holds vectors, set kind="vectors".'
+        )
+    elif distances.looks_like_pairs(frame):
+        checks.warn(
+            f"{frame.source} is read as vectors, but looks like a list of pairs with a distance "
+            'each. If it is one, set kind="edges"; if it holds vectors, set kind="vectors".'
+        )
+
+
+def _vectors(frame: Frame, roles: Roles, choices: Choices) -> Table:
+    recipe, X, kept = learn(frame, roles, choices)
     if X.shape[0] < 2:
-        raise DataError(f"{source}: {X.shape[0]} object is left; a map needs at least 2.")
-    used = [] if recipe.names is None else [_used(recipe.names)]
-    return _table(frame, roles, recipe, X, kept, source, used)
+        raise DataError(f"{frame.source}: {X.shape[0]} object is left; a map needs at least 2.")
+    names = recipe.names
+    used = (
+        [] if names is None else [f"{len(names)} feature{'s'[: len(names) != 1]}: {listed(names)}"]
+    )
+    return _table(frame, roles, recipe, X, kept, used)
 
 
-def _used(names: list[str]) -> str:
-    return f"{len(names)} feature{'s'[: len(names) != 1]}: {listed(names)}"
+def _follow_recipe(frame: Frame, choices: Choices, recipe: Recipe) -> Table:
+    """New data, prepared as those of a model were."""
+    X, kept, notes = follow(frame, recipe)
+    features = {*(recipe.numeric or frame.names or ()), *recipe.textual}
+    others = [name for name in [*(frame.names or ()), *frame.texts] if name not in features]
+    known = Choices(choices.id, labels=choices.labels, drop=(*choices.drop, *recipe.textual))
+    roles = assign(replace(frame, mixed={}), known)
+    for name in others:  # columns that the model does not use describe the objects
+        if name != roles.id_name and name not in choices.drop:
+            roles.labels.setdefault(name, frame.values(name))
+    roles.notes.clear()
+    return _table(frame, roles, recipe, X, kept, notes)
 
 
 def _table(
-    frame: Frame,
-    roles: Roles,
-    recipe: Recipe,
-    X: Any,
-    kept: Array | None,
-    source: str,
-    notes: list[str],
+    frame: Frame, roles: Roles, recipe: Recipe, X: Any, kept: Array | None, notes: list[str]
 ) -> Table:
-    def cut(values: Array) -> Array:
-        return values if kept is None else values[kept]
-
     if kept is not None and roles.ids is None:  # without ids, nothing would say which rows are left
-        roles.ids, roles.id_name = _row_numbers(frame.n_rows), "row"
+        roles.ids, roles.id_name = np.arange(frame.n_rows).astype(str).astype(object), "row"
         notes = [*notes, "the rows that are left are numbered in column 'row', from 0"]
+    rows: Any = slice(None) if kept is None else kept
+    images = None
+    if frame.image_shape is not None:
+        images = np.asarray(frame.numbers[rows]).reshape(-1, *frame.image_shape)
+        if frame.photographs and images.ndim == 3:
+            images = np.repeat(images[..., None], 3, axis=3)  # a grey value is light, not ink
     return Table(
         X,
-        source,
+        frame.source,
         metric="gower" if recipe.categorical == "gower" else None,
         columns=recipe.names,
-        ids=None if roles.ids is None else cut(roles.ids),
+        ids=None if roles.ids is None else roles.ids[rows],
         id_name=roles.id_name,
-        labels={name: cut(values) for name, values in roles.labels.items()},
+        labels={name: values[rows] for name, values in roles.labels.items()},
         notes=[*frame.notes, *notes, *roles.notes],
         recipe=recipe,
-        images=_images(frame, kept),
+        images=images,
         file_columns=FileColumns(frame, kept),
     )
 
 
-def _row_numbers(n: int) -> Array:
-    return np.array([str(row) for row in range(n)], dtype=object)
-
-
-def _images(frame: Frame, kept: Array | None) -> Array | None:
-    if frame.image_shape is None:
-        return None
-    rows = frame.numbers if kept is None else frame.numbers[kept]
-    pictures = np.asarray(rows).reshape(-1, *frame.image_shape)
-    if not frame.photographs or pictures.ndim == 4:
-        return pictures
-    return np.repeat(pictures[..., None], 3, axis=3)  # a grey value is light, not ink
-
-
-def _repeat(frame: Frame, choices: Choices, recipe: Recipe, source: str) -> Table:
-    """New data, prepared as those of a model were."""
-    X, kept, found = follow(frame, recipe, source)
-    features = {*(recipe.numeric or frame.names or ()), *recipe.textual}
-    others = [name for name in [*(frame.names or ()), *frame.texts] if name not in features]
-    known = Choices(choices.id, labels=choices.labels, drop=(*choices.drop, *recipe.textual))
-    roles = assign(replace(frame, mixed={}), known, source)
-    columns = Columns(frame, source)
-    for name in others:  # columns that the model does not use describe the objects
-        if name != roles.id_name and name not in choices.drop:
-            roles.labels.setdefault(name, columns.values(name))
-    roles.notes.clear()
-    return _table(frame, roles, recipe, X, kept, source, found)
-
-
-def _square(frame: Frame, choices: Choices, source: str, notes: list[str]) -> Table:
-    ids, further = distances.names_of(frame, choices, source)
-    roles = assign(frame, choices, source)
-    D = distances.square(_numeric(frame, roles), source)
+def _square(frame: Frame, roles: Roles, choices: Choices, X: Any) -> Table:
+    D = distances.square(X, frame.source)
     if np.isnan(D).any() and choices.missing != "keep":
         row, column = np.argwhere(np.isnan(D))[0]
         raise DataError(
-            f"{source}: the distance [{row}, {column}] is missing. With "
+            f"{frame.source}: the distance [{row}, {column}] is missing. With "
             'missing="keep", MDS uses the distances that are known.'
         )
+    ids, names = roles.ids, frame.names or []
+    if ids is None and any(name != f"x{i}" for i, name in enumerate(names)):
+        ids = np.array(names, dtype=object)
     return Table(
         D,
-        source,
+        frame.source,
         "precomputed",
         ids=ids,
         id_name=roles.id_name,
         labels=roles.labels,
-        notes=[*frame.notes, *notes, *further],
+        notes=[*frame.notes, *roles.notes],
     )
 
 
-def _edges(frame: Frame, choices: Choices, source: str) -> Table:
-    D, ids = distances.from_pairs(frame, choices, source)
-    notes = list(frame.notes)
+def _edges(frame: Frame, choices: Choices) -> Table:
+    D, ids = distances.from_pairs(frame, choices)
     if checks.is_sparse(D):
         pairs = D.shape[0] * (D.shape[0] - 1) // 2
-        notes.append(f"{D.nnz // 2:,} of {pairs:,} pairs are known, the others are left open")
-    return Table(D, source, "precomputed", ids=ids, notes=notes)
+        frame.notes.append(f"{D.nnz // 2:,} of {pairs:,} pairs are known, the others are left open")
+    return Table(D, frame.source, "precomputed", ids=ids, notes=frame.notes)
+
+
+def read_embedding(
+    path: str | PathLike[str], table: Table, coordinates: Sequence[str] = ()
+) -> tuple[Array, list[str]]:
+    """Read a map of the objects of a table.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file of the coordinates.
+    table : Table
+        The objects. Rows are matched by ids where both files have them, otherwise by order.
+    coordinates : sequence of str, default=()
+        The columns of the coordinates. By default those that are numbered from 0 or 1 under one
+        name, as `write` names them, or else all columns of numbers.
+
+    Returns
+    -------
+    Y : array of shape (n_rows, n_coordinates)
+        The coordinates, in the order of the table.
+    names : list of str
+        The names of their columns.
+
+    Raises
+    ------
+    DataError
+        If the file lacks objects of the table, or columns.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lowdim
+    >>> folder = tempfile.mkdtemp()
+    >>> data, map_ = os.path.join(folder, "data.csv"), os.path.join(folder, "map.csv")
+    >>> _ = lowdim.tables.write(data, [[1, 2, 3], [4, 5, 7]], ids=["a", "b"])
+    >>> _ = lowdim.tables.write(map_, [[0.0, 1.0], [2.0, 3.0]], ids=["b", "a"])
+    >>> Y, names = lowdim.tables.read_embedding(map_, lowdim.tables.read(data))
+    >>> Y.tolist(), names
+    ([[2.0, 3.0], [0.0, 1.0]], ['y0', 'y1'])
+    """
+    with _frame_of(path, Options(), None) as frame:
+        chosen = frame.matching(coordinates, "coordinates") or _numbered_columns(frame.number_names)
+        roles = assign(frame, Choices(features=tuple(chosen)))
+        Y = np.asarray(frame.matrix(roles.numeric))
+        if Y.dtype.kind == "f" and np.isinf(Y).any():
+            raise DataError(f"{frame.source}: the coordinates hold infinite values.")
+        return _align(Y, roles.ids, table, frame.source), roles.numeric
+
+
+def _numbered_columns(names: Sequence[str]) -> list[str]:
+    """The columns called name0, name1, ... (or from 1 on); none if two names are so numbered."""
+    families: dict[str, list[tuple[int, str]]] = {}
+    for name in names:
+        match = _NUMBERED.fullmatch(name)
+        if match:
+            families.setdefault(match[1], []).append((int(match[2]), name))
+    series = []
+    for members in families.values():
+        members.sort()
+        count = [number for number, _ in members]
+        if count[0] in (0, 1) and count == list(range(count[0], count[0] + len(count))):
+            series.append([name for _, name in members])
+    return series[0] if len(series) == 1 else []
+
+
+def _align(Y: Array, ids: Array | None, table: Table, source: str) -> Any:
+    if ids is None or table.ids is None:
+        if len(Y) != table.n_rows:
+            raise DataError(
+                f"{source} has {len(Y)} rows, but {table.source} has {table.n_rows}. Give both the "
+                "same objects, or a column of ids in both (id=)."
+            )
+        return Y
+    places = {name: row for row, name in enumerate(ids.tolist())}
+    lacking = [name for name in table.ids.tolist() if name not in places]
+    if len(lacking) == table.n_rows == len(Y):
+        return Y  # the ids are of different kinds; the rows may still be the same
+    if lacking:
+        raise DataError(
+            f"{source} lacks {len(lacking)} of the {table.n_rows} objects of {table.source}: "
+            f"{listed(map(shorten, lacking), 3)}."
+        )
+    return Y[[places[name] for name in table.ids.tolist()]]

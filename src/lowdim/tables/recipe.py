@@ -9,9 +9,8 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.tables.errors import DataError, listed, shortened
-from lowdim.tables.frame import Frame
-from lowdim.tables.roles import Choices, Columns, Roles
+from lowdim.tables.columns import Choices, Frame, Roles
+from lowdim.tables.errors import DataError, listed, shorten
 
 _BLOCK = 1 << 22  # values that are checked at a time
 _UNEVEN = 30.0  # times the median spread, from which on one column outweighs the others
@@ -74,114 +73,110 @@ class Recipe:
         return [*self.numeric, *(coded or self.textual)]
 
 
-def learn(
-    frame: Frame, roles: Roles, choices: Choices, source: str
-) -> tuple[Recipe, Any, Array | None]:
+def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Array | None]:
     """The recipe, the matrix it makes of the frame, and the rows kept (None: all)."""
+    _leave_out_empty(frame, roles)
     named = frame.names is not None
-    everything = not roles.textual and roles.numeric == Columns(frame, source).numbers
+    everything = not roles.textual and roles.numeric == frame.number_names
     recipe = Recipe(
         roles.numeric if named or not everything else None,
         roles.textual,
         choices.categorical,
         choices.missing,
     )
-    numbers, kept = _numbers(frame, recipe, source), None
-    absent = _missing(frame, recipe, numbers, source)
-    if choices.missing == "drop" and absent is not None:
-        kept = np.flatnonzero(~absent)
-        roles.notes.append(_dropped(absent))
-        numbers = numbers[kept]
+    numbers, kept, absent = _rows(frame, recipe, roles.notes)
     if choices.missing == "mean" and absent is not None:
-        recipe.fill = _means(numbers, recipe, source)
+        recipe.fill = _means(frame, numbers, recipe)
         roles.notes.append(f"missing values in {absent.sum()} rows were filled with column means")
     if choices.categorical == "onehot":
         for name in recipe.textual:
-            values = frame.texts[name] if kept is None else frame.texts[name][kept]
-            recipe.categories[name] = sorted(set(values) - {None})
+            recipe.categories[name] = sorted(set(_cut(frame.texts[name], kept)) - {None})
     if choices.standardize:
-        _learn_scale(_filled(numbers, recipe), recipe, source)
+        if checks.is_sparse(numbers):
+            raise DataError(
+                f"{frame.source}: standardize=True would make a sparse matrix dense; leave it out."
+            )
+        center, spread = _moments(_fill(numbers, recipe))
+        recipe.center, recipe.scale = center.tolist(), np.where(spread > 0, spread, 1.0).tolist()
         roles.notes.append("every column of numbers was brought to mean 0 and spread 1")
-    elif named and choices.categorical != "gower":
+    elif choices.categorical != "gower":
         roles.notes += _uneven(numbers, recipe)
-    if named and not choices.features:
+    if not choices.features:
         roles.notes += _counters(numbers, recipe)
     return recipe, _matrix(frame, recipe, numbers, kept), kept
 
 
-def follow(frame: Frame, recipe: Recipe, source: str) -> tuple[Any, Array | None, list[str]]:
+def follow(frame: Frame, recipe: Recipe) -> tuple[Any, Array | None, list[str]]:
     """The same for new data: the matrix, the rows kept (None: all), and notes."""
-    numbers, kept = _numbers(frame, recipe, source), None
-    absent = _missing(frame, recipe, numbers, source)
-    notes = []
-    if recipe.missing == "drop" and absent is not None:
-        kept = np.flatnonzero(~absent)
-        numbers = numbers[kept]
-        notes.append(_dropped(absent))
-    _warn_of_new_categories(frame, recipe, source)
+    notes: list[str] = []
+    numbers, kept, absent = _rows(frame, recipe, notes)
+    for name, kinds in recipe.categories.items():
+        new = sorted(set(frame.texts[name]) - {None, *kinds})
+        if new:
+            rows = int(np.isin(frame.texts[name], new).sum())
+            checks.warn(
+                f"{frame.source}: column {name!r} has values that the data of the model did not "
+                f"have: {listed(map(repr, new))}. In {rows} row{'s'[: rows != 1]} all columns made "
+                f"of {name!r} are 0."
+            )
     fills = recipe.missing == "mean" and absent is not None and numbers.dtype.kind == "f"
     if fills and recipe.fill is None and np.isnan(numbers).any():
         raise DataError(
-            f"{source} has missing values, but the data of the model had none, so there are no "
-            "means to fill them with."
+            f"{frame.source} has missing values, but the data of the model had none, so there are "
+            "no means to fill them with."
         )
     return _matrix(frame, recipe, numbers, kept), kept, notes
 
 
-def _dropped(absent: Array) -> str:
-    return f"{absent.sum()} of {len(absent)} rows have missing values: dropped"
+def _cut(values: Any, kept: Array | None) -> Any:
+    return values if kept is None else values[kept]
 
 
-def _warn_of_new_categories(frame: Frame, recipe: Recipe, source: str) -> None:
-    for name, kinds in recipe.categories.items():
-        values = frame.texts[name]
-        new = sorted(set(values) - {None, *kinds})
-        if new:
-            rows = int(np.isin(values, new).sum())
-            checks.warn(
-                f"{source}: column {name!r} has values that the data of the model did not have: "
-                f"{listed(map(repr, new))}. In {rows} row{'s'[: rows != 1]} all columns made of "
-                f"{name!r} are 0."
-            )
+# --- missing values -------------------------------------------------------------------------------
 
 
-# --- numbers ------------------------------------------------------------------------------------
+def _leave_out_empty(frame: Frame, roles: Roles) -> None:
+    """Take columns of a named table that have no value at all from the features, with a note."""
+    if frame.names is None or checks.is_sparse(frame.numbers) or frame.numbers.dtype.kind != "f":
+        return
+    blank = np.isnan(frame.numbers[0])
+    empty = [
+        name
+        for name in roles.numeric
+        if blank[frame.places[name]] and np.isnan(frame.column(name)).all()
+    ]
+    if not empty:
+        return
+    roles.numeric = [name for name in roles.numeric if name not in empty]
+    roles.notes.append(f"left out, because no row has a value: {listed(map(repr, empty))}")
+    if not roles.numeric and not roles.textual:
+        raise DataError(
+            f"{frame.source}: no feature is left: no row has a value in {listed(map(repr, empty))}."
+        )
 
 
-def _numbers(frame: Frame, recipe: Recipe, source: str) -> Any:
-    """The chosen columns of numbers; as they are, without a copy, if all are chosen."""
-    columns = Columns(frame, source)
-    if recipe.numeric is None:
-        return frame.numbers
-    lacking = [n for n in recipe.numeric if n not in columns.places and n not in frame.beside]
-    if lacking:
-        texts = [name for name in lacking if name in frame.texts]
-        reason = f"column {texts[0]!r} is text" if texts else f"it lacks {listed(lacking)}"
-        raise DataError(f"{source} does not have the columns of numbers that are needed: {reason}.")
-    if recipe.numeric == columns.numbers:
-        return frame.numbers
-    inside = [columns.places[name] for name in recipe.numeric if name in columns.places]
-    beside = [frame.beside[name] for name in recipe.numeric if name not in columns.places]
-    chosen = frame.numbers[:, inside]
-    return np.column_stack([chosen, *beside]) if beside else chosen
-
-
-def _missing(frame: Frame, recipe: Recipe, numbers: Any, source: str) -> Array | None:
-    """Which rows lack a value; None if no row does. Infinity is always an error."""
-    absent = _check_finite(frame, recipe, numbers, source)
+def _rows(frame: Frame, recipe: Recipe, notes: list[str]) -> tuple[Any, Array | None, Array | None]:
+    """The columns of numbers, the rows kept of them, and which rows lack a value (None: none)."""
+    numbers = frame.matrix(recipe.numeric)
+    absent = _nan_rows(frame, recipe, numbers)
     if recipe.missing != "keep":
         for name in recipe.textual:
             absent |= frame.texts[name] == None  # noqa: E711
     if not absent.any():
-        return None
-    if absent.all() and recipe.missing == "drop":
-        raise DataError(f"{source}: every row has a missing value, so none would be left.")
+        return numbers, None, None
     if recipe.missing == "error":
-        raise DataError(_missing_message(frame, recipe, numbers, absent, source))
-    return absent
+        raise DataError(_missing_message(frame, recipe, numbers, absent))
+    if recipe.missing != "drop":
+        return numbers, None, absent
+    if absent.all():
+        raise DataError(f"{frame.source}: every row has a missing value, so none would be left.")
+    notes.append(f"{absent.sum()} of {len(absent)} rows have missing values: dropped")
+    kept = np.flatnonzero(~absent)
+    return numbers[kept], kept, absent
 
 
-def _check_finite(frame: Frame, recipe: Recipe, numbers: Any, source: str) -> Array:
+def _nan_rows(frame: Frame, recipe: Recipe, numbers: Any) -> Array:
+    """Which rows have NaN; infinity is an error."""
     absent = np.zeros(numbers.shape[0], dtype=bool)
     if checks.is_sparse(numbers) or numbers.dtype.kind != "f":
         return absent
@@ -193,61 +188,51 @@ def _check_finite(frame: Frame, recipe: Recipe, numbers: Any, source: str) -> Ar
         if np.isinf(block).any():
             row, column = np.argwhere(np.isinf(block))[0]
             raise DataError(
-                f"{source}: {frame.place(start + int(row))}, column {_name(recipe, column)} is "
-                "infinite. Correct it, or leave it empty."
+                f"{frame.source}: {frame.where(start + int(row))}, column {_name(recipe, column)} "
+                "is infinite. Correct it, or leave it empty."
             )
         absent[start : start + step] = np.isnan(block).any(axis=1)
     return absent
 
 
 def _name(recipe: Recipe, column: int) -> str:
-    return str(column) if recipe.numeric is None else repr(shortened(recipe.numeric[column]))
+    return str(column) if recipe.numeric is None else repr(shorten(recipe.numeric[column]))
 
 
-def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array, source: str) -> str:
+def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array) -> str:
     row = int(np.flatnonzero(absent)[0])
-    holes = [
-        (_name(recipe, int(c)))
-        for c in (np.flatnonzero(np.isnan(numbers[row])) if numbers.dtype.kind == "f" else [])
-    ]
-    holes += [repr(name) for name in recipe.textual if frame.texts[name][row] is None]
-    total = int(np.isnan(numbers).sum()) if numbers.dtype.kind == "f" else 0
+    holes = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(numbers.shape, dtype=bool)
+    first = [_name(recipe, int(column)) for column in np.flatnonzero(holes[row])]
+    first += [repr(name) for name in recipe.textual if frame.texts[name][row] is None]
+    total = int(holes.sum())
     total += sum(int((frame.texts[name] == None).sum()) for name in recipe.textual)  # noqa: E711
-    places = f"the first in {frame.place(row)}, column {holes[0]}"
     other = 'missing="mean"'
     if recipe.categorical == "gower":
         other = 'missing="keep", because Gower\'s distance uses the values that are known'
     return (
-        f"{source}: {total} value{'s'[: total != 1]} missing in {absent.sum()} of {len(absent)} "
-        f'rows, {places}. Set missing="drop" to leave out those rows, or {other}.'
+        f"{frame.source}: {total} value{'s'[: total != 1]} missing in {absent.sum()} of "
+        f"{len(absent)} rows, the first in {frame.where(row)}, column {first[0]}. Set "
+        f'missing="drop" to leave out those rows, or {other}.'
     )
 
 
-def _means(numbers: Any, recipe: Recipe, source: str) -> list[float]:
-    known = ~np.isnan(numbers)
-    empty = np.flatnonzero(~known.any(axis=0))
+def _means(frame: Frame, numbers: Any, recipe: Recipe) -> list[float]:
+    empty = np.flatnonzero(np.isnan(numbers).all(axis=0))
     if len(empty):
         name = _name(recipe, int(empty[0]))
         raise DataError(
-            f"{source}: column {name} has no value at all; leave it out: drop=[{name}]."
+            f"{frame.source}: column {name} has no value at all; leave it out: drop=[{name}]."
         )
     return [float(v) for v in np.atleast_1d(np.nanmean(numbers, axis=0))]
 
 
-def _filled(numbers: Any, recipe: Recipe) -> Any:
+def _fill(numbers: Any, recipe: Recipe) -> Any:
     if recipe.fill is None:
         return numbers
     return np.where(np.isnan(numbers), np.asarray(recipe.fill), numbers)
 
 
-def _learn_scale(numbers: Any, recipe: Recipe, source: str) -> None:
-    if checks.is_sparse(numbers):
-        raise DataError(
-            f"{source}: standardize=True would make a sparse matrix dense; leave it out."
-        )
-    center, spread = _moments(numbers)
-    recipe.center = center.tolist()
-    recipe.scale = [float(v) if v > 0 else 1.0 for v in spread]
+# --- scale ----------------------------------------------------------------------------------------
 
 
 def _moments(numbers: Any) -> tuple[Array, Array]:
@@ -258,14 +243,15 @@ def _moments(numbers: Any) -> tuple[Array, Array]:
     return np.ldexp(mean, exponent), np.ldexp(spread, exponent)
 
 
-def _is_dense_table(numbers: Any) -> bool:
-    """Whether single columns are looked at: a dense table of 2 to 1000 columns."""
-    return not checks.is_sparse(numbers) and 1 < numbers.shape[1] <= 1000
+def _is_dense_table(numbers: Any, recipe: Recipe) -> bool:
+    """Whether single columns are looked at: a dense table of 2 to 1000 columns with names."""
+    named = recipe.numeric is not None and not checks.is_sparse(numbers)
+    return named and 1 < numbers.shape[1] <= 1000
 
 
 def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
     """A note if one column outweighs all others because of its unit."""
-    if recipe.numeric is None or not _is_dense_table(numbers):
+    if not _is_dense_table(numbers, recipe):
         return []
     spread = _moments(numbers[:10_000])[1]
     if not (spread > 0).any():
@@ -276,25 +262,25 @@ def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
     if ratio < _UNEVEN:
         return []
     return [
-        f"column {recipe.numeric[wide]!r} spreads {ratio:,.0f} times as wide as the others "
+        f"column {_name(recipe, wide)} spreads {ratio:,.0f} times as wide as the others "
         "do: standardize=True gives every column the same weight"
     ]
 
 
 def _counters(numbers: Any, recipe: Recipe) -> list[str]:
     """A note on columns that may be ids: a different whole number in each row."""
-    if recipe.numeric is None or not _is_dense_table(numbers):
+    if not _is_dense_table(numbers, recipe):
         return []
-    found = [
-        name
-        for place, name in enumerate(recipe.numeric)
-        if _distinct_integers(np.asarray(numbers[:, place]))
+    counters = [
+        _name(recipe, column)
+        for column in range(numbers.shape[1])
+        if _distinct_integers(np.asarray(numbers[:, column]))
     ]
-    if not found or len(found) == len(recipe.numeric):
+    if not counters or len(counters) == numbers.shape[1]:
         return []
     return [
         "used as features, but different whole numbers in all rows: "
-        f"{listed(map(repr, found))} (if they name the objects: id= or drop=)"
+        f"{listed(counters)} (if they name the objects: id= or drop=)"
     ]
 
 
@@ -309,15 +295,12 @@ def _distinct_integers(values: Array) -> bool:
 
 
 def _matrix(frame: Frame, recipe: Recipe, numbers: Any, kept: Array | None) -> Any:
-    numbers = _filled(numbers, recipe)
+    numbers = _fill(numbers, recipe)
     if recipe.center is not None:
         numbers = (np.asarray(numbers, np.float64) - recipe.center) / np.asarray(recipe.scale)
     if not recipe.textual:
         return numbers
-    texts = {
-        name: frame.texts[name] if kept is None else frame.texts[name][kept]
-        for name in recipe.textual
-    }
+    texts = {name: _cut(frame.texts[name], kept) for name in recipe.textual}
     if recipe.categorical == "gower":
         mixed = np.empty((numbers.shape[0], numbers.shape[1] + len(texts)), dtype=object)
         mixed[:, : numbers.shape[1]] = numbers

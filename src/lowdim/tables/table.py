@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lowdim.checks import Array, is_sparse
 from lowdim.summaries import html_facts, short_repr
+from lowdim.tables.columns import Frame
 from lowdim.tables.errors import listed
 from lowdim.tables.recipe import Recipe
 
@@ -96,3 +97,22 @@ class Table:
         else:
             size = f"{self.n_rows:,} objects x {self.X.shape[1]:,} features"
         return "\n".join([f"{self.source}: {size}", *(f"  {note}" for note in self.notes)])
+
+
+class FileColumns(Mapping[str, Array]):
+    """All columns of a file as it holds them, of the rows that were kept."""
+
+    def __init__(self, frame: Frame | None = None, kept: Array | None = None) -> None:
+        self._frame, self._kept = frame, kept
+
+    def __getitem__(self, name: str) -> Array:
+        if self._frame is None or name not in self._frame.all_names:
+            raise KeyError(name)
+        values = self._frame.column(name)
+        return values if self._kept is None else values[self._kept]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([] if self._frame is None else self._frame.all_names)
+
+    def __len__(self) -> int:
+        return 0 if self._frame is None else len(self._frame.all_names)

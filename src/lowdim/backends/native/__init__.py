@@ -22,6 +22,11 @@ from lowdim.backends.native.descent import descend as descend
 from lowdim.backends.native.descent import quasi_newton_direction as quasi_newton_direction
 from lowdim.backends.native.digest import digest as digest
 from lowdim.backends.native.divergence import divergence_gradient as divergence_gradient
+from lowdim.backends.native.divergence import (
+    listed_divergence_gradient as listed_divergence_gradient,
+)
+from lowdim.backends.native.divergence import listed_precisions as listed_precisions
+from lowdim.backends.native.divergence import mixture_costs as mixture_costs
 from lowdim.backends.native.divergence import place_by_divergence as place_by_divergence
 from lowdim.backends.native.forces import Attraction
 from lowdim.backends.native.forces import curve_order as curve_order

@@ -22,7 +22,8 @@ def perplexity_affinities(
     p, beta = np.empty_like(distances), np.empty(len(indptr) - 1)
     indptr = indptr.astype(np.int64, copy=False)
     squares = distances if squared else elementwise(np.square, np.empty_like(distances), distances)
-    _native.perplexity_affinities(indptr, squares, perplexity, p, beta, current().threads)
+    none = np.empty(0, distances.dtype)
+    _native.perplexity_affinities(indptr, squares, none, perplexity, p, beta, current().threads)
     return p, beta
 
 

@@ -33,6 +33,45 @@ class Divergences(Protocol):
             Of t * forward + (1 - t) * backward.
         """
 
+    def listed_precisions(
+        self, indptr: Array, squared: Array, weights: Array, perplexities: Array
+    ) -> Array:
+        """Precisions of Gaussian probabilities of a given perplexity, for weighted lists.
+
+        Entry k of a list, at the squared distance squared[k], stands for weights[k] objects. The
+        lists begin at `indptr`.
+
+        Returns
+        -------
+        array of shape (n, n_perplexities)
+        """
+
+    def mixture_costs(
+        self, indptr: Array, squared: Array, weights: Array, precisions: Array
+    ) -> Array:
+        """-log p of an object of each entry of weighted lists.
+
+        p is the mean over the scales of exp(-precision squared), normalized to a weighted sum of 1
+        over the list; precisions, of shape (n, n_scales), ascend.
+        """
+
+    def listed_divergence_gradient(
+        self,
+        indptr: Array,
+        indices: Array,
+        costs: Array,
+        weights: Array,
+        precisions: Array,
+        trade_off: float,
+        Y: Array,
+    ) -> tuple[float, float, Array]:
+        """`divergence_gradient` for lists of some of the other objects.
+
+        Entry k of a list stands for weights[k] objects at the place of the object indices[k], both
+        in the sums of the divergences and in the normalization of q. Computed in the precision of
+        `costs`, `weights` and `precisions`.
+        """
+
     def place_by_divergence(
         self,
         costs: Array,
@@ -42,6 +81,7 @@ class Divergences(Protocol):
         starts: Array,
         max_iter: int,
         tol: float,
+        lists: tuple[Array, Array] | None = None,
     ) -> Array:
         """New points that minimise the same divergences against a fixed embedding.
 
@@ -49,6 +89,9 @@ class Divergences(Protocol):
         (n_new, n_starts, dim), are tried and the best one is followed for at most `max_iter` steps,
         until a step is shorter than `tol` in units of the narrowest Gaussian. Each point is
         computed independently.
+
+        With `lists`, the indices and weights of some fixed points for each new point, `costs` has
+        one column for each entry of these lists.
         """
 
     def stochastic_neighbor_errors(

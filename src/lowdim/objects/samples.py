@@ -1,0 +1,237 @@
+"""Samples of the other objects of each object that are denser for nearer ones.
+
+Objects are divided at random into groups: one group at level 0, and `RATIO` times as many, each a
+part of a group of the level before, at every further level. The sample of an object has its nearest
+objects in its groups of all levels. An object beyond the reach of the levels before stands for
+about RATIO^level objects at about its distance.
+
+de Bodt, Mulders, Verleysen and Lee (2020) take the neighbours of larger scales from smaller
+subsets. Here a sample has known weights, so that sums over all objects can be estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lowdim.backends import backend
+from lowdim.checks import Array
+from lowdim.distances.metrics import euclidean, straightened
+from lowdim.neighbor_graphs.candidates import has_candidates, ranked_candidates
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import Dissimilarities, MeasuredObjects, Objects
+from lowdim.runtime.scheduling import blocks, run
+
+RATIO = 8  # objects of a group for each one of its parts
+NEAR = 96  # nearest objects of each level in the data
+NEAR_ON_MAP = 64  # on the map
+SMALL_GROUP = 512  # objects up to which all distances of a group are computed
+ROWS = 1024  # handled at once
+
+
+class Lists(NamedTuple):
+    """Other objects of each object: those of i are the entries indptr[i] to indptr[i + 1] - 1.
+
+    Entry k is the object indices[k] at the squared distance squared[k], and stands for weights[k]
+    objects.
+    """
+
+    indptr: Array
+    indices: Array
+    squared: Array
+    weights: Array
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The nearest objects in the groups of all levels, and the reach of each level.
+
+    Parameters
+    ----------
+    indices : int32 array of shape (n, n_entries)
+        -1: none.
+    distances : array of shape (n, n_entries)
+    radii : array of shape (n, n_levels - 1)
+        Distances up to which all objects of a group are listed, ascending.
+    """
+
+    indices: Array
+    distances: Array
+    radii: Array
+
+
+class SampledObjects:
+    """Objects of which each knows its distances to a sample of the others.
+
+    Parameters
+    ----------
+    objects : Objects
+        Those that `can_sample` accepts.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self.objects, self.labels = objects, labels_of(objects.n)
+        self.data = nearest_of_levels(objects, self.labels, NEAR)
+        self.largest = float(self.data.distances[self.data.indices >= 0].max(initial=0)) or 1.0
+
+    def lists(self, Y: Array | None = None) -> Lists:
+        """The samples of all objects, with squared distances in units of the square of `largest`.
+
+        With coordinates Y, they also have those objects that are near on the map. Then an object
+        has the smaller of its weights in the data and on the map.
+        """
+        if Y is None:
+            levels = _level(self.data.distances, self.data.radii)
+            return self._join([(self.data.indices, self.data.distances, levels)])
+        near = nearest_of_levels(MeasuredObjects(Y, euclidean()), self.labels, NEAR_ON_MAP)
+        n, kind = len(Y), self.data.distances.dtype
+        shape = (n, near.indices.shape[1])
+        more, distances = np.empty(shape, np.int32), np.empty(shape, kind)
+        old = np.empty(self.data.indices.shape, np.uint8)
+        new = np.empty(shape, np.uint8)
+        measure = pair_distances(self.objects)
+        rounding = kind.type(1 - (1e-4 if kind == np.float32 else 1e-9))  # listed ones stay listed
+
+        def compare(part: slice) -> None:
+            own = self.data.indices[part]
+            level = _level(self.data.distances[part], self.data.radii[part])
+            old[part] = np.minimum(level, _level(_apart(Y, part, own), near.radii[part]))
+            ids, d = measure(part, near.indices[part])
+            level = _level(d * rounding, self.data.radii[part])
+            gap = self.labels[part, None] - self.labels[ids]
+            listed = gap % RATIO ** level.astype(np.int64) == 0
+            new[part] = np.minimum(level, _level(_apart(Y, part, ids), near.radii[part]))
+            more[part], distances[part] = np.where(listed, -1, ids), d
+
+        run(compare, blocks(n, ROWS))
+        return self._join([(self.data.indices, self.data.distances, old), (more, distances, new)])
+
+    def _join(self, parts: list[tuple[Array, Array, Array]]) -> Lists:
+        ids, distances, levels = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        known = ids >= 0
+        indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int64)
+        d = (distances[known] / distances.dtype.type(self.largest)).astype(np.float32)
+        n = len(ids)
+        weight = [(n - 1) / (n / RATIO**t - 1) for t in range(self.data.radii.shape[1] + 1)]
+        weights = np.array(weight, np.float32)[levels[known]]
+        return Lists(indptr, ids[known], np.square(d, out=d), weights)
+
+
+def labels_of(n: int) -> Array:
+    """A random permutation, the same for all data of n objects.
+
+    Two objects are in the same group of level t if their labels are equal modulo RATIO^t.
+    """
+    return np.random.default_rng(n).permutation(n)
+
+
+def sample_of_new(new: NewObjects, n: int) -> tuple[Array, Array, Array]:
+    """Indices, distances and weights of a sample of the n training objects for each new object.
+
+    They have the shape (n_new, width); weights of 0 are padding.
+    """
+    labels, found, reach = labels_of(n), [], np.full((new.n, 1), -1.0)
+    for level in range(n_levels(n, NEAR)):
+        members = np.flatnonzero(labels % RATIO**level == 0)
+        among = new if level == 0 else new.among(members)
+        ids, d = among.nearest(min(NEAR, len(members)), "auto" if level == 0 else "exact")
+        d = d.astype(np.float64)
+        found.append((members[ids], d, np.where(d > reach, n / len(members), 0.0)))
+        reach = np.maximum(reach, d[:, -1:])
+    ids, d, weights = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
+    return ids.astype(np.int32), d, weights
+
+
+def can_sample(objects: Objects) -> bool:
+    """Whether the distances of listed pairs of the objects can be computed fast."""
+    if isinstance(objects, Dissimilarities):
+        return True
+    if not isinstance(objects, MeasuredObjects) or not objects.has_vectors:
+        return False
+    rows, metric = straightened(objects.rows, objects.metric)
+    return isinstance(rows, np.ndarray) and (metric.euclidean or has_candidates(rows, metric))
+
+
+def pair_distances(objects: Objects) -> Callable[[slice, Array], tuple[Array, Array]]:
+    """A function of some objects and lists of others, which returns these lists, in another order,
+    and the distances. -1 in a list is none."""
+    if isinstance(objects, Dissimilarities):
+        D = objects.matrix
+        return lambda part, ids: (ids, D[np.arange(part.start, part.stop)[:, None], ids])
+    assert isinstance(objects, MeasuredObjects)
+    rows, metric = straightened(objects.rows, objects.metric)
+    return lambda part, ids: ranked_candidates(rows, rows[part], ids, metric)
+
+
+def n_levels(n: int, near: int) -> int:
+    """The number of levels: the groups of the last one have at most `near` others."""
+    levels = 1
+    while -(-n // RATIO ** (levels - 1)) > near + 1:
+        levels += 1
+    return levels
+
+
+def sample_size(n: int) -> int:
+    """About the number of entries of the sample of an object."""
+    return sum(min(near, n) * n_levels(n, near) for near in (NEAR, NEAR_ON_MAP))
+
+
+def nearest_of_levels(objects: Objects, labels: Array, near: int) -> Levels:
+    """Each object's nearest in its groups of all levels, without those in reach of finer levels."""
+    n, levels = len(labels), n_levels(len(labels), near)
+    ids, distances, radii = [], [], np.empty((n, 0))
+    for level in range(levels):
+        found, d = _nearest_in_groups(objects, labels % RATIO**level, near)
+        if level > 0:
+            found[d <= radii[:, -1:]] = -1
+        if level < levels - 1:
+            reach = d[:, -1:] if level == 0 else np.maximum(radii[:, -1:], d[:, -1:])
+            radii = np.concatenate([radii.astype(d.dtype), reach], axis=1)
+        used = (found >= 0).sum(axis=1).max()
+        last = np.argsort(found < 0, axis=1, kind="stable")[:, :used]
+        ids.append(np.take_along_axis(found, last, axis=1))
+        distances.append(np.take_along_axis(d, last, axis=1))
+    return Levels(np.concatenate(ids, axis=1), np.concatenate(distances, axis=1), radii)
+
+
+def _nearest_in_groups(objects: Objects, groups: Array, k: int) -> tuple[Array, Array]:
+    """Indices and distances, ascending, of the k nearest objects in the group of each object; -1
+    and infinity if the group has fewer."""
+    n = len(groups)
+    members = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
+    k = min(k, n - 1)
+    ids, distances = np.full((n, k), -1, np.int32), np.full((n, k), np.inf, objects.dtype)
+
+    def search(rows: Array) -> None:
+        if len(rows) < 2:
+            return
+        count = min(k, len(rows) - 1)
+        if len(rows) <= SMALL_GROUP:
+            nearest, d = backend().smallest(objects.between(rows), count, own=True)
+        else:
+            part = objects if len(rows) == n else objects.subset(rows)
+            graph = part.neighbor_graph(count, method="auto")
+            nearest, d = graph.indices, graph.distances
+        ids[rows, :count] = rows[nearest.reshape(len(rows), count)]
+        distances[rows, :count] = d.reshape(len(rows), count)
+
+    for rows in members:
+        search(rows)
+    return ids, distances
+
+
+def _level(distances: Array, radii: Array) -> Array:
+    """The level whose reach is the first that has each distance."""
+    level = np.zeros(distances.shape, np.uint8)
+    for t in range(radii.shape[1]):
+        level += distances > radii[:, t : t + 1]
+    return level
+
+
+def _apart(Y: Array, part: slice, ids: Array) -> Array:
+    """Distances on the map."""
+    gaps = Y[part, None, :] - Y[ids]
+    return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", gaps, gaps)))

@@ -1,0 +1,194 @@
+"""The formats by their endings, and the data of a path as a file on disk."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+from lowdim.tables.errors import DataError, damage_error, require
+
+MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
+"""Texts that mean a missing value."""
+
+_READERS: dict[str, dict[str, tuple[str, ...]]] = {  # module: formats (read_<format>): endings
+    "text": {"text": (".csv", ".tsv", ".tab", ".txt", ".dat")},
+    "records": {
+        "json_lines": (".jsonl", ".ndjson"),
+        "arrow": (".parquet", ".pq", ".arrow", ".feather", ".ipc"),
+        "excel": (".xlsx",),
+    },
+    "arrays": {
+        "npy": (".npy",),
+        "npz": (".npz",),
+        "hdf5": (".h5", ".hdf5"),
+        "anndata": (".h5ad",),
+        "matlab": (".mat",),
+    },
+}
+_FORMATS = {
+    ending: (module, name)
+    for module, formats in _READERS.items()
+    for name, endings in formats.items()
+    for ending in endings
+}
+ENDINGS = tuple(_FORMATS)
+FORMATS = tuple(ending[1:] for ending in ENDINGS)
+PARQUET = (".parquet", ".pq")
+
+_COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "Zstandard"}
+_FIRST_BYTES = (
+    (b"\x1f\x8b", ".gz"),
+    (b"BZh", ".bz2"),
+    (b"\xfd7zXZ", ".xz"),
+    (b"\x28\xb5\x2f\xfd", ".zst"),
+    (b"PAR1", ".parquet"),
+    (b"ARROW1", ".arrow"),
+    (b"\x93NUMPY", ".npy"),
+    (b"\x89HDF", ".h5"),
+    (b"MATLAB", ".mat"),
+    (b"{", ".jsonl"),
+)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written; None where it is to be guessed from the file."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    missing: tuple[str, ...] = MISSING_TEXTS
+    comments: bool = False  # whether lines that begin with # are comments
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of all formats; each reader uses its own."""
+
+    dialect: Dialect = field(default_factory=Dialect)
+    ending: str = ""  # of the format, whatever the file is called
+    key: str | None = None  # which array of a file that holds several
+    image_size: tuple[int, int] | None = None  # width and height that images are resized to
+    color: bool = False  # images in three channels instead of one
+    exact: tuple[str, ...] = ()  # columns that are wanted as ids or labels, with every digit
+
+
+class Source(NamedTuple):
+    """A file that can be read several times, the ending of its format, its name in messages."""
+
+    path: Path
+    ending: str
+    name: str
+    temporary: bool = False
+
+
+def ending_of(path: Path, format: str | None = None) -> str:
+    """The ending of the format of a path, or of the format that is named; empty for a folder."""
+    if path.is_dir():
+        return ""
+    if format is not None:
+        return f".{format}"
+    if path.suffix.lower() in _FORMATS:
+        return path.suffix.lower()
+    ending = f"the ending {path.suffix!r}" if path.suffix else "no ending"
+    if path.suffix.lower() in (".zip", ".7z", ".tar"):
+        raise DataError(f"{path} has {ending}; unpack it first, to one of {', '.join(ENDINGS)}.")
+    raise DataError(
+        f"{path} has {ending}; the endings known are {', '.join(ENDINGS)}. Set format= to say "
+        "what it holds."
+    )
+
+
+def reader_for(ending: str) -> Callable[[Path, Options], Any]:
+    """The function that reads a format; the empty ending is that of a folder of images."""
+    module, name = _FORMATS[ending] if ending else ("arrays", "images")
+    reader: Any = getattr(import_module(f"lowdim.tables.{module}"), f"read_{name}")
+    return cast(Callable[[Path, Options], Any], reader)
+
+
+def format_of(path: Path) -> str:
+    """The name of the format that a file is to be written in."""
+    ending = ending_of(path)
+    if not ending:
+        raise DataError(f"{path} is a folder; give the name of a file.")
+    return _FORMATS[ending][1]
+
+
+@contextmanager
+def source_of(path: Path, format: str | None) -> Iterator[Source]:
+    """The data of a file, a folder, a pipe or standard input ("-"), as a file on disk."""
+    if str(path) == "-":
+        stream = getattr(sys.stdin, "buffer", sys.stdin)
+        with _copy(cast(IO[bytes], stream), "standard input", "", format) as source:
+            yield source
+    elif not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    elif path.is_file() and path.suffix.lower() in _COMPRESSED:
+        with (
+            open(path, "rb") as raw,
+            _copy(raw, str(path), path.with_suffix("").suffix.lower(), format) as source,
+        ):
+            yield source
+    elif path.is_file() or path.is_dir():
+        yield Source(path, ending_of(path, format), str(path))
+    else:  # a pipe, as from process substitution
+        name = "the pipe" if path.parent.name == "fd" else str(path)
+        with open(path, "rb") as raw, _copy(raw, name, "", format) as source:
+            yield source
+
+
+@contextmanager
+def _copy(raw: IO[bytes], name: str, ending: str, format: str | None) -> Iterator[Source]:
+    """A temporary copy, decompressed; without a format, it is guessed from the first bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "data"
+        with open(copy, "wb") as file:
+            shutil.copyfileobj(raw, file)
+        while (guess := _guess_ending(copy, name)) in _COMPRESSED:
+            _decompress(copy, name, guess)
+        path = Path(f"data{ending if ending in _FORMATS else guess}")
+        try:
+            yield Source(copy, ending_of(path, format), name, temporary=True)
+        except DataError as error:
+            raise DataError(str(error).replace(os.fspath(copy), name)) from error
+
+
+def _guess_ending(path: Path, name: str) -> str:
+    with open(path, "rb") as file:
+        head = file.read(64).lstrip()
+    for first, ending in _FIRST_BYTES:
+        if head.startswith(first):
+            return ending
+    if head.startswith(b"PK"):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return ".xlsx" if "xl/workbook.xml" in archive.namelist() else ".npz"
+        except zipfile.BadZipFile as error:
+            raise damage_error(name, "a ZIP archive", error) from error
+    return ".txt"
+
+
+def _decompress(path: Path, name: str, ending: str) -> None:
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    if ending == ".zst":
+        openers[ending] = require("zstandard", "zstd", "Zstandard files").open
+    content = path.with_suffix(".content")
+    try:
+        with openers[ending](path, "rb") as compressed, open(content, "wb") as file:
+            shutil.copyfileobj(compressed, file)
+    except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
+        raise damage_error(name, _COMPRESSED[ending], error) from error
+    os.replace(content, path)
