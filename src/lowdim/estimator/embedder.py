@@ -45,6 +45,7 @@ from lowdim.estimator.fitted_state import (
 from lowdim.estimator.footprint import Problem, claim_memory
 from lowdim.estimator.partitions import placed, placed_lazily
 from lowdim.estimator.placement import METHODS, where_x_is
+from lowdim.estimator.shared_docs import insert_passages
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.units import FitsInUnit, exponent_of_rows, is_fitted_state
 from lowdim.estimator.updating import Growth, growing, update
@@ -75,6 +76,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
     """
 
     traits: ClassVar[Traits]
+    _passages: ClassVar[dict[str, str]] = {}  # of docstrings, beside those of `shared_docs`
 
     _attributes: ClassVar[dict[str, Rule]] = {
         "embedding_": Numbers("n c"),
@@ -102,6 +104,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if cls.__doc__ is not None:  # it is None under python -OO
+            cls.__doc__ = insert_passages(cls.__doc__, cls._passages)
         for name in METHODS:
             if name in vars(cls):
                 setattr(cls, name, where_x_is(vars(cls)[name]))

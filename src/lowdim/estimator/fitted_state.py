@@ -176,7 +176,7 @@ def number(least: float = -np.inf, *, positive: bool = False, finite: bool = Tru
     return check
 
 
-reported = number(finite=False)
+any_number = number(finite=False)
 """A number for the user, which the model does not read."""
 
 

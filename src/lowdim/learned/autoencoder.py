@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator.fitted_state import Numbers, reported
-from lowdim.estimator.shared_docs import NETWORK_PASSAGES, fill
+from lowdim.estimator.fitted_state import Numbers, any_number
 from lowdim.estimator.traits import Traits
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
@@ -22,7 +21,6 @@ DIVERGED = 10.0  # error of reconstruction, in units of that of the mean, of a d
 LARGEST_WEIGHT = 1e6  # of a penalty, relative to the error: the loss stays finite in float32
 
 
-@fill(**NETWORK_PASSAGES)
 class Autoencoder(NetworkEmbedder):
     """Autoencoder: a network that reconstructs its input through a few coordinates.
 
@@ -77,7 +75,6 @@ class Autoencoder(NetworkEmbedder):
         kept.
     weight_decay : float, default=0.0
         Weight of the squared weights.
-    $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights, batches and noise; None stands for 0.
     $run
@@ -143,7 +140,7 @@ class Autoencoder(NetworkEmbedder):
 
     _attributes: ClassVar = {
         "history_": Numbers("* *", finite=False),
-        "reconstruction_error_": reported,
+        "reconstruction_error_": any_number,
     }
 
     def __init__(

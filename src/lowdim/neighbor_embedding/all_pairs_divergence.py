@@ -12,11 +12,12 @@ from lowdim.backends import backend
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import number, reported
+from lowdim.estimator.fitted_state import any_number, number
 from lowdim.estimator.footprint import Problem
 from lowdim.neighbor_embedding.affinities import listed_precisions, log_conditional_of_pairs
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
 from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
+from lowdim.neighbor_embedding.docs import ALL_PAIRS_PASSAGES
 from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.numerics.objective import Objective
 from lowdim.numerics.quasi_newton import lbfgs
@@ -48,11 +49,12 @@ class AllPairsDivergenceEmbedder(Embedder):
     """
 
     _attributes: ClassVar = {
-        "kl_divergence_": reported,
+        "kl_divergence_": any_number,
         "_fitted_unit": number(positive=True),
         "_fitted_largest": number(positive=True),
     }
     _needed: ClassVar[tuple[str, ...]] = ("_fitted_unit", "_fitted_largest")
+    _passages = ALL_PAIRS_PASSAGES
     _squares: int  # n x n arrays of a fit to all pairs, beside the distances
 
     kl_divergence_: float

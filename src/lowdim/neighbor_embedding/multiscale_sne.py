@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.estimator.fitted_state import Numbers, reported
-from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
+from lowdim.estimator.fitted_state import Numbers, any_number
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs, mix_logs
 from lowdim.neighbor_embedding.all_pairs_divergence import (
@@ -23,7 +22,6 @@ from lowdim.objects.objects import Objects
 from lowdim.objects.samples import SampledObjects
 
 
-@fill(**ALL_PAIRS_PASSAGES)
 class MultiscaleSNE(AllPairsDivergenceEmbedder):
     """Multi-scale stochastic neighbour embedding: neighbourhoods of all sizes, no perplexity.
 
@@ -49,7 +47,7 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
     $parameters
     tol : float, default=1e-4
         Stop when five iterations together reduce the divergence by less than this fraction.
-    $run
+    $settings
 
     Attributes
     ----------
@@ -113,7 +111,7 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
     _attributes: ClassVar = {
         "perplexities_": Numbers("scales", positive=True),
         "precisions_": Numbers("scales", positive=True),
-        "intrinsic_dim_": reported,
+        "intrinsic_dim_": any_number,
     }
     _needed = ("perplexities_", "precisions_")
     _squares = 3

@@ -8,8 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator.fitted_state import reported
-from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
+from lowdim.estimator.fitted_state import any_number
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs
 from lowdim.neighbor_embedding.all_pairs_divergence import (
@@ -24,7 +23,6 @@ from lowdim.objects.samples import SampledObjects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 
-@fill(**ALL_PAIRS_PASSAGES)
 class NeRV(AllPairsDivergenceEmbedder):
     """Neighbour retrieval visualizer (NeRV): a trade-off between missed and false neighbours.
 
@@ -52,7 +50,7 @@ class NeRV(AllPairsDivergenceEmbedder):
     $parameters
     tol : float, default=1e-5
         Stop when five iterations together reduce the objective by less than this fraction.
-    $run
+    $settings
 
     Attributes
     ----------
@@ -112,7 +110,7 @@ class NeRV(AllPairsDivergenceEmbedder):
         local_only=True,
     )
 
-    _attributes: ClassVar = {"missed_": reported, "false_": reported}
+    _attributes: ClassVar = {"missed_": any_number, "false_": any_number}
     _squares = 2
 
     _units: ClassVar = {"embedding_": 1, "init": 1}

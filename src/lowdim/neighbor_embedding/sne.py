@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import conditional_matrix
 from lowdim.neighbor_embedding.divergence import RowDivergence
@@ -13,7 +12,6 @@ from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 
 
-@fill(**SNE_PASSAGES)
 class SNE(StochasticNeighborEmbedder):
     """Stochastic neighbour embedding (SNE).
 

@@ -11,13 +11,14 @@ from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import NeighborEmbedder
-from lowdim.estimator.fitted_state import Numbers, reported
+from lowdim.estimator.fitted_state import Numbers, any_number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding.affinities import conditional_to_new
 from lowdim.neighbor_embedding.affinity_placement import place_by_affinity
 from lowdim.neighbor_embedding.anchors import Anchors, hold
 from lowdim.neighbor_embedding.descent import RENUMBER_FROM, Descent, Phase, descend, learning_rate
+from lowdim.neighbor_embedding.docs import SNE_PASSAGES
 from lowdim.neighbor_embedding.repulsion import choose_repulsion
 from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -48,10 +49,12 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
 
     _attributes: ClassVar = {
         "affinities_": Numbers("n n", least=0, sparse=True),
-        "kl_divergence_": reported,
-        "learning_rate_": reported,
+        "kl_divergence_": any_number,
+        "learning_rate_": any_number,
         "history_": Numbers("* *", finite=False),
     }
+
+    _passages = SNE_PASSAGES
 
     affinities_: Any
     kl_divergence_: float

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
-from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.descent import Phase
@@ -31,7 +30,6 @@ NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their po
 DOF_RANGE = (1e-3, 1e6)  # a heavier tail overflows, and a lighter one is a Gaussian
 
 
-@fill(**SNE_PASSAGES)
 class TSNE(StochasticNeighborEmbedder):
     """t-distributed stochastic neighbour embedding (t-SNE).
 

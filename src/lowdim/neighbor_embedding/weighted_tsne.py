@@ -10,7 +10,6 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.fitted_state import Numbers
-from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.divergence import PairDivergence
 from lowdim.neighbor_embedding.tsne import TSNE
@@ -19,7 +18,6 @@ from lowdim.numerics.objective import ForceField
 from lowdim.objects.objects import Objects
 
 
-@fill(**SNE_PASSAGES)
 class WeightedTSNE(TSNE):
     """t-SNE in which important objects get more space.
 

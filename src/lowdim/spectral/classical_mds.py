@@ -12,7 +12,7 @@ from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
 from lowdim.distances.units import scaled
 from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import Numbers, number, reported
+from lowdim.estimator.fitted_state import Numbers, any_number, number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.numerics.kernels import kernel_metric, resolve_kernel
@@ -47,8 +47,7 @@ class ClassicalMDS(Embedder):
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed".
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     method : {"eigh", "cholesky"}, default="eigh"
         Eigenvectors, or a pivoted Cholesky factorisation, which reads one row of B per dimension
         and is exact if D is Euclidean of dimension n_components.
@@ -68,8 +67,7 @@ class ClassicalMDS(Embedder):
         Accuracy of the iterative eigensolver; 0 stands for machine precision.
     random_state : int, RandomState or None, default=None
         Seed of the landmarks.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
 
     Attributes
     ----------
@@ -139,7 +137,7 @@ class ClassicalMDS(Embedder):
         "mean_squares_": Numbers("m|n"),
         "_fitted_distances": Numbers("m|n m|n", least=0),
         "correction_constant_": number(0),
-        "negative_share_": reported,
+        "negative_share_": any_number,
         "components_": Numbers("c d"),
         "mean_": Numbers("d"),
     }

@@ -11,7 +11,6 @@ from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
 from lowdim.estimator.fitted_state import Numbers, number
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
@@ -20,7 +19,6 @@ from lowdim.objects.objects import Objects
 from lowdim.spectral.laplacian import degrees, edge_weights, heat_width, laplacian, weighted
 
 
-@fill(**GRAPH_PASSAGES)
 class DiffusionMap(GraphEmbedder):
     """Diffusion map: distances on the map are diffusion distances.
 
@@ -35,8 +33,7 @@ class DiffusionMap(GraphEmbedder):
         Dimension of the map.
     n_neighbors : int, default=None
         Number of neighbours of an object; 30 if neither this nor radius is given.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     t : float, default=None
         Width of the heat kernel exp(-d^2 / t); None: the mean squared length of the edges.
     alpha : float, default=1.0
@@ -48,7 +45,8 @@ class DiffusionMap(GraphEmbedder):
         "auto", "dense", "arpack", "shift-invert" or "lobpcg".
     tol : float, default=1e-10
         Accuracy of the iterative eigensolver.
-    $metric
+    $graph_metric
+    $metric_params
     $disconnected
     $eigensolver
 

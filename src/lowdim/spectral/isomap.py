@@ -9,9 +9,8 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
-from lowdim.estimator.fitted_state import Numbers, reported
+from lowdim.estimator.fitted_state import Numbers, any_number
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
@@ -29,7 +28,6 @@ from lowdim.spectral.scaling import Scaling, scale_distances
 from lowdim.stress.majorization import smacof
 
 
-@fill(**GRAPH_PASSAGES)
 class Isomap(GraphEmbedder):
     """Isomap: distances on the map fit distances along the data's manifold.
 
@@ -41,8 +39,7 @@ class Isomap(GraphEmbedder):
     ----------
     n_neighbors : int, default=5
         Number of neighbours of an object; None if radius is given.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     n_components : int, default=2
         Dimension of the map.
     eigen_solver : {"auto", "dense", "arpack"}, default="auto"
@@ -56,13 +53,11 @@ class Isomap(GraphEmbedder):
         ("FW", Floyd and Warshall).
     neighbors_algorithm : str, default="auto"
         Ignored; accepted for compatibility with scikit-learn. The neighbours are always exact.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     $minkowski
     p : float, default=2
         Exponent of metric="minkowski".
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     n_landmarks : int, default=None
         Compute geodesics from this many random objects only [2]_: memory n_samples * n_landmarks
         instead of n_samples^2.
@@ -149,8 +144,8 @@ class Isomap(GraphEmbedder):
         "eigenvalues_": Numbers("c"),
         "eigenvectors_": Numbers("m|n c"),
         "mean_squares_": Numbers("m|n"),
-        "negative_share_": reported,
-        "stress_": reported,
+        "negative_share_": any_number,
+        "stress_": any_number,
         "_fitted_rotation": Numbers("c c"),
     }
     _needed = ("dist_matrix_", "eigenvalues_", "eigenvectors_", "mean_squares_")

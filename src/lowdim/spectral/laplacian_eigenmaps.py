@@ -9,9 +9,8 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
-from lowdim.estimator.fitted_state import Numbers, Rule, number, reported
+from lowdim.estimator.fitted_state import Numbers, Rule, any_number, number
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.graph import SYMMETRIES, NeighborGraph
@@ -43,7 +42,6 @@ TOLERANCE = 1e-10  # relative residual of the eigenvectors, of eigen_tol="auto"
 NORMALIZATIONS = ("random-walk", "symmetric", "none")
 
 
-@fill(**GRAPH_PASSAGES)
 class LaplacianEigenmaps(GraphEmbedder):
     """Laplacian eigenmaps: neighbours stay near each other.
 
@@ -67,8 +65,7 @@ class LaplacianEigenmaps(GraphEmbedder):
         Factor in "rbf", "poly", "laplacian" and "sigmoid"; None: 1 / n_features.
     n_neighbors : int, default=None
         Number of neighbours of an object; 10 if neither this nor radius is given.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     symmetry : {"union", "mutual", "mean"}, default="union"
         Whether i and j are linked if either is a neighbour of the other ("union") or if both are
         ("mutual"); "mean" is "union" with half the weight if only one is a neighbour of the other,
@@ -85,7 +82,8 @@ class LaplacianEigenmaps(GraphEmbedder):
         "auto", "dense", "arpack", "shift-invert" or "lobpcg"; None is "auto".
     eigen_tol : float or "auto", default="auto"
         Accuracy of the iterative eigensolver; "auto" is 1e-10.
-    $metric
+    $graph_metric
+    $metric_params
     $disconnected
     $eigensolver
 
@@ -208,7 +206,7 @@ class LaplacianEigenmaps(GraphEmbedder):
         return 88 * fit.arcs + fit.bottom_eigenvectors
 
     def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
-        return {} if "graph_" in state else {"t_": reported}
+        return {} if "graph_" in state else {"t_": any_number}
 
     def _needs(self, state: dict[str, Any]) -> set[str]:
         needed = super()._needs(state)

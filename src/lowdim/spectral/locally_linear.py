@@ -10,9 +10,8 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
 from lowdim.estimator.barycentric import barycentric_map
-from lowdim.estimator.fitted_state import reported
+from lowdim.estimator.fitted_state import any_number
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
@@ -23,7 +22,6 @@ from lowdim.spectral import reconstruction
 METHODS = ("standard", "modified", "hessian", "ltsa")
 
 
-@fill(**GRAPH_PASSAGES)
 class LocallyLinearEmbedding(GraphEmbedder):
     """Locally linear embedding: objects are reconstructed from neighbours as in the input space.
 
@@ -57,8 +55,7 @@ class LocallyLinearEmbedding(GraphEmbedder):
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed": X is a matrix of dissimilarities, which also give the local Gram matrices.
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     $disconnected
 
     Attributes
@@ -119,7 +116,7 @@ class LocallyLinearEmbedding(GraphEmbedder):
         scales_axes=True,
     )
 
-    _attributes: ClassVar = {"reconstruction_error_": reported}
+    _attributes: ClassVar = {"reconstruction_error_": any_number}
 
     radius = None
 

@@ -13,7 +13,7 @@ from lowdim.checks import Array, dense
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import scaled
 from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import Numbers, reported, size_of
+from lowdim.estimator.fitted_state import Numbers, any_number, size_of
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.numerics.svd import Axes, grown_axes, principal_axes, residual_share, scores
@@ -54,8 +54,7 @@ class PCA(Embedder):
         How the randomized solver keeps its vectors independent between power iterations.
     random_state : int, RandomState or None, default=None
         Seed of the randomized solver and of parallel analysis.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
 
     Attributes
     ----------
@@ -138,7 +137,7 @@ class PCA(Embedder):
         "explained_variance_": Numbers("c"),
         "explained_variance_ratio_": Numbers("c", finite=False),
         "singular_values_": Numbers("c"),
-        "noise_variance_": reported,
+        "noise_variance_": any_number,
     }
     _needed = ("mean_", "components_", "explained_variance_")
 

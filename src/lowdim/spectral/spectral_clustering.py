@@ -51,8 +51,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         Further arguments of an affinity that is a function of two vectors.
     n_neighbors : int, default=None
         Number of neighbours of an object; 10 if neither this nor radius is given.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     symmetry : {"union", "mutual", "mean"}, default="union"
         See LaplacianEigenmaps.
     weights : {"heat", "binary"}, default="heat"
@@ -74,8 +73,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         warning, or "raise" an error.
     random_state : int, RandomState or None, default=None
         Seed of k-means and start of the iterative eigensolver.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     verbose : bool, default=False
         Whether k-means prints its progress.
 

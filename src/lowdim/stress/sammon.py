@@ -11,9 +11,8 @@ from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import number, reported
+from lowdim.estimator.fitted_state import any_number, number
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.quasi_newton import Minimum, lbfgs
@@ -33,7 +32,6 @@ FARTHEST = 1e60  # in units of the training data's largest dissimilarity
 NEW_ROWS = 1024  # new objects placed at once
 
 
-@fill(checkpoint=CHECKPOINT)
 class Sammon(Embedder):
     """Sammon's mapping: distances on the map fit dissimilarities, relative to their size.
 
@@ -52,8 +50,7 @@ class Sammon(Embedder):
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed".
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     method : {"lbfgs", "majorize"}, default="lbfgs"
         Quasi-Newton steps, or Guttman transforms with weights 1/delta, which need more iterations.
     init : str or array of shape (n_samples, n_components), default="classical"
@@ -65,14 +62,11 @@ class Sammon(Embedder):
         Largest number of iterations.
     tol : float, default=1e-9
         Iterations end when five of them together decrease the stress by less than this share of it.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     random_state : int, RandomState or None, default=None
         Seed of init="random".
-    callback : callable, default=None
-        Called after every iteration; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $callback
+    $verbose
     $checkpoint
 
     Attributes
@@ -129,7 +123,7 @@ class Sammon(Embedder):
         power=2.2,
     )
 
-    _attributes: ClassVar = {"stress_": reported, "_fitted_unit": number(positive=True)}
+    _attributes: ClassVar = {"stress_": any_number, "_fitted_unit": number(positive=True)}
     _needed = ("_fitted_unit",)
 
     _units: ClassVar = {"embedding_": 1, "init": 1}

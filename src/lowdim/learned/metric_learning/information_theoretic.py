@@ -10,7 +10,6 @@ from lowdim import checks
 from lowdim.checks import Array, check_random_state, dense
 from lowdim.estimator.fitted_state import Sizes, number
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.learned.metric_learning.bregman import project
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
@@ -29,7 +28,6 @@ def _two_numbers(name: str, value: Any, sizes: Sizes) -> None:
         number()(name, item, sizes)
 
 
-@fill(**LEARNED_METRIC_PASSAGES)
 class InformationTheoreticMetricLearning(LearnedMetric):
     """Information-theoretic metric learning: the metric nearest to a prior that separates pairs.
 
@@ -60,12 +58,10 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         Stop when a pass changes the multipliers of the constraints by less than this share.
     random_state : int, RandomState or None, default=None
         Seed of the pairs that are made from labels; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     callback : callable, default=None
         Called after every pass with the divergence and the map; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $verbose
     $checkpoint
 
     Attributes

@@ -8,7 +8,6 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.learned.metric_learning.margins import SEARCH_ROWS, LargeMargin, minimize
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
@@ -16,7 +15,6 @@ from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.context import current
 
 
-@fill(**LEARNED_METRIC_PASSAGES)
 class LargeMarginNearestNeighbor(LearnedMetric):
     """Large margin nearest neighbours: neighbours of the own class near, other classes beyond them.
 

@@ -11,7 +11,8 @@ from sklearn.utils.validation import column_or_1d
 from lowdim import checks
 from lowdim.checks import Array, dense
 from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import Numbers, Sizes, reported
+from lowdim.estimator.fitted_state import Numbers, Sizes, any_number
+from lowdim.learned.docs import LEARNED_METRIC_PASSAGES
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
@@ -36,9 +37,11 @@ class LearnedMetric(Embedder):
         "mean_": Numbers("d"),
         "metric_": Numbers("d d"),
         "classes_": _labels,
-        "loss_": reported,
+        "loss_": any_number,
     }
     _needed = ("mean_", "components_", "metric_")
+
+    _passages = LEARNED_METRIC_PASSAGES
 
     components_: Array
     _units: ClassVar = {"init": -1, "components_": -1, "metric_": -2, "mean_": 1}

@@ -10,7 +10,6 @@ from lowdim import checks
 from lowdim.backends.native.stochastic import sum_buffers
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.learned.metric_learning.discriminants import discriminant_axes
 from lowdim.learned.metric_learning.leave_one_out import StochasticNeighbors
@@ -24,7 +23,6 @@ FLAT = 1e-9  # slope per object below which the objective is flat, relative to t
 STARTS = ("auto", "pca", "lda", "identity", "random")
 
 
-@fill(**LEARNED_METRIC_PASSAGES)
 class NeighborhoodComponentsAnalysis(LearnedMetric):
     """Neighbourhood components analysis: the linear map in which neighbours share their label.
 

@@ -11,6 +11,7 @@ from lowdim.checks import Array, check_random_state
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Numbers, named_arrays, number
+from lowdim.learned.docs import NETWORK_PASSAGES
 from lowdim.learned.networks.device import load_torch
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
@@ -37,6 +38,8 @@ class NetworkEmbedder(Embedder):
         "network_": named_arrays,
     }
     _needed: ClassVar[tuple[str, ...]] = ("network_", "mean_", "scale_")
+
+    _passages: ClassVar[dict[str, str]] = NETWORK_PASSAGES
 
     network_: dict[str, Array]
     mean_: Array

@@ -11,8 +11,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import euclidean
-from lowdim.estimator.fitted_state import Sizes, named_arrays, reported, size_of
+from lowdim.estimator.fitted_state import Sizes, any_number, named_arrays, size_of
 from lowdim.estimator.neighbor_embedder import check_given_graph
+from lowdim.learned.docs import PARAMETRIC_PASSAGES
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
 from lowdim.neighbor_embedding.tsne import joint_affinities
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -65,9 +66,10 @@ class ParametricEmbedder(NetworkEmbedder):
     _attributes: ClassVar = {
         "network_": _network_with_places,
         "n_places_": size_of("places"),
-        "loss_": reported,
+        "loss_": any_number,
     }
     _needed = ("n_places_",)
+    _passages = PARAMETRIC_PASSAGES
 
     def fit(
         self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.parametric.parametric import ParametricEmbedder
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from lowdim.learned.parametric.pairs import PairLoss
 
 
-@fill(**NETWORK_PASSAGES, **PARAMETRIC_PASSAGES)
 class ParametricTSNE(ParametricEmbedder):
     """Parametric t-SNE: a network whose outputs have the neighbours of the data.
 
@@ -50,7 +48,6 @@ class ParametricTSNE(ParametricEmbedder):
         has a place of its own (that of `TSNE`), and then trains it on the objective; "random"
         leaves out the first part.
     $training
-    $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights and pairs; None stands for 0.
     $run

@@ -9,7 +9,6 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.parametric.parametric import ParametricEmbedder
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from lowdim.learned.parametric.pairs import PairLoss
 
 
-@fill(**NETWORK_PASSAGES, **PARAMETRIC_PASSAGES)
 class ParametricUMAP(ParametricEmbedder):
     """Parametric UMAP: a network whose outputs have the fuzzy graph of the data.
 
@@ -60,7 +58,6 @@ class ParametricUMAP(ParametricEmbedder):
         has a place of its own (that of `UMAP`), and then trains it on the objective; "random"
         leaves out the first part.
     $training
-    $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights and pairs; None stands for 0.
     $run

@@ -17,9 +17,8 @@ from lowdim.distances.preparation import in_unit
 from lowdim.distances.units import exponent_of, scaled
 from lowdim.estimator.barycentric import decode
 from lowdim.estimator.decoders import NearestObjects
-from lowdim.estimator.fitted_state import Numbers, Sizes, number, reported
+from lowdim.estimator.fitted_state import Numbers, Sizes, any_number, number
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.traits import Traits
 from lowdim.learned.self_organizing_map.description import describe
 from lowdim.learned.self_organizing_map.parameters import SOMParameters
@@ -56,7 +55,6 @@ def _grid_shape(name: str, value: Any, sizes: Sizes) -> None:
         raise ValueError(f"{name} is not the shape of a grid of {units} units.")
 
 
-@fill(checkpoint=CHECKPOINT)
 class SelfOrganizingMap(SOMParameters):
     """Self-organizing map: prototypes on a grid, adjacent ones alike.
 
@@ -105,17 +103,14 @@ class SelfOrganizingMap(SOMParameters):
         "euclidean", "cosine", "nan_euclidean" (missing values take no part), or any other metric or
         "precomputed": then the prototypes are combinations of objects (relational map), which needs
         the dissimilarities of all pairs.
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     random_state : int, RandomState or None, default=None
         Seed of init="random" and of the order of training="online"; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     callback : callable, default=None
         Called after every pass with the quantization error and the map before it; a true return
         value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $verbose
     $checkpoint
 
     Attributes
@@ -211,8 +206,8 @@ class SelfOrganizingMap(SOMParameters):
         "units_": Numbers("n", "iu", 0, "units"),
         "hits_": Numbers("units", "iu", 0),
         "u_matrix_": Numbers("* *", finite=False),
-        "quantization_error_": reported,
-        "topographic_error_": reported,
+        "quantization_error_": any_number,
+        "topographic_error_": any_number,
         "_fitted_gaps": Numbers("*", finite=False),
         "_fitted_sums": Numbers("units *"),
         "_fitted_counts": Numbers("units *", least=0),

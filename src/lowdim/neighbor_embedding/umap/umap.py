@@ -10,7 +10,6 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.fitted_state import Numbers, number
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth, update
 from lowdim.neighbor_embedding.anchors import Anchors, hold
@@ -18,7 +17,6 @@ from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.umap import fuzzy_graph as fuzzy
 from lowdim.neighbor_embedding.umap.combination import combined
 from lowdim.neighbor_embedding.umap.curved_layout import lay_out_on
-from lowdim.neighbor_embedding.umap.docs import PARAMETERS
 from lowdim.neighbor_embedding.umap.fuzzy_graph import FuzzyGraph
 from lowdim.neighbor_embedding.umap.layout import Density, Layout, lay_out
 from lowdim.neighbor_embedding.umap.output_spaces import SPACES
@@ -37,7 +35,6 @@ UPDATE_EPOCHS = 0.05  # share of the epochs of a fit, the last ones, that `updat
 UPDATE_HOLD = 0.02  # share of its displacement by which an old object returns after each of them
 
 
-@fill(parameters=PARAMETERS, checkpoint=CHECKPOINT)
 class UMAP(UMAPParameters):
     """Uniform manifold approximation and projection (UMAP).
 

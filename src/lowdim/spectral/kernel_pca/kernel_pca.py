@@ -86,8 +86,7 @@ class KernelPCA(Embedder):
         Start of the iterative eigensolver.
     copy_X : bool, default=True
         Whether to keep a copy of X for `transform`, so that X may be changed after `fit`.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
 
     Attributes
     ----------

@@ -9,9 +9,8 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
-from lowdim.estimator.fitted_state import Numbers, reported
+from lowdim.estimator.fitted_state import Numbers, any_number
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.operators import claim_factors
@@ -43,7 +42,6 @@ SAMPLES = (500, 2000)  # objects of the samples for the estimate
 EXACT_EDGES = 2000  # edges up to which solver="auto" is the interior-point method
 
 
-@fill(**GRAPH_PASSAGES)
 class MaximumVarianceUnfolding(GraphEmbedder):
     """Maximum variance unfolding: the widest map that keeps the distances to neighbours.
 
@@ -59,8 +57,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
     n_neighbors : int, default=5
         Number of neighbours of an object; None if radius is given. With few neighbours the graph
         can unfold, with many it becomes rigid.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     constraint : {"equality", "inequality"}, default="equality"
         "equality" keeps the distances between neighbours; "inequality" permits them to shrink.
     slack : float, default=1e-4
@@ -83,20 +80,15 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         Relative accuracy of the trace at which the solvers stop.
     max_iter : int, default=200
         Largest number of iterations of the interior-point method or of the refinement.
-    $metric
+    $graph_metric
+    $metric_params
     disconnected : {"join", "largest", "separate", "raise"}, default="join"
         What to do with a graph of several components, which could be moved apart without limit:
         "join" them by their shortest bridges with a warning, embed only the "largest", embed them
         "separate" and side by side, or "raise" an error.
     random_state : int, RandomState or None, default=None
         Start of the iterative eigensolver that computes Q, or seed of the landmarks.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
-    callback : callable, default=None
-        Called after every iteration; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
-    $checkpoint
+    $run
 
     Attributes
     ----------
@@ -172,8 +164,8 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         "landmarks_": Numbers("m", "iu", 0, "n"),
         "eigenvalues_": Numbers("*", finite=False),
         "kernel_": Numbers("n n", finite=False),
-        "duality_gap_": reported,
-        "length_error_": reported,
+        "duality_gap_": any_number,
+        "length_error_": any_number,
     }
 
     _units: ClassVar = {"embedding_": 1, "radius": 1, "eigenvalues_": 2, "kernel_": 2}

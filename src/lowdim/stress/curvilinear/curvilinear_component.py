@@ -8,7 +8,6 @@ import numpy as np
 
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.traits import Traits
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.new_objects import NewObjects, as_new
@@ -19,7 +18,6 @@ from lowdim.stress.curvilinear.rule import Distances, seed_of
 from lowdim.stress.curvilinear.shared import CurvilinearRule, place_among
 
 
-@fill(checkpoint=CHECKPOINT)
 class CurvilinearComponentAnalysis(CurvilinearRule):
     """Curvilinear component analysis: a map that keeps short distances and may unfold or tear.
 
@@ -51,16 +49,13 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed".
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     random_state : int, RandomState or None, default=None
         Seed of the order of the pins, of the prototypes and of init="random"; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     callback : callable, default=None
         Called after every epoch with its error and map; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $verbose
     $checkpoint
 
     Attributes

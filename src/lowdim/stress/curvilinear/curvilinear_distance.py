@@ -12,7 +12,6 @@ from lowdim.checks import Array
 from lowdim.estimator import GraphEmbedder
 from lowdim.estimator.fitted_state import Numbers
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
@@ -24,7 +23,6 @@ from lowdim.spectral.starts import classical_start
 from lowdim.stress.curvilinear.shared import CurvilinearRule, place_among
 
 
-@fill(**GRAPH_PASSAGES)
 class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
     """Curvilinear distance analysis: curvilinear component analysis of geodesic distances.
 
@@ -40,8 +38,7 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
     n_neighbors : int, default=None
         Number of neighbours of an object. If neither this nor radius is given, 10, or all others if
         there are fewer.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     n_prototypes : int, default=None
         Map this many objects only and place the others by interpolation: for Euclidean vectors
         those nearest to the centres of k-means, otherwise objects far from each other.
@@ -63,17 +60,14 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
     $minkowski
     p : float, default=2
         Exponent of metric="minkowski".
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     $disconnected
     random_state : int, RandomState or None, default=None
         Seed of the order of the pins, of the prototypes and of init="random"; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     callback : callable, default=None
         Called after every epoch with its error and map; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $verbose
     $checkpoint
 
     Attributes

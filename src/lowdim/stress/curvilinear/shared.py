@@ -10,7 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import Numbers, reported
+from lowdim.estimator.fitted_state import Numbers, any_number
 from lowdim.objects.objects import Objects
 from lowdim.stress.curvilinear.placement import NEIGHBORS, place_by_curvilinear_rule
 from lowdim.stress.curvilinear.prototypes import choose_prototypes
@@ -25,8 +25,8 @@ class CurvilinearRule(Embedder):
 
     _attributes: ClassVar = {
         "prototypes_": Numbers("m", "iu", 0, "n"),
-        "stress_": reported,
-        "error_": reported,
+        "stress_": any_number,
+        "error_": any_number,
     }
 
     prototypes_: Array

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import Numbers, Rule, reported
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.fitted_state import Numbers, Rule, any_number
 from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.starts import given_start
@@ -30,7 +29,6 @@ INITS = ("simultaneous", "random")
 CONSTRAINTS = ("indscal", "identity", "idioscal")
 
 
-@fill(checkpoint=CHECKPOINT)
 class INDSCAL(Embedder):
     """Individual differences scaling: one group space, and each subject's weights of its axes.
 
@@ -63,10 +61,8 @@ class INDSCAL(Embedder):
         Accepted for the common signature; the matrix products are too small for threads.
     random_state : int, RandomState or None, default=None
         Seed of the starts; None stands for 0.
-    callback : callable, default=None
-        Called after every iteration; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $callback
+    $verbose
     $checkpoint
 
     Attributes
@@ -140,7 +136,7 @@ class INDSCAL(Embedder):
         "scales_": Numbers("subjects"),
         "weights_": Numbers("subjects c"),
         "vaf_": Numbers("subjects", finite=False),
-        "loss_": reported,
+        "loss_": any_number,
     }
     _needed = ("weights_", "scales_")
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state
-from lowdim.estimator.fitted_state import Numbers, Sizes, number, reported, table
+from lowdim.estimator.fitted_state import Numbers, Sizes, any_number, number, table
 from lowdim.estimator.footprint import Problem
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.traits import Traits
 from lowdim.objects import pairs as known
 from lowdim.objects.new_objects import NewObjects
@@ -47,7 +46,6 @@ def _ascending_curve(name: str, value: Any, sizes: Sizes) -> None:
         raise ValueError(f"{name} does not ascend.")
 
 
-@fill(checkpoint=CHECKPOINT)
 class MDS(MDSParameters):
     """Multidimensional scaling: distances on the map fit dissimilarities, or their order.
 
@@ -83,13 +81,11 @@ class MDS(MDSParameters):
         paths; "random"; or given coordinates. Further starts are random.
     max_iter : int, default=300
         Largest number of iterations from a start.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $verbose
     eps : float, default=1e-6
         Iterations end when the stress decreases by less than eps times the sum of squared
         disparities.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     random_state : int, RandomState or None, default=None
         Seed of random starts and sampled pairs; None stands for 0.
     dissimilarity : str, default="deprecated"
@@ -98,13 +94,11 @@ class MDS(MDSParameters):
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed": X is a matrix in which NaN off the diagonal means missing, or a sparse
         matrix whose stored entries are the known pairs.
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     normalized_stress : bool or "auto", default="auto"
         Whether `stress_` is Stress-1 instead of the raw stress; "auto": for all disparities but
         "ratio".
-    callback : callable, default=None
-        Called after every iteration; a true return value stops.
+    $callback
     $checkpoint
 
     Attributes
@@ -182,8 +176,8 @@ class MDS(MDSParameters):
     )
 
     _attributes: ClassVar = {
-        "stress_": reported,
-        "stresses_": table(dict.fromkeys(("raw", "stress-1", "normalized"), reported)),
+        "stress_": any_number,
+        "stresses_": table(dict.fromkeys(("raw", "stress-1", "normalized"), any_number)),
         "disparities_": SQUARE,
         "dissimilarity_matrix_": SQUARE,
         "transformation_": _ascending_curve,
