@@ -16,6 +16,7 @@ from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Numbers, any_number, size_of
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
+from lowdim.messages import argument
 from lowdim.numerics.svd import Axes, grown_axes, principal_axes, residual_share, scores
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
@@ -312,7 +313,8 @@ class PCA(Embedder):
                 )
         elif isinstance(asked, str) and asked != "parallel":
             raise ValueError(
-                "n_components must be an integer, a share in (0, 1), 'mle', 'parallel' or None; "
+                f"{argument('n_components')} must "
+                "be an integer, a share in (0, 1), 'mle', 'parallel' or None; "
                 f"got {asked!r}."
             )
         if asked is None or isinstance(asked, str):
