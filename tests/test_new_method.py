@@ -19,7 +19,7 @@ from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Numbers
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
-from lowdim.studio.forms import checked_parameters, forms
+from lowdim.studio.forms import check_parameters, forms
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -111,7 +111,7 @@ def test_form():
     fields = {field["name"]: field for field in form["parameters"]}
     assert fields["kind"]["choices"] == ["normal", "sign"]
     assert fields["kind"]["live"]
-    assert checked_parameters("RandomProjection", {"kind": "sign"})["kind"] == "sign"
+    assert check_parameters("RandomProjection", {"kind": "sign"})["kind"] == "sign"
 
 
 def test_saving_and_loading(rows, tmp_path):
