@@ -135,7 +135,7 @@ def _check_indices(name: str, indices: Array, n: int) -> None:
     Numbers("...", "i", 0, "n")(f"indices of {name}", indices, {"n": n})
 
 
-def graph(name: str, value: Any, sizes: Sizes) -> None:
+def graph_rule(name: str, value: Any, sizes: Sizes) -> None:
     """A `NeighborGraph` of the model's objects."""
     if not isinstance(value, NeighborGraph):
         raise ValueError(f"{name} is not a neighbour graph.")

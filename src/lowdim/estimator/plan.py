@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from lowdim.estimator.embedder import Embedder
 from lowdim.estimator.footprint import alternatives, claim_memory, footprint
+from lowdim.estimator.neighbors import search_method
 from lowdim.neighbor_graphs.choice import exact_is_fast
 from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
@@ -158,7 +159,7 @@ def _allowed() -> int | None:
 def _approximations(estimator: Any, objects: Objects) -> list[str]:
     """What a fit to these objects computes approximately."""
     found = []
-    searched = getattr(estimator, "_search", "exact") == "auto"
+    searched = hasattr(estimator, "_n_wanted") and search_method(estimator) == "auto"
     large = isinstance(objects, BlockedObjects) or (
         isinstance(objects, MeasuredObjects) and not exact_is_fast(objects.rows, objects.metric)
     )

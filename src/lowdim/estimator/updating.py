@@ -19,6 +19,7 @@ from lowdim.catalog import CATALOG
 from lowdim.checks import Array
 from lowdim.distances.metrics import canonical
 from lowdim.distances.units import exponent_of, scaled
+from lowdim.estimator.units import take_over
 from lowdim.objects.block_sources import whole
 from lowdim.objects.objects import is_precomputed
 from lowdim.runtime.callbacks import reporting, verbosity
@@ -118,13 +119,13 @@ def _check_metric(estimator: Any) -> None:
 
 
 def _in_unit_of(estimator: Any, model: Any) -> Any:
-    """The model that has grown, in the unit of the data; see `Embedder._fit_in_unit`."""
+    """The model that has grown, in the unit of the data; see `fit_in_unit`."""
     if not hasattr(estimator, "_fitted_in_unit"):
         return model
     exponent = estimator._fitted_exponent
     rows_exponent = estimator._training.metric.exponent if hasattr(model, "X_fit_") else 0
     grown = copy.copy(estimator)
-    grown._take_over(model, exponent)
+    take_over(grown, model, exponent)
     if hasattr(model, "X_fit_"):
         grown.X_fit_ = scaled(model.X_fit_, rows_exponent)
     vars(grown).pop("_cached_training", None)

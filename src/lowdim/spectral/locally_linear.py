@@ -8,9 +8,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import GraphEmbedder
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.barycentric import barycentric_map
-from lowdim.estimator.fitted_state import any_number
+from lowdim.estimator.fitted_state import any_number, graph_rule
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -22,7 +22,7 @@ from lowdim.spectral import reconstruction
 METHODS = ("standard", "modified", "hessian", "ltsa")
 
 
-class LocallyLinearEmbedding(GraphEmbedder):
+class LocallyLinearEmbedding(Embedder):
     """Locally linear embedding: objects are reconstructed from neighbours as in the input space.
 
     k-NN -> reconstruction / alignment matrix -> bottom eigenvectors
@@ -116,8 +116,12 @@ class LocallyLinearEmbedding(GraphEmbedder):
         scales_axes=True,
     )
 
-    _attributes: ClassVar = {"reconstruction_error_": any_number}
+    _attributes: ClassVar = {"graph_": graph_rule, "reconstruction_error_": any_number}
+    _needed = ("graph_",)
 
+    fit = neighbors.fit_with_graph
+    _n_wanted = neighbors.n_neighbors_or_default
+    _default_neighbors = 10
     radius = None
 
     def __init__(
@@ -160,14 +164,16 @@ class LocallyLinearEmbedding(GraphEmbedder):
         copies = 1.5 if fit.is_set("method", "standard") else 3.6
         return copies * fit.arcs * k * 8 + 60 * fit.arcs + fit.bottom_eigenvectors
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        n = graph.n_objects
-        dim = self._check_n_components(n)
-        M = self._matrix(objects, graph, dim)
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
+        dim = self._check_n_components(objects.n)
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, dim + 2)
+        if parts:
+            neighbors.fit_parts(self, objects, parts)
+            return
         found = bottom_eigenpairs(
-            M,
+            self._matrix(objects, self.graph_, dim),
             dim,
-            null=np.ones(n),
+            null=np.ones(objects.n),
             solver="auto" if self.eigen_solver == "arpack" else self.eigen_solver,
             tol=checks.real(self.tol, "tol", 0) * 1e-3,
             max_iter=None,
@@ -210,7 +216,9 @@ class LocallyLinearEmbedding(GraphEmbedder):
             raise ValueError(f"method='ltsa' needs n_neighbors > n_components, got {k} <= {dim}.")
         return reconstruction.alignment_matrix(grams, neighbors, dim)
 
-    def _place(self, new: NewObjects) -> Array:
+    def _transform(self, new: NewObjects) -> Array:
+        if hasattr(self, "parts_"):
+            return links.transform_parts(self, new)
         if not hasattr(self, "X_fit_") or self.X_fit_.ndim != 2:
             raise ValueError(
                 "transform needs vectors: the weights of a new object depend on the distances "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lowdim import checks
@@ -11,6 +13,7 @@ from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.learned.metric_learning.margins import SEARCH_ROWS, LargeMargin, minimize
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
+from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.context import current
 
@@ -125,8 +128,9 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         d = int(fit.objects.vectors("the search of impostors").shape[1])
         return 10.0 * rows * fit.n + 40.0 * fit.n * d  # distances, two masks; copies of vectors
 
-    def _learn(self, X: Array, codes: Array) -> Array:
-        k = self._dimension(X.shape[1])
+    def _fit(self, objects: Objects, y: Any = None) -> None:
+        X = self._vectors(objects)
+        codes, k = self._codes(y, len(X)), self._dimension(X.shape[1])
         checks.integer(self.n_neighbors, "n_neighbors", 1)
         checks.integer(self.max_iter, "max_iter", 1)
         tol = checks.real(self.tol, "tol", 0)
@@ -143,7 +147,7 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         self.history_ = found.history / len(X)
         self.n_iter_ = len(found.history) - 1
         self.loss_ = float(found.value / len(X))
-        return principal_factor(found.M, problem.X, k) / (unit * largest)
+        self._keep(X, principal_factor(found.M, problem.X, k) / (unit * largest))
 
 
 def target_neighbors(X: Array, codes: Array, k: int) -> Array:

@@ -17,6 +17,7 @@ from lowdim.learned.metric_learning.metric_learning import LearnedMetric
 from lowdim.messages import argument
 from lowdim.numerics.quasi_newton import lbfgs
 from lowdim.numerics.svd import principal_axes
+from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.context import current
 
@@ -141,8 +142,9 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         columns = (min(k, d) if isinstance(k, int) else d) + 5  # with padding
         return 8.0 * fit.n * ((sum_buffers(fit.n) + 4) * columns + d + 22 * current().threads)
 
-    def _learn(self, X: Array, codes: Array) -> Array:
-        k = self._dimension(X.shape[1])
+    def _fit(self, objects: Objects, y: Any = None) -> None:
+        X = self._vectors(objects)
+        codes, k = self._codes(y, len(X)), self._dimension(X.shape[1])
         checks.integer(self.max_iter, "max_iter", 1)
         tol = checks.real(self.tol, "tol", 0)
         start = self._start(X, codes, k)
@@ -169,7 +171,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
                 "X: the objects are so far apart that the objective is flat at the start, which is "
                 "kept: each object has one neighbour. Divide X by its standard deviation."
             )
-        return found.x
+        self._keep(X, found.x)
 
     def _start(self, X: Array, codes: Array, k: int) -> Array:
         n, d = X.shape

@@ -20,6 +20,7 @@ from lowdim.estimator.decoders import NearestObjects
 from lowdim.estimator.fitted_state import Numbers, Sizes, any_number, number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
+from lowdim.estimator.units import take_over
 from lowdim.learned.self_organizing_map.description import describe
 from lowdim.learned.self_organizing_map.parameters import SOMParameters
 from lowdim.learned.self_organizing_map.prototypes import (
@@ -364,7 +365,7 @@ class SelfOrganizingMap(SOMParameters):
             trained = self._in_unit
             trained._train_further(self._new_objects(X))
             if trained is not self:
-                self._take_over(trained, self._fitted_exponent)
+                take_over(self, trained, self._fitted_exponent)
         return self
 
     def _train_further(self, new: NewObjects) -> None:

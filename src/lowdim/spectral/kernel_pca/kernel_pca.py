@@ -12,7 +12,7 @@ from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_square
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import Numbers, Rule, graph, number
+from lowdim.estimator.fitted_state import Numbers, Rule, graph_rule, number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import top_eigenpairs
@@ -175,7 +175,7 @@ class KernelPCA(Embedder):
 
     _attributes: ClassVar = {
         "embedding_": Numbers("n c", empty=True),
-        "graph_": graph,
+        "graph_": graph_rule,
         "eigenvalues_": Numbers("c"),
         "eigenvectors_": Numbers("n c"),
         "kernel_means_": Numbers("n"),
@@ -292,9 +292,9 @@ class KernelPCA(Embedder):
         if not self._from_graph:
             return kernel_matrix(self.X_fit_, self._kernel)
         kernel = graph_kernel(self.kernel, self.kernel_params)
-        kernel._fit(objects)
+        K = kernel.matrix(objects)
         self.graph_, self._fitted_kernel_state = kernel.graph_, kernel.state_
-        return kernel.matrix_
+        return K
 
     def _transform(self, new: NewObjects) -> Array:
         if self._from_graph:
