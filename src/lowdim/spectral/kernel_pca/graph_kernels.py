@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from inspect import signature
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +54,6 @@ class GraphKernel:
     disconnected: str = "join"
     graph_: NeighborGraph = field(init=False)
     state_: dict[str, Any] = field(init=False)
-    state_rule: ClassVar[Rule]
     _default_neighbors = 10
     _n_wanted = neighbors.n_neighbors_or_default
     eigen_solver = "dense"  # for eigen_solver="auto": close eigenvalues converge slowly
@@ -78,7 +77,6 @@ class GraphKernel:
 class IsomapKernel(GraphKernel):
     """-1/2 J D^2 J of geodesic distances D; a new object has geodesics through its neighbours."""
 
-    state_rule = staticmethod(table({"geodesics": Numbers("n n", least=0)}))
     radius: float | None = None
     _default_neighbors = 5
     eigen_solver = "auto"
@@ -107,7 +105,6 @@ class LocallyLinearKernel(GraphKernel):
     from its neighbours: the formula of Bengio et al. in the limit of a large multiple of I.
     """
 
-    state_rule = staticmethod(table({"vectors": Numbers("n d", sparse=None)}))
     n_neighbors: int | None = 5
     reg: float = 1e-3
     radius = None
@@ -134,7 +131,6 @@ class LaplacianKernel(GraphKernel):
     its coordinates: (sum_j w_j - lambda) v = sum_j w_j v_j.
     """
 
-    state_rule = staticmethod(table({"laplacian": Numbers("n n", sparse=True), "t": number(0)}))
     radius: float | None = None
     symmetry: str = "union"
     weights: str = "heat"
@@ -179,6 +175,14 @@ GRAPH_KERNELS: dict[str, type[GraphKernel]] = {
     "diffusion": DiffusionKernel,
     "commute_time": LaplacianKernel,
 }
+_LAPLACIAN = table({"laplacian": Numbers("n n", sparse=True), "t": number(0)})
+STATE_RULES: dict[str, Rule] = {
+    "isomap": table({"geodesics": Numbers("n n", least=0)}),
+    "lle": table({"vectors": Numbers("n d", sparse=None)}),
+    "diffusion": _LAPLACIAN,
+    "commute_time": _LAPLACIAN,
+}
+"""Rules for `state_` in a model file."""
 
 
 def graph_kernel(name: str, params: dict[str, Any] | None) -> GraphKernel:

@@ -29,7 +29,12 @@ from lowdim.numerics.kernels import (
 )
 from lowdim.objects.new_objects import MeasuredNewObjects, NewDissimilarities, NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed
-from lowdim.spectral.kernel_pca.graph_kernels import GRAPH_KERNELS, GraphKernel, graph_kernel
+from lowdim.spectral.kernel_pca.graph_kernels import (
+    GRAPH_KERNELS,
+    STATE_RULES,
+    GraphKernel,
+    graph_kernel,
+)
 from lowdim.spectral.kernel_pca.kernel_eigenpairs import positive_part
 from lowdim.spectral.kernel_pca.preimage import (
     fixed_point_preimages,
@@ -229,7 +234,7 @@ class KernelPCA(Embedder):
 
     def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
         known = isinstance(self.kernel, str) and self.kernel in GRAPH_KERNELS
-        return {"_fitted_kernel_state": GRAPH_KERNELS[self.kernel].state_rule} if known else {}
+        return {"_fitted_kernel_state": STATE_RULES[self.kernel]} if known else {}
 
     def _needs(self, state: dict[str, Any]) -> set[str]:
         own = {"graph_", "_fitted_kernel_state"} if self._variants(state) else set()
