@@ -143,8 +143,8 @@ def test_a_dry_run_writes_nothing(rows, tmp_path):
     found = CliRunner().invoke(main, command)
     assert found.exit_code == 0
     assert "memory " in found.output
-    assert "n_landmarks=80 or so" in found.output
+    assert "set --n-landmarks 80 or so" in found.output
     assert os.listdir(tmp_path) == ["table.csv"]
     small = CliRunner().invoke(main, command, env={"LOWDIM_MEMORY": "1MB"})
     assert small.exit_code == 5
-    assert "n-landmarks" in small.output
+    assert "Set --n-landmarks 80 or so" in small.output

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from lowdim.messages import argument
 from lowdim.numerics.eigenpairs import DENSE_UP_TO
 from lowdim.objects.objects import Objects
 from lowdim.runtime import memory
@@ -111,15 +112,15 @@ def alternatives(estimator: Any, objects: Objects) -> list[str]:
     cheaper = []
     if traits.reduced_by and not getattr(estimator, traits.reduced_by):
         some = max(10, min(1000, objects.n // 10))
-        cheaper.append(f"set {traits.reduced_by}={some} or so")
+        cheaper.append(f"set {argument(traits.reduced_by, some)} or so")
     if traits.samples and objects.measured and not estimator._sampled(objects):
-        cheaper.append("set method='sampled'")
+        cheaper.append(f"set {argument('method', 'sampled')}")
     if getattr(estimator, "method", None) == "exact" and hasattr(estimator, "perplexity"):
-        cheaper.append("set method='auto'")
+        cheaper.append(f"set {argument('method', 'auto')}")
     if getattr(estimator, "n_constraints", None) is not None:
-        cheaper.append("set a smaller n_constraints")
+        cheaper.append(f"set a smaller {argument('n_constraints')}")
     if getattr(estimator, "eigen_solver", None) == "dense":
-        cheaper.append("set eigen_solver='auto'")
+        cheaper.append(f"set {argument('eigen_solver', 'auto')}")
     cheaper.append("take a sample of the objects and place the others with transform")
     if objects.dtype.itemsize == 8:
         cheaper.append("use float32")
