@@ -25,7 +25,6 @@ from lowdim.numerics.kernels import (
 )
 from lowdim.objects.neighbors import neighbors
 from lowdim.runtime import memory
-from lowdim.spectral.gram import double_center
 from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
     commute_time_kernel,
     diffusion_kernel,
@@ -33,6 +32,7 @@ from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
     lle_kernel,
 )
 from lowdim.spectral.laplacian import laplacian, weighted
+from lowdim.spectral.scaling import double_center
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 6))

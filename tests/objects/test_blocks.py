@@ -19,7 +19,7 @@ from helpers import with_threads
 from lowdim import checks
 from lowdim.distances.fingerprint import fingerprint
 from lowdim.neighbor_graphs import shards
-from lowdim.neighbor_graphs.blocked_search import nearest_in_blocks, within_radius
+from lowdim.neighbor_graphs.exact import plain_metric, query, within
 from lowdim.objects.block_sources import MappedRows, as_blocks, opened, reopened, whole
 from lowdim.runtime import memory, scratch
 
@@ -304,7 +304,7 @@ def test_neighbours_within_a_radius_are_those_of_memory(sheet):
     np.testing.assert_array_equal(found.indptr, wanted.indptr)
     np.testing.assert_array_equal(found.indices, wanted.indices)
     np.testing.assert_allclose(found.distances, wanted.distances, rtol=1e-5)
-    assert len(within_radius(MappedRows(sheet[1][:50]), "euclidean", 1e-9)[1]) == 0
+    assert len(within(MappedRows(sheet[1][:50]), plain_metric("euclidean"), 1e-9)[1]) == 0
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -364,7 +364,7 @@ def test_rows_far_from_all_others_have_neighbours_too(tmp_path):
 def test_neighbours_of_new_rows(sheet):
     rows, mapped = sheet
     new = curved(40, 16, seed=1)
-    indices, distances = nearest_in_blocks(MappedRows(mapped), new, 7, "euclidean")
+    indices, distances = query(MappedRows(mapped), new, 7, plain_metric("euclidean"))
     D = cdist(new, rows)
     np.testing.assert_array_equal(indices, np.argsort(D, axis=1, kind="stable")[:, :7])
     np.testing.assert_allclose(distances, np.sort(D, axis=1)[:, :7], rtol=1e-5)

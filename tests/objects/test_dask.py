@@ -23,6 +23,7 @@ import lowdim
 from lowdim.backends.dask.calls import ClusterTasks
 from lowdim.cli import main
 from lowdim.distances.row_blocks import RowBlocks
+from lowdim.neighbor_graphs.exact import plain_metric
 from lowdim.neighbor_graphs.shards import sharded_neighbors
 from lowdim.objects.block_sources import as_blocks, opened
 from lowdim.objects.dask_rows import DaskRows
@@ -93,7 +94,7 @@ def little_memory(monkeypatch):
 
 
 def neighbors(source):
-    return sharded_neighbors(source, 5, "euclidean", 0.9, 0)
+    return sharded_neighbors(source, 5, plain_metric("euclidean"), 0.9, 0)
 
 
 # --- Dask's scheduler in this process ------------------------------------------------------------
@@ -264,7 +265,7 @@ def test_lost_workers_do_not_change_the_map(client, tmp_path, monkeypatch):
                     os.kill(worker, signal.SIGKILL)
             yield result
 
-    monkeypatch.setattr("lowdim.objects.blocked_objects.FEW", 100)
+    monkeypatch.setattr("lowdim.neighbor_graphs.search.FEW", 100)
     monkeypatch.setattr(ClusterTasks, "memory", lambda self: SMALL)
     exchange = ClusterTasks.exchange
     wanted = fitted("none lost")

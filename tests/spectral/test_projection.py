@@ -10,9 +10,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from lowdim.numerics.eigenpairs import top_eigenpairs
 from lowdim.numerics.kernels import KernelCenter, centered_kernel
-from lowdim.spectral.gram import gram_operator, squared_means
 from lowdim.spectral.projection import gower_projection, kernel_projection
-from lowdim.spectral.scaling import classical_scaling
+from lowdim.spectral.scaling import classical_scaling, gram_operator, squared_means
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(50, 3)) * [3, 2, 1]

@@ -136,7 +136,7 @@ def resolve_metric(
         found = Metric("callable", _callable_block(metric, params), objects, params)
         return found, found.prepare(X)
     if metric == "geodesic":
-        from lowdim.neighbor_graphs.geodesic_metric import geodesic
+        from lowdim.distances.geodesic_metric import geodesic
 
         return geodesic(X, params)
     name, params = canonical(metric, params)

@@ -20,7 +20,7 @@ from lowdim.checks import Array, dense
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator.barycentric import barycentric_lists, decode
 from lowdim.estimator.fitted_state import Numbers, Rule, Sizes, named_arrays, number, table
-from lowdim.neighbor_graphs.search import query
+from lowdim.neighbor_graphs.exact import query
 from lowdim.numerics.kernels import gaussian
 from lowdim.runtime.scheduling import blocks, run
 

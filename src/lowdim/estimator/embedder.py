@@ -51,7 +51,7 @@ from lowdim.estimator.units import converted, exponent_of_rows, fit_in_unit, is_
 from lowdim.estimator.updating import Growth, growing, update
 from lowdim.messages import argument
 from lowdim.objects.block_sources import opened, reopened, whole
-from lowdim.objects.blocked_objects import BlockedObjects, NewToBlocks, blocked_objects
+from lowdim.objects.blocked_objects import BlockedObjects, blocked_objects
 from lowdim.objects.dask_rows import DaskRows, is_dask
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, given_relations
 from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed, objects_of
@@ -402,9 +402,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         learned = hasattr(metric, "get_params")
         if not isinstance(metric, str) and not callable(metric) and not learned:
             raise checks.WrongTypeError(
-                f"{argument('metric')} must "
-                "be a name, a function of two objects or a fitted estimator that has "
-                f"learned a metric, got {metric!r}."
+                f"{argument('metric')} must be a name, a function of two objects or a fitted "
+                f"estimator that has learned a metric, got {metric!r}."
             )
         if not is_precomputed(metric):
             self._check_features(X, metric, fitting=True)
@@ -427,8 +426,6 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             return new
         known = self._training
         self._check_features(X, known.metric_name, fitting=False)
-        if isinstance(known, BlockedObjects):
-            return NewToBlocks(known.metric.prepare(X), known)
         return MeasuredNewObjects(known.metric.prepare(X), known)
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
@@ -521,7 +518,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
         elif isinstance(objects, BlockedObjects) and hasattr(self, "metric"):
-            self.source_, self._cached_training = objects.blocks.described(), objects
+            self.source_, self._cached_training = objects.rows.described(), objects
         claim_memory(self, objects, arguments)
         with suited(objects.n):
             self._fit(objects, **arguments)

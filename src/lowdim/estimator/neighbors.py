@@ -89,8 +89,11 @@ def search_graph(estimator: Any, objects: Objects, k: int) -> NeighborGraph:
 
 
 def search_method(estimator: Any) -> str:
-    """ "exact" for methods on a connected graph, as eigenvectors and shortest paths change with
-    single edges; for others "auto", an approximate search for many objects."""
+    """How neighbours are searched: approximately if there are many objects ("auto").
+
+    Methods on a connected graph need exact neighbours, as eigenvectors and shortest paths change
+    with single edges.
+    """
     return "exact" if hasattr(estimator, "disconnected") else "auto"
 
 
@@ -102,19 +105,19 @@ def n_neighbors_or_default(estimator: Any, n: int) -> int:
 
 
 def connected_graph(
-    estimator: Any, objects: Objects, graph: NeighborGraph | None, least: int, policy: str = ""
+    estimator: Any, objects: Objects, graph: NeighborGraph | None, least: int, keep: bool = False
 ) -> tuple[NeighborGraph, list[Array]]:
     """The graph of n_neighbors or radius, to which the policy `disconnected` is applied.
 
     Returns the graph, with the shortest edges added that connect its components if they are to be
     joined, and a list of the members of each component of at least `least` objects if these are to
-    be embedded separately. With policy="keep" the graph is not joined, but used as it is.
+    be embedded separately. With `keep` the graph is not joined, but used as it is.
     """
     graph, symmetry = _graph(estimator, objects, graph), symmetry_of(estimator)
     count, labels = graph.components(symmetry)
     if count == 1:
         return graph, []
-    policy = policy if policy and estimator.disconnected == "join" else estimator.disconnected
+    policy = "keep" if keep and estimator.disconnected == "join" else estimator.disconnected
     problem = f"the number of connected components of the neighbors graph is {count} > 1"
     if policy == "raise":
         raise ValueError(

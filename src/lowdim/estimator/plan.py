@@ -16,7 +16,7 @@ from sklearn.base import clone
 from lowdim.estimator.embedder import Embedder
 from lowdim.estimator.footprint import alternatives, claim_memory, footprint
 from lowdim.estimator.neighbors import search_method
-from lowdim.neighbor_graphs.choice import exact_is_fast
+from lowdim.neighbor_graphs.indexes import exact_is_fast
 from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory

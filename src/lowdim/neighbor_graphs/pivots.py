@@ -18,7 +18,7 @@ from lowdim.backends.protocol import Heaps
 from lowdim.checks import Array
 from lowdim.distances.matrices import check_defined
 from lowdim.distances.metrics import Metric
-from lowdim.neighbor_graphs.search import reach_of
+from lowdim.neighbor_graphs.exact import reach_of
 from lowdim.runtime.scheduling import blocks, run
 
 SAMPLE_OBJECTS = 128  # sample on which recall is measured

@@ -48,7 +48,7 @@ import numpy as np
 
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.metrics import Metric, euclidean
-from lowdim.neighbor_graphs.search import nearest
+from lowdim.neighbor_graphs.exact import nearest
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.quality.dip import dip, dip_p_value
 from lowdim.quality.rows import Rows

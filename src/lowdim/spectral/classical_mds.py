@@ -21,13 +21,14 @@ from lowdim.objects.landmarks import choose_landmarks
 from lowdim.objects.new_objects import NewObjects, as_new
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime.scheduling import blocks
-from lowdim.spectral.gram import corrected, squared_means
 from lowdim.spectral.projection import gower_projection
 from lowdim.spectral.scaling import (
     Scaling,
+    corrected,
     leading_count,
     pivoted_cholesky_scaling,
     scale_distances,
+    squared_means,
 )
 
 

@@ -13,8 +13,7 @@ from lowdim.estimator.fitted_state import Numbers, any_number, graph_rule
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
-from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
-from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
+from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import rotation_to
 from lowdim.objects.growth import novelty
@@ -23,9 +22,8 @@ from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks
-from lowdim.spectral.gram import gram_operator, squared_means
 from lowdim.spectral.projection import gower_projection
-from lowdim.spectral.scaling import Scaling, scale_distances
+from lowdim.spectral.scaling import Scaling, gram_operator, scale_distances, squared_means
 from lowdim.stress.majorization import smacof
 
 

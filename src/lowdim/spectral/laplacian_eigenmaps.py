@@ -228,8 +228,8 @@ class LaplacianEigenmaps(Embedder):
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
         k = self._check_n_components(objects.n)
         if self._uses_graph:
-            policy = "keep" if self.affinity == "precomputed_nearest_neighbors" else ""
-            self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2, policy)
+            keep = self.affinity == "precomputed_nearest_neighbors"
+            self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2, keep)
             if parts:
                 neighbors.fit_parts(self, objects, parts)
                 return

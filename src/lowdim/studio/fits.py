@@ -114,7 +114,7 @@ def shared_graph(estimator: Any, X: Any, folder: Path) -> NeighborGraph | None:
         else:
             graph = neighbors(X, search.k, metric=search.metric, method=search.method)
             graph.save(folder / f"{stem}-{search.k}.npz")
-    # Without n_neighbors, a graph embedder takes all neighbours of a given graph.
+    # Without n_neighbors, a method on a connected graph takes all neighbours of a given one.
     return graph.take(search.k) if hasattr(estimator, "disconnected") else graph
 
 

@@ -18,10 +18,10 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 
 from lowdim.runtime import memory
-from lowdim.runtime.context import Compute, current, using
+from lowdim.runtime.context import current, override
 from lowdim.runtime.scheduling import blocks, running
 from lowdim.runtime.scratch import HeldRows
-from lowdim.runtime.tasks import HERE, NewGroup, Tasks, working
+from lowdim.runtime.tasks import HERE, NewGroup, Tasks
 
 Result = TypeVar("Result")
 
@@ -31,7 +31,7 @@ NO_WARNING = {"distributed.admin.large-graph-warning-threshold": "1PB"}
 
 
 class Call:
-    """A function that is sent to workers, with the resources that it may use there.
+    """A function that is sent to workers, with the memory that it may use there.
 
     Tasks run on one thread each: a worker runs as many at a time as it has threads. The function is
     pickled as a whole, so that arrays that it holds are aligned in memory there; see `_aligned`.
@@ -39,19 +39,19 @@ class Call:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.resources = Compute("cpu", 1, current().memory)
+        self.memory = current().memory
 
     def __call__(self, *arguments: Any) -> Any:
-        with working(HERE), using(self.resources), running(None):
+        with override(device="cpu", threads=1, memory=self.memory, tasks=HERE), running(None):
             return self.function(*arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (cloudpickle.dumps(self.function), self.resources)
+        return _unpickled, (cloudpickle.dumps(self.function), self.memory)
 
 
-def _unpickled(function: bytes, resources: Compute) -> Call:
+def _unpickled(function: bytes, limit: int | None) -> Call:
     call = Call(cloudpickle.loads(function))
-    call.resources = resources
+    call.memory = limit
     return call
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from lowdim.backends.dask.calls import ClusterTasks
 from lowdim.messages import argument
-from lowdim.runtime.context import current
-from lowdim.runtime.tasks import working
+from lowdim.runtime.context import current, override
 
 ANSWER_SECONDS = 10  # that a scheduler has to answer
 
@@ -43,7 +42,7 @@ def joined(address: str) -> Iterator[None]:
         raise ValueError(
             f"{argument('scheduler', address)}: no scheduler of Dask answers there ({error})."
         ) from error
-    with client, working(ClusterTasks(client, wanted=True)):
+    with client, override(tasks=ClusterTasks(client, wanted=True)):
         yield
 
 
@@ -61,5 +60,5 @@ def started(workers: int) -> Iterator[None]:
         local_directory=resources.scratch,
         silence_logs=logging.ERROR,
     )
-    with cluster, Client(cluster) as client, working(ClusterTasks(client, wanted=True)):
+    with cluster, Client(cluster) as client, override(tasks=ClusterTasks(client, wanted=True)):
         yield

@@ -19,9 +19,14 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends.native.cells import Cells, CoarseSpace, build_cells, coarse_spaces
+from lowdim.backends.native.cells import (
+    Cells,
+    CoarseSpace,
+    build_cells,
+    coarse_spaces,
+    search_cells,
+)
 from lowdim.backends.native.heaps import rank_candidates, rerank
-from lowdim.backends.native.panels import search_cells
 from lowdim.backends.native.products import (
     SAMPLE_BLOCK_ROWS,
     canonical,

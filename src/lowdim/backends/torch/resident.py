@@ -21,7 +21,7 @@ from torch import Tensor
 
 from lowdim.backends.torch.arrays import free_bytes, get, put, tensor_dtype
 from lowdim.checks import Array
-from lowdim.runtime.context import uploads
+from lowdim.runtime.context import current
 
 RESIDENT_FROM = 1 << 20  # bytes of an array from which a second copy to the device is worth saving
 SQUARE_ROOM = 4  # arrays of the same size that must be free on the device to keep the squares
@@ -86,7 +86,7 @@ def resident_square(device: torch.device, array: Array) -> Tensor | None:
 
 def _copies(device: torch.device, array: Array) -> tuple[Copy, ...]:
     """The copies of parts of the memory that an array shows."""
-    kept = uploads()
+    kept = current().uploads
     if kept is None or not _worth_keeping(array):
         return ()
     found = kept.get(_key(device, array))
@@ -102,7 +102,7 @@ def returned(tensor: Tensor) -> Array:
 
 def remember(array: Array, tensor: Tensor) -> None:
     """Keep a tensor as the copy of an array of the same entries."""
-    kept = uploads()
+    kept = current().uploads
     if kept is None or not _worth_keeping(array) or not tensor.is_contiguous():
         return
     key = _key(tensor.device, array)
@@ -116,7 +116,7 @@ def remember(array: Array, tensor: Tensor) -> None:
 
 def release() -> bool:
     """Free all copies; False if there are none."""
-    kept = uploads()
+    kept = current().uploads
     found = bool(kept)
     if kept:
         kept.clear()

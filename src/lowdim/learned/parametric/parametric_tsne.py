@@ -169,9 +169,9 @@ class ParametricTSNE(NetworkEmbedder):
                 f"perplexity ({perplexity:g}) must be less than n_samples ({n}): it is a number of "
                 "neighbours."
             )
+        prepared = parametric.prepare(self, objects)
         dof = max(self.n_components - 1, 1) if self.dof is None else self.dof
         loss = student_divergence(checks.real(dof, "dof", 0, open_low=True))
-        prepared = parametric.prepare(self, objects)
         if affinities is None:
             k = min(n - 1, max(1, int(3 * perplexity)))
             P = joint(

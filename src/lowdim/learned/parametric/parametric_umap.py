@@ -183,8 +183,8 @@ class ParametricUMAP(NetworkEmbedder):
         spread = checks.real(self.spread, "spread", 0, open_low=True)
         if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
             raise ValueError(
-                f"{argument('min_dist')} must "
-                f"lie between 0 and spread={spread:g}, got {self.min_dist!r}."
+                f"{argument('min_dist')} must lie between 0 and spread={spread:g}, got "
+                f"{self.min_dist!r}."
             )
         repulsion = checks.real(self.repulsion_strength, "repulsion_strength", 0, LARGEST)
         rate = checks.real(self.negative_sample_rate, "negative_sample_rate", 0, LARGEST)

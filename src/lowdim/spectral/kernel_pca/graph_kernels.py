@@ -18,13 +18,11 @@ from lowdim.checks import Array
 from lowdim.estimator import links, neighbors
 from lowdim.estimator.barycentric import barycentric_map
 from lowdim.estimator.fitted_state import Numbers, Rule, number, table
-from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
-from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
+from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigensolvers import Eigenpairs
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.spectral.gram import squared_means
 from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
     commute_time_kernel,
     diffusion_kernel,
@@ -41,6 +39,7 @@ from lowdim.spectral.laplacian import (
 from lowdim.spectral.nystroem import extend_eigenvectors
 from lowdim.spectral.projection import gower_projection
 from lowdim.spectral.reconstruction import gram_blocks, standard_matrix
+from lowdim.spectral.scaling import squared_means
 
 
 @dataclass(kw_only=True)
