@@ -1,9 +1,9 @@
 """How the time of a fit grows, for `lowdim.plan`: `python -m benchmarks times [METHOD ...]`.
 
 Each method is fitted with its default parameters to more and more vectors in 50 dimensions (ten
-overlapping groups on a curved surface), until a fit takes more than eight seconds.
-The file `fit_times.json` of the package holds the CPU seconds on one thread. `lowdim.plan` takes
-their ratios alone: the machine, the parameters and the dimension are seen by its own probes.
+overlapping groups on a curved surface), until a fit takes more than eight seconds. Printed are the
+CPU seconds on one thread, the exponent (`power` of the method's traits) with which `lowdim.plan`
+would have been nearest to those of half a second and more, and the factor by which it would err.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from lowdim.catalog import CATALOG, find
+from lowdim.estimator.plan import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
-FILE = ROOT / "src" / "lowdim" / "estimator" / "fit_times.json"
 SIZES = [100 * 2**power for power in range(11)]
 FEATURES, LATENT, GROUPS = 50, 8, 10
 LONG = 8.0  # seconds of a fit after which no larger one is made
@@ -33,15 +33,28 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks times", description=__doc__)
     parser.add_argument("methods", nargs="*", metavar="METHOD", default=[], help="default: all")
     options = parser.parse_args(arguments)
-    known = json.loads(FILE.read_text()) if FILE.exists() else {}
     for name in options.methods or METHODS:
         command = [sys.executable, "-m", "benchmarks.times", name]
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-        known[name] = json.loads(done.stdout.splitlines()[-1])
-        print(name, " ".join(f"{n}: {s:.3g}" for n, s in known[name]), flush=True)
-        lines = [f"  {json.dumps(key)}: {json.dumps(known[key])}" for key in sorted(known)]
-        FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        times = json.loads(done.stdout.splitlines()[-1])
+        print(name, " ".join(f"{n}: {s:.3g}" for n, s in times))
+        print(f"    power {power(times)[0]:.1f}, error {power(times)[1]:.2f}", flush=True)
     return 0
+
+
+def power(times: list[tuple[int, float]]) -> tuple[float, float]:
+    """The exponent of least error, and the factor by which the estimates err at most."""
+    pairs = []
+    for n, seconds in times:
+        probes = [(size, spent) for size, spent in times if size <= n // 2]
+        while sum(spent for _, spent in probes[:-1]) > PATIENCE:
+            probes.pop()
+        if probes and (seconds > 0.5 or times[-1][1] < 0.5):
+            pairs.append((n / probes[-1][0], seconds / probes[-1][1]))
+    size_ratios, time_ratios = np.log(pairs).T
+    powers = np.arange(0, 3.6, 0.1)
+    errors = np.abs(np.outer(powers, size_ratios) - time_ratios).max(axis=1)
+    return float(powers[errors.argmin()]), float(np.exp(errors.min()))
 
 
 def measured(name: str) -> list[tuple[int, float]]:

@@ -7,6 +7,8 @@ import pytest
 
 import lowdim
 from lowdim.catalog import CATALOG, find
+from lowdim.estimator import docstrings
+from lowdim.objects.objects import objects_of
 
 
 def parameters(method):
@@ -17,8 +19,7 @@ def parameters(method):
 def test_traits_name_what_the_estimator_has(method):
     if method.reduced_by:
         assert method.reduced_by in parameters(method)
-    if method.large_scale is not None:
-        assert {name for name, _ in method.large_scale.parameters} <= set(parameters(method))
+    assert method.samples is ("sampled" in str(docstrings.parameters(method.load()).get("method")))
     assert method.euclidean_twin in ("", *(other.name for other in CATALOG if other is not method))
 
 
@@ -31,10 +32,10 @@ def test_no_landmarks_are_forgotten(method):
 def test_the_cheaper_algorithm_is_chosen_above_its_constant():
     from lowdim.stress.mds import mds
 
-    row = find("MDS")
-    assert row.at_scale(mds.LARGE) == {}
-    assert row.at_scale(mds.LARGE + 1) == {"method": "sampled"}
-    assert find("PCA").at_scale(10**9) == {}
+    rows = np.zeros((mds.LARGE + 1, 1))
+    assert lowdim.MDS()._sampled(objects_of(rows))
+    assert not lowdim.MDS()._sampled(objects_of(rows[1:]))
+    assert not lowdim.PCA()._sampled(objects_of(rows))
 
 
 def test_twins_give_the_same_map_of_euclidean_vectors():
@@ -49,7 +50,10 @@ def test_twins_give_the_same_map_of_euclidean_vectors():
 
 
 def test_suggested_methods_are_of_different_families():
-    assert {method.family for method in CATALOG if method.suggested} >= {"spectral", "neighbour"}
+    assert {method.family for method in CATALOG if method.suggested} >= {
+        "spectral",
+        "neighbor embedding",
+    }
 
 
 def test_dir_shows_public_names_only():

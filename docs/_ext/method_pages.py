@@ -1,36 +1,35 @@
-"""Writes a page for each method before the build, from the catalog, methods.toml and docstrings.
+"""Writes a page for each method before the build, from its class and methods.toml.
 
-The catalog holds what the program itself prints about a method. methods.toml holds the idea, the
-objective, when not to use it, and the code of a figure. Parameters, notes and references are those
-of the docstring, which Sphinx inserts.
+The traits of the class are what the program itself prints about a method. methods.toml holds the
+idea, the objective, when not to use it, and the code of a figure. Parameters, notes and references
+are those of the docstring, which Sphinx inserts.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
-
-from sphinx.util.rst import escape
 
 from lowdim.catalog import CATALOG, Method
 
 FAMILIES = {
     "spectral": "Spectral methods",
     "stress": "Methods that preserve distances",
-    "neighbour": "Methods that preserve neighbours",
+    "neighbor embedding": "Methods that preserve neighbours",
     "learned": "Learned maps",
 }
 
 
 def written(folder: Path) -> dict[str, dict[str, str]]:
-    """The entries of methods.toml by method; an error if a method has none."""
+    """The entries of methods.toml by method, empty if there is none; an error for other names."""
     with (folder / "methods.toml").open("rb") as file:
         texts: dict[str, dict[str, str]] = tomllib.load(file)
-    known = {row.name for row in CATALOG}
-    if known != set(texts):
-        raise ValueError(f"methods.toml and the catalog differ in {sorted(known ^ set(texts))}.")
-    return texts
+    known = {row.name: texts.pop(row.name, {}) for row in CATALOG}
+    if texts:
+        raise ValueError(f"methods.toml has entries of unknown methods: {', '.join(texts)}.")
+    return known
 
 
 def page_name(row: Method) -> str:
@@ -38,24 +37,34 @@ def page_name(row: Method) -> str:
     return row.module.rpartition(".")[2]
 
 
+def escape(text: str) -> str:
+    """Text without inline markup."""
+    return re.sub(r"([*_`|\\])", r"\\\1", text)
+
+
 def page(row: Method, text: dict[str, str]) -> str:
     """The reStructuredText of one page."""
-    title = text["title"] if text["title"] == row.name else f"{text['title']} (`{row.name}`)"
+    title = text.get("title", row.name)
+    title = title if title == row.name else f"{title} (`{row.name}`)"
     facts = [
         ("In a sentence", f"``{row.sentence}``"),
         ("Preserves", escape(row.keeps)),
         ("Cost", escape(row.cost)),
         ("New objects, and inverse", escape(row.extends)),
     ]
-    lines = [title, "=" * len(title), "", text["idea"].strip(), ""]
+    lines = [title, "=" * len(title), "", text.get("idea", "").strip(), ""]
     for name, said in facts:
         lines += [f":{name}: {said}"]
-    lines += ["", "Objective", "---------", "", ".. math::", "", *_indented(text["objective"]), ""]
-    lines += [text["where"].strip(), ""] if "where" in text else []
+    lines += [""]
+    if "objective" in text:
+        lines += ["Objective", "---------", "", ".. math::", "", *_indented(text["objective"]), ""]
+        lines += [text.get("where", "").strip(), ""]
     lines += ["When to use it", "--------------", "", f"**Yes:** {escape(row.when)}.", ""]
-    lines += [f"**No:** {text['avoid'].strip()}", ""]
-    lines += ["Example", "-------", "", f".. picture:: method-{page_name(row)}"]
-    lines += [f"   :caption: {text['caption'].strip()}", "", *_indented(text["figure"]), ""]
+    if "avoid" in text:
+        lines += [f"**No:** {text['avoid'].strip()}", ""]
+    if "figure" in text:
+        lines += ["Example", "-------", "", f".. picture:: method-{page_name(row)}"]
+        lines += [f"   :caption: {text['caption'].strip()}", "", *_indented(text["figure"]), ""]
     lines += [
         "Reference",
         "---------",
@@ -82,7 +91,7 @@ def index(texts: dict[str, dict[str, str]]) -> str:
             "     - When to use it",
         ]
         for row in rows:
-            link = f":doc:`{texts[row.name]['title']} <{page_name(row)}>`"
+            link = f":doc:`{texts[row.name].get('title', row.name)} <{page_name(row)}>`"
             lines += [
                 f"   * - {link}",
                 f"     - {escape(row.keeps)}",
@@ -90,7 +99,8 @@ def index(texts: dict[str, dict[str, str]]) -> str:
             ]
         lines += [""]
     lines += [".. toctree::", "   :hidden:", ""]
-    lines += [f"   {texts[row.name]['title']} <{page_name(row)}>" for row in CATALOG]
+    titles = [texts[row.name].get("title", row.name) for row in CATALOG]
+    lines += [f"   {t} <{page_name(row)}>" for t, row in zip(titles, CATALOG, strict=True)]
     return "\n".join([*lines, ""])
 
 

@@ -5,8 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowdim
-from lowdim.estimator.decoders import fit_decoder, held_out_errors
-from lowdim.estimator.kernel_decoder import _least_error, fit_kernel_decoder
+from lowdim.estimator.decoders import _least_error, fit_decoder, fit_kernel_decoder, held_out_errors
 from lowdim.numerics.kernels import gaussian
 
 
@@ -54,7 +53,7 @@ def test_the_kernel_smooths_noise_that_interpolation_repeats(errors):
 def test_more_objects_than_centers_all_count(sheet, monkeypatch):
     Y, X = sheet
     exact = fit_kernel_decoder(Y, X)(Y)
-    monkeypatch.setattr("lowdim.estimator.kernel_decoder.MOST_CENTERS", 150)
+    monkeypatch.setattr("lowdim.estimator.decoders.MOST_CENTERS", 150)
     sampled = fit_kernel_decoder(Y, X)
     assert sampled.centers.shape == (150, 2)
     assert np.square(sampled(Y) - X).mean() < 1.3 * np.square(exact - X).mean()

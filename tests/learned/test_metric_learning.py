@@ -227,3 +227,13 @@ def test_bounds_are_two_numbers_in_any_sequence():
 def test_bad_pairs(pairs, found):
     with pytest.raises(ValueError, match=f"similar must.*{found}"):
         lowdim.InformationTheoreticMetricLearning().fit(X, similar=pairs)
+
+
+def test_a_saved_model_keeps_labels_that_are_strings(tmp_path):
+    X = np.random.RandomState(0).standard_normal((30, 3))
+    labels = np.array(list("abc"))[np.arange(30) % 3]
+    model = lowdim.NeighborhoodComponentsAnalysis(max_iter=3).fit(X, labels)
+    model.save(tmp_path / "model")
+    loaded = lowdim.load(tmp_path / "model")
+    assert loaded.classes_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))

@@ -35,5 +35,7 @@ def methods(method: Any, quiet: bool, as_json: bool) -> None:
         described = descriptions(method.load())
         for name, (_, default) in hints(method.load()).items():
             console.show(f"    {name} = {default!r}\n        {described.get(name, '')}")
-    console.record(methods=[{**asdict(one), "alias": alias(one.name)} for one in chosen])
+    rows = [{"name": m.name, "family": m.family, "alias": alias(m.name)} for m in chosen]
+    traits = [asdict(m.load().traits) for m in chosen]
+    console.record(methods=[row | more for row, more in zip(rows, traits, strict=True)])
     console.finish()

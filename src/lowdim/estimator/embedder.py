@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks
-from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.distances.metrics import NAN_AWARE, euclidean, resolve_metric
 from lowdim.distances.preparation import IF_NAN, rescale_rows
@@ -25,10 +24,29 @@ from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator import persist
 from lowdim.estimator.checkpoints import states_of
-from lowdim.estimator.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
-from lowdim.estimator.footprint import claim_memory
+from lowdim.estimator.decoders import (
+    NearestObjects,
+    apply_decoder,
+    decoder_rule,
+    fit_decoder,
+    nearest_objects,
+)
+from lowdim.estimator.fitted_state import (
+    Numbers,
+    Rule,
+    document,
+    kept_rows,
+    kinds_of_columns,
+    names_of_columns,
+    number,
+    size_of,
+    source,
+)
+from lowdim.estimator.footprint import Problem, claim_memory
 from lowdim.estimator.partitions import placed, placed_lazily
 from lowdim.estimator.placement import METHODS, where_x_is
+from lowdim.estimator.shared_docs import insert_passages
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.units import converted, exponent_of_rows, fit_in_unit, is_fitted_state
 from lowdim.estimator.updating import Growth, growing, update
 from lowdim.messages import argument
@@ -54,8 +72,29 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     Fitted attributes end in `_`. Further fitted state is named `_fitted...`, and state that can be
     computed again from the fitted attributes is named `_cached...` and is not pickled. `_clear`
-    deletes all three before each fit.
+    deletes all three before each fit. Rules for the first two are in `_attributes`; see
+    `fitted_state`.
     """
+
+    traits: ClassVar[Traits]
+    _passages: ClassVar[dict[str, str]] = {}  # of docstrings, beside those of `shared_docs`
+
+    _attributes: ClassVar[dict[str, Rule]] = {
+        "embedding_": Numbers("n c"),
+        "X_fit_": Numbers("n d", sparse=None),
+        "source_": source,
+        "n_features_in_": size_of("d"),
+        "feature_names_in_": names_of_columns,
+        "gower_kinds_": kinds_of_columns,
+        "n_iter_": number(0),
+        "history_": Numbers("*", finite=False),
+        "decoder_": decoder_rule,
+        "drift_": Numbers("*", least=0, missing=True),
+        "drift_score_": number(0),
+        "preparation_": document,  # how the command line made X from a table
+        "_fitted_exponent": number(),
+    }
+    _needed: ClassVar[tuple[str, ...]] = ("embedding_",)
 
     embedding_: Array
     X_fit_: Any
@@ -78,6 +117,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if cls.__doc__ is not None:  # it is None under python -OO
+            cls.__doc__ = insert_passages(cls.__doc__, cls._passages)
         for name in METHODS:
             if name in vars(cls):
                 setattr(cls, name, where_x_is(vars(cls)[name]))
@@ -304,8 +345,25 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Coordinates of new objects, each row computed independently."""
         raise NotImplementedError
 
+    def _memory(self, fit: Problem) -> float:
+        """Bytes at the peak of a fit, beyond the data and tiles; for time see `Traits.power`."""
+        return 0.0
+
+    def _sampled(self, objects: Objects) -> bool:
+        """Whether a fit to these objects is that of method="sampled"; see `Traits.samples`."""
+        return False
+
+    def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
+        """Rules for fitted attributes that depend on parameters; see `_attributes`."""
+        return {}
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        """Fitted attributes that a model must have; see `_needed`."""
+        needed = (name for base in type(self).__mro__ for name in vars(base).get("_needed", ()))
+        return {*needed, *kept_rows(self, state)}
+
     def _update(self, new: NewObjects) -> Growth:
-        """Let new objects join the map, if the method's row of the catalog has `grows`.
+        """Let new objects join the map, if the method's traits have `grows`.
 
         Called on a copy of the fitted estimator; sets `embedding_`, registered to the map before,
         and other attributes to those of all objects.
@@ -504,14 +562,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _change(self, retune: Change, parameters: dict[str, Any]) -> None:
         """Set parameters during a fit; if a value is refused, all are as before."""
-        name = type(self).__name__
-        row = find(name)
-        live = () if row is None else row.live
+        live = self.traits.live
         for parameter in parameters:
             if parameter not in live:
                 raise ValueError(
-                    f"{parameter} of {name} cannot be changed during a fit; those that can are "
-                    f"{', '.join(live) or 'none'}."
+                    f"{parameter} of {type(self).__name__} cannot be changed during a fit; those "
+                    f"that can are {', '.join(live) or 'none'}."
                 )
         before = {parameter: getattr(self, parameter) for parameter in parameters}
         self.set_params(**parameters)

@@ -1,209 +1,256 @@
-"""What the fitted attributes of every estimator look like; `persist` checks a file against it.
+"""Rules for the fitted attributes of a model, and the check of a loaded file by those of its class.
 
-`ATTRIBUTES` describes each attribute: type, shape, range, finiteness. `NEEDED` lists what
-`transform` and `inverse_transform` of a method read. A method that gets a new fitted attribute
-declares it here, or its models cannot be loaded.
+A class has rules for its fitted attributes in `_attributes`, and in `_needed` the names of those
+that `transform` and `inverse_transform` read; both are those of its bases too. What depends on
+parameters is in `_variants` and `_needs`. A rule is called with the name, the value and the sizes
+of the model, and raises ValueError.
 
-Shapes are written with the sizes of the model: n objects and c coordinates of `embedding_`, d
-features, m landmarks or prototypes (n if there are none); "*" is any size.
+Shapes are written with the names of sizes: n objects and c coordinates, d features, and what else a
+class names. The first array with a name sets its size; "m|n" is m if that is set and n otherwise,
+"*" is any size and "..." any shape.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from lowdim.checks import PLAIN_TYPES, Array, is_sparse, plain_parameters
 from lowdim.distances.metrics import NAN_AWARE
-from lowdim.estimator.state_rules import (
-    MAY_OVERFLOW,
-    Check,
-    Numbers,
-    Sizes,
-    curve,
-    decoder,
-    document,
-    graph,
-    kinds_of_columns,
-    labels,
-    names_of_columns,
-    number,
-    numbers_of,
-    parameters,
-    shape_of_grid,
-    size_of,
-    source,
-    table,
-    weights,
-)
+from lowdim.neighbor_graphs.graph import NeighborGraph
 
-_report = number(finite=False)  # reported to the user, not used by the model
-_count = number(0)
-_history = Numbers(("*",), finite=False)
-_square = Numbers(("n", "n"), least=0, finite=False, sparse=None)  # NaN: an unknown pair
-_laplacian = table({"laplacian": Numbers(("n", "n"), sparse=True), "t": number(0)})
+Sizes = dict[str, int]
+Rule = Callable[[str, Any, Sizes], None]
+MAY_OVERFLOW = "may overflow"
+"""Key in `Sizes` of a model of extreme data: squared lengths may be infinite in the user's unit.
+`transform` reads another model, in a unit of its own."""
 
-ATTRIBUTES: dict[str, Check] = {
-    "X_fit_": Numbers(("n", "d"), sparse=None),
-    "source_": source,
-    "embedding_": Numbers(("n", "c")),
-    "n_features_in_": size_of("d"),
-    "feature_names_in_": names_of_columns,
-    "gower_kinds_": kinds_of_columns,
-    "graph_": graph,
-    "landmarks_": Numbers(("m",), "iu", 0, "n"),
-    "prototypes_": Numbers(("m",), "iu", 0, "n"),
-    # eigenvectors
-    "eigenvalues_": Numbers(("c",)),
-    "eigenvectors_": Numbers(("m", "c")),
-    "mean_squares_": Numbers(("m",)),
-    "negative_share_": _report,
-    "reconstruction_error_": _report,
-    "dist_matrix_": Numbers(("m", "n"), least=0),
-    "_fitted_distances": Numbers(("m", "m"), least=0),
-    "correction_constant_": number(0),
-    "MaximumVarianceUnfolding.eigenvalues_": Numbers(("*",), finite=False),
-    "kernel_": Numbers(("n", "n"), finite=False),
-    "duality_gap_": _report,
-    "length_error_": _report,
-    "affinity_matrix_": Numbers(("n", "n"), least=0, sparse=None),
-    "degrees_": Numbers(("n",), positive=True),
-    "density_": Numbers(("n",), positive=True),
-    "t_": number(0),
-    "labels_": Numbers(("n",), "iu", 0, "clusters"),
-    "cluster_centers_": Numbers(("clusters", "c")),
-    # linear maps and kernels
-    "mean_": Numbers(("d",)),
-    "components_": Numbers(("c", "d")),
-    "n_components_": size_of("c"),
-    "n_samples_": size_of("n"),
-    "explained_variance_": Numbers(("c",)),
-    "explained_variance_ratio_": Numbers(("c",), finite=False),
-    "singular_values_": Numbers(("c",)),
-    "noise_variance_": _report,
-    "kernel_means_": Numbers(("n",)),
-    "kernel_mean_": number(),
-    "gamma_": number(),
-    "dual_coef_": Numbers(("n", "d")),
-    "isomap._fitted_kernel_state": table({"geodesics": Numbers(("n", "n"), least=0)}),
-    "lle._fitted_kernel_state": table({"vectors": Numbers(("n", "d"), sparse=None)}),
-    "diffusion._fitted_kernel_state": _laplacian,
-    "commute_time._fitted_kernel_state": _laplacian,
-    # stress and divergences
-    "history_": _history,
-    "n_iter_": _count,
-    **dict.fromkeys(
-        ("stress_", "error_", "loss_", "kl_divergence_", "missed_", "false_", "learning_rate_"),
-        _report,
-    ),
-    "stresses_": table(dict.fromkeys(("raw", "stress-1", "normalized"), _report)),
-    "disparities_": _square,
-    "dissimilarity_matrix_": _square,
-    "transformation_": curve,
-    "smallest_": number(positive=True),
-    "_fitted_unit": number(positive=True),
-    "_fitted_largest": number(positive=True),
-    "perplexities_": Numbers(("scales",), positive=True),
-    "precisions_": Numbers(("scales",), positive=True),
-    "intrinsic_dim_": _report,
-    "affinities_": Numbers(("n", "n"), least=0, sparse=True),
-    "importance_": Numbers(("n",), least=0),
-    **{f"{name}.history_": Numbers(("*", "*"), finite=False) for name in ("SNE", "SymmetricSNE")},
-    **{f"{name}.history_": Numbers(("*", "*"), finite=False) for name in ("TSNE", "WeightedTSNE")},
-    "weights_": Numbers(("subjects", "c")),
-    "idioscal.weights_": Numbers(("subjects", "c", "c")),
-    "scales_": Numbers(("subjects",)),
-    "vaf_": Numbers(("subjects",), finite=False),
-    # UMAP
-    "UMAP.graph_": Numbers(("distinct", "distinct"), least=0, sparse=True),
-    "unique_rows_": Numbers(("distinct",), "iu", 0, "n"),
-    "rho_": Numbers(("distinct",), least=0),
-    "sigma_": Numbers(("distinct",), least=0),
-    "reach_": Numbers(("distinct",), least=0),
-    "rad_orig_": Numbers(("*",), missing=True),
-    "rad_emb_": Numbers(("*",), missing=True),
-    "a_": number(positive=True),
-    "b_": number(positive=True),
-    # self-organizing maps
-    "shape_": shape_of_grid,
-    "grid_": Numbers(("units", "c")),
-    "codebook_": Numbers(("units", "d")),
-    "coefficients_": Numbers(("units", "n")),
-    "medoids_": Numbers(("units",), "iu", 0, "n"),
-    "units_": Numbers(("n",), "iu", 0, "units"),
-    "hits_": Numbers(("units",), "iu", 0),
-    "u_matrix_": Numbers(("*", "*"), finite=False),
-    **dict.fromkeys(("quantization_error_", "topographic_error_"), _report),
-    "_fitted_gaps": Numbers(("*",), finite=False),
-    "_fitted_sums": Numbers(("units", "*")),
-    "_fitted_counts": Numbers(("units", "*"), least=0),
-    "_fitted_halves": Numbers(("units",)),
-    "_fitted_scale": number(positive=True),
-    # learned metrics
-    "classes_": labels,
-    "bounds_": numbers_of(2),
-    "metric_": Numbers(("d", "d")),
-    # networks
-    "network_": weights,
-    "n_places_": size_of("places"),
-    "scale_": number(positive=True),
-    "Autoencoder.history_": Numbers(("*", "*"), finite=False),
-    "decoder_": decoder,
-    # of any method
-    "n_starts_": _count,
-    "_fitted_exponent": number(),
-    "_fitted_neighbors": graph,
-    "_fitted_rotation": Numbers(("c", "c")),
-    "drift_": Numbers(("*",), least=0, missing=True),
-    "drift_score_": number(0),
-    "preparation_": document,  # how the command line made X from a table
-}
 
-_GRAPH_STATE = {"graph_", "rho_", "sigma_", "reach_"}
-_PROJECTION = {"eigenvalues_", "eigenvectors_", "mean_squares_"}
-NEEDED: dict[str, list[set[str]]] = {
-    "PCA": [{"mean_", "components_", "explained_variance_"}],
-    "ClassicalMDS": [
-        {"mean_", "components_"},
-        {*_PROJECTION, "_fitted_distances", "correction_constant_"},
-    ],
-    "KernelPCA": [{"eigenvalues_", "eigenvectors_", "kernel_means_", "kernel_mean_", "gamma_"}],
-    "Isomap": [{"graph_", "dist_matrix_", *_PROJECTION}],
-    "LocallyLinearEmbedding": [{"graph_"}],
-    "LaplacianEigenmaps": [{"affinity_matrix_", "degrees_", "eigenvalues_", "t_"}],
-    "SpectralClustering": [{"affinity_matrix_", "degrees_", "eigenvalues_", "cluster_centers_"}],
-    "nearest_neighbors": [{"graph_", "t_"}],
-    "isomap": [{"graph_", "_fitted_kernel_state"}],
-    "lle": [{"graph_", "_fitted_kernel_state"}],
-    "diffusion": [{"graph_", "_fitted_kernel_state"}],
-    "commute_time": [{"graph_", "_fitted_kernel_state"}],
-    "DiffusionMap": [{"graph_", "affinity_matrix_", "density_", "eigenvalues_", "t_"}],
-    "MaximumVarianceUnfolding": [{"graph_"}],
-    "CurvilinearDistanceAnalysis": [{"graph_", "dist_matrix_"}],
-    "Sammon": [{"_fitted_unit"}],
-    "MultiscaleSNE": [{"_fitted_unit", "_fitted_largest", "perplexities_", "precisions_"}],
-    "NeRV": [{"_fitted_unit", "_fitted_largest"}],
-    "UMAP": [{"graph_", "rho_", "sigma_", "reach_", "a_", "b_"}],
-    "INDSCAL": [{"weights_", "scales_"}],
-    "SelfOrganizingMap": [
-        {"grid_", "shape_", "_fitted_gaps", "codebook_", "_fitted_sums", "_fitted_counts"},
-        {"grid_", "shape_", "_fitted_gaps", "coefficients_", "_fitted_scale", "_fitted_halves"},
-    ],
-    **{
-        name: [{"mean_", "components_", "metric_"}]
-        for name in (
-            "NeighborhoodComponentsAnalysis",
-            "LargeMarginNearestNeighbor",
-            "InformationTheoreticMetricLearning",
-        )
-    },
-    "Autoencoder": [{"network_", "mean_", "scale_"}],
-    "ParametricTSNE": [{"network_", "mean_", "scale_", "n_places_"}],
-    "ParametricUMAP": [{"network_", "mean_", "scale_", "n_places_"}],
-}
-"""Attributes that a fitted model must have beside `embedding_`, by method, kernel or affinity; one
-of the sets is enough."""
+@dataclass(frozen=True)
+class Numbers:
+    """An array or a CSR matrix of numbers.
+
+    Parameters
+    ----------
+    shape : str
+        Names of sizes, separated by spaces.
+    kinds : str
+        Kinds of NumPy types: "f" for floats, "iu" for integers.
+    least : float
+        Smallest entry.
+    below : str
+        Name of the size that every entry is smaller than.
+    positive : bool
+        Whether entries must be larger than 0.
+    finite : bool
+        Whether NaN and infinity are errors.
+    missing : bool
+        Whether NaN, as a missing value, is accepted where infinity is not.
+    sparse : bool or None
+        Whether a CSR matrix is required (True), accepted (None) or refused (False).
+    empty : bool
+        Whether a size that is set by this array may be 0.
+    """
+
+    shape: str
+    kinds: str = "f"
+    least: float = -np.inf
+    below: str | None = None
+    positive: bool = False
+    finite: bool = True
+    missing: bool = False
+    sparse: bool | None = False
+    empty: bool = False
+
+    def __call__(self, name: str, value: Any, sizes: Sizes) -> None:
+        if not isinstance(value, np.ndarray) and not is_sparse(value):
+            raise ValueError(f"{name} is not an array.")
+        if self.sparse is not None and is_sparse(value) is not self.sparse:
+            raise ValueError(f"{name} must be {'sparse' if self.sparse else 'dense'}.")
+        if self.shape != "..." and not self._fits(value.shape, sizes):
+            wanted = ", ".join(self.shape.split())
+            raise ValueError(f"{name} has shape {value.shape}; ({wanted}) expected.")
+        entries = _csr_entries(name, value) if is_sparse(value) else value
+        if entries.dtype.kind not in self.kinds or entries.dtype.itemsize not in (4, 8):
+            raise ValueError(f"{name} has the type {entries.dtype}.")
+        _check_range(name, entries, self, sizes)
+
+    def _fits(self, shape: tuple[int, ...], sizes: Sizes) -> bool:
+        names = self.shape.split()
+        if len(names) != len(shape):
+            return False
+        for size, found in zip(names, shape, strict=True):
+            first, _, other = size.partition("|")
+            key = other if other and first not in sizes else first
+            if key == "*":
+                continue
+            if key not in sizes and (found or self.empty):
+                sizes[key] = found
+            if sizes.get(key) != found:
+                return False
+        return True
+
+
+def _check_range(name: str, entries: Array, rule: Numbers, sizes: Sizes) -> None:
+    if entries.size == 0:
+        return
+    known = entries[~np.isnan(entries)] if rule.missing else entries
+    if known.size == 0:
+        raise ValueError(f"{name} contains NaN only.")
+    wrong = np.isnan if MAY_OVERFLOW in sizes else _not_finite
+    if rule.finite and entries.dtype.kind == "f" and wrong(known).any():
+        raise ValueError(f"{name} contains NaN or infinity.")
+    smallest = np.fmin.reduce(entries, axis=None)
+    if smallest < rule.least or (rule.positive and smallest <= 0):
+        raise ValueError(f"{name} contains {smallest}, which is too small.")
+    if rule.below is not None and entries.max() >= sizes[rule.below]:
+        raise ValueError(f"{name} contains {entries.max()}, but there are {sizes[rule.below]}.")
+
+
+def _not_finite(values: Any) -> Any:
+    return ~np.isfinite(values)
+
+
+def _csr_entries(name: str, matrix: Any) -> Array:
+    """The stored entries of a CSR matrix whose indices are in range."""
+    rows, columns = matrix.shape
+    _check_lists(name, matrix.indptr, len(matrix.indices), rows)
+    _check_indices(name, matrix.indices, columns)
+    if matrix.data.shape != matrix.indices.shape:
+        raise ValueError(f"{name} has {len(matrix.data)} values at {len(matrix.indices)} places.")
+    return np.asarray(matrix.data)
+
+
+def _check_lists(name: str, indptr: Array, n_entries: int, n_lists: int) -> None:
+    Numbers("lists", "i")(f"indptr of {name}", indptr, {"lists": n_lists + 1})
+    if indptr[0] != 0 or indptr[-1] != n_entries or (np.diff(indptr) < 0).any():
+        raise ValueError(f"indptr of {name} does not ascend from 0 to {n_entries}.")
+
+
+def _check_indices(name: str, indices: Array, n: int) -> None:
+    Numbers("...", "i", 0, "n")(f"indices of {name}", indices, {"n": n})
+
+
+def graph_rule(name: str, value: Any, sizes: Sizes) -> None:
+    """A `NeighborGraph` of the model's objects."""
+    if not isinstance(value, NeighborGraph):
+        raise ValueError(f"{name} is not a neighbour graph.")
+    if not isinstance(value.indices, np.ndarray) or not isinstance(value.metric, str):
+        raise ValueError(f"{name} is damaged.")
+    Numbers("...", least=0)(f"distances of {name}", value.distances, sizes)
+    if value.distances.shape != value.indices.shape:
+        raise ValueError(f"{name} has distances of another shape than its indices.")
+    n = sizes.setdefault("n", value.n_objects)
+    if value.indptr is not None:
+        _check_lists(name, value.indptr, len(value.indices), n)
+    elif value.indices.ndim != 2 or 0 in value.indices.shape:
+        raise ValueError(f"{name} has indices of shape {value.indices.shape}.")
+    if value.n_objects != n:
+        raise ValueError(f"{name} has {value.n_objects} objects, but the model has {n}.")
+    _check_indices(name, value.indices, n)
+    if (value.bridges is None) is not (value.bridge_lengths is None):
+        raise ValueError(f"{name} has bridges without lengths, or lengths without bridges.")
+    if value.bridges is not None:
+        own = {**sizes, "bridges": len(value.bridges), "2": 2}
+        Numbers("bridges 2", "i", 0, "n")(f"bridges of {name}", value.bridges, own)
+        Numbers("bridges", least=0)(f"bridge lengths of {name}", value.bridge_lengths, own)
+    if value.recall is not None:
+        number(0)(f"recall of {name}", value.recall, sizes)
+
+
+def number(least: float = -np.inf, *, positive: bool = False, finite: bool = True) -> Rule:
+    """A real number."""
+
+    def check(name: str, value: Any, sizes: Sizes) -> None:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError(f"{name} is not a number.")
+        found = float(value)
+        wrong = np.isnan if MAY_OVERFLOW in sizes else _not_finite
+        if found < least or (positive and found <= 0) or (finite and wrong(found)):
+            raise ValueError(f"{name} is {value}.")
+
+    return check
+
+
+any_number = number(finite=False)
+"""A number for the user, which the model does not read."""
+
+
+def size_of(size: str) -> Rule:
+    """The number that a size of the model is."""
+
+    def check(name: str, value: Any, sizes: Sizes) -> None:
+        number(0)(name, value, sizes)
+        if value != sizes.setdefault(size, value):
+            raise ValueError(f"{name} is {value}, but other arrays say {sizes[size]}.")
+
+    return check
+
+
+def table(rules: dict[str, Rule]) -> Rule:
+    """A dictionary with these keys."""
+
+    def check(name: str, value: Any, sizes: Sizes) -> None:
+        if not isinstance(value, dict) or set(value) != set(rules):
+            raise ValueError(f"{name} is not a table of {', '.join(rules)}.")
+        for key, item in value.items():
+            rules[key](f"{name}[{key!r}]", item, sizes)
+
+    return check
+
+
+def named_arrays(name: str, value: Any, sizes: Sizes) -> None:
+    """A dictionary of names and arrays of finite numbers, such as the weights of a network."""
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f"{name} is not a table of weights.")
+    for key, item in value.items():
+        if not isinstance(key, str) or not isinstance(item, np.ndarray):
+            raise ValueError(f"{name} holds something else than named arrays.")
+        Numbers("...")(f"{name}[{key!r}]", item, sizes)
+
+
+def document(name: str, value: Any, sizes: Sizes) -> None:
+    """A dictionary, whose reader checks its entries."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is not a table.")
+
+
+def source(name: str, value: Any, sizes: Sizes) -> None:
+    """Where rows that are read in blocks are; see `lowdim.objects.block_sources.reopened`."""
+    document(name, value, sizes)
+    texts = all(isinstance(value.get(key), str) for key in ("kind", "path", "fingerprint"))
+    texts &= all(isinstance(value.get(key, ""), str) for key in ("name", "dtype"))
+    shape, offset = value.get("shape"), value.get("offset", 0)
+    whole = isinstance(shape, list) and len(shape) == 2 and isinstance(offset, int)
+    if not texts or not whole or not all(isinstance(size, int) and size > 0 for size in shape):
+        raise ValueError(f"{name} does not describe a file of rows.")
+    size_of("n")(f"number of rows of {name}", shape[0], sizes)
+    size_of("d")(f"number of columns of {name}", shape[1], sizes)
+
+
+def names_of_columns(name: str, value: Any, sizes: Sizes) -> None:
+    """An array of strings."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1:
+        raise ValueError(f"{name} is not an array of names.")
+    size_of("d")(f"number of {name}", len(value), sizes)
+    if not all(isinstance(label, str) for label in value):
+        raise ValueError(f"{name} holds other things than strings.")
+
+
+def kinds_of_columns(name: str, value: Any, sizes: Sizes) -> None:
+    """For each column of Gower's metric None, or the list of its categories."""
+    plain = (str, numbers.Real)
+    if not isinstance(value, list):
+        raise ValueError(f"{name} does not describe columns.")
+    size_of("d")(f"number of {name}", len(value), sizes)
+    for kind in value:
+        listed = isinstance(kind, list) and all(isinstance(v, plain) for v in kind)
+        if kind is not None and not listed:
+            raise ValueError(f"{name} holds {kind!r}.")
 
 
 def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
@@ -218,22 +265,22 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
     """
     if not state:
         return
-    parameters(estimator)
-    kind = type(estimator).__name__
-    if missing := sorted(_needed(estimator, state) - set(state)):
+    _check_parameters(estimator)
+    kind, sizes = type(estimator).__name__, Sizes()
+    needed = estimator._needs(state)
+    if "parts_" in state:
+        needed = {"embedding_", "graph_", "part_rows_", *kept_rows(estimator, state)}
+    if missing := sorted(needed - set(state)):
         raise ValueError(f"it lacks {', '.join(missing)} of a fitted {kind}.")
-    sizes = _sizes(state, least=0 if kind in ("PCA", "KernelPCA") else 1)
-    for name, value in state.items():
-        if name in ("parts_", "part_rows_", "_fitted_in_unit"):
-            continue
-        variants = (kind, *(getattr(estimator, one, None) for one in ("kernel", "constraint")))
-        keys = (*(f"{variant}.{name}" for variant in variants), name)
-        rule = next((ATTRIBUTES[key] for key in keys if key in ATTRIBUTES), None)
-        if rule is None:
+    rules = _rules(estimator, state)
+    for name in state:
+        if name not in (*rules, "parts_", "part_rows_", "_fitted_in_unit"):
             raise ValueError(f"{name} is no attribute of a fitted {kind}.")
-        reported = "_fitted_in_unit" in state and name not in ("X_fit_", "embedding_")
-        own_sizes = {**sizes, MAY_OVERFLOW: 1} if reported else sizes
-        _relaxed(rule, name, estimator, state)(name, value, own_sizes)
+    for name, rule in rules.items():
+        if name in state:
+            rule(name, state[name], sizes)
+        if "_fitted_in_unit" in state and name == "X_fit_":
+            sizes[MAY_OVERFLOW] = 1  # what follows is only reported
     if "parts_" in state:
         _check_parts(estimator, state, sizes["n"])
     inner = state.get("_fitted_in_unit", estimator)
@@ -243,76 +290,36 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
         raise ValueError("_fitted_in_unit is not a model of its own kind with a unit.")
 
 
-def _needed(estimator: Any, state: dict[str, Any]) -> set[str]:
-    """The attributes that the estimator must have."""
-    given = [getattr(estimator, name, None) for name in ("metric", "kernel", "affinity")]
-    measured = not any(isinstance(choice, str) and choice == "precomputed" for choice in given)
-    keeps_rows = measured and (hasattr(estimator, "metric") or hasattr(estimator, "kernel"))
-    keeps_rows = keeps_rows and "_fitted_sums" not in state
-    kept = "source_" if "source_" in state else "X_fit_"
-    needed = {"embedding_"} | ({kept} if keeps_rows else set())
-    if getattr(estimator, "transform_mode", None) == "graph":  # of UMAP: no layout was made
-        return needed - {"embedding_"} | _GRAPH_STATE
-    if "parts_" in state:
-        return needed | {"graph_", "part_rows_"}
-    if "coefficients_" in state and keeps_rows and given[0] not in NAN_AWARE:  # has vectors
-        needed.add("codebook_")
-    for key in (type(estimator).__name__, *given[1:]):
-        options = NEEDED.get(key, [set()]) if isinstance(key, str) else [set()]
-        needed |= next((some for some in options if some <= set(state)), options[0])
-    return needed
+def kept_rows(estimator: Any, state: dict[str, Any]) -> set[str]:
+    """The attribute with the training objects; none if these were dissimilarities."""
+    if not hasattr(estimator, "metric") and not hasattr(estimator, "kernel"):
+        return set()
+    choices = [getattr(estimator, name, None) for name in ("metric", "kernel", "affinity")]
+    if any(isinstance(choice, str) and choice == "precomputed" for choice in choices):
+        return set()
+    return {"source_" if "source_" in state else "X_fit_"}
 
 
-def _relaxed(rule: Any, name: str, estimator: Any, state: dict[str, Any]) -> Any:
-    """The rule, without its demand of finite numbers where the model may hold others."""
+def _rules(estimator: Any, state: dict[str, Any]) -> dict[str, Any]:
+    """The rules of a class and its bases, as far as they hold for these parameters."""
+    rules: dict[str, Any] = {}
+    for base in reversed(type(estimator).__mro__):
+        rules |= vars(base).get("_attributes", {})
+    rules |= estimator._variants(state)
     metric = getattr(estimator, "metric", None)
-    missing = name == "X_fit_" and isinstance(metric, str) and metric in NAN_AWARE
-    left_out = name == "embedding_" and (estimator._leaves_out or "parts_" in state)
-    if name == "t_" and "graph_" not in state:  # of a given affinity matrix
-        return _report
-    return replace(rule, missing=True) if missing or left_out else rule
+    if isinstance(metric, str) and metric in NAN_AWARE:
+        rules["X_fit_"] = replace(rules["X_fit_"], missing=True)
+    if "parts_" in state:
+        rules["embedding_"] = replace(rules["embedding_"], missing=True)
+    return rules
 
 
-def _sizes(state: dict[str, Any], least: int) -> Sizes:
-    """The sizes of a model, from the arrays that define them; `least` coordinates and more."""
-
-    def shape(name: str, dimensions: int) -> tuple[int, ...]:
-        found = getattr(state[name], "shape", ())
-        others = {"embedding_": found[:1], "components_": found[1:]}.get(name, found)
-        if len(found) != dimensions or 0 in others or (least and 0 in found):
-            raise ValueError(f"{name} has shape {found}; {dimensions} dimensions are expected.")
-        return tuple(found)
-
-    if "embedding_" in state:
-        sizes = dict(zip("nc", shape("embedding_", 2), strict=True))
-    else:  # a graph of UMAP without a layout
-        sizes = {"n": shape("rho_", 1)[0]}
-    chosen = next((name for name in ("landmarks_", "prototypes_") if name in state), None)
-    sizes["m"] = sizes["n"] if chosen is None else shape(chosen, 1)[0]
-    if "X_fit_" in state:
-        sizes["d"] = shape("X_fit_", 2)[1]
-    elif "source_" in state:
-        source("source_", state["source_"], sizes)
-        sizes["d"] = state["source_"]["shape"][1]
-    elif "components_" in state:
-        sizes["d"] = shape("components_", 2)[1]
-    elif "codebook_" in state:
-        sizes["d"] = shape("codebook_", 2)[1]
-    elif "network_" in state and "mean_" in state:
-        sizes["d"] = shape("mean_", 1)[0]
-    if isinstance(state.get("network_"), dict):
-        sizes["places"] = (*np.shape(state["network_"].get("encoder.places", ())), 0)[0]
-    sizes["distinct"] = sizes["n"]
-    for name, size, dimensions in (
-        ("cluster_centers_", "clusters", 2),
-        ("grid_", "units", 2),
-        ("unique_rows_", "distinct", 1),
-        ("perplexities_", "scales", 1),
-        ("scales_", "subjects", 1),
-    ):
-        if name in state:
-            sizes[size] = shape(name, dimensions)[0]
-    return sizes
+def _check_parameters(estimator: Any) -> None:
+    """Check the types of the parameters whose annotations are made of plain types."""
+    for name, types in plain_parameters(type(estimator)).items():
+        value = getattr(estimator, name)
+        if not any(isinstance(value, PLAIN_TYPES[one]) for one in types):
+            raise ValueError(f"{name} is {value!r}, not of type {' | '.join(types)}.")
 
 
 def _check_parts(estimator: Any, state: dict[str, Any], n: int) -> None:
@@ -325,6 +332,6 @@ def _check_parts(estimator: Any, state: dict[str, Any], n: int) -> None:
     for part, own in zip(parts, rows, strict=True):
         if type(part) is not type(estimator) or "embedding_" not in vars(part):
             raise ValueError("parts_ holds something else than models of its own kind.")
-        Numbers(("own",), "i", 0, "n")("part_rows_", own, {"own": len(part.embedding_), "n": n})
+        Numbers("own", "i", 0, "n")("part_rows_", own, {"own": len(part.embedding_), "n": n})
         if part.embedding_.shape[1] != state["embedding_"].shape[1]:
             raise ValueError("parts_ has models of different dimensions.")

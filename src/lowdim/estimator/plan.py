@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass
+from inspect import signature
+from time import process_time
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
-from lowdim.catalog import find
-from lowdim.estimator.footprint import Problem, alternatives, claim_memory, footprint
+from lowdim.estimator.embedder import Embedder
+from lowdim.estimator.footprint import alternatives, claim_memory, footprint
 from lowdim.estimator.neighbors import search_method
-from lowdim.estimator.probes import SMALLEST as SMALLEST
-from lowdim.estimator.probes import seconds_of_fit
 from lowdim.neighbor_graphs.indexes import exact_is_fast
 from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory
 from lowdim.runtime.context import current, n_threads
 from lowdim.runtime.scheduling import running
+
+SMALLEST = 300  # objects; fewer are fitted at once
+FIRST = 100  # objects of the first probe; each further one has twice as many
+PATIENCE = 1.0  # seconds of probes, after which no larger one is made
+MARGIN = 2.5  # factor between the estimate and the ends of the range
+PARALLEL = 0.9  # share of a fit that several threads divide, about
+UNIMPORTANT = {"metric", "init", "affinity", "warm_start"}  # they choose no algorithm
+_REFUSALS = (ValueError, TypeError, RuntimeError, MemoryError)  # of an estimator
+_UNUSED = {"checkpoint": None, "warm_start": False, "callback": None, "verbose": 0, "n_jobs": 1}
 
 
 @dataclass(frozen=True)
@@ -30,8 +43,8 @@ class Plan:
         Class of the estimator.
     n : int
         Number of objects.
-    memory : dict
-        Bytes of each step at the peak of the fit, beyond the data.
+    n_bytes : int
+        Bytes at the peak of the fit, beyond the data.
     allowed : int or None
         Bytes that the fit may take; None if they are not known.
     seconds : (float, float) or None
@@ -46,17 +59,12 @@ class Plan:
 
     name: str
     n: int
-    memory: dict[str, int]
+    n_bytes: int
     allowed: int | None
     seconds: tuple[float, float] | None
     threads: int
     approximate: list[str]
     cheaper: list[str]
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes at the peak of the fit, beyond the data."""
-        return sum(self.memory.values())
 
     @property
     def summary(self) -> str:
@@ -65,11 +73,10 @@ class Plan:
         return f"{time}{memory.readable(self.n_bytes)} of memory beyond the data"
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{name} {memory.readable(size)}" for name, size in self.memory.items())
         allowed = "" if self.allowed is None else f" of {memory.readable(self.allowed)}"
         lines = [
             f"{self.name} of {self.n} objects",
-            f"  memory       {memory.readable(self.n_bytes)}{allowed}, beyond the data: {parts}",
+            f"  memory       {memory.readable(self.n_bytes)}{allowed}, beyond the data",
             f"  time         {self._time()} on {self.threads} threads",
             f"  approximate  {', '.join(self.approximate) or 'nothing'}",
             f"  cheaper      {'; '.join(self.cheaper)}",
@@ -108,10 +115,11 @@ def plan(estimator: Any, X: Any) -> Plan:
     -----
     The memory is that of formulas, which `python -m benchmarks memory` compares with real peaks.
     The time is a range around an estimate: fits of a few hundred of the objects are measured, in
-    CPU time on one thread, which takes a second or two; from them the time grows as it did when it
-    was measured for each method with its default parameters. The range ends at half and at twice
-    the estimate. Of 16 fits to real data 13 were inside; search and eigensolvers that depend on the
-    structure of the data take up to five times the estimate.
+    CPU time on one thread, which takes a second or two. From the largest of them the time grows
+    with a power of n, which `python -m benchmarks times` measures for each method with its default
+    parameters; for other algorithms and metrics it is that between the two largest. The range
+    ends at the estimate divided by 2.5 and times 2.5. Search and eigensolvers that depend on the
+    structure of the data can take longer.
 
     Examples
     --------
@@ -124,35 +132,22 @@ def plan(estimator: Any, X: Any) -> Plan:
       approximate  nothing
       cheaper      ...
     """
-    method = find(type(estimator).__name__)
-    if method is None or not hasattr(estimator, "_objects"):
+    if not isinstance(estimator, Embedder):
         raise TypeError(f"estimator must be an estimator of lowdim, got {estimator!r}.")
     copy = clone(estimator)
     with running(copy._n_jobs):
         objects = copy._objects(X)
         claim_memory(copy, objects, {})
         return Plan(
-            name=method.name,
+            name=type(estimator).__name__,
             n=objects.n,
-            memory=_steps(copy, objects, square=method.memory == 2.0),
+            n_bytes=footprint(copy, objects),
             allowed=_allowed(),
-            seconds=seconds_of_fit(estimator, method, objects),
+            seconds=seconds_of_fit(copy, objects),
             threads=n_threads(),
             approximate=_approximations(copy, objects),
             cheaper=alternatives(copy, objects),
         )
-
-
-def _steps(estimator: Any, objects: Objects, *, square: bool) -> dict[str, int]:
-    """The peak of the memory, divided by what takes it."""
-    problem, total = Problem(estimator, objects), footprint(estimator, objects)
-    steps: dict[str, int] = {}
-    if hasattr(estimator, "_n_wanted"):
-        steps["nearest neighbours"] = min(total, int(problem.arcs * (4 + problem.size)))
-    elif square and problem.distances <= total:
-        steps["dissimilarities of all pairs"] = int(problem.distances)
-    steps["matrices and solver"] = total - sum(steps.values())
-    return {name: size for name, size in steps.items() if size}
 
 
 def _allowed() -> int | None:
@@ -178,8 +173,8 @@ def _approximations(estimator: Any, objects: Objects) -> list[str]:
         found.append(f"distances, from n_landmarks={estimator.n_landmarks} objects")
     if getattr(estimator, "n_prototypes", None) is not None:
         found.append(f"the places of all but n_prototypes={estimator.n_prototypes} objects")
-    if hasattr(estimator, "_sampled") and estimator._sampled(objects):
-        found.append("stress, by random pairs")
+    if estimator._sampled(objects):
+        found.append("the objective, by random pairs")
     return found
 
 
@@ -192,3 +187,71 @@ def _readable(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def seconds_of_fit(estimator: Any, objects: Objects) -> tuple[float, float] | None:
+    """Shortest and longest time that is likely; None if there is no estimate."""
+    traits = estimator.traits
+    if objects.n < SMALLEST or traits.objects != "vectors":
+        return None
+    known = estimator.get_params(deep=False)
+    probe = clone(estimator).set_params(**{k: v for k, v in _UNUSED.items() if k in known})
+    if sampled := estimator._sampled(objects):
+        probe.set_params(method="sampled")
+    linear = sampled or bool(traits.reduced_by and known[traits.reduced_by])
+    probes = _probes(probe, objects)
+    if not probes:
+        return None
+    size, seconds = probes[-1]
+    power = 1.0 if linear else traits.power
+    if not linear and len(probes) > 1 and not _as_measured(estimator, objects):
+        before, less = probes[-2]
+        power = float(np.clip(np.log(seconds / less) / np.log(size / before), 1.0, 3.0))
+    divided = 1 - PARALLEL + PARALLEL / n_threads(known.get("n_jobs"))
+    middle = seconds * (objects.n / size) ** power * divided
+    return middle / MARGIN, middle * MARGIN
+
+
+def _as_measured(estimator: Any, objects: Objects) -> bool:
+    """Whether nothing is chosen that changes how the time grows: a metric or an algorithm."""
+    known = estimator.get_params(deep=False)
+    usual = {name: p.default for name, p in signature(type(estimator)).parameters.items()}
+    algorithms = {
+        name
+        for name, value in usual.items()
+        if (isinstance(value, str | bool) and name not in UNIMPORTANT)
+        or (name == "n_components" and value is None)  # all of them
+    }
+    same = all(known[name] == usual[name] for name in algorithms)
+    return same and objects.measured and objects.euclidean
+
+
+def _probes(estimator: Any, objects: Objects) -> list[tuple[int, float]]:
+    """Sizes and seconds of fits of some of the objects."""
+    chosen = np.random.RandomState(0).permutation(objects.n)
+    probes: list[tuple[int, float]] = []
+    with suppress(*_REFUSALS):  # loads what the method needs, and is not counted
+        _probe(estimator, objects.subset(np.sort(chosen[:FIRST])))
+    size, spent = FIRST, 0.0
+    while size <= objects.n // 2 and spent < PATIENCE:
+        part = objects.subset(np.sort(chosen[:size]))
+        with suppress(*_REFUSALS):  # too few objects, perhaps
+            probes.append((size, _probe(estimator, part)))
+            spent += probes[-1][1]
+        size *= 2
+    return probes
+
+
+def _probe(estimator: Any, objects: Objects) -> float:
+    """CPU seconds of one fit."""
+    log = logging.getLogger("lowdim")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), running(1):
+            warnings.simplefilter("ignore")
+            start = process_time()
+            clone(estimator)._fit_objects(objects)
+            return process_time() - start
+    finally:
+        log.setLevel(level)

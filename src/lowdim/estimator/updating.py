@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
-from lowdim.catalog import CATALOG, find
+from lowdim.catalog import CATALOG
 from lowdim.checks import Array
 from lowdim.distances.metrics import canonical_metric
 from lowdim.distances.units import exponent_of, scale_by_power
@@ -49,7 +49,7 @@ class Growth(NamedTuple):
 
 
 class growing:
-    """Decorator of the method `update`: only methods that the catalog says can grow have it."""
+    """Decorator of the method `update`: only methods whose traits have `grows` have it."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.__doc__ = function, function.__doc__
@@ -57,17 +57,12 @@ class growing:
 
     def __get__(self, estimator: Any, cls: type | None = None) -> Any:
         owner = type(estimator) if cls is None else cls
-        if not _grows(owner):
+        if not (hasattr(owner, "traits") and owner.traits.grows):
             raise AttributeError(
                 f"{owner.__name__} has no update. Place new objects with transform, or fit again "
                 f"to all objects; {', '.join(row.name for row in CATALOG if row.grows)} have it."
             )
         return self.function if estimator is None else MethodType(self.function, estimator)
-
-
-def _grows(cls: type) -> bool:
-    row = next((row for base in cls.__mro__ if (row := find(base.__name__)) is not None), None)
-    return row is not None and row.grows
 
 
 def update(estimator: Any, X: Any) -> None:

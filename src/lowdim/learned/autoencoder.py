@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator.shared_docs import NETWORK_PASSAGES, fill
+from lowdim.estimator.fitted_state import Numbers, any_number
+from lowdim.estimator.traits import Traits
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
 from lowdim.objects.objects import Objects
@@ -20,7 +21,6 @@ DIVERGED = 10.0  # error of reconstruction, in units of that of the mean, of a d
 LARGEST_WEIGHT = 1e6  # of a penalty, relative to the error: the loss stays finite in float32
 
 
-@fill(**NETWORK_PASSAGES)
 class Autoencoder(NetworkEmbedder):
     """Autoencoder: a network that reconstructs its input through a few coordinates.
 
@@ -75,7 +75,6 @@ class Autoencoder(NetworkEmbedder):
         kept.
     weight_decay : float, default=0.0
         Weight of the squared weights.
-    $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights, batches and noise; None stands for 0.
     $run
@@ -126,6 +125,23 @@ class Autoencoder(NetworkEmbedder):
     >>> encoder.inverse_transform(encoder.transform(X[:5])).shape
     (5, 3)
     """
+
+    traits = Traits(
+        sentence="encoder + decoder -> gradient descent on the error of reconstruction",
+        keeps="what is needed to reconstruct the data, by a nonlinear map",
+        when="the map must also decode: images or signals are to be made from coordinates",
+        cost="n w per epoch for w weights",
+        extends="the two halves of the network",
+        paper="Hinton and Salakhutdinov 2006; denoising: Vincent et al. 2008; contractive: Rifai "
+        "et al. 2011; variational: Kingma and Welling 2014",
+        power=0.7,
+        scales_axes=True,
+    )
+
+    _attributes: ClassVar = {
+        "history_": Numbers("* *", finite=False),
+        "reconstruction_error_": any_number,
+    }
 
     def __init__(
         self,

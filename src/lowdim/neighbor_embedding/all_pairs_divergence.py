@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,9 +12,12 @@ from lowdim.backends import backend
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import any_number, number
+from lowdim.estimator.footprint import Problem
 from lowdim.neighbor_embedding.affinities import listed_precisions, log_conditional_of_pairs
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
 from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
+from lowdim.neighbor_embedding.docs import ALL_PAIRS_PASSAGES
 from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.numerics.objective import Objective
 from lowdim.numerics.quasi_newton import lbfgs
@@ -22,7 +25,7 @@ from lowdim.numerics.starts import check_start, random_start, separate_points
 from lowdim.objects.identical import merge_identical, zero_up_to
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities
-from lowdim.objects.samples import SampledObjects, can_sample, sample_of_new
+from lowdim.objects.samples import SampledObjects, can_sample, sample_of_new, sample_size
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import blocks
 from lowdim.spectral.starts import classical_start
@@ -44,6 +47,15 @@ class AllPairsDivergenceEmbedder(Embedder):
     A method computes dissimilarities and a start with `_prepare`, minimises one or more objectives
     in turn with `_descend`, and defines in `_row_to_new` the probabilities of a new object.
     """
+
+    _attributes: ClassVar = {
+        "kl_divergence_": any_number,
+        "_fitted_unit": number(positive=True),
+        "_fitted_largest": number(positive=True),
+    }
+    _needed: ClassVar[tuple[str, ...]] = ("_fitted_unit", "_fitted_largest")
+    _passages = ALL_PAIRS_PASSAGES
+    _squares: int  # n x n arrays of a fit to all pairs, beside the distances
 
     kl_divergence_: float
     n_iter_: int
@@ -85,6 +97,14 @@ class AllPairsDivergenceEmbedder(Embedder):
         the precisions of the embedding, and the weight of KL(p || q)."""
         raise NotImplementedError
 
+    def _memory(self, fit: Problem) -> float:
+        if not self._sampled(fit.objects):
+            return self._squares * fit.square + fit.distances
+        return (56 + 2 * fit.size) * fit.n * sample_size(fit.n)
+
+    def _sampled(self, objects: Objects) -> bool:
+        return self._samples(objects.n) and (can_sample(objects) or self.method == "sampled")
+
     def _samples(self, n: int) -> bool:
         return self.method == "sampled" or (self.method == "auto" and n > ALL_PAIRS_UP_TO)
 
@@ -96,7 +116,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         checks.real(self.tol, "tol", 0)
         n, k = objects.n, self._check_n_components(objects.n)
         checks.choice(self.method, "method", METHODS)
-        if self._samples(n) and (can_sample(objects) or self.method == "sampled"):
+        if self._sampled(objects):
             return self._prepare_sample(objects, k)
         D, self._fitted_largest = relative_dissimilarities(objects)
         first, groups = merge_identical(D, zero_up_to(D))
@@ -145,9 +165,9 @@ class AllPairsDivergenceEmbedder(Embedder):
         monitor = self._monitor(self.max_iter)
         coarse = min(COARSE_ITERATIONS, self.max_iter // (2 * n_stages))
         Z, done, history = start[np.unique(groups, return_index=True)[1]], 0, [np.empty(0)]
-        for number in range(n_stages):
-            objective = stage(number, Z[groups])
-            most = self.max_iter - done if number == n_stages - 1 else coarse
+        for i in range(n_stages):
+            objective = stage(i, Z[groups])
+            most = self.max_iter - done if i == n_stages - 1 else coarse
             found = lbfgs(
                 _of_groups(objective, groups),
                 Z,

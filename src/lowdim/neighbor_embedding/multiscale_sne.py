@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
+from lowdim.estimator.fitted_state import Numbers, any_number
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs, mix_logs
 from lowdim.neighbor_embedding.all_pairs_divergence import (
     AllPairsDivergenceEmbedder,
@@ -19,7 +22,6 @@ from lowdim.objects.objects import Objects
 from lowdim.objects.samples import SampledObjects
 
 
-@fill(**ALL_PAIRS_PASSAGES)
 class MultiscaleSNE(AllPairsDivergenceEmbedder):
     """Multi-scale stochastic neighbour embedding: neighbourhoods of all sizes, no perplexity.
 
@@ -45,7 +47,7 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
     $parameters
     tol : float, default=1e-4
         Stop when five iterations together reduce the divergence by less than this fraction.
-    $run
+    $settings
 
     Attributes
     ----------
@@ -93,6 +95,26 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
     >>> model.perplexities_
     array([64., 32., 16.,  8.,  4.,  2.])
     """
+
+    traits = Traits(
+        sentence="perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine",
+        keeps="neighbourhoods of every size",
+        when="one map must serve near and far, and nothing is to be tuned",
+        cost="n log(n)^2 per iteration (n^2 log n with method='exact')",
+        extends="least own divergence on the frozen map; barycentric inverse",
+        paper="Lee, Peluffo-Ordonez and Verleysen 2015",
+        power=2.7,
+        samples=True,
+        local_only=True,
+    )
+
+    _attributes: ClassVar = {
+        "perplexities_": Numbers("scales", positive=True),
+        "precisions_": Numbers("scales", positive=True),
+        "intrinsic_dim_": any_number,
+    }
+    _needed = ("perplexities_", "precisions_")
+    _squares = 3
 
     def _fit(self, objects: Objects) -> None:
         pairs, start, groups = self._prepare(objects)

@@ -8,7 +8,8 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator.shared_docs import ALL_PAIRS_PASSAGES, fill
+from lowdim.estimator.fitted_state import any_number
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs
 from lowdim.neighbor_embedding.all_pairs_divergence import (
     AllPairsDivergenceEmbedder,
@@ -22,7 +23,6 @@ from lowdim.objects.samples import SampledObjects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 
-@fill(**ALL_PAIRS_PASSAGES)
 class NeRV(AllPairsDivergenceEmbedder):
     """Neighbour retrieval visualizer (NeRV): a trade-off between missed and false neighbours.
 
@@ -50,7 +50,7 @@ class NeRV(AllPairsDivergenceEmbedder):
     $parameters
     tol : float, default=1e-5
         Stop when five iterations together reduce the objective by less than this fraction.
-    $run
+    $settings
 
     Attributes
     ----------
@@ -96,6 +96,22 @@ class NeRV(AllPairsDivergenceEmbedder):
     >>> precise.false_ < complete.false_
     True
     """
+
+    traits = Traits(
+        sentence="perplexity affinities -> quasi-Newton on lambda KL(p || q) + (1 - lambda) KL(q "
+        "|| p)",
+        keeps="neighbours: few false ones, or few missed ones, as chosen",
+        when="neighbours are looked up on the map, and you know which error is worse",
+        cost="n log n per iteration (n^2 with method='exact')",
+        extends="least own divergence on the frozen map; barycentric inverse",
+        paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
+        power=2.2,
+        samples=True,
+        local_only=True,
+    )
+
+    _attributes: ClassVar = {"missed_": any_number, "false_": any_number}
+    _squares = 2
 
     _units: ClassVar = {"embedding_": 1, "init": 1}
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, neighbors
-from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.affinities import conditional_matrix
 from lowdim.neighbor_embedding.divergence import RowDivergence
+from lowdim.neighbor_embedding.docs import SNE_PASSAGES
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.objects.new_objects import NewObjects
@@ -19,7 +20,6 @@ from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 
-@fill(**SNE_PASSAGES)
 class SNE(Embedder):
     """Stochastic neighbour embedding (SNE).
 
@@ -64,6 +64,28 @@ class SNE(Embedder):
     >>> SNE(perplexity=20, max_iter=300, random_state=0).fit_transform(X).shape
     (200, 2)
     """
+
+    traits = Traits(
+        sentence="perplexity affinities, row by row -> descend(attract P, repel Gaussian kernel)",
+        keeps="each object's neighbours; crowds them",
+        when="to study what t-SNE changed; each object's own row of probabilities is to be kept",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="Hinton and Roweis 2002",
+        power=1.4,
+        local_only=True,
+        live=(
+            "perplexity",
+            "early_exaggeration",
+            "exaggeration",
+            "learning_rate",
+        ),
+        grows=True,
+    )
+
+    _attributes = shared.STATE
+    _passages = SNE_PASSAGES
+    _memory = shared.memory
 
     fit = neighbors.fit_with_graph
     _n_wanted = shared.n_for_perplexity

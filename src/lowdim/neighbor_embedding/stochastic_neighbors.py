@@ -15,6 +15,8 @@ from lowdim.backends import backend
 from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array, check_random_state
+from lowdim.estimator.fitted_state import Numbers, Rule, any_number, graph_rule
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.links import keep_known
 from lowdim.estimator.neighbors import fitted_neighbors, join, neighbor_graph
 from lowdim.estimator.updating import Growth
@@ -42,6 +44,20 @@ EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
 UNFOLDED = 100  # iterations after which neighbours lie near each other for the first time
 UPDATE_ITERATIONS = 50  # of `update`: old objects are near their places, new ones next to theirs
 UPDATE_HOLD = 0.1  # share of its displacement by which an old object returns in an iteration
+
+STATE: dict[str, Rule] = {
+    "_fitted_neighbors": graph_rule,
+    "affinities_": Numbers("n n", least=0, sparse=True),
+    "kl_divergence_": any_number,
+    "learning_rate_": any_number,
+    "history_": Numbers("* *", finite=False),
+}
+"""Rules for the fitted attributes."""
+
+
+def memory(estimator: Any, fit: Problem) -> float:
+    """Bytes at the peak of a fit."""
+    return (52 + 2 * fit.size) * fit.arcs
 
 
 def check_parameters(estimator: Any, n: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lowdim.checks import Array
-from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.divergence import PairDivergence
@@ -13,7 +13,6 @@ from lowdim.numerics.objective import ForceField
 from lowdim.objects.new_objects import NewObjects
 
 
-@fill(**SNE_PASSAGES)
 class SymmetricSNE(SNE):
     """Symmetric stochastic neighbour embedding.
 
@@ -59,6 +58,24 @@ class SymmetricSNE(SNE):
     >>> SymmetricSNE(perplexity=20, max_iter=300, random_state=0).fit_transform(X).shape
     (200, 2)
     """
+
+    traits = Traits(
+        sentence="perplexity affinities -> descend(attract P, repel Gaussian kernel)",
+        keeps="pairs of neighbours; crowds them",
+        when="to study what t-SNE changed; a milder map in which clusters are not forced apart",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="Cook, Sutskever, Mnih and Hinton 2007",
+        power=0.9,
+        local_only=True,
+        live=(
+            "perplexity",
+            "early_exaggeration",
+            "exaggeration",
+            "learning_rate",
+        ),
+        grows=True,
+    )
 
     def _objective(self, graph: NeighborGraph) -> ForceField:
         """KL(P || Q) of the affinities of pairs."""

@@ -14,13 +14,14 @@ from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 from lowdim.estimator import Embedder
-from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.descent import Phase
 from lowdim.neighbor_embedding.descent import learning_rate as step_size
 from lowdim.neighbor_embedding.divergence import PairDivergence
+from lowdim.neighbor_embedding.docs import SNE_PASSAGES
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.objects.new_objects import NewObjects
@@ -35,7 +36,6 @@ NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their po
 DOF_RANGE = (1e-3, 1e6)  # a heavier tail overflows, and a lighter one is a Gaussian
 
 
-@fill(**SNE_PASSAGES)
 class TSNE(Embedder):
     """t-distributed stochastic neighbour embedding (t-SNE).
 
@@ -94,6 +94,30 @@ class TSNE(Embedder):
     >>> tsne.transform(X[:3]).shape
     (3, 2)
     """
+
+    traits = Traits(
+        sentence="perplexity affinities -> descend(attract P, repel Student kernel)",
+        keeps="who is near whom; says little of distances, densities and gaps",
+        when="you look for clusters and close neighbours in the data, of any size",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="van der Maaten and Hinton 2008; Barnes-Hut: van der Maaten 2014; FFT: Linderman et "
+        "al. 2019",
+        power=1.0,
+        local_only=True,
+        suggested=True,
+        live=(
+            "perplexity",
+            "early_exaggeration",
+            "exaggeration",
+            "learning_rate",
+        ),
+        grows=True,
+    )
+
+    _attributes = shared.STATE
+    _passages = SNE_PASSAGES
+    _memory = shared.memory
 
     _n_wanted = shared.n_for_perplexity
 

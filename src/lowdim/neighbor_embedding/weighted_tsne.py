@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.estimator.fitted_state import Numbers
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.divergence import PairDivergence
 from lowdim.neighbor_embedding.tsne import TSNE, fit_affinities, student
@@ -17,7 +18,6 @@ from lowdim.numerics.objective import ForceField
 from lowdim.objects.objects import Objects
 
 
-@fill(**SNE_PASSAGES)
 class WeightedTSNE(TSNE):
     """t-SNE in which important objects get more space.
 
@@ -67,6 +67,24 @@ class WeightedTSNE(TSNE):
     >>> model.fit(X, sample_weight=np.where(y == 0, 4.0, 1.0)).embedding_.shape
     (200, 2)
     """
+
+    traits = Traits(
+        sentence="perplexity affinities -> descend(attract P, repel Student kernel between masses)",
+        keeps="who is near whom, important points with more room",
+        when="as t-SNE, where some objects matter more or hubs crowd the middle",
+        cost="n k per iteration (n^2 with method='exact')",
+        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        paper="Yang, Peltonen and Kaski 2014",
+        power=0.9,
+        local_only=True,
+        live=(
+            "early_exaggeration",
+            "exaggeration",
+            "learning_rate",
+        ),
+    )
+
+    _attributes: ClassVar = {"importance_": Numbers("n", least=0)}
 
     def fit(
         self,

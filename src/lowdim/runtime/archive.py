@@ -147,7 +147,7 @@ def encode(value: Any, arrays: dict[str, Any], where: str, other: Encoder = unkn
     if isinstance(value, np.generic):
         return {"$scalar": store(np.asarray(value), arrays)}
     if isinstance(value, np.ndarray):
-        if value.dtype == object:
+        if value.dtype.kind in "OU":
             if not all(isinstance(v, str) for v in value.ravel()):
                 raise TypeError(f"{where} holds arbitrary objects, which a file cannot keep.")
             return {"$strings": value.tolist()}

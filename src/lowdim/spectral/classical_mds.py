@@ -12,6 +12,9 @@ from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
 from lowdim.distances.units import scale_by_power
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, any_number, number
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.numerics.kernels import kernel_metric, resolve_kernel
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.landmarks import choose_landmarks
@@ -45,8 +48,7 @@ class ClassicalMDS(Embedder):
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed".
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     method : {"eigh", "cholesky"}, default="eigh"
         Eigenvectors, or a pivoted Cholesky factorisation, which reads one row of B per dimension
         and is exact if D is Euclidean of dimension n_components.
@@ -66,8 +68,7 @@ class ClassicalMDS(Embedder):
         Accuracy of the iterative eigensolver; 0 stands for machine precision.
     random_state : int, RandomState or None, default=None
         Seed of the landmarks.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
 
     Attributes
     ----------
@@ -117,6 +118,31 @@ class ClassicalMDS(Embedder):
     array([0., 1., 3.])
     """
 
+    traits = Traits(
+        sentence="double-centre(D^2) -> top eigenvectors",
+        keeps="distances, the large ones first",
+        when="you have distances, not vectors, and they are close to Euclidean",
+        cost="n^2 per iteration, n^2 memory; n m with m landmarks; n d^2 for Euclidean vectors",
+        extends="Gower's formula; linear inverse for Euclidean vectors, else barycentric",
+        paper="Torgerson 1952; Gower 1966; landmarks: de Silva and Tenenbaum 2004",
+        power=1.0,
+        reduced_by="n_landmarks",
+        suggested=True,
+        euclidean_twin="PCA",
+    )
+
+    _attributes: ClassVar = {
+        "landmarks_": Numbers("m", "iu", 0, "n"),
+        "eigenvalues_": Numbers("c"),
+        "eigenvectors_": Numbers("m|n c"),
+        "mean_squares_": Numbers("m|n"),
+        "_fitted_distances": Numbers("m|n m|n", least=0),
+        "correction_constant_": number(0),
+        "negative_share_": any_number,
+        "components_": Numbers("c d"),
+        "mean_": Numbers("d"),
+    }
+
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "mean_", "_fitted_distances"), 1),
         **dict.fromkeys(("eigenvalues_", "mean_squares_"), 2),
@@ -150,6 +176,20 @@ class ClassicalMDS(Embedder):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _memory(self, fit: Problem) -> float:
+        if m := fit.chosen("n_landmarks"):
+            return 8.0 * m * m * 3 + fit.n * m * fit.size
+        if fit.is_set("correction", "cailliez"):
+            return 10.5 * fit.square
+        plain = fit.objects.euclidean and self.correction == "none" and self.method == "eigh"
+        return 0.0 if plain else fit.distances + fit.scaling
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        plain = {"mean_", "components_"}
+        scaled = {"eigenvalues_", "eigenvectors_", "mean_squares_", "_fitted_distances"}
+        own = plain if plain <= set(state) else scaled | {"correction_constant_"}
+        return super()._needs(state) | own
 
     def _fit(self, objects: Objects) -> None:
         checks.choice(self.method, "method", ("eigh", "cholesky"))

@@ -9,7 +9,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, links, neighbors
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.fitted_state import Numbers, graph_rule, number
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.objects.new_objects import NewObjects
@@ -17,7 +19,6 @@ from lowdim.objects.objects import Objects
 from lowdim.spectral.laplacian import degrees, edge_weights, heat_width, laplacian, weighted
 
 
-@fill(**GRAPH_PASSAGES)
 class DiffusionMap(Embedder):
     """Diffusion map: distances on the map are diffusion distances.
 
@@ -32,8 +33,7 @@ class DiffusionMap(Embedder):
         Dimension of the map.
     n_neighbors : int, default=None
         Number of neighbours of an object; 30 if neither this nor radius is given.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     t : float, default=None
         Width of the heat kernel exp(-d^2 / t); None: the mean squared length of the edges.
     alpha : float, default=1.0
@@ -45,7 +45,8 @@ class DiffusionMap(Embedder):
         "auto", "dense", "arpack", "shift-invert" or "lobpcg".
     tol : float, default=1e-10
         Accuracy of the iterative eigensolver.
-    $metric
+    $graph_metric
+    $metric_params
     $disconnected
     $eigensolver
 
@@ -97,6 +98,26 @@ class DiffusionMap(Embedder):
     True
     """
 
+    traits = Traits(
+        sentence="graph -> heat weights, density removed -> top eigenvectors of the random walk",
+        keeps="diffusion distances: how easily a random walk joins two points",
+        when="data along branches or trajectories, unevenly sampled or noisy",
+        cost="n k and a sparse eigenproblem",
+        extends="Nystroem's formula; barycentric inverse",
+        paper="Coifman and Lafon 2006",
+        power=1.6,
+        scales_axes=True,
+    )
+
+    _attributes: ClassVar = {
+        "graph_": graph_rule,
+        "affinity_matrix_": Numbers("n n", least=0, sparse=None),
+        "density_": Numbers("n", positive=True),
+        "eigenvalues_": Numbers("c"),
+        "t_": number(0),
+    }
+    _needed = ("graph_", "affinity_matrix_", "density_", "eigenvalues_", "t_")
+
     fit = neighbors.fit_with_graph
     _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 30
@@ -133,6 +154,9 @@ class DiffusionMap(Embedder):
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _memory(self, fit: Problem) -> float:
+        return 116 * fit.arcs + fit.eigenvectors
 
     def _reads_blocks(self) -> bool:
         return True

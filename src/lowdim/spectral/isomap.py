@@ -9,7 +9,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, links, neighbors
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.fitted_state import Numbers, any_number, graph_rule
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -25,7 +27,6 @@ from lowdim.spectral.scaling import Scaling, gram_operator, scale_distances, squ
 from lowdim.stress.majorization import smacof
 
 
-@fill(**GRAPH_PASSAGES)
 class Isomap(Embedder):
     """Isomap: distances on the map fit distances along the data's manifold.
 
@@ -37,8 +38,7 @@ class Isomap(Embedder):
     ----------
     n_neighbors : int, default=5
         Number of neighbours of an object; None if radius is given.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     n_components : int, default=2
         Dimension of the map.
     eigen_solver : {"auto", "dense", "arpack"}, default="auto"
@@ -52,13 +52,11 @@ class Isomap(Embedder):
         ("FW", Floyd and Warshall).
     neighbors_algorithm : str, default="auto"
         Ignored; accepted for compatibility with scikit-learn. The neighbours are always exact.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     $minkowski
     p : float, default=2
         Exponent of metric="minkowski".
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     n_landmarks : int, default=None
         Compute geodesics from this many random objects only [2]_: memory n_samples * n_landmarks
         instead of n_samples^2.
@@ -126,6 +124,32 @@ class Isomap(Embedder):
     3.14
     """
 
+    traits = Traits(
+        sentence="k-NN -> geodesics -> classical (or stress) MDS",
+        keeps="geodesic distances along the data's manifold",
+        when="the data lies on one curved sheet without holes, evenly sampled",
+        cost="n^2 log n time, n^2 memory; n m log n and n m with m landmarks",
+        extends="geodesics through a new point's neighbours, Gower's formula; barycentric inverse",
+        paper="Tenenbaum, de Silva and Langford 2000",
+        power=2.2,
+        reduced_by="n_landmarks",
+        suggested=True,
+        grows=True,
+    )
+
+    _attributes: ClassVar = {
+        "graph_": graph_rule,
+        "landmarks_": Numbers("m", "iu", 0, "n"),
+        "dist_matrix_": Numbers("m|n n", least=0),
+        "eigenvalues_": Numbers("c"),
+        "eigenvectors_": Numbers("m|n c"),
+        "mean_squares_": Numbers("m|n"),
+        "negative_share_": any_number,
+        "stress_": any_number,
+        "_fitted_rotation": Numbers("c c"),
+    }
+    _needed = ("graph_", "dist_matrix_", "eigenvalues_", "eigenvectors_", "mean_squares_")
+
     fit = neighbors.fit_with_graph
     _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 10
@@ -180,6 +204,11 @@ class Isomap(Embedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        m = fit.chosen("n_landmarks")
+        paths = fit.geodesics(1.6 * m, 30e6) if m else fit.square + fit.scaling
+        return paths + 60 * fit.arcs
 
     def _reads_blocks(self) -> bool:
         return True

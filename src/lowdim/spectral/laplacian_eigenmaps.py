@@ -9,7 +9,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, links, neighbors
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.fitted_state import Numbers, Rule, any_number, graph_rule, number
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.graph import SYMMETRIES, NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
@@ -40,7 +42,6 @@ TOLERANCE = 1e-10  # relative residual of the eigenvectors, of eigen_tol="auto"
 NORMALIZATIONS = ("random-walk", "symmetric", "none")
 
 
-@fill(**GRAPH_PASSAGES)
 class LaplacianEigenmaps(Embedder):
     """Laplacian eigenmaps: neighbours stay near each other.
 
@@ -64,8 +65,7 @@ class LaplacianEigenmaps(Embedder):
         Factor in "rbf", "poly", "laplacian" and "sigmoid"; None: 1 / n_features.
     n_neighbors : int, default=None
         Number of neighbours of an object; 10 if neither this nor radius is given.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     symmetry : {"union", "mutual", "mean"}, default="union"
         Whether i and j are linked if either is a neighbour of the other ("union") or if both are
         ("mutual"); "mean" is "union" with half the weight if only one is a neighbour of the other,
@@ -82,7 +82,8 @@ class LaplacianEigenmaps(Embedder):
         "auto", "dense", "arpack", "shift-invert" or "lobpcg"; None is "auto".
     eigen_tol : float or "auto", default="auto"
         Accuracy of the iterative eigensolver; "auto" is 1e-10.
-    $metric
+    $graph_metric
+    $metric_params
     $disconnected
     $eigensolver
 
@@ -139,6 +140,34 @@ class LaplacianEigenmaps(Embedder):
     True
     """
 
+    traits = Traits(
+        sentence="graph -> heat weights -> bottom eigenvectors of (L, D) or (L, I)",
+        keeps="neighbours near each other; cluster structure",
+        when="you look for clusters or for what varies most slowly, not for shape",
+        cost="n k and a sparse eigenproblem",
+        extends="Nystroem's formula; barycentric inverse",
+        paper="Belkin and Niyogi 2003; Bengio et al. 2004",
+        power=1.9,
+        scales_axes=True,
+        suggested=True,
+        grows=True,
+    )
+
+    _attributes: ClassVar = {
+        "graph_": graph_rule,
+        "affinity_matrix_": Numbers("n n", least=0, sparse=None),
+        "degrees_": Numbers("n", positive=True),
+        "eigenvalues_": Numbers("c"),
+        "t_": number(0),
+    }
+    _needed: ClassVar[tuple[str, ...]] = (
+        "graph_",
+        "affinity_matrix_",
+        "degrees_",
+        "eigenvalues_",
+        "t_",
+    )
+
     fit = neighbors.fit_with_graph
     _default_neighbors = 10
     _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
@@ -179,6 +208,18 @@ class LaplacianEigenmaps(Embedder):
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _memory(self, fit: Problem) -> float:
+        if fit.is_set("affinity", "rbf"):
+            return 5.2 * fit.square + fit.bottom_eigenvectors
+        return 88 * fit.arcs + fit.bottom_eigenvectors
+
+    def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
+        return {} if "graph_" in state else {"t_": any_number}
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        needed = super()._needs(state)
+        return needed if self.affinity == "nearest_neighbors" else needed - {"graph_"}
 
     # --- fit -------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.barycentric import barycentric_map
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.fitted_state import any_number, graph_rule
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.objects.new_objects import NewObjects
@@ -20,7 +22,6 @@ from lowdim.spectral import reconstruction
 METHODS = ("standard", "modified", "hessian", "ltsa")
 
 
-@fill(**GRAPH_PASSAGES)
 class LocallyLinearEmbedding(Embedder):
     """Locally linear embedding: objects are reconstructed from neighbours as in the input space.
 
@@ -54,8 +55,7 @@ class LocallyLinearEmbedding(Embedder):
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed": X is a matrix of dissimilarities, which also give the local Gram matrices.
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     $disconnected
 
     Attributes
@@ -104,6 +104,21 @@ class LocallyLinearEmbedding(Embedder):
     True
     """
 
+    traits = Traits(
+        sentence="k-NN -> reconstruction / alignment matrix -> bottom eigenvectors",
+        keeps="how each point is made of its neighbours",
+        when="as Isomap, for more points; method=modified or ltsa where the map collapses",
+        cost="n k^3 and a sparse eigenproblem",
+        extends="barycentric weights both ways",
+        paper="Roweis and Saul 2000; modified: Zhang and Wang 2007; Hessian: Donoho and Grimes "
+        "2003; LTSA: Zhang and Zha 2004",
+        power=1.8,
+        scales_axes=True,
+    )
+
+    _attributes: ClassVar = {"graph_": graph_rule, "reconstruction_error_": any_number}
+    _needed = ("graph_",)
+
     fit = neighbors.fit_with_graph
     _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 10
@@ -143,6 +158,11 @@ class LocallyLinearEmbedding(Embedder):
         self.metric = metric
         self.metric_params = metric_params
         self.disconnected = disconnected
+
+    def _memory(self, fit: Problem) -> float:
+        k = fit.arcs / fit.n
+        copies = 1.5 if fit.is_set("method", "standard") else 3.6
+        return copies * fit.arcs * k * 8 + 60 * fit.arcs + fit.bottom_eigenvectors
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         dim = self._check_n_components(objects.n)

@@ -13,6 +13,8 @@ from lowdim.checks import Array, dense
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import scale_by_power
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, any_number, size_of
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.messages import argument
 from lowdim.numerics.svd import Axes, principal_axes, residual_share, scores, update_axes
@@ -53,8 +55,7 @@ class PCA(Embedder):
         How the randomized solver keeps its vectors independent between power iterations.
     random_state : int, RandomState or None, default=None
         Seed of the randomized solver and of parallel analysis.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
 
     Attributes
     ----------
@@ -115,6 +116,31 @@ class PCA(Embedder):
     >>> abs(pca.components_).round(3)
     array([[0.707, 0.707]])
     """
+
+    traits = Traits(
+        sentence="centre -> singular vectors",
+        keeps="variance; the best linear map",
+        when="first, as the yardstick; structure is linear, or noise is to be removed first",
+        cost="n d min(n, d)",
+        extends="linear map, linear inverse",
+        paper="Pearson 1901; Hotelling 1933; parallel analysis: Horn 1965",
+        power=1.0,
+        suggested=True,
+        grows=True,
+    )
+
+    _attributes: ClassVar = {
+        "embedding_": Numbers("n c", empty=True),
+        "components_": Numbers("c d"),
+        "mean_": Numbers("d"),
+        "n_components_": size_of("c"),
+        "n_samples_": size_of("n"),
+        "explained_variance_": Numbers("c"),
+        "explained_variance_ratio_": Numbers("c", finite=False),
+        "singular_values_": Numbers("c"),
+        "noise_variance_": any_number,
+    }
+    _needed = ("mean_", "components_", "explained_variance_")
 
     def __init__(
         self,

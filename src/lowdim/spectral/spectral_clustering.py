@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -11,6 +11,8 @@ from sklearn.base import ClusterMixin
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.estimator.fitted_state import Numbers
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.kernels import Kernel, resolve_kernel
 from lowdim.objects.objects import Objects
@@ -49,8 +51,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         Further arguments of an affinity that is a function of two vectors.
     n_neighbors : int, default=None
         Number of neighbours of an object; 10 if neither this nor radius is given.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     symmetry : {"union", "mutual", "mean"}, default="union"
         See LaplacianEigenmaps.
     weights : {"heat", "binary"}, default="heat"
@@ -72,8 +73,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         warning, or "raise" an error.
     random_state : int, RandomState or None, default=None
         Seed of k-means and start of the iterative eigensolver.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     verbose : bool, default=False
         Whether k-means prints its progress.
 
@@ -127,6 +127,23 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     >>> len(set(labels[:60])), len(set(labels[60:])), bool(labels[0] != labels[-1])
     (1, 1, True)
     """
+
+    traits = Traits(
+        sentence="Laplacian eigenmaps -> k-means",
+        keeps="clusters that the graph separates",
+        when="you want the clusters themselves, of any shape",
+        cost="as Laplacian eigenmaps",
+        extends="Nystroem's formula, nearest centre; barycentric inverse",
+        paper="Shi and Malik 2000; Ng, Jordan and Weiss 2002; von Luxburg 2007",
+        power=1.5,
+        scales_axes=True,
+    )
+
+    _attributes: ClassVar = {
+        "cluster_centers_": Numbers("clusters c"),
+        "labels_": Numbers("n", "iu", 0, "clusters"),
+    }
+    _needed = ("cluster_centers_",)
 
     def __init__(
         self,

@@ -11,7 +11,9 @@ from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.fitted_state import any_number, number
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.quasi_newton import Minimum, lbfgs
 from lowdim.numerics.starts import check_start, random_start, separate_points
@@ -30,7 +32,6 @@ FARTHEST = 1e60  # in units of the training data's largest dissimilarity
 NEW_ROWS = 1024  # new objects placed at once
 
 
-@fill(checkpoint=CHECKPOINT)
 class Sammon(Embedder):
     """Sammon's mapping: distances on the map fit dissimilarities, relative to their size.
 
@@ -49,8 +50,7 @@ class Sammon(Embedder):
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed".
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     method : {"lbfgs", "majorize"}, default="lbfgs"
         Quasi-Newton steps, or Guttman transforms with weights 1/delta, which need more iterations.
     init : str or array of shape (n_samples, n_components), default="classical"
@@ -62,14 +62,11 @@ class Sammon(Embedder):
         Largest number of iterations.
     tol : float, default=1e-9
         Iterations end when five of them together decrease the stress by less than this share of it.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     random_state : int, RandomState or None, default=None
         Seed of init="random".
-    callback : callable, default=None
-        Called after every iteration; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $callback
+    $verbose
     $checkpoint
 
     Attributes
@@ -116,6 +113,19 @@ class Sammon(Embedder):
     True
     """
 
+    traits = Traits(
+        sentence="stress with w = 1/delta -> quasi-Newton or majorization",
+        keeps="distances, each to its own scale: the small ones as carefully as the large",
+        when="some hundreds or thousands of objects whose small distances matter too",
+        cost="n^2 per iteration, n^3 once, n^2 memory",
+        extends="least own stress on the frozen map; barycentric inverse",
+        paper="Sammon 1969; majorization: de Leeuw and Heiser 1980",
+        power=2.2,
+    )
+
+    _attributes: ClassVar = {"stress_": any_number, "_fitted_unit": number(positive=True)}
+    _needed = ("_fitted_unit",)
+
     _units: ClassVar = {"embedding_": 1, "init": 1}
 
     def __init__(
@@ -150,6 +160,9 @@ class Sammon(Embedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        return 2 * fit.square + fit.distances
 
     def _fit(self, objects: Objects) -> None:
         checks.choice(self.method, "method", METHODS)

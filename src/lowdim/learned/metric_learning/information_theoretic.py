@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state
-from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
+from lowdim.estimator.fitted_state import Sizes, number
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.learned.metric_learning.bregman import project
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
 from lowdim.objects.objects import Objects
@@ -19,7 +21,13 @@ SAMPLED_PAIRS = 10_000  # random pairs whose distances give the bounds
 PAIRS_PER_CLASSES = 20  # constraints per squared number of classes, as in the paper
 
 
-@fill(**LEARNED_METRIC_PASSAGES)
+def _two_numbers(name: str, value: Any, sizes: Sizes) -> None:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise ValueError(f"{name} is not a tuple of 2 numbers.")
+    for item in value:
+        number()(name, item, sizes)
+
+
 class InformationTheoreticMetricLearning(LearnedMetric):
     """Information-theoretic metric learning: the metric nearest to a prior that separates pairs.
 
@@ -50,12 +58,10 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         Stop when a pass changes the multipliers of the constraints by less than this share.
     random_state : int, RandomState or None, default=None
         Seed of the pairs that are made from labels; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     callback : callable, default=None
         Called after every pass with the divergence and the map; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $verbose
     $checkpoint
 
     Attributes
@@ -101,6 +107,20 @@ class InformationTheoreticMetricLearning(LearnedMetric):
     >>> itml = lowdim.InformationTheoreticMetricLearning(2).fit(X, **pairs)
     """
 
+    traits = Traits(
+        sentence="pairs + bounds -> Bregman projections of a Mahalanobis matrix",
+        keeps="similar pairs near, dissimilar pairs far, else the prior metric, as a linear map",
+        when="you know of pairs of objects that are similar or dissimilar rather than labels",
+        cost="m d^2 per pass over m pairs",
+        extends="linear both ways",
+        paper="Davis, Kulis, Jain, Sra and Dhillon 2007",
+        power=0.0,
+        objects="labelled",
+        scales_axes=True,
+    )
+
+    _attributes: ClassVar = {"bounds_": _two_numbers}
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -131,6 +151,11 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        count = self.n_constraints
+        d = int(fit.objects.vectors("constraints").shape[1])
+        return (16.0 * d + 90) * (count if isinstance(count, int) else 0)
 
     def _unit_of(self, name: str) -> float:
         if self.prior == "covariance":  # distances have no unit

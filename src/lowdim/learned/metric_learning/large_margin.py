@@ -9,14 +9,15 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
-from lowdim.learned.metric_learning.margins import LargeMargin, minimize
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
+from lowdim.learned.metric_learning.margins import SEARCH_ROWS, LargeMargin, minimize
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
+from lowdim.runtime.context import current
 
 
-@fill(**LEARNED_METRIC_PASSAGES)
 class LargeMarginNearestNeighbor(LearnedMetric):
     """Large margin nearest neighbours: neighbours of the own class near, other classes beyond them.
 
@@ -84,6 +85,18 @@ class LargeMarginNearestNeighbor(LearnedMetric):
     ((3, 2), True)
     """
 
+    traits = Traits(
+        sentence="labels -> target neighbours and impostors -> accelerated gradient over metrics",
+        keeps="neighbours of the same label, with a margin around them, as a linear map",
+        when="a nearest-neighbour classifier needs a metric, found by a convex problem",
+        cost="n^2 d per search of impostors; n d^2 + d^3 per iteration",
+        extends="linear both ways",
+        paper="Weinberger and Saul 2009",
+        power=1.3,
+        objects="labelled",
+        scales_axes=True,
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -108,6 +121,12 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        """The search of impostors, which then claims the memory of those that it finds."""
+        rows = float(current().threads) * min(SEARCH_ROWS, fit.n)
+        d = int(fit.objects.vectors("the search of impostors").shape[1])
+        return 10.0 * rows * fit.n + 40.0 * fit.n * d  # distances, two masks; copies of vectors
 
     def _fit(self, objects: Objects, y: Any = None) -> None:
         X = self._vectors(objects)

@@ -11,13 +11,34 @@ from sklearn.utils.validation import column_or_1d
 from lowdim import checks
 from lowdim.checks import Array, dense
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, Sizes, any_number
+from lowdim.learned.docs import LEARNED_METRIC_PASSAGES
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 
 
+def _labels(name: str, value: Any, sizes: Sizes) -> None:
+    """Classes: an array of strings or of integers."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1:
+        raise ValueError(f"{name} is not an array of labels.")
+    if value.dtype.kind not in "iubU" and not all(isinstance(label, str) for label in value):
+        raise ValueError(f"{name} holds other things than integers and strings.")
+
+
 class LearnedMetric(Embedder):
     """Base class: a linear map that is fitted to vectors and their labels."""
+
+    _attributes: ClassVar = {
+        "components_": Numbers("c d"),
+        "mean_": Numbers("d"),
+        "metric_": Numbers("d d"),
+        "classes_": _labels,
+        "loss_": any_number,
+    }
+    _needed = ("mean_", "components_", "metric_")
+
+    _passages = LEARNED_METRIC_PASSAGES
 
     components_: Array
     _units: ClassVar = {"init": -1, "components_": -1, "metric_": -2, "mean_": 1}

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends.native.stochastic import sum_buffers
 from lowdim.checks import Array, check_random_state
-from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.learned.metric_learning.discriminants import discriminant_axes
 from lowdim.learned.metric_learning.leave_one_out import StochasticNeighbors
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric
@@ -17,12 +19,12 @@ from lowdim.numerics.quasi_newton import lbfgs
 from lowdim.numerics.svd import principal_axes
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
+from lowdim.runtime.context import current
 
 FLAT = 1e-9  # slope per object below which the objective is flat, relative to the map
 STARTS = ("auto", "pca", "lda", "identity", "random")
 
 
-@fill(**LEARNED_METRIC_PASSAGES)
 class NeighborhoodComponentsAnalysis(LearnedMetric):
     """Neighbourhood components analysis: the linear map in which neighbours share their label.
 
@@ -96,6 +98,18 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
     >>> learned = lowdim.neighbors(X, 5, metric=nca)
     """
 
+    traits = Traits(
+        sentence="labels + softmax of distances -> quasi-Newton on the leave-one-out errors",
+        keeps="which features tell the labels apart, as a linear map",
+        when="objects have labels and a picture of them or a classifier by neighbours is wanted",
+        cost="n^2 k per iteration for k components",
+        extends="linear both ways",
+        paper="Goldberger, Hinton, Roweis and Salakhutdinov 2005",
+        power=2.3,
+        objects="labelled",
+        scales_axes=True,
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -120,6 +134,13 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        """The sums of the parts of all rows, and what threads hold of the pairs of some rows."""
+        d = int(fit.objects.vectors("stochastic neighbours").shape[1])
+        k = self.n_components
+        columns = (min(k, d) if isinstance(k, int) else d) + 5  # with padding
+        return 8.0 * fit.n * ((sum_buffers(fit.n) + 4) * columns + d + 22 * current().threads)
 
     def _fit(self, objects: Objects, y: Any = None) -> None:
         X = self._vectors(objects)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, named_arrays, number
+from lowdim.learned.docs import NETWORK_PASSAGES
 from lowdim.learned.networks.device import load_torch
 from lowdim.messages import argument
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
@@ -30,6 +32,15 @@ class NetworkEmbedder(Embedder):
     A method implements `_build(n_features)`, the untrained network, which has the parts `encoder`
     and `decoder` and a function `encode`, and `_fit`. Weights are stored as arrays in `network_`.
     """
+
+    _attributes: ClassVar = {
+        "mean_": Numbers("d"),
+        "scale_": number(positive=True),
+        "network_": named_arrays,
+    }
+    _needed: ClassVar[tuple[str, ...]] = ("network_", "mean_", "scale_")
+
+    _passages: ClassVar[dict[str, str]] = NETWORK_PASSAGES
 
     network_: dict[str, Array]
     mean_: Array

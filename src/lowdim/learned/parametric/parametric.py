@@ -13,6 +13,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Rule, Sizes, any_number, named_arrays, size_of
 from lowdim.estimator.neighbors import check_given_graph
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import MeasuredObjects, Objects
@@ -32,6 +33,19 @@ PAIRS_PER_OBJECT = 2  # in an epoch
 IMITATION_STEPS, IMITATION_EPOCHS = 1000, 80  # at least so many of both
 IMITATION_RATE = 2e-3  # learning rate
 LARGEST_NOISE = 1000.0  # relative to neighbours; the loss stays finite in float32
+
+
+def _network_with_places(name: str, value: Any, sizes: Sizes) -> None:
+    named_arrays(name, value, sizes)
+    sizes["places"] = (*np.shape(value.get("encoder.places", ())), 0)[0]
+
+
+STATE: dict[str, Rule] = {
+    "network_": _network_with_places,
+    "n_places_": size_of("places"),
+    "loss_": any_number,
+}
+"""Rules for the fitted attributes."""
 
 
 class Budget(NamedTuple):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lowdim import checks
-from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
+from lowdim.learned.docs import PARAMETRIC_PASSAGES
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
 from lowdim.learned.parametric import parametric
@@ -16,7 +18,6 @@ from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 
-@fill(**NETWORK_PASSAGES, **PARAMETRIC_PASSAGES)
 class ParametricTSNE(NetworkEmbedder):
     """Parametric t-SNE: a network whose outputs have the neighbours of the data.
 
@@ -38,7 +39,6 @@ class ParametricTSNE(NetworkEmbedder):
         has a place of its own (that of `TSNE`), and then trains it on the objective; "random"
         leaves out the first part.
     $training
-    $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights and pairs; None stands for 0.
     $run
@@ -85,6 +85,21 @@ class ParametricTSNE(NetworkEmbedder):
     >>> tsne.transform(X[200:]).shape
     (100, 2)
     """
+
+    traits = Traits(
+        sentence="perplexity affinities -> network -> gradient descent on KL(P || Q), by pairs",
+        keeps="who is near whom, by a map that takes new data at once",
+        when="as t-SNE, where much new data must be placed quickly on the same map",
+        cost="n w per epoch for w weights, neighbours aside",
+        extends="the network; a decoder if asked for, else the general decoder",
+        paper="van der Maaten 2009",
+        power=0.6,
+        local_only=True,
+    )
+
+    _attributes = parametric.STATE
+    _needed = ("n_places_",)
+    _passages = PARAMETRIC_PASSAGES
 
     fit = parametric.fit_to_pairs
     _build = parametric.build_map_network
@@ -139,6 +154,9 @@ class ParametricTSNE(NetworkEmbedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+
+    def _memory(self, fit: Problem) -> float:
+        return (52 + 2 * fit.size) * fit.arcs
 
     def _fit(
         self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None

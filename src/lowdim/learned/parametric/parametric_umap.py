@@ -8,7 +8,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
+from lowdim.learned.docs import PARAMETRIC_PASSAGES
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
 from lowdim.learned.parametric import parametric
@@ -23,7 +25,6 @@ from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile, Monitor
 
 
-@fill(**NETWORK_PASSAGES, **PARAMETRIC_PASSAGES)
 class ParametricUMAP(NetworkEmbedder):
     """Parametric UMAP: a network whose outputs have the fuzzy graph of the data.
 
@@ -51,7 +52,6 @@ class ParametricUMAP(NetworkEmbedder):
         has a place of its own (that of `UMAP`), and then trains it on the objective; "random"
         leaves out the first part.
     $training
-    $checkpoint
     random_state : int, RandomState or None, default=None
         Seed of weights and pairs; None stands for 0.
     $run
@@ -96,6 +96,21 @@ class ParametricUMAP(NetworkEmbedder):
     >>> umap.transform(X[200:]).shape
     (100, 2)
     """
+
+    traits = Traits(
+        sentence="k-NN -> fuzzy graph -> network -> gradient descent on the cross-entropy",
+        keeps="neighbours; clusters apart, by a map that takes new data at once",
+        when="as UMAP, where much new data must be placed quickly on the same map",
+        cost="n w per epoch for w weights, neighbours aside",
+        extends="the network; a decoder if asked for, else the general decoder",
+        paper="Sainburg, McInnes and Gentner 2021",
+        power=0.6,
+        local_only=True,
+    )
+
+    _attributes = parametric.STATE
+    _needed = ("n_places_",)
+    _passages = PARAMETRIC_PASSAGES
 
     fit = parametric.fit_to_pairs
     _build = parametric.build_map_network
@@ -156,6 +171,9 @@ class ParametricUMAP(NetworkEmbedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+
+    def _memory(self, fit: Problem) -> float:
+        return 65 * fit.arcs
 
     def _fit(
         self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None

@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.backends import backend
 from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array
-from lowdim.distances.metrics import resolve_metric
+from lowdim.distances.metrics import NAN_AWARE, resolve_metric
 from lowdim.distances.preparation import rescale_rows
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator.barycentric import decode
 from lowdim.estimator.decoders import NearestObjects
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.fitted_state import Numbers, Sizes, any_number, number
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.units import take_over
 from lowdim.learned.self_organizing_map.description import describe
 from lowdim.learned.self_organizing_map.parameters import SOMParameters
@@ -47,7 +49,14 @@ from lowdim.runtime.scheduling import blocks, running
 MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors have a mean
 
 
-@fill(checkpoint=CHECKPOINT)
+def _grid_shape(name: str, value: Any, sizes: Sizes) -> None:
+    """Numbers of rows and columns of the units of a grid."""
+    whole = isinstance(value, tuple) and all(isinstance(item, int) for item in value)
+    units = sizes.get("units", 0)
+    if not whole or len(value) != 2 or min(value) < 1 or value[0] * value[1] != units:
+        raise ValueError(f"{name} is not the shape of a grid of {units} units.")
+
+
 class SelfOrganizingMap(SOMParameters):
     """Self-organizing map: prototypes on a grid, adjacent ones alike.
 
@@ -96,17 +105,14 @@ class SelfOrganizingMap(SOMParameters):
         "euclidean", "cosine", "nan_euclidean" (missing values take no part), or any other metric or
         "precomputed": then the prototypes are combinations of objects (relational map), which needs
         the dissimilarities of all pairs.
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     random_state : int, RandomState or None, default=None
         Seed of init="random" and of the order of training="online"; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     callback : callable, default=None
         Called after every pass with the quantization error and the map before it; a true return
         value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $verbose
     $checkpoint
 
     Attributes
@@ -180,6 +186,38 @@ class SelfOrganizingMap(SOMParameters):
     True
     """
 
+    traits = Traits(
+        sentence="grid + prototypes -> best units -> means over neighbourhoods that shrink",
+        keeps="which objects are alike, as places on a grid of prototypes",
+        when="you want an ordered summary of the data by prototypes, and to look at one feature "
+        "after the other",
+        cost="n m d per pass for m units; dissimilarities also take an n x n matrix",
+        extends="the unit with the nearest prototype; the prototype of the nearest unit",
+        paper="Kohonen 1982, 2001; relational: Hammer and Hasenfuss 2010; median: Kohonen and "
+        "Somervuo 2002",
+        power=1.2,
+        local_only=True,
+    )
+
+    _attributes: ClassVar = {
+        "grid_": Numbers("units c"),
+        "shape_": _grid_shape,
+        "codebook_": Numbers("units d"),
+        "coefficients_": Numbers("units n"),
+        "medoids_": Numbers("units", "iu", 0, "n"),
+        "units_": Numbers("n", "iu", 0, "units"),
+        "hits_": Numbers("units", "iu", 0),
+        "u_matrix_": Numbers("* *", finite=False),
+        "quantization_error_": any_number,
+        "topographic_error_": any_number,
+        "_fitted_gaps": Numbers("*", finite=False),
+        "_fitted_sums": Numbers("units *"),
+        "_fitted_counts": Numbers("units *", least=0),
+        "_fitted_halves": Numbers("units"),
+        "_fitted_scale": number(positive=True),
+    }
+    _needed = ("grid_", "shape_", "_fitted_gaps")
+
     hits_: Array
     _fitted_sums: Array
     _fitted_counts: Array
@@ -194,6 +232,19 @@ class SelfOrganizingMap(SOMParameters):
     }
 
     # --- fit ----------------------------------------------------------------------------------
+
+    def _memory(self, fit: Problem) -> float:
+        if fit.objects.metric_name in MEANS and not fit.is_set("prototypes", "median"):
+            return 0.0
+        return 2.25 * fit.square  # the relational map squares the distances
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        needed = super()._needs(state)
+        if "coefficients_" not in state:
+            return needed - {"X_fit_"} | {"codebook_", "_fitted_sums", "_fitted_counts"}
+        vectors = "X_fit_" in needed and self.metric not in NAN_AWARE
+        needed |= {"coefficients_", "_fitted_scale", "_fitted_halves"}
+        return needed | {"codebook_"} if vectors else needed
 
     def _fit(self, objects: Objects) -> None:
         self._check_parameters()

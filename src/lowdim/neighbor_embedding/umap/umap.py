@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator.fitted_state import Numbers, graph_rule, number
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.links import keep_known
 from lowdim.estimator.neighbors import fitted_neighbors, join
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth, update
 from lowdim.neighbor_embedding.anchors import Anchors, hold
 from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.umap import fuzzy_graph as fuzzy
 from lowdim.neighbor_embedding.umap.combination import combined
 from lowdim.neighbor_embedding.umap.curved_layout import lay_out_on
-from lowdim.neighbor_embedding.umap.docs import PARAMETERS
 from lowdim.neighbor_embedding.umap.fuzzy_graph import FuzzyGraph
 from lowdim.neighbor_embedding.umap.layout import Density, Layout, lay_out
 from lowdim.neighbor_embedding.umap.output_spaces import SPACES
@@ -26,6 +27,7 @@ from lowdim.neighbor_embedding.umap.placement import place_among_placed
 from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import align_to_old
+from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.growth import novelty
 from lowdim.objects.identical import identical_rows
 from lowdim.objects.new_objects import NewObjects
@@ -35,7 +37,6 @@ UPDATE_EPOCHS = 0.05  # share of the epochs of a fit, the last ones, that `updat
 UPDATE_HOLD = 0.02  # share of its displacement by which an old object returns after each of them
 
 
-@fill(parameters=PARAMETERS, checkpoint=CHECKPOINT)
 class UMAP(UMAPParameters):
     """Uniform manifold approximation and projection (UMAP).
 
@@ -116,8 +117,51 @@ class UMAP(UMAPParameters):
     (200, 2)
     """
 
+    traits = Traits(
+        sentence="k-NN -> fuzzy graph -> cross-entropy layout",
+        keeps="neighbours; clusters apart",
+        when="many points whose clusters and their detail are to be seen, quickly",
+        cost="n k per epoch and n k memory, neighbours aside",
+        extends="the same objective against the fixed map; barycentric inverse",
+        paper="McInnes, Healy and Melville 2018; densMAP: Narayan, Berger and Cho 2021",
+        power=0.9,
+        local_only=True,
+        suggested=True,
+        live=(
+            "min_dist",
+            "spread",
+            "learning_rate",
+            "repulsion_strength",
+            "negative_sample_rate",
+        ),
+        grows=True,
+    )
+
+    _attributes: ClassVar = {
+        "embedding_": Numbers("n c", missing=True),
+        "_fitted_neighbors": graph_rule,
+        "unique_rows_": Numbers("distinct", "iu", 0, "n"),
+        "graph_": Numbers("distinct|n distinct|n", least=0, sparse=True),
+        "rho_": Numbers("distinct|n", least=0),
+        "sigma_": Numbers("distinct|n", least=0),
+        "reach_": Numbers("distinct|n", least=0),
+        "rad_orig_": Numbers("*", missing=True),
+        "rad_emb_": Numbers("*", missing=True),
+        "a_": number(positive=True),
+        "b_": number(positive=True),
+    }
+    _needed = ("graph_", "rho_", "sigma_", "reach_", "a_", "b_")
+
     graph_: Any
     _leaves_out = True  # objects without an edge
+
+    def _memory(self, fit: Problem) -> float:
+        index = 0 if isinstance(fit.objects, BlockedObjects) else 39 * fit.arcs
+        return 26 * fit.arcs + index
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        layout = {"embedding_", "a_", "b_"} if self.transform_mode == "graph" else set()
+        return super()._needs(state) - layout
 
     def fit(
         self,

@@ -17,6 +17,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import links, neighbors
 from lowdim.estimator.barycentric import barycentric_map
+from lowdim.estimator.fitted_state import Numbers, Rule, number, table
 from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigensolvers import Eigenpairs
@@ -173,6 +174,14 @@ GRAPH_KERNELS: dict[str, type[GraphKernel]] = {
     "diffusion": DiffusionKernel,
     "commute_time": LaplacianKernel,
 }
+_LAPLACIAN = table({"laplacian": Numbers("n n", sparse=True), "t": number(0)})
+STATE_RULES: dict[str, Rule] = {
+    "isomap": table({"geodesics": Numbers("n n", least=0)}),
+    "lle": table({"vectors": Numbers("n d", sparse=None)}),
+    "diffusion": _LAPLACIAN,
+    "commute_time": _LAPLACIAN,
+}
+"""Rules for `state_` in a model file."""
 
 
 def graph_kernel(name: str, params: dict[str, Any] | None) -> GraphKernel:

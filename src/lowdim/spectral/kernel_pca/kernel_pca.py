@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -12,6 +12,9 @@ from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_square
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
+from lowdim.estimator.fitted_state import Numbers, Rule, graph_rule, number
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import top_eigenpairs
 from lowdim.numerics.eigensolvers import Eigenpairs
 from lowdim.numerics.kernels import (
@@ -26,7 +29,12 @@ from lowdim.numerics.kernels import (
 )
 from lowdim.objects.new_objects import MeasuredNewObjects, NewDissimilarities, NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed
-from lowdim.spectral.kernel_pca.graph_kernels import GRAPH_KERNELS, GraphKernel, graph_kernel
+from lowdim.spectral.kernel_pca.graph_kernels import (
+    GRAPH_KERNELS,
+    STATE_RULES,
+    GraphKernel,
+    graph_kernel,
+)
 from lowdim.spectral.kernel_pca.kernel_eigenpairs import positive_part
 from lowdim.spectral.kernel_pca.preimage import (
     fixed_point_preimages,
@@ -83,8 +91,7 @@ class KernelPCA(Embedder):
         Start of the iterative eigensolver.
     copy_X : bool, default=True
         Whether to keep a copy of X for `transform`, so that X may be changed after `fit`.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
 
     Attributes
     ----------
@@ -161,6 +168,28 @@ class KernelPCA(Embedder):
     True
     """
 
+    traits = Traits(
+        sentence="centre(K) -> top eigenvectors",
+        keeps="variance in feature space",
+        when="a kernel knows what makes your objects alike",
+        cost="n^2 per iteration, n^2 memory",
+        extends="kernel projection; pre-images by fixed point or ridge regression",
+        paper="Schoelkopf, Smola and Mueller 1998; Mika et al. 1999; Bakir et al. 2004",
+        power=2.9,
+    )
+
+    _attributes: ClassVar = {
+        "embedding_": Numbers("n c", empty=True),
+        "graph_": graph_rule,
+        "eigenvalues_": Numbers("c"),
+        "eigenvectors_": Numbers("n c"),
+        "kernel_means_": Numbers("n"),
+        "kernel_mean_": number(),
+        "gamma_": number(),
+        "dual_coef_": Numbers("n d"),
+    }
+    _needed = ("eigenvalues_", "eigenvectors_", "kernel_means_", "kernel_mean_", "gamma_")
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -197,6 +226,19 @@ class KernelPCA(Embedder):
         self.random_state = random_state
         self.copy_X = copy_X
         self.n_jobs = n_jobs
+
+    def _memory(self, fit: Problem) -> float:
+        graph_kernels = {"isomap": 3.0, "lle": 4.0, "diffusion": 5.0, "commute_time": 5.0}
+        kernel = self.kernel if isinstance(self.kernel, str) else ""
+        return graph_kernels.get(kernel, 1.0) * fit.square + fit.eigenvectors
+
+    def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
+        known = isinstance(self.kernel, str) and self.kernel in GRAPH_KERNELS
+        return {"_fitted_kernel_state": STATE_RULES[self.kernel]} if known else {}
+
+    def _needs(self, state: dict[str, Any]) -> set[str]:
+        own = {"graph_", "_fitted_kernel_state"} if self._variants(state) else set()
+        return super()._needs(state) | own
 
     def _unit_of(self, name: str) -> float:
         state = ("_fitted_kernel_state.geodesics", "_fitted_kernel_state.vectors")

@@ -9,7 +9,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, links, neighbors
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.fitted_state import Numbers, any_number, graph_rule
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.operators import claim_factors
 from lowdim.objects.landmarks import choose_landmarks
@@ -40,7 +42,6 @@ SAMPLES = (500, 2000)  # objects of the samples for the estimate
 EXACT_EDGES = 2000  # edges up to which solver="auto" is the interior-point method
 
 
-@fill(**GRAPH_PASSAGES)
 class MaximumVarianceUnfolding(Embedder):
     """Maximum variance unfolding: the widest map that keeps the distances to neighbours.
 
@@ -56,8 +57,7 @@ class MaximumVarianceUnfolding(Embedder):
     n_neighbors : int, default=5
         Number of neighbours of an object; None if radius is given. With few neighbours the graph
         can unfold, with many it becomes rigid.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     constraint : {"equality", "inequality"}, default="equality"
         "equality" keeps the distances between neighbours; "inequality" permits them to shrink.
     slack : float, default=1e-4
@@ -80,20 +80,15 @@ class MaximumVarianceUnfolding(Embedder):
         Relative accuracy of the trace at which the solvers stop.
     max_iter : int, default=200
         Largest number of iterations of the interior-point method or of the refinement.
-    $metric
+    $graph_metric
+    $metric_params
     disconnected : {"join", "largest", "separate", "raise"}, default="join"
         What to do with a graph of several components, which could be moved apart without limit:
         "join" them by their shortest bridges with a warning, embed only the "largest", embed them
         "separate" and side by side, or "raise" an error.
     random_state : int, RandomState or None, default=None
         Start of the iterative eigensolver that computes Q, or seed of the landmarks.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
-    callback : callable, default=None
-        Called after every iteration; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
-    $checkpoint
+    $run
 
     Attributes
     ----------
@@ -153,6 +148,28 @@ class MaximumVarianceUnfolding(Embedder):
     True
     """
 
+    traits = Traits(
+        sentence="k-NN -> SDP(max trace, local isometry) -> top eigenvectors",
+        keeps="distances to neighbours, everything else pulled apart",
+        when="lengths along the sheet must be exact and the points are few",
+        cost="m^3 and m^2 memory for m edges; near n for the factorised version",
+        extends="distances to neighbours kept against the frozen map; barycentric inverse",
+        paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006; "
+        "landmarks: Weinberger, Packer and Saul 2005",
+        power=1.8,
+        reduced_by="n_landmarks",
+    )
+
+    _attributes: ClassVar = {
+        "graph_": graph_rule,
+        "landmarks_": Numbers("m", "iu", 0, "n"),
+        "eigenvalues_": Numbers("*", finite=False),
+        "kernel_": Numbers("n n", finite=False),
+        "duality_gap_": any_number,
+        "length_error_": any_number,
+    }
+    _needed = ("graph_",)
+
     fit = neighbors.fit_with_graph
     _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 10
@@ -202,6 +219,9 @@ class MaximumVarianceUnfolding(Embedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        return 60 * fit.arcs  # the programme claims its own
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         k = self._check_parameters(objects.n)

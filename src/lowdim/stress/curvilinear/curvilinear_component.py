@@ -8,10 +8,12 @@ import numpy as np
 
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import Embedder
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.fitted_state import Numbers, any_number
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.new_objects import NewObjects, as_new
-from lowdim.objects.objects import Objects
+from lowdim.objects.objects import LARGEST_KEPT_MATRIX, Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.spectral.starts import classical_start, landmark_start
 from lowdim.stress.curvilinear.placement import place_among
@@ -19,7 +21,6 @@ from lowdim.stress.curvilinear.prototypes import choose_prototypes
 from lowdim.stress.curvilinear.rule import Distances, apply_rule, seed_of
 
 
-@fill(checkpoint=CHECKPOINT)
 class CurvilinearComponentAnalysis(Embedder):
     """Curvilinear component analysis: a map that keeps short distances and may unfold or tear.
 
@@ -51,16 +52,13 @@ class CurvilinearComponentAnalysis(Embedder):
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed".
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     random_state : int, RandomState or None, default=None
         Seed of the order of the pins, of the prototypes and of init="random"; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     callback : callable, default=None
         Called after every epoch with its error and map; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $verbose
     $checkpoint
 
     Attributes
@@ -111,6 +109,23 @@ class CurvilinearComponentAnalysis(Embedder):
     True
     """
 
+    traits = Traits(
+        sentence="D -> stress weighted by the distances on the map -> one object pins, others move",
+        keeps="short distances; unfolds or tears what cannot lie flat",
+        when="the data must be torn to lie flat: spheres, boxes, knots",
+        cost="n^2 per epoch; memory n beyond 1 GB of distances; m^2 per epoch with m prototypes",
+        extends="the same rule against the fixed map; barycentric inverse",
+        paper="Demartines and Herault 1997",
+        power=2.5,
+        reduced_by="n_prototypes",
+    )
+
+    _attributes: ClassVar = {
+        "prototypes_": Numbers("m", "iu", 0, "n"),
+        "stress_": any_number,
+        "error_": any_number,
+    }
+
     _units: ClassVar = {"embedding_": 1, "init": 1, "lambda_range": 1, "error_": 2, "history_": 2}
 
     def __init__(
@@ -147,6 +162,11 @@ class CurvilinearComponentAnalysis(Embedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        if m := fit.chosen("n_prototypes"):
+            return 8.0 * m * m + fit.n * 8.0
+        return fit.distances if fit.n * fit.n * 8 <= LARGEST_KEPT_MATRIX else 0.0
 
     def _fit(self, objects: Objects) -> None:
         k, mapped = self._check_n_components(objects.n), objects

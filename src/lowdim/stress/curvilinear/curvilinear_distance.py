@@ -10,7 +10,9 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, links, neighbors
-from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
+from lowdim.estimator.fitted_state import Numbers, any_number, graph_rule
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.new_objects import NewObjects
@@ -22,7 +24,6 @@ from lowdim.stress.curvilinear.prototypes import choose_prototypes
 from lowdim.stress.curvilinear.rule import apply_rule
 
 
-@fill(**GRAPH_PASSAGES)
 class CurvilinearDistanceAnalysis(Embedder):
     """Curvilinear distance analysis: curvilinear component analysis of geodesic distances.
 
@@ -38,8 +39,7 @@ class CurvilinearDistanceAnalysis(Embedder):
     n_neighbors : int, default=None
         Number of neighbours of an object. If neither this nor radius is given, 10, or all others if
         there are fewer.
-    radius : float, default=None
-        All objects within this distance are neighbours, instead of n_neighbors.
+    $radius
     n_prototypes : int, default=None
         Map this many objects only and place the others by interpolation: for Euclidean vectors
         those nearest to the centres of k-means, otherwise objects far from each other.
@@ -61,17 +61,14 @@ class CurvilinearDistanceAnalysis(Embedder):
     $minkowski
     p : float, default=2
         Exponent of metric="minkowski".
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     $disconnected
     random_state : int, RandomState or None, default=None
         Seed of the order of the pins, of the prototypes and of init="random"; None stands for 0.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     callback : callable, default=None
         Called after every epoch with its error and map; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $verbose
     $checkpoint
 
     Attributes
@@ -125,6 +122,30 @@ class CurvilinearDistanceAnalysis(Embedder):
     True
     """
 
+    traits = Traits(
+        sentence="k-NN -> geodesics -> curvilinear component analysis",
+        keeps="short distances along the data's manifold",
+        when="as curvilinear component analysis, on data that is strongly folded",
+        cost="n^2 log n and n^2 per epoch, n^2 memory; n m log n and n m with m prototypes",
+        extends="geodesics through a new point's neighbours, then the same rule; barycentric "
+        "inverse",
+        paper="Lee, Lendasse and Verleysen 2004",
+        power=2.0,
+        reduced_by="n_prototypes",
+    )
+
+    _attributes: ClassVar = {
+        "graph_": graph_rule,
+        "prototypes_": Numbers("m", "iu", 0, "n"),
+        "stress_": any_number,
+        "error_": any_number,
+        "dist_matrix_": Numbers("m|n n", least=0),
+    }
+    _needed = (
+        "graph_",
+        "dist_matrix_",
+    )
+
     fit = neighbors.fit_with_graph
     _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 10
@@ -177,6 +198,10 @@ class CurvilinearDistanceAnalysis(Embedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _memory(self, fit: Problem) -> float:
+        m = fit.chosen("n_prototypes")
+        return (fit.geodesics(0.75 * m, 50e6) if m else fit.square) + 60 * fit.arcs
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         k, chosen = self._check_n_components(objects.n), None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import Embedder
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.fitted_state import Numbers, Rule, any_number
+from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.starts import check_start
 from lowdim.runtime.callbacks import Callback, CheckpointFile
@@ -28,7 +29,6 @@ INITS = ("simultaneous", "random")
 CONSTRAINTS = ("indscal", "identity", "idioscal")
 
 
-@fill(checkpoint=CHECKPOINT)
 class INDSCAL(Embedder):
     """Individual differences scaling: one group space, and each subject's weights of its axes.
 
@@ -61,10 +61,8 @@ class INDSCAL(Embedder):
         Accepted for the common signature; the matrix products are too small for threads.
     random_state : int, RandomState or None, default=None
         Seed of the starts; None stands for 0.
-    callback : callable, default=None
-        Called after every iteration; a true return value stops.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $callback
+    $verbose
     $checkpoint
 
     Attributes
@@ -123,6 +121,25 @@ class INDSCAL(Embedder):
     array([1., 1.])
     """
 
+    traits = Traits(
+        sentence="several D: double-centre(D_k^2) -> shared space + a diagonal weight per subject",
+        keeps="what several judges agree on, with axes that cannot be turned",
+        when="several people or occasions judged the same objects",
+        cost="m n^2 per iteration and m n^2 memory for m subjects",
+        extends="weights of new subjects; weights back to dissimilarities",
+        paper="Carroll and Chang 1970",
+        power=2.0,
+        objects="subjects",
+    )
+
+    _attributes: ClassVar = {
+        "scales_": Numbers("subjects"),
+        "weights_": Numbers("subjects c"),
+        "vaf_": Numbers("subjects", finite=False),
+        "loss_": any_number,
+    }
+    _needed = ("weights_", "scales_")
+
     def __init__(
         self,
         n_components: int = 2,
@@ -151,6 +168,9 @@ class INDSCAL(Embedder):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+
+    def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
+        return {"weights_": Numbers("subjects c c")} if self.constraint == "idioscal" else {}
 
     def _fit(self, objects: Subjects) -> None:  # type: ignore[override]  # see _objects
         B = objects.products

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state
-from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.fitted_state import Numbers, Sizes, any_number, number, table
+from lowdim.estimator.footprint import Problem
+from lowdim.estimator.traits import Traits
 from lowdim.objects import pairs as known
 from lowdim.objects.new_objects import NewObjects
-from lowdim.objects.objects import MeasuredObjects, Objects
+from lowdim.objects.objects import MeasuredObjects, Objects, SparseDissimilarities
 from lowdim.objects.pairs import Pairs
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blocks
@@ -34,7 +36,16 @@ LARGE = 10_000  # vectors above which method="auto" samples pairs
 NEW_ROWS = 256  # new objects placed at once
 
 
-@fill(checkpoint=CHECKPOINT)
+SQUARE = Numbers("n n", least=0, finite=False, sparse=None)  # NaN: an unknown pair
+
+
+def _ascending_curve(name: str, value: Any, sizes: Sizes) -> None:
+    """A piecewise linear function: ascending abscissae and their values."""
+    Numbers("2 *", least=0)(name, value, {**sizes, "2": 2})
+    if value.shape[1] == 0 or (np.diff(value[0]) < 0).any():
+        raise ValueError(f"{name} does not ascend.")
+
+
 class MDS(MDSParameters):
     """Multidimensional scaling: distances on the map fit dissimilarities, or their order.
 
@@ -70,13 +81,11 @@ class MDS(MDSParameters):
         paths; "random"; or given coordinates. Further starts are random.
     max_iter : int, default=300
         Largest number of iterations from a start.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    $verbose
     eps : float, default=1e-6
         Iterations end when the stress decreases by less than eps times the sum of squared
         disparities.
-    n_jobs : int, default=None
-        Number of threads; the result does not depend on it.
+    $n_jobs
     random_state : int, RandomState or None, default=None
         Seed of random starts and sampled pairs; None stands for 0.
     dissimilarity : str, default="deprecated"
@@ -85,13 +94,11 @@ class MDS(MDSParameters):
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
         "precomputed": X is a matrix in which NaN off the diagonal means missing, or a sparse
         matrix whose stored entries are the known pairs.
-    metric_params : dict, default=None
-        Further arguments of the metric.
+    $metric_params
     normalized_stress : bool or "auto", default="auto"
         Whether `stress_` is Stress-1 instead of the raw stress; "auto": for all disparities but
         "ratio".
-    callback : callable, default=None
-        Called after every iteration; a true return value stops.
+    $callback
     $checkpoint
 
     Attributes
@@ -156,6 +163,40 @@ class MDS(MDSParameters):
     >>> bool(scaling.stress_ < 1e-6)
     True
     """
+
+    traits = Traits(
+        sentence="D -> disparities (identity, linear, monotone) -> majorize",
+        keeps="distances, all alike, or only their order; weighted, or with pairs missing",
+        when="all distances matter alike, or only their order can be trusted, or some are missing",
+        cost="n^2 per iteration, n^2 memory; n per iteration with sampled pairs",
+        extends="majorization against the map; barycentric inverse",
+        paper="Kruskal 1964; de Leeuw and Heiser 1980; Borg and Groenen 2005",
+        power=2.5,
+        samples=True,
+    )
+
+    _attributes: ClassVar = {
+        "stress_": any_number,
+        "stresses_": table(dict.fromkeys(("raw", "stress-1", "normalized"), any_number)),
+        "disparities_": SQUARE,
+        "dissimilarity_matrix_": SQUARE,
+        "transformation_": _ascending_curve,
+        "smallest_": number(positive=True),
+        "n_starts_": number(0),
+    }
+
+    def _memory(self, fit: Problem) -> float:
+        if isinstance(fit.objects, MeasuredObjects) and self._sampled(fit.objects):
+            return 10_000.0 * fit.n
+        if isinstance(fit.objects, SparseDissimilarities):
+            return 145.0 * int(fit.objects.matrix.nnz)
+        weighted = self.weights is not None or fit.arguments.get("weights") is not None
+        if self._kind == "ratio" and not weighted:
+            return fit.distances
+        by_kind = {"ratio": 1.7, "ordinal": 2.7, "interval": 3.7, "spline": 5.7}
+        by_weight = {"ratio": 1.5, "ordinal": 1.5, "interval": 2.5, "spline": 4.5}
+        copies = by_kind.get(self._kind, 0) + weighted * by_weight.get(self._kind, 0)
+        return copies * fit.square + fit.distances
 
     def fit(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Self:
         """Compute `embedding_` from vectors, dissimilarities or known pairs.
