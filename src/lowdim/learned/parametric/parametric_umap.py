@@ -180,7 +180,7 @@ class ParametricUMAP(NetworkEmbedder):
     ) -> None:
         from lowdim.learned.parametric.pairs import fuzzy_cross_entropy
 
-        spread = checks.real(self.spread, "spread", 0, open_low=True)
+        spread = checks.real(self.spread, "spread", 1e-50, 1e50)
         if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
             raise ValueError(
                 f"{argument('min_dist')} must lie between 0 and spread={spread:g}, got "

@@ -224,31 +224,11 @@ def fit_curve(spread: float, min_dist: float) -> tuple[float, float]:
     """a and b such that 1 / (1 + a d^2b) fits 1 up to min_dist and exp(-(d - min_dist) / spread)
     beyond.
 
-    Least squares over 300 distances up to 3 * spread, by the Levenberg-Marquardt method.
+    Least squares over 300 distances up to 3 * spread.
     """
-    d = np.linspace(0, 3 * spread, 300)
-    wanted = np.where(d < min_dist, 1.0, np.exp(-(d - min_dist) / spread))
-    logs = np.log(np.maximum(d, 1e-300))
+    from scipy.optimize import curve_fit
 
-    def curve(log_a: float, b: float) -> Array:
-        return np.asarray(1 / (1 + np.exp(np.minimum(log_a + 2 * b * logs, 700))))
-
-    at, damping = np.array([-2 * np.log(spread), 1.0]), 1e-3
-    error = curve(*at) - wanted
-    for _ in range(500):
-        value = error + wanted
-        slope = -value * (1 - value)
-        J = np.stack([slope, slope * 2 * logs], axis=1)
-        J[0] = 0  # at distance 0 every curve is 1
-        H, g = J.T @ J, J.T @ error
-        step = np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-12), -g)
-        after = curve(*(at + step)) - wanted
-        if after @ after < error @ error:
-            at, error, damping = at + step, after, max(damping / 5, 1e-12)
-            if np.abs(step).max() < 1e-10:
-                break
-        else:
-            damping *= 5
-            if damping > 1e12:
-                break
-    return float(np.exp(at[0])), float(at[1])
+    d, least = np.linspace(0, 3, 300), min_dist / spread  # in units of spread
+    wanted = np.where(d < least, 1.0, np.exp(least - d))
+    (a, b), _ = curve_fit(lambda d, a, b: 1 / (1 + a * d ** (2 * b)), d, wanted)
+    return float(a * spread ** (-2 * b)), float(b)

@@ -295,7 +295,7 @@ class UMAPParameters(Embedder):
         if self.a is not None:
             a = checks.real(self.a, "a", 0, LARGEST, open_low=True)
             return a, checks.real(self.b, "b", 0, LARGEST_POWER, open_low=True)
-        spread = checks.real(self.spread, "spread", 0, open_low=True)
+        spread = checks.real(self.spread, "spread", 1e-50, 1e50)
         if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
             raise ValueError(
                 f"{argument('min_dist')} must "
