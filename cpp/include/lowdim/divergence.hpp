@@ -157,15 +157,15 @@ void listed_divergence_gradient(const int64_t* indptr, const int32_t* indices, c
                                  found);
             sums[size_t(2 * part)] += found[0];
             sums[size_t(2 * part + 1)] += found[1];
-            for (int c = 0; c < dim; ++c) {
-                double sum = 0;
-                for (int64_t k = 0; k < length; ++k) {
-                    const int64_t j = int64_t(others[k]) * dim + c;
-                    const double step = 2 * double(slope[size_t(k)]) * (at[c] - y[j]);
-                    sum += step;
-                    pulls[j] -= step;
+            for (int64_t k = 0; k < length; ++k) {
+                const double pull = 2 * double(slope[size_t(k)]);
+                if (pull == 0) continue;
+                const int64_t j = int64_t(others[k]) * dim;
+                for (int c = 0; c < dim; ++c) {
+                    const double step = pull * (at[c] - y[j + c]);
+                    pulls[i * dim + c] += step;
+                    pulls[j + c] -= step;
                 }
-                pulls[i * dim + c] += sum;
             }
         }
     });
