@@ -17,8 +17,8 @@ void bind(nb::module_& m) {
         "join_samples",
         [](In2<int32_t> near, In2<T> near_distances, In2<int32_t> more, In2<T> more_distances,
            In2<T> radii, In2<double> map_radii, In2<double> y, In1<int32_t> labels, int ratio,
-           int first, double largest, In1<float> weight_of, Out1<int64_t> indptr,
-           Out1<int32_t> indices, Out1<float> squared, Out1<float> weights, int n_threads) {
+           double largest, In1<float> weight_of, Out1<int64_t> indptr, Out1<int32_t> indices,
+           Out1<float> squared, Out1<float> weights, int n_threads) {
             const size_t n = y.shape(0), all = near.size() + more.size();
             expect(near.shape(0) == n && more.shape(0) == n && same_shape(near, near_distances) &&
                        same_shape(more, more_distances) && radii.shape(0) == n &&
@@ -26,9 +26,8 @@ void bind(nb::module_& m) {
                    "lists, radii, y and labels must have n rows, indptr n + 1");
             expect(has_shape(indices, all) && has_shape(squared, all) && has_shape(weights, all),
                    "results must have a place for each candidate");
-            expect(first >= 0 && ratio >= 1 && weight_of.shape(0) > radii.shape(1) &&
-                       size_t(first) < weight_of.shape(0) &&
-                       size_t(first) + map_radii.shape(1) < 15 && weight_of.shape(0) < 15,
+            expect(ratio >= 1 && weight_of.shape(0) > radii.shape(1) && map_radii.shape(1) < 15 &&
+                       weight_of.shape(0) < 15,
                    "each level must have a weight, and there must be fewer than 15");
             expect_ids(near, int64_t(n), n_threads);
             expect_ids(more, int64_t(n), n_threads);
@@ -37,15 +36,14 @@ void bind(nb::module_& m) {
                                {more.data(), more_distances.data(), int64_t(more.shape(1))},
                                {radii.data(), int64_t(radii.shape(1))},
                                {map_radii.data(), int64_t(map_radii.shape(1))}, y.data(),
-                               int(y.shape(1)), labels.data(), int64_t(n), ratio, first);
+                               int(y.shape(1)), labels.data(), int64_t(n), ratio);
             join.choose(n_threads, indptr.data());
             join.write(indptr.data(), T(largest), weight_of.data(), n_threads, indices.data(),
                        squared.data(), weights.data());
         },
         "near"_array, "near_distances"_array, "more"_array, "more_distances"_array, "radii"_array,
-        "map_radii"_array, "y"_array, "labels"_array, "ratio"_a, "first"_a, "largest"_a,
-        "weight_of"_array, "indptr"_array, "indices"_array, "squared"_array, "weights"_array,
-        "n_threads"_a);
+        "map_radii"_array, "y"_array, "labels"_array, "ratio"_a, "largest"_a, "weight_of"_array,
+        "indptr"_array, "indices"_array, "squared"_array, "weights"_array, "n_threads"_a);
 }
 
 }  // namespace

@@ -186,14 +186,14 @@ struct Reaches {
 };
 
 // Joins the candidates of two searches to lists, the objects nearest on the map first. The level of
-// an entry is the smaller one of its levels in the data and on the map y (n, dim), where `first` is
-// the finest. Entries stay whose labels are equal to that of the object modulo ratio^level.
+// an entry is the smaller one of its levels in the data and on the map y (n, dim). Entries stay
+// whose labels are equal to that of the object modulo ratio^level.
 template <class T>
 class SampleJoin {
   public:
     SampleJoin(const Candidates<T>& near, const Candidates<T>& more, const Reaches<T>& data,
                const Reaches<double>& map, const double* y, int dim, const int32_t* labels,
-               int64_t n, int ratio, int first)
+               int64_t n, int ratio)
         : near_(near),
           more_(more),
           data_(data),
@@ -202,7 +202,6 @@ class SampleJoin {
           labels_(labels),
           n_(n),
           dim_(dim),
-          first_(first),
           codes_(size_t(n * (near.width + more.width))) {
         moduli_[0] = 1;
         for (int t = 1; t < kLevels; ++t)
@@ -262,9 +261,9 @@ class SampleJoin {
                 const double gap = y_[i * dim_ + c] - y_[int64_t(j) * dim_ + c];
                 s += gap * gap;
             }
-            const int on_map = map_.level(i, std::sqrt(s)) + first_;
+            const int on_map = map_.level(i, std::sqrt(s));
             const int in_data = data_.level(i, from.distances[i * from.width + k]);
-            const int level = std::max(first_, std::min(on_map, in_data));
+            const int level = std::min(on_map, in_data);
             if ((int64_t(labels_[i]) - labels_[j]) % moduli_[level] != 0) continue;
             codes[k] = static_cast<uint8_t>(on_map << 4 | level);
             ++count;
@@ -278,7 +277,7 @@ class SampleJoin {
     const double* y_;
     const int32_t* labels_;
     int64_t n_;
-    int dim_, first_;
+    int dim_;
     int64_t moduli_[kLevels];
     std::vector<uint8_t> codes_;
 };

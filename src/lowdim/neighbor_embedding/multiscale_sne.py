@@ -117,8 +117,7 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
             nonlocal costs
             precisions = np.tile(self.precisions_[: number + 1] / 2, (n, 1))
             if isinstance(pairs, SampledObjects):
-                lists = pairs.lists(Y, self.perplexities_[number])
-                return ListedDivergence(lists, widths[:, : number + 1], precisions)
+                return ListedDivergence(pairs.lists(Y), widths[:, : number + 1], precisions)
             more = log_conditional_of_pairs(pairs, self.perplexities_[number])[0]
             if number == 0:
                 costs = more

@@ -155,8 +155,7 @@ class NeRV(AllPairsDivergenceEmbedder):
         def stage(number: int, Y: Array) -> Divergence:
             if isinstance(pairs, SampledObjects):
                 beta = precisions_of(pairs, [perplexities[number]])
-                lists = pairs.lists(Y, perplexities[number])
-                return ListedDivergence(lists, beta, beta / typical, self.trade_off)
+                return ListedDivergence(pairs.lists(Y), beta, beta / typical, self.trade_off)
             costs, width = log_conditional_of_pairs(pairs, perplexities[number])
             return AllPairsDivergence(costs, width[:, None] / typical, self.trade_off)
 

@@ -29,7 +29,6 @@ RATIO = 8  # objects of a group for each one of its parts
 NEAR = 96  # nearest objects of each level in the data
 NEAR_ON_MAP = 64  # on the map
 SMALL_GROUP = 512  # objects up to which all distances of a group are computed
-PER_LEVEL = 16  # objects of the finest level in a neighbourhood
 ROWS = 1024  # handled at once
 
 
@@ -78,23 +77,18 @@ class SampledObjects:
         self.data = nearest_of_levels(objects, self.labels, NEAR)
         self.largest = float(self.data.distances[self.data.indices >= 0].max(initial=0)) or 1.0
 
-    def lists(self, Y: Array | None = None, perplexity: float = 1.0) -> Lists:
+    def lists(self, Y: Array | None = None) -> Lists:
         """The samples of all objects, with squared distances in units of the square of `largest`.
 
         With coordinates Y, they also have those objects that are near on the map. Then an object
-        has the smaller of its weights in the data and on the map. If no perplexity is smaller than
-        `perplexity`, the samples are smaller: their finest level has still `PER_LEVEL` objects in a
-        neighbourhood of this size.
+        has the smaller of its weights in the data and on the map.
         """
         n, n_data = len(self.labels), self.data.radii.shape[1] + 1
-        first = 0
-        while first < n_data - 1 and PER_LEVEL * RATIO ** (first + 1) <= perplexity:
-            first += 1
         if Y is None:
             Y, reach = np.zeros((n, 1)), np.full((n, n_data - 1), -1.0)
             more = np.empty((n, 0), np.int32), np.empty((n, 0), self.data.distances.dtype)
         else:
-            more, reach = self._near_on_map(Y, first)
+            more, reach = self._near_on_map(Y)
         weights = [(n - 1) / (n / RATIO**t - 1) for t in range(n_data)]
         parts = backend().join_samples(
             (self.data.indices, self.data.distances),
@@ -104,19 +98,18 @@ class SampledObjects:
             Y,
             self.labels,
             RATIO,
-            first,
             self.largest,
             np.array(weights, np.float32),
         )
         return Lists(*parts)
 
-    def _near_on_map(self, Y: Array, first: int) -> tuple[tuple[Array, Array], Array]:
+    def _near_on_map(self, Y: Array) -> tuple[tuple[Array, Array], Array]:
         """Objects near on the map that the data do not list, with their distances in the data, and
         the reaches of levels on the map."""
         n, levels = len(Y), n_levels(len(Y), NEAR_ON_MAP)
         measure = pair_distances(self.objects)
         radii, found = np.empty((n, 0)), []
-        for level in range(first, levels):
+        for level in range(levels):
             k = min(NEAR_ON_MAP, n - 1)
             ids, d, order = backend().nearest_in_groups(Y, self.labels % RATIO**level, k)
             if radii.shape[1] > 0:

@@ -31,7 +31,6 @@ def join_samples(
     Y: Array,
     labels: Array,
     ratio: int,
-    first: int,
     largest: float,
     weights: Array,
 ) -> tuple[Array, Array, Array, Array]:
@@ -40,7 +39,7 @@ def join_samples(
     indptr = np.empty(len(Y) + 1, np.int64)
     indices = np.empty(all_of_them, np.int32)
     squared, repeats = np.empty(all_of_them, np.float32), np.empty(all_of_them, np.float32)
-    setting = (radii, map_radii, Y, labels, ratio, first, largest, weights)
+    setting = (radii, map_radii, Y, labels, ratio, largest, weights)
     out = (indptr, indices, squared, repeats, current().threads)
     _native.join_samples(*near, *more, *setting, *out)
     size = indptr[-1]
