@@ -43,4 +43,4 @@ def join_samples(
     out = (indptr, indices, squared, repeats, current().threads)
     _native.join_samples(*near, *more, *setting, *out)
     size = indptr[-1]
-    return indptr, indices[:size].copy(), squared[:size].copy(), repeats[:size].copy()
+    return indptr, indices[:size], squared[:size], repeats[:size]
