@@ -165,7 +165,7 @@ def _stochastic_neighbors(p: Problem) -> float:
 
 
 def _divergence(p: Problem, squares: int) -> float:
-    if not p.estimator._samples(p.n):
+    if not p.estimator._fits_sample(p.objects):
         return squares * p.square + p.distances
     return (56 + 2 * p.size) * p.n * sample_size(p.n)
 
