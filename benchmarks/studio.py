@@ -75,22 +75,23 @@ def streaming(repeat: int) -> None:
 def _cost(X: Any, iterations: int, repeat: int) -> tuple[float, float, int]:
     """Ratios of wall and processor time, with and without frames, and the number of frames."""
     import lowdim
-    from lowdim.studio.control import Channel, Control
+    from lowdim.studio.fits import Control
+    from lowdim.studio.processes import Channel
 
     class Counting(Control):
         sent = 0
 
-        def _send(self, state: Any) -> None:
+        def _send_frame(self, state: Any) -> None:
             self.sent += 1
-            super()._send(state)
+            super()._send_frame(state)
 
     class Ending(Channel):
-        def _receive(self) -> None:
+        def _receive_all(self) -> None:
             """Take that frames have arrived; unlike a worker, go on when the receiver ends."""
             with suppress(EOFError, OSError):
                 while True:
                     _, self.server_cost = self.connection.recv()
-                    self.taken.set()
+                    self.frame_taken.set()
 
     context = multiprocessing.get_context("spawn")
     theirs, ours = context.Pipe()
@@ -112,7 +113,6 @@ def _cost(X: Any, iterations: int, repeat: int) -> tuple[float, float, int]:
                 found[watched] = [b - a for a, b in zip(began, ended, strict=True)]
                 sent = control.sent if control is not None else sent
             ratios.append(np.divide(found[True], found[False]))
-        channel.flush()
         process.kill()
         process.join()
     wall, cpu = np.median(ratios, axis=0)

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.messages import argument
+
 Array = NDArray[Any]
 
 _EXACT_IN_FLOAT32 = ("b1", "i1", "u1", "i2", "u2", "f2")  # NumPy type codes
@@ -230,12 +232,12 @@ def integer(value: Any, name: str, low: int, high: int | None = None, why_high: 
     """Check an integer in [low, high]; `why_high` explains the upper limit in the message."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         kind = type(value).__name__
-        raise WrongTypeError(f"{name} must be an integer, got {value!r} of type {kind}.")
+        raise WrongTypeError(f"{argument(name)} must be an integer, got {value!r} of type {kind}.")
     number = int(value)
     if number < low:
-        raise ValueError(f"{name} must be at least {low}, got {value}.")
+        raise ValueError(f"{argument(name)} must be at least {low}, got {value}.")
     if high is not None and number > high:
-        raise ValueError(f"{name} must be at most {high}{why_high}, got {value}.")
+        raise ValueError(f"{argument(name)} must be at most {high}{why_high}, got {value}.")
     return number
 
 
@@ -245,11 +247,12 @@ def real(
     """Check a real number in [low, high], or in (low, high] if `open_low`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         kind = type(value).__name__
-        raise WrongTypeError(f"{name} must be a number, got {value!r} of type {kind}.")
+        raise WrongTypeError(f"{argument(name)} must be a number, got {value!r} of type {kind}.")
     number = float(value)
     if not low <= number <= high or (open_low and number == low):
         bracket = "(" if open_low else "["
-        raise ValueError(f"{name} must lie in {bracket}{low:g}, {high:g}], got {value!r}.")
+        interval = f"{bracket}{low:g}, {high:g}]"
+        raise ValueError(f"{argument(name)} must lie in {interval}, got {value!r}.")
     return number
 
 
@@ -257,14 +260,15 @@ def image_shape(value: Any, n_features: int) -> tuple[int, int, int]:
     """Check the shape (height, width) or (height, width, channels) of images that are rows."""
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) not in (2, 3):
         raise ValueError(
-            f"image_shape must be (height, width) or (height, width, channels), got {value!r}."
+            f"{argument('image_shape')} must be (height, width) or (height, width, channels), got "
+            f"{value!r}."
         )
     height, width, *rest = (integer(side, f"image_shape[{i}]", 1) for i, side in enumerate(value))
     shape = (height, width, rest[0] if rest else 1)
     if math.prod(shape) != n_features:
         raise ValueError(
-            f"image_shape={tuple(value)!r} has {math.prod(shape)} values, but X has {n_features} "
-            "features."
+            f"{argument('image_shape', tuple(value))} has {math.prod(shape)} values, but X has "
+            f"{n_features} features."
         )
     return shape
 
@@ -304,10 +308,11 @@ def single_values(estimator: Any) -> None:
         if hasattr(value, "__len__") and not isinstance(value, str):
             kind = type(value).__name__
             raise WrongTypeError(
-                f"{name} must be of type {' or '.join(types)}, got {value!r} of type {kind}."
+                f"{argument(name)} must be of type {' or '.join(types)}, got {value!r} of type "
+                f"{kind}."
             )
         if types == ("bool",) and value not in (True, False):
-            raise WrongTypeError(f"{name} must be True or False, got {value!r}.")
+            raise WrongTypeError(f"{argument(name)} must be True or False, got {value!r}.")
 
 
 def keywords(value: Any, name: str) -> dict[str, Any]:
@@ -315,7 +320,9 @@ def keywords(value: Any, name: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise TypeError(f"{name} must be a dict with names as keys, or None; got {value!r}.")
+        raise TypeError(
+            f"{argument(name)} must be a dict with names as keys, or None; got {value!r}."
+        )
     return dict(value)
 
 
@@ -341,8 +348,8 @@ def check_random_state(seed: Any) -> np.random.RandomState:
         return utils.check_random_state(seed)  # type: ignore[no-any-return]
     except (ValueError, TypeError) as error:
         raise ValueError(
-            f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState, got "
-            f"{seed!r}."
+            f"{argument('random_state')} must be None, an integer from 0 to 2**32 - 1 or a "
+            f"RandomState, got {seed!r}."
         ) from error
 
 
@@ -361,7 +368,7 @@ def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
     plain = np.ndim(value) == 0  # arrays and lists compare entry by entry
     if not any(value is option or (plain and value == option) for option in options):
         listed = ", ".join(map(repr, options))
-        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+        raise ValueError(f"{argument(name)} must be one of {listed}; got {value!r}.")
     return value
 
 

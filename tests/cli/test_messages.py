@@ -14,7 +14,8 @@ from lowdim import tables
 from lowdim.catalog import find
 from lowdim.cli import main
 from lowdim.cli.embed import embed
-from lowdim.cli.messages import in_options, note_in_options, options_of
+from lowdim.cli.parameters import spell_option
+from lowdim.messages import argument, spell_arguments
 from lowdim.tables import columns, reading
 
 LIBRARY = sorted(
@@ -26,15 +27,16 @@ LIBRARY = sorted(
 
 @pytest.fixture
 def options():
-    """The options of `lowdim embed -m isomap`, by argument."""
+    """The options of `lowdim embed -m isomap`, by argument, inside of that command."""
     context = click.Context(embed)
     context.meta["lowdim.methods"] = [find("Isomap")]
-    return options_of(context)
+    with context:
+        yield {option.name.removeprefix("param_"): option for option in embed.get_params(context)}
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.name)
 def test_the_library_names_no_option(path):
-    from lowdim.cli.inputs import input_options
+    from lowdim.cli.files import input_options
 
     flags = [flag for p in input_options(lambda: 0).__click_params__ for flag in p.opts]
     found = re.findall("|".join(f"{flag}\\b" for flag in [*flags, "--force"]), path.read_text())
@@ -42,55 +44,28 @@ def test_the_library_names_no_option(path):
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("words", "in_python", "as_option"),
     [
-        ('Set missing="drop" to leave them out.', "Set --missing drop to leave them out."),
-        ("drop=['a b', \"it's\"].", "--drop 'a b,it'\"'\"'s'."),
-        ('read it with kind="edges"', "read it with --as edges"),
-        ("standardize=True gives", "--standardize gives"),
-        ("header=False or header=True", "--no-header or --header"),
-        ("with image_size=(32, 32) for instance", "with --image-size 32x32 for instance"),
-        ("(change with id= or drop=)", "(change with --id or --drop)"),
-        ("Choose one of labels=.", "Choose one of --label."),
-        ("n_landmarks=None", "--n-landmarks none"),
-        ("replace it with force=True.", "replace it with --force."),
+        (["n_neighbors"], "n_neighbors", "--n-neighbors"),
+        (["n_neighbors", 9], "n_neighbors=9", "--n-neighbors 9"),
+        (["labels", ...], "labels=", "--label"),
+        (["missing", "drop"], "missing='drop'", "--missing drop"),
+        (["kind", "edges"], "kind='edges'", "--as edges"),
+        (["drop", ["a b", "it's"]], "drop=['a b', \"it's\"]", "--drop 'a b,it'\"'\"'s'"),
+        (["delimiter", "|"], "delimiter='|'", "--delimiter '|'"),
+        (["standardize", True], "standardize=True", "--standardize"),
+        (["header", False], "header=False", "--no-header"),
+        (["header", True], "header=True", "--header"),
+        (["image_size", (32, 32)], "image_size=(32, 32)", "--image-size 32x32"),
+        (["n_landmarks", None], "n_landmarks=None", "--n-landmarks none"),
+        (["perplexity", 9], "perplexity=9", "perplexity=9"),  # Isomap does not have it
     ],
 )
-def test_assigned_arguments_become_options(said, expected, options):
-    assert note_in_options(said, options) == expected
-    assert in_options(said, options) == expected
-
-
-@pytest.mark.parametrize(
-    "note",
-    [
-        "3 features: kind=rose, id=7, n_neighbors",
-        "column 'missing=' is text",
-        "/tmp/key=1/x.csv: 3 objects",
-        "labels and features of the data",
-        "fitted.n_landmarks=3",
-    ],
-)
-def test_what_the_user_named_is_left_alone(note, options):
-    assert note_in_options(note, options) == note
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("n_neighbors must be at most 9", "--n-neighbors must be at most 9"),
-        ("Isomap: metric must be a name", "Isomap: --metric must be a name"),
-        ("got n_neighbors=9, n_jobs=-1.", "got --n-neighbors 9, --n-jobs -1."),
-        ("labels: t.csv has no column 'x'", "--label: t.csv has no column 'x'"),
-        ("The metric is not Euclidean: n_neighbors counts", None),
-        ("column 'n_neighbors' is text", "column 'n_neighbors' is text"),
-        ("n_components_ and NeighborGraph.n_neighbors", None),
-    ],
-)
-def test_names_of_arguments_become_options(said, expected, options):
-    if expected is None:
-        expected = re.sub(r"(?<=: )n_neighbors", "--n-neighbors", said)
-    assert in_options(said, options) == expected
+def test_an_argument_is_spelled_as_the_user_gives_it(words, in_python, as_option, options):
+    assert argument(*words) == in_python
+    with spell_arguments(spell_option):
+        assert argument(*words) == as_option
+    assert argument(*words) == in_python
 
 
 def test_every_argument_of_read_has_an_option_with_the_same_choices(options):
@@ -122,6 +97,14 @@ def test_errors_of_a_command_name_its_options(text, arguments, message, tmp_path
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 3
     assert message in result.stderr
+
+
+def test_a_parameter_of_the_method_is_not_taken_for_an_option_of_the_command(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n5,7\n")
+    command = ["embed", str(tmp_path / "t.csv"), "-m", "tsne", "-q", "--perplexity", "1"]
+    result = CliRunner().invoke(main, [*command, "--method", "tree"])
+    assert result.exit_code == 3
+    assert "--method must be one of 'auto'" in result.stderr
 
 
 def test_notes_and_the_report_name_options(tmp_path):

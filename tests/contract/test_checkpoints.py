@@ -433,7 +433,7 @@ def test_the_command_line_keeps_a_checkpoint(X, tmp_path, every_time):
     assert {"both.sammon", "both.mds"} <= set(os.listdir(tmp_path))
     refused = embed("--tol", "0.5")
     assert refused.exit_code == 3
-    assert "belongs to another fit: tol was" in refused.output
+    assert "belongs to another fit: --tol was" in refused.output
 
 
 # --- real kills ----------------------------------------------------------------------------------

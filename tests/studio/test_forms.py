@@ -9,7 +9,7 @@ import pytest
 
 from lowdim.catalog import CATALOG, find
 from lowdim.studio.errors import Refused
-from lowdim.studio.forms import checked_parameters, forms
+from lowdim.studio.forms import check_parameters, forms
 
 FORMS = {form["name"]: form for form in forms()}
 
@@ -48,7 +48,7 @@ def test_a_form_describes_its_method(name: str) -> None:
 @pytest.mark.parametrize("name", FORMS)
 def test_the_defaults_of_a_form_make_an_estimator(name: str) -> None:
     given = {field["name"]: field["default"] for field in FORMS[name]["parameters"]}
-    parameters = checked_parameters(name, given)
+    parameters = check_parameters(name, given)
     row = find(name)
     assert row is not None
     made = row.load()(**parameters).get_params()
@@ -71,7 +71,7 @@ def test_a_live_parameter_is_shown_at_first() -> None:
 @pytest.mark.parametrize("given", [{"perplexity": []}, {"nothing": 1}, {"perplexity": {}}, 3])
 def test_parameters_that_no_form_sends_are_refused(given: Any) -> None:
     if given == {"perplexity": []}:
-        assert checked_parameters("TSNE", given)["perplexity"] == ()  # the estimator refuses it
+        assert check_parameters("TSNE", given)["perplexity"] == ()  # the estimator refuses it
         return
     with pytest.raises(Refused):
-        checked_parameters("TSNE", given)
+        check_parameters("TSNE", given)

@@ -208,9 +208,9 @@ def test_a_fit_that_has_begun_to_stop_may_write_its_map(tmp_path, phase, ends):
     jobs = Jobs(lambda one, urgent: None, lambda one, frame, coordinates: None)
     one = Map("m", 1, "d", 1, "TSNE", "", {}, None, 5, status="running")
     jobs.jobs["m"] = job = Job(one, {"folder": str(tmp_path)})
-    job.worker = SimpleNamespace(end=lambda: ended.append(1))
-    jobs._heard(job, "phase", [phase])
-    jobs._insist(job)
+    job.worker = SimpleNamespace(kill=lambda: ended.append(1))
+    jobs._on_message(job, "phase", phase)
+    jobs._kill_unless_stopping(job)
     assert len(ended) == ends
     assert one.status == ("stopped" if ends else "running")
 

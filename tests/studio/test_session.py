@@ -16,7 +16,8 @@ import httpx
 import numpy as np
 import pytest
 
-from lowdim.studio.session import InUse, Session
+from lowdim.studio.locks import InUse
+from lowdim.studio.session import Session
 from studio.client import DEADLINE, Client, Server, until
 
 PROC = Path("/proc")

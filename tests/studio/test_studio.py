@@ -34,7 +34,7 @@ def run(studio: Studio, act: Callable[[Dataset], Coroutine[Any, Any, Any]]) -> A
 
     async def steps() -> Any:
         try:
-            return await act(await studio.open_file(path, path.name))
+            return await act(await studio.open_file(path))
         finally:
             studio.helper.close()
 

@@ -100,7 +100,7 @@ def test_a_list_of_pairs_is_pointed_out(names, tmp_path):
     i, j = np.triu_indices(6, 1)
     rows = [f"{names[a]},{names[b]},{D[a, b]:g}" for a, b in zip(i, j, strict=True)]
     path = save(tmp_path, "\n".join(["from,to,length", *rows]) + "\n")
-    with pytest.warns(UserWarning, match='kind="edges"'):
+    with pytest.warns(UserWarning, match="kind='edges'"):
         tables.read(path)
     np.testing.assert_allclose(tables.read(path, kind="edges").X, D)
 

@@ -337,7 +337,7 @@ def test_dropped_rows_leave_row_numbers(tmp_path):
 
 def test_gower_does_not_hide_missing_text(tmp_path):
     path = save(tmp_path, "age,sex\n1,f\n2,\n3,m\n4,f\n")
-    with pytest.raises(tables.DataError, match=r"1 value missing .* column 'sex'.*missing=\"keep"):
+    with pytest.raises(tables.DataError, match=r"1 value missing .* column 'sex'.*missing='keep"):
         tables.read(path, categorical="gower")
     assert tables.read(path, categorical="gower", missing="drop").ids.tolist() == ["0", "2", "3"]
     kept = tables.read(path, categorical="gower", missing="keep")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import input_options, read_table, reading
+from lowdim.cli.files import input_options, read_arguments, read_table
 from lowdim.cli.types import Names
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def assess(
     """
     from lowdim import plot, quality, tables
     from lowdim.cli.embed import label_to_assess
-    from lowdim.cli.errors import Refused
+    from lowdim.cli.errors import refuse_errors
     from lowdim.cli.names import aliases, plain
     from lowdim.report.suspects import find_suspects
     from lowdim.runtime.atomic import check_writable
@@ -61,13 +61,13 @@ def assess(
     console = Console(quiet, as_json)
     if picture is not None:
         check_writable(picture, force=force)
-    table = read_table(file, reading(values), console)
+    table = read_table(file, read_arguments(values), console)
     Y, names = tables.read_embedding(embedding, table, [name for name in coordinates if name])
     if method is None:  # the name that lowdim embed gives to coordinates
         made_by = aliases().get(plain(names[0]).rstrip("0123456789"))
         method = None if made_by is None else made_by.name
     labels = label_to_assess(table, None)
-    try:
+    with refuse_errors():
         report = quality.assess(
             table.X,
             Y,
@@ -77,21 +77,19 @@ def assess(
             metric=table.metric or metric,
             random_state=seed,
         )
-    except (TypeError, ValueError) as error:
-        raise Refused(str(error)) from error
     console.show(str(report))
     console.record(**report.to_dict())
     found = find_suspects(table.X, labels, table.metric or metric)
     if found is not None:
         console.show(f"\n{found}")
-        console.record(suspects=_listed(found, table))
+        console.record(suspects=_suspect_facts(found, table))
     if picture is not None:
         plot.save(report.plot(), picture, force=force)
         console.say(f"picture  {picture}")
     console.finish()
 
 
-def _listed(found: Any, table: Table) -> list[dict[str, Any]]:
+def _suspect_facts(found: Any, table: Table) -> list[dict[str, Any]]:
     """The suspects, ready for JSON."""
     return [
         {

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.device import device_option
 from lowdim.cli.errors import PARTLY, Refused, Stop
-from lowdim.cli.inputs import input_options, read_table, reading
-from lowdim.cli.messages import in_options, options_of
+from lowdim.cli.files import (
+    check_outputs,
+    input_options,
+    read_arguments,
+    read_table,
+    write_rows,
+)
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
+from lowdim.cli.resources import device_option
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
@@ -65,8 +70,10 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     methods = list(dict.fromkeys(one for several in method for one in several))
     values, given = split(values)
     console = Console(values["quiet"], values["as_json"])
-    arguments = reading(values)
-    _check(values)
+    arguments = read_arguments(values)
+    check_outputs(
+        values["force"], values["report"], table=values["output"], picture=values["picture"]
+    )
     table = read_table(file, arguments, console)
     check_color(table, values["color_by"])
     fits: dict[Method, Fitted] = {}
@@ -75,7 +82,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
         try:
             fits[one] = _fit(one, given, table, console)
         except (Refused, MemoryError, ImportError) as error:
-            failures[one.name] = in_options(" ".join(str(error).split()), options_of(context))
+            failures[one.name] = " ".join(str(error).split())
             console.say(f"{one.name}: failed: {failures[one.name]}")
     if not fits:
         raise Refused(f"none of the methods made a map: {'; '.join(failures.values())}")
@@ -113,22 +120,6 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
         console.finish()
     if failures or unassessed:
         raise Stop(PARTLY)
-
-
-def _check(values: dict[str, Any]) -> None:
-    """Raise before the fits if their results could not be written after them."""
-    from lowdim.runtime.atomic import check_writable
-    from lowdim.tables.writing import writer_for
-
-    for name in ("report", "picture", "output"):
-        if values[name] is not None:
-            check_writable(values[name], force=values["force"])
-    if values["output"] is not None:
-        writer_for(values["output"])
-    if values["picture"] is not None:
-        from lowdim.plot.canvas import require_matplotlib
-
-        require_matplotlib()
 
 
 def _fit(method: Method, given: dict[str, Any], table: Table, console: Console) -> Fitted:
@@ -215,29 +206,18 @@ def _write(
 ) -> list[str]:
     import numpy as np
 
-    from lowdim import plot, report, tables
+    from lowdim import plot, report
     from lowdim.cli.embed import named_labels
 
     force, written = values["force"], []
     if values["output"] is not None:
-        stems = [alias(run.method) for run in runs]
-        tables.write(
-            values["output"],
-            np.column_stack([run.embedding for run in runs]),
-            names=[
-                f"{stem}{i}"
-                for stem, run in zip(stems, runs, strict=True)
-                for i in range(run.embedding.shape[1])
-            ],
-            ids=table.ids,
-            id_name=table.id_name,
-            labels=table.labels,
-            force=force,
-        )
+        names = [f"{alias(run.method)}{i}" for run in runs for i in range(run.embedding.shape[1])]
+        maps = np.column_stack([run.embedding for run in runs])
+        write_rows(values["output"], maps, names, table, force)
         written.append(("maps     ", values["output"]))
     if values["picture"] is not None:
-        maps = {f"{run.name}\n{run.seconds:.2f} s": run.points for run in runs}
-        figure = plot.compare(maps, named_labels(table, values["color_by"]))
+        titled = {f"{run.name}\n{run.seconds:.2f} s": run.points for run in runs}
+        figure = plot.compare(titled, named_labels(table, values["color_by"]))
         plot.save(figure, values["picture"], force=force)
         written.append(("picture  ", values["picture"]))
     if values["report"] is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import model_arguments, stem_of
+from lowdim.cli.files import check_outputs, model_arguments, stem_of, write_rows
 
 
 @click.command()
@@ -38,24 +38,20 @@ def decode(
 
     import lowdim
     from lowdim import tables
-    from lowdim.cli.errors import Refused
+    from lowdim.cli.errors import refuse_errors
     from lowdim.estimator.decoders import NearestObjects
-    from lowdim.runtime.atomic import check_writable, uninterrupted
-    from lowdim.tables.writing import writer_for
+    from lowdim.runtime.atomic import uninterrupted
 
     console = Console(quiet, as_json)
     estimator = lowdim.load(model)
     name = type(estimator).__name__
     output = output or Path(f"{stem_of(file)}-decoded.csv")
-    check_writable(output, force=force)
-    writer_for(output)
+    check_outputs(force, table=output)
     table = tables.read(file, kind="vectors")
-    try:
+    with refuse_errors(name):
         if decoder is not None:
             estimator.fit_decoder(decoder)
         found = estimator.inverse_transform(table.X)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise Refused(f"{name}: {error}") from error
     if isinstance(found, NearestObjects):
         k = found.objects.shape[1]
         rows = np.column_stack([found.objects, found.weights])
@@ -68,15 +64,7 @@ def decode(
         named = recipe.names or (known.tolist() if known is not None else None)
         columns = named or [f"x{i}" for i in range(rows.shape[1])]
     with uninterrupted():
-        tables.write(
-            output,
-            rows,
-            names=columns,
-            ids=table.ids,
-            id_name=table.id_name,
-            labels=table.labels,
-            force=force,
-        )
+        write_rows(output, rows, columns, table, force)
         console.say(f"{name}: decoded {len(rows):,} places\nobjects  {output}")
         console.record(method=name, objects=len(rows), outputs=[str(output)])
         console.finish()

@@ -36,7 +36,7 @@ def draw(name: str, folder: Path) -> tuple[Path, float, str]:
     return path, perf_counter() - start, picture.sight
 
 
-def _timed(estimators: dict[str, Any], X: Array) -> dict[str, Array]:
+def _embed(estimators: dict[str, Any], X: Array) -> dict[str, Array]:
     """The embedding by each estimator, its title ending in the seconds it took."""
     maps = {}
     for name, estimator in estimators.items():
@@ -61,7 +61,7 @@ def swiss_roll() -> Figure:
         "Diffusion map": lowdim.DiffusionMap(n_neighbors=10),
     }
     roll = {"Swiss roll\n2000 points": X}
-    figure = plot.compare({**roll, **_timed(estimators, X)}, t, columns=3, align=False)
+    figure = plot.compare({**roll, **_embed(estimators, X)}, t, columns=3, align=False)
     view: Any = figure.axes[0]
     view.view_init(elev=10, azim=-75)
     return figure
@@ -97,7 +97,7 @@ def digits() -> Figure:
         "UMAP": lowdim.UMAP(random_state=0),
     }
     images = X.reshape(-1, 8, 8)
-    return plot.compare(_timed(estimators, X), y, images=images, columns=3)
+    return plot.compare(_embed(estimators, X), y, images=images, columns=3)
 
 
 def write_digits(folder: Path) -> Path:
@@ -142,7 +142,7 @@ def bars() -> Figure:
     kinds = np.where(y == 0, "horizontal bar", "vertical bar")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the number of connected components")  # one for each kind
-        maps = _timed(estimators, X)
+        maps = _embed(estimators, X)
     return plot.compare(maps, kinds)
 
 

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.cluster import cluster_options
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.device import device_option
-from lowdim.cli.inputs import input_options, read_table, reading, stem_of
-from lowdim.cli.memory import memory_options
+from lowdim.cli.files import (
+    check_outputs,
+    input_options,
+    read_arguments,
+    read_table,
+    stem_of,
+)
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
+from lowdim.cli.resources import resource_options
 from lowdim.tables.errors import listed
 
 if TYPE_CHECKING:
@@ -58,9 +62,7 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--no-estimate", is_flag=True, help="Start at once, without an estimate of the time.")
 @input_options
-@device_option
-@memory_options
-@cluster_options
+@resource_options
 @output_options
 def embed(
     file: Path, method: Method, quiet: bool, as_json: bool, force: bool, **values: Any
@@ -74,12 +76,12 @@ def embed(
     embed --help -m isomap
     """
     from lowdim.cli.errors import INTERRUPTED, Stop
-    from lowdim.cli.fitting import fit, labels_for, objects_for, parameters_for, planned
+    from lowdim.cli.fitting import estimate, fit, labels_for, objects_for, parameters_for
     from lowdim.runtime.atomic import uninterrupted
 
     values, given = split(values)
     console = Console(quiet, as_json)
-    arguments = reading(values)
+    arguments = read_arguments(values)
     outputs = Outputs(file, method, values, force)
     outputs.check()
     table = read_table(file, arguments, console)
@@ -88,7 +90,7 @@ def embed(
     X = objects_for(method, table)
     dry = values["dry_run"]
     wanted = dry or (console.informs and not values["no_estimate"])
-    expected = planned(method, params, X, required=dry) if wanted else None
+    expected = estimate(method, params, X, required=dry) if wanted else None
     if expected is not None:
         console.say(str(expected) if dry else f"{method.name}: {expected.summary}")
         console.record(estimate={"seconds": expected.seconds, "bytes": expected.n_bytes})
@@ -104,7 +106,7 @@ def embed(
         console.record(
             method=method.name,
             parameters=params,
-            input=_described(table),
+            input=_input_facts(table),
             seconds=fitted.seconds,
             warnings=fitted.warnings,
             interrupted=fitted.interrupted,
@@ -147,7 +149,7 @@ def check_color(table: Table, by: str | None) -> None:
     raise click.UsageError(f"--color-by: there is no column {by!r}; {hint}")
 
 
-def _described(table: Table) -> dict[str, Any]:
+def _input_facts(table: Table) -> dict[str, Any]:
     return {
         "source": table.source,
         "objects": table.n_rows,
@@ -187,21 +189,10 @@ class Outputs:
 
     def check(self) -> None:
         """Raise before the fit if its results could not be written after it."""
-        from lowdim.runtime.atomic import check_writable
-        from lowdim.tables.writing import writer_for
-
         if self.decoder is not None and self.model is None:
             raise click.UsageError("--decoder: the decoder is part of a model; add --model.")
-        if self.picture is not None:
-            from lowdim.plot.canvas import require_matplotlib
-
-            require_matplotlib()
-            check_writable(self.picture, force=self.force)
-        if self.model is not None:
-            check_writable(self.model, force=self.force)
-        if self.table is not None and not self._stdout:
-            check_writable(self.table, force=self.force)
-            writer_for(self.table)
+        table = None if self._stdout else self.table
+        check_outputs(self.force, self.model, table=table, picture=self.picture)
 
     def fit_decoder(self, fitted: Fitted, console: Console) -> None:
         """Fit the decoder that the model is to have; a refusal must not cost the map."""

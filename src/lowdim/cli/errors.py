@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import click
 
-from lowdim.cli.messages import in_options, options_of
+from lowdim.cli.parameters import spell_option
+from lowdim.messages import spell_arguments
 
 UNEXPECTED, USAGE, REFUSED, OVERWRITE, MEMORY, EXTRA, PARTLY, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
 
@@ -30,6 +32,16 @@ EXIT_CODES = {
 
 class Refused(ValueError):
     """An estimator does not accept its data or parameters."""
+
+
+@contextmanager
+def refuse_errors(name: str = "", *more: type[Exception]) -> Iterator[None]:
+    """What is wrong with the input of the library is a refusal, perhaps by an estimator."""
+    kinds: tuple[type[Exception], ...] = (TypeError, ValueError, RuntimeError, *more)
+    try:
+        yield
+    except kinds as error:
+        raise Refused(f"{name}: {error}" if name else str(error)) from error
 
 
 class Stop(Exception):
@@ -104,17 +116,14 @@ class OneLineErrors(click.Group):
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, context: click.Context) -> Any:
-        """Run a command; what the library raises is put in terms of the command's options."""
+        """Run a command; messages of the library name its options in place of arguments."""
         try:
-            return super().invoke(context)
+            with spell_arguments(spell_option):
+                return super().invoke(context)
         except (Stop, click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except Exception as error:
-            options = {}
-            command = self.get_command(context, context.invoked_subcommand or "")
-            if command is not None:
-                options = options_of(click.Context(command, parent=context))
-            raise Failure(in_options(message_of(error), options), code_of(error)) from error
+            raise Failure(message_of(error), code_of(error)) from error
 
     def _fail(self, message: str, code: int, args: Sequence[str]) -> int:
         message = " ".join(message.split())

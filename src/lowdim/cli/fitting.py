@@ -7,17 +7,14 @@ import signal
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from lowdim.catalog import CATALOG
 from lowdim.checks import Array
-from lowdim.cli.errors import Refused
-from lowdim.cli.messages import in_options, options_of
+from lowdim.cli.errors import Refused, refuse_errors
 from lowdim.cli.names import alias
 from lowdim.cli.parameters import hints
 from lowdim.runtime.callbacks import reporting
@@ -93,7 +90,7 @@ def labels_for(method: Method, table: Table, console: Console) -> Any:
     return table.labels[name]
 
 
-def planned(method: Method, params: dict[str, Any], X: Any, *, required: bool) -> Plan | None:
+def estimate(method: Method, params: dict[str, Any], X: Any, *, required: bool) -> Plan | None:
     """What the fit will take; None if there is no plan and none is required.
 
     The fit itself reports what is wrong with its input.
@@ -102,12 +99,9 @@ def planned(method: Method, params: dict[str, Any], X: Any, *, required: bool) -
 
     if not required and (len(getattr(X, "shape", ())) != 2 or X.shape[0] < SMALLEST):
         return None  # ready before a plan is
-    try:
+    with suppress(*() if required else (Refused,)), refuse_errors(method.name):
         return plan(method.load()(**params), X)
-    except (TypeError, ValueError, RuntimeError) as error:
-        if required:
-            raise Refused(f"{method.name}: {error}") from error
-        return None
+    return None
 
 
 def fit(
@@ -120,18 +114,12 @@ def fit(
     start = perf_counter()
     with _interrupts() as pressed, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
-            with reporting(method.name if draw else ""):
-                estimator.fit(X) if y is None else estimator.fit(X, y)
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise Refused(f"{method.name}: {error}") from error
+        with refuse_errors(method.name), reporting(method.name if draw else ""):
+            estimator.fit(X) if y is None else estimator.fit(X, y)
     seconds = perf_counter() - start
     estimator.set_params(**dict.fromkeys(shown, 0))
     Y = estimator.embedding_
-    options = options_of(click.get_current_context(silent=True))
-    messages = dict.fromkeys(
-        in_options(" ".join(str(w.message).split()), options) for w in caught if _for_users(w)
-    )
+    messages = dict.fromkeys(" ".join(str(w.message).split()) for w in caught if _for_users(w))
     stem = alias(method.name)
     names = [f"{stem}{i}" for i in range(Y.shape[1])]
     return Fitted(estimator, params, Y, names, seconds, list(messages), bool(pressed))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.types import ParamType
+from lowdim.cli.types import ParamType, Size
 from lowdim.estimator import docstrings
 
 if TYPE_CHECKING:
@@ -23,11 +23,6 @@ _OURS = ("callback", "verbose", "warm_start")  # set by the command, or of no us
 _SHORT_FLAGS = {"n_components": ("-d",), "random_state": ("--seed",), "n_jobs": ("-j",)}
 NONE = object()  # given as "none", which is not the same as not given
 _PREFIX = "param_"  # keeps an estimator's parameters apart from the command's own options
-
-
-def argument_of(option: click.Option) -> str:
-    """The Python argument that an option sets."""
-    return (option.name or "").removeprefix(_PREFIX)
 
 
 class Value(ParamType):
@@ -160,19 +155,43 @@ def split(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return own, given
 
 
+def spell_option(name: str, *value: Any) -> str:
+    """An argument as the option of the command that runs, as `lowdim.messages.argument` needs it.
+
+    It is "" if the command has no option for the argument.
+    """
+    context = click.get_current_context(silent=True)
+    params = [] if context is None else context.command.get_params(context)
+    options = {option.name: option for option in params if isinstance(option, click.Option)}
+    option = options.get(_PREFIX + name, options.get(name))
+    return "" if option is None else shlex.join(option_words(option, *value))
+
+
+def option_words(option: click.Option, value: Any = ...) -> list[str]:
+    """An option with a value, as it is typed; the option alone if there is none."""
+    flag = max(option.opts, key=len)
+    if value is ... or (value is True and option.is_flag):
+        return [flag]
+    if value is False and option.secondary_opts:
+        return [max(option.secondary_opts, key=len)]
+    if isinstance(value, list | tuple):
+        value = ("x" if isinstance(option.type, Size) else ",").join(map(str, value))
+    return [flag, str(value).lower() if value is None or isinstance(value, bool) else str(value)]
+
+
 class MethodCommand(click.Command):
     """A command whose options include the parameters of the methods named by -m."""
 
     def method_option(self) -> click.Parameter:
         return next(p for p in self.params if p.name == "method")
 
-    def chosen(self, context: click.Context) -> Sequence[Method]:
+    def methods(self, context: click.Context) -> Sequence[Method]:
         """The methods on the command line, known before it is parsed."""
         methods: Sequence[Method] = context.meta.get("lowdim.methods", ())
         return methods
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        context.meta["lowdim.methods"] = _scanned(args, self.method_option(), context)
+        context.meta["lowdim.methods"] = _scan(args, self.method_option(), context)
         context.meta["lowdim.command"] = shlex.join([*context.command_path.split(), *args])
         rest = super().parse_args(context, args)
         if not context.params.get("method") and not context.resilient_parsing:
@@ -184,7 +203,7 @@ class MethodCommand(click.Command):
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         own = super().get_params(context)
         taken = {flag for p in own for flag in (*p.opts, *p.secondary_opts)}
-        return [*own, *options_of(self.chosen(context), taken)]
+        return [*own, *options_of(self.methods(context), taken)]
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         own: list[tuple[str, str]] = []
@@ -195,7 +214,7 @@ class MethodCommand(click.Command):
             record = parameter.get_help_record(context)
             if record is not None:
                 (theirs if (parameter.name or "").startswith(_PREFIX) else own).append(record)
-        methods = " and ".join(method.name for method in self.chosen(context))
+        methods = " and ".join(method.name for method in self.methods(context))
         if methods:
             with formatter.section(f"Parameters of {methods}"):
                 formatter.write_dl(theirs)
@@ -203,7 +222,7 @@ class MethodCommand(click.Command):
             formatter.write_dl(own)
 
 
-def _scanned(args: Sequence[str], option: click.Parameter, context: click.Context) -> list[Any]:
+def _scan(args: Sequence[str], option: click.Parameter, context: click.Context) -> list[Any]:
     """The methods that -m names, anywhere on the command line; the parser reports errors."""
     found: list[Any] = []
     values = iter(args)

@@ -44,8 +44,8 @@ def studio(
     from lowdim.cli.errors import Refused
 
     try:
-        from lowdim.studio import serve
-        from lowdim.studio.session import InUse
+        from lowdim.studio.locks import InUse
+        from lowdim.studio.server import serve
     except ModuleNotFoundError as error:
         raise Refused(
             f"The studio needs the package {error.name}: pip install 'lowdim[studio]'."

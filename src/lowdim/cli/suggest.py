@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.inputs import given_options, input_options, read_table, reading
+from lowdim.cli.files import input_options, input_words, read_arguments, read_table
 from lowdim.cli.names import MethodName, alias
 
 
@@ -46,11 +46,11 @@ def suggest(
 ) -> None:
     """Try methods and parameters on the objects of FILE and rank the maps, without labels."""
     from lowdim import quality
-    from lowdim.cli.errors import Refused
+    from lowdim.cli.errors import refuse_errors
 
     console = Console(quiet, as_json)
-    table = read_table(file, reading(values), console)
-    try:
+    table = read_table(file, read_arguments(values), console)
+    with refuse_errors():
         found = quality.suggest(
             table.X,
             None if methods is None else [method.name for method in methods],
@@ -59,13 +59,11 @@ def suggest(
             metric=table.metric or metric,
             random_state=seed,
         )
-    except (TypeError, ValueError) as error:
-        raise Refused(str(error)) from error
     best = found.best
     chosen = {k: v for k, v in best.params.items() if k != "metric" or v != table.metric}
     words = [part for k, v in chosen.items() for part in (f"--{k.replace('_', '-')}", str(v))]
     words = ["lowdim", "embed", str(file), "-m", alias(best.method), *words]
-    command = shlex.join(words + given_options(context))
+    command = shlex.join(words + input_words(context))
     console.show(str(found))
     console.say(f"\nTry: {command} --plot map.png")
     console.record(**found.to_dict(), command=command)

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.cluster import cluster_options
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.device import device_option
-from lowdim.cli.inputs import input_options, model_arguments, read_table, reading, stem_of
-from lowdim.cli.memory import memory_options
+from lowdim.cli.files import (
+    check_outputs,
+    input_options,
+    model_arguments,
+    read_arguments,
+    read_table,
+    stem_of,
+    write_rows,
+)
 from lowdim.cli.names import alias
+from lowdim.cli.resources import resource_options
 
 if TYPE_CHECKING:
     from lowdim.tables import Table
@@ -30,14 +36,11 @@ def model_and_objects(
     """The estimator of a model, new objects prepared as its own were, and the file to write."""
     import lowdim
     from lowdim import tables
-    from lowdim.runtime.atomic import check_writable
-    from lowdim.tables.writing import writer_for
 
-    arguments = reading(values)
+    arguments = read_arguments(values)
     estimator = lowdim.load(model)
     output = output or Path(f"{stem_of(file)}-{alias(type(estimator).__name__)}.csv")
-    check_writable(output, force=force)
-    writer_for(output)
+    check_outputs(force, table=output)
     remembered = getattr(estimator, "preparation_", None)
     recipe = None if remembered is None else tables.Recipe(**remembered)
     if arguments["kind"] == "auto":
@@ -48,9 +51,7 @@ def model_and_objects(
 @click.command()
 @model_arguments("File for the coordinates. By default FILE-METHOD.csv in this folder.")
 @input_options
-@device_option
-@memory_options
-@cluster_options
+@resource_options
 @output_options
 def transform(
     model: Path,
@@ -66,30 +67,19 @@ def transform(
     MODEL was saved by `lowdim embed --model`, which remembers the columns and what was done to
     them, or by an estimator's `save` in Python.
     """
-    from lowdim import tables
-    from lowdim.cli.errors import Refused
+    from lowdim.cli.errors import refuse_errors
     from lowdim.runtime.atomic import uninterrupted
 
     console = Console(quiet, as_json)
     estimator, table, output = model_and_objects(model, file, output, force, console, values)
     name = type(estimator).__name__
     start = perf_counter()
-    try:
+    with refuse_errors(name):
         Y = estimator.transform(table.X)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise Refused(f"{name}: {error}") from error
     seconds = perf_counter() - start
     names = [f"{alias(name)}{i}" for i in range(Y.shape[1])]
     with uninterrupted():
-        tables.write(
-            output,
-            Y,
-            names=names,
-            ids=table.ids,
-            id_name=table.id_name,
-            labels=table.labels,
-            force=force,
-        )
+        write_rows(output, Y, names, table, force)
         console.say(f"{name}: placed {len(Y):,} objects in {seconds:.2f} s\nmap      {output}")
         console.record(method=name, objects=len(Y), seconds=seconds, outputs=[str(output)])
         console.finish()

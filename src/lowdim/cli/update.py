@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.device import device_option
-from lowdim.cli.inputs import input_options, model_arguments
+from lowdim.cli.files import input_options, model_arguments
 from lowdim.cli.names import alias
+from lowdim.cli.resources import device_option
 from lowdim.cli.transform import model_and_objects
 
 
@@ -46,7 +46,7 @@ def update(
     import numpy as np
 
     from lowdim import tables
-    from lowdim.cli.errors import Refused
+    from lowdim.cli.errors import refuse_errors
     from lowdim.estimator import persist
     from lowdim.estimator.updating import width
     from lowdim.runtime.atomic import check_writable, uninterrupted
@@ -60,10 +60,8 @@ def update(
     before = getattr(estimator, "embedding_", np.empty((0, 0)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
+        with refuse_errors(name, AttributeError):
             estimator.update(table.X)
-        except (AttributeError, TypeError, ValueError, RuntimeError) as error:
-            raise Refused(f"{name}: {error}") from error
     seconds = perf_counter() - start
     Y, n = estimator.embedding_, len(before)
     moved = float(np.nanmedian(estimator.drift_)) / (width(before) or 1.0)

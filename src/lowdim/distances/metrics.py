@@ -20,6 +20,7 @@ from lowdim.distances.gower import gower
 from lowdim.distances.preparation import in_unit, objects, preparation, vectors
 from lowdim.distances.sparse_formulas import SPARSE_FORMULAS
 from lowdim.distances.units import exponent_of, scaled
+from lowdim.messages import argument
 
 ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
 NAN_AWARE = ("nan_euclidean", "gower")  # metrics that accept NaN as a missing value
@@ -183,7 +184,7 @@ def canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]
     names = metric_names()
     if metric not in names:
         raise ValueError(
-            f"metric must be one of {', '.join(names)}, 'precomputed' or a callable; "
+            f"{argument('metric')} must be one of {', '.join(names)}, 'precomputed' or a callable; "
             f"got {metric!r}.{checks.did_you_mean(metric, names)}"
         )
     name = (
@@ -217,7 +218,8 @@ def _learned(estimator: Any) -> Metric:
     """The Mahalanobis distance that a fitted estimator such as NCA has learned."""
     if not hasattr(estimator, "metric_"):
         raise ValueError(
-            f"metric must be a name, a callable or an estimator that has learned a metric; got "
+            f"{argument('metric')} must "
+            f"be a name, a callable or an estimator that has learned a metric; got "
             f"{estimator!r}, which is not fitted or learns no metric."
         )
     factor = np.asarray(estimator.components_, dtype=np.float64).T
@@ -227,7 +229,8 @@ def _learned(estimator: Any) -> Metric:
         rows = dense(rows)
         if rows.shape[1] != len(factor):
             raise ValueError(
-                f"metric: {type(estimator).__name__} was fitted on {len(factor)} features, but X "
+                f"{argument('metric')}: "
+                f"{type(estimator).__name__} was fitted on {len(factor)} features, but X "
                 f"has {rows.shape[1]}."
             )
         return np.ascontiguousarray(rows @ factor, dtype=checks.float_kind(rows))
@@ -271,7 +274,8 @@ def _callable_block(
         least = np.nanmin(out, initial=0)
         if least < -ROUNDING * max(1.0, float(np.nanmax(out, initial=0))):
             raise ValueError(
-                f"metric: the function returned {least:g}, but a distance must not be negative."
+                f"{argument('metric')}: "
+                f"the function returned {least:g}, but a distance must not be negative."
             )
         return np.maximum(out, 0, out=out)  # as 1 - cos for equal vectors, by rounding
 

@@ -14,6 +14,7 @@ from lowdim import __version__
 from lowdim.checks import is_sparse
 from lowdim.distances.fingerprint import fingerprint
 from lowdim.estimator.persist import GRAPH_PARTS
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import GivenGraph
 from lowdim.runtime.checkpoint import Checkpoint, States, current_states
@@ -42,9 +43,11 @@ def states_of(
     if not isinstance(warm, bool | np.bool_):
         raise TypeError(f"warm_start must be True or False, got {warm!r}.")
     if path is not None and not isinstance(path, str | PathLike):
-        raise TypeError(f"checkpoint must be the name of a file, got {path!r}.")
+        raise TypeError(f"{argument('checkpoint')} must be the name of a file, got {path!r}.")
     if path is not None and not os.fspath(path):
-        raise ValueError("checkpoint must be the name of a file, got an empty string.")
+        raise ValueError(
+            f"{argument('checkpoint')} must be the name of a file, got an empty string."
+        )
     if path is None and not warm:
         return None
     data = objects.graph if isinstance(objects, GivenGraph) else objects

@@ -13,6 +13,7 @@ from lowdim.distances.metrics import NAN_AWARE, euclidean, resolve_metric
 from lowdim.distances.preparation import IF_NAN, in_unit
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import exponent_of, scaled
+from lowdim.messages import argument
 from lowdim.objects.block_sources import opened, reopened, whole
 from lowdim.objects.blocked_objects import BlockedObjects, NewToBlocks, blocked_objects
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, given_relations
@@ -46,7 +47,8 @@ class TakesObjects(BaseEstimator):
         learned = hasattr(metric, "get_params")
         if not isinstance(metric, str) and not callable(metric) and not learned:
             raise checks.WrongTypeError(
-                "metric must be a name, a function of two objects or a fitted estimator that has "
+                f"{argument('metric')} must "
+                "be a name, a function of two objects or a fitted estimator that has "
                 f"learned a metric, got {metric!r}."
             )
         if not is_precomputed(metric):

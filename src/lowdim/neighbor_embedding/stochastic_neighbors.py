@@ -12,6 +12,7 @@ from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import NeighborEmbedder
 from lowdim.estimator.updating import Growth
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.affinities import conditional_to_new
 from lowdim.neighbor_embedding.affinity_placement import place_by_affinity
 from lowdim.neighbor_embedding.anchors import Anchors, hold
@@ -162,13 +163,18 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
         """The perplexities as a list, checked against the number of objects."""
         given = self.perplexity
         if isinstance(given, str | bytes) or not np.all(np.isreal(np.asarray(given))):
-            raise TypeError(f"perplexity must be a number or a list of numbers, got {given!r}.")
+            raise TypeError(
+                f"{argument('perplexity')} must be a number or a list of numbers, got {given!r}."
+            )
         values = [
             checks.real(value, "perplexity", 1e-12)
             for value in (given if np.ndim(given) else [given])
         ]
         if not values:
-            raise ValueError("perplexity must be a number or a list of numbers, got an empty list.")
+            raise ValueError(
+                f"{argument('perplexity')} must "
+                "be a number or a list of numbers, got an empty list."
+            )
         if max(values) >= n:
             raise ValueError(
                 f"perplexity ({max(values):g}) must be less than n_samples ({n}): it is a number "
@@ -207,7 +213,7 @@ class StochasticNeighborEmbedder(NeighborEmbedder):
             settings = self._phases(n)
             if "perplexity" in changed:
                 if affinities is None:
-                    raise ValueError("perplexity: the affinities were given to fit.")
+                    raise ValueError(f"{argument('perplexity')}: the affinities were given to fit.")
                 descent.exchange(self._objective(affinities()))
             for phase, new in zip(phases, settings, strict=True):
                 phase.rate, phase.exaggeration = new.rate, new.exaggeration

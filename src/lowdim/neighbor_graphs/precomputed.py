@@ -11,6 +11,7 @@ from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.matrices import check_dissimilarities
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.lists import ascending, row_of_entries
 
@@ -131,7 +132,8 @@ def check_k(k: Any, n: int, name: str = "n_neighbors") -> int:
     count = checks.integer(k, name, 1)
     if count > n - 1:
         raise ValueError(
-            f"{name} must be smaller than the number of objects: got {name}={k} for n_samples={n}. "
+            f"{argument(name)} must be smaller than the number of objects: got "
+            f"{argument(name, k)} for n_samples={n}. "
             f"Use at most {max(n - 1, 0)}."
         )
     return count

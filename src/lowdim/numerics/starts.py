@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
 
 
 def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
@@ -17,7 +18,8 @@ def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Ar
     if found != shape:
         listed = ", ".join(map(repr, names))
         raise ValueError(
-            f"init must be one of {listed} or an array of shape {shape}, one row of n_components "
+            f"{argument('init')} must "
+            f"be one of {listed} or an array of shape {shape}, one row of n_components "
             f"coordinates for each object; got {found}."
         )
     return np.asarray(checks.vectors(init, name="init"))

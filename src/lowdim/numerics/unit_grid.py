@@ -9,6 +9,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.runtime.scheduling import blocks
 
 ROW_HEIGHT = np.sqrt(3) / 2  # distance of two rows of a hexagonal grid, in units of its spacing
@@ -103,15 +104,17 @@ def checked_shape(shape: Any, n_components: int, topology: str, toroidal: bool) 
     """Check a shape that the user gave."""
     if not isinstance(shape, tuple | list) or len(shape) != n_components:
         raise ValueError(
-            f"shape must be 'auto' or a tuple of {n_components} integers (n_components="
+            f"{argument('shape')} must "
+            f"be 'auto' or a tuple of {n_components} integers (n_components="
             f"{n_components}), got {shape!r}."
         )
     sides = tuple(checks.integer(side, f"shape[{i}]", 1) for i, side in enumerate(shape))
     if np.prod(sides) < 2:
-        raise ValueError(f"shape must have at least 2 units, got {shape!r}.")
+        raise ValueError(f"{argument('shape')} must have at least 2 units, got {shape!r}.")
     if toroidal and topology == "hexagonal" and len(sides) == 2 and sides[0] % 2:
         raise ValueError(
-            "shape must have an even number of rows if a hexagonal grid is toroidal, got "
+            f"{argument('shape')} must "
+            "have an even number of rows if a hexagonal grid is toroidal, got "
             f"{shape!r}."
         )
     return sides

@@ -21,6 +21,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.precomputed import check_k
 from lowdim.quality.interval import IntervalEstimate, margins, mean_of
 from lowdim.quality.rows import MAX_OBJECTS_EXACT, Rows, blocks_of, chosen_rows, data_rows, map_rows
@@ -125,8 +126,8 @@ class Ranks:
         k = self.n_neighbors
         if 2 * k >= self.n:
             raise ValueError(
-                f"n_neighbors must be less than half the number of objects: got {k} for "
-                f"{self.n}. Trustworthiness and continuity have no scale beyond."
+                f"{argument('n_neighbors')} must be less than half the number of objects: got "
+                f"{k} for {self.n}. Trustworthiness and continuity have no scale beyond."
             )
         beyond = np.maximum(ranks - k, 0).sum(axis=1, dtype=np.float64)
         return np.asarray(beyond * 2 / (k * (2.0 * self.n - 3 * k - 1)))

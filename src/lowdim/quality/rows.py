@@ -15,6 +15,7 @@ from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import check_defined
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import scaled
+from lowdim.messages import argument
 from lowdim.objects.block_sources import opened
 from lowdim.objects.objects import (
     Dissimilarities,
@@ -86,9 +87,9 @@ def rows_of(objects: Objects) -> Rows:
         return Rows(objects, lambda chosen: D[chosen])
     if not isinstance(objects, MeasuredObjects):
         raise TypeError(
-            "X is a NeighborGraph or a sparse graph of distances, but measures of "
-            "quality compare the distances between all objects: "
-            "give the vectors, or all dissimilarities with metric='precomputed'."
+            "X is a NeighborGraph or a sparse graph of distances, but measures of quality compare "
+            "the distances between all objects: give the vectors, or all dissimilarities with "
+            f"{argument('metric', 'precomputed')}."
         )
     if objects.euclidean and isinstance(objects.rows, np.ndarray):
         return _euclidean(objects, objects.rows)

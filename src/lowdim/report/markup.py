@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -32,6 +33,13 @@ def tag(name: str, *content: str, **attributes: Any) -> str:
         key = key.rstrip("_").replace("_", "-")
         parts.append(key if value is True else f'{key}="{text(value)}"')
     return f"<{' '.join(parts)}>{''.join(content)}</{name}>"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells of HTML."""
+    names = tag("tr", *(tag("th", name, scope="col") for name in head))
+    body = (tag("tr", *(tag("td", cell) for cell in cells)) for cells in rows)
+    return tag("table", tag("thead", names), tag("tbody", *body))
 
 
 def user(value: Any) -> str:

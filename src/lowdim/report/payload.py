@@ -40,7 +40,7 @@ def encode(
     n = len(runs[0].points)
     maps = aligned({run.name: run.points for run in runs})
     shown_features = list((features or {}).items())[: max(_MOST_VALUES // max(n, 1), 1)]
-    known = [*_named(labels), *(name for name, _ in shown_features)]
+    known = [*_by_name(labels), *(name for name, _ in shown_features)]
     if color_by is not None and color_by not in known:
         raise ValueError(f"color_by must be one of labels or features, got {color_by!r}.")
     document = {
@@ -48,7 +48,7 @@ def encode(
         "first": 0 if color_by is None else known.index(color_by),
         "ids": None if ids is None else _ids(ids, n),
         "colors": [
-            *(_color(name, values, n) for name, values in _named(labels).items()),
+            *(_color(name, values, n) for name, values in _by_name(labels).items()),
             *(_color(name, values, n) | {"feature": True} for name, values in shown_features),
         ],
         "maps": [_map(run, maps[run.name]) for run in runs],
@@ -86,7 +86,7 @@ def _bytes(shares: Array) -> Array:
     return stored
 
 
-def _named(labels: Any) -> dict[str, Any]:
+def _by_name(labels: Any) -> dict[str, Any]:
     if labels is None:
         return {}
     return dict(labels) if isinstance(labels, Mapping) else {"label": labels}

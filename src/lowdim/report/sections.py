@@ -7,7 +7,7 @@ from typing import Any
 
 from lowdim.quality import Suspects
 from lowdim.report.charts import dash, rnx_chart, shade, shepard_chart
-from lowdim.report.markup import tag, text, user
+from lowdim.report.markup import table, tag, text, user
 from lowdim.report.runs import Run
 from lowdim.report.suspects import suspects_table
 from lowdim.report.tables import best, measure_names, number, quality_table
@@ -162,19 +162,14 @@ def again(runs: Sequence[Run], commands: Sequence[str] | None) -> str:
     lines = commands if commands is not None else [run.call for run in runs if run.call]
     rows = []
     for run in runs:
-        given = (f"{name} = {value!r}" for name, value in run.parameters.items())
-        cells = (
-            user(run.name),
-            text(run.method),
-            text(", ".join(given) or ("defaults" if run.method else "")),
-        )
-        rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("map", "method", "parameters")))
+        values = ", ".join(f"{name} = {value!r}" for name, value in run.parameters.items())
+        values = values or ("defaults" if run.method else "")
+        rows.append((user(run.name), text(run.method), text(values)))
     found = "\n".join(f"{name:<13} {value}" for name, value in versions().items())
     code = [tag("pre", tag("code", text("\n".join(lines))), tabindex=0)] if lines else []
     return _section(
         "How to make this again",
         *code,
-        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), class_="scroll left"),
+        tag("div", table(("map", "method", "parameters"), rows), class_="scroll left"),
         tag("pre", tag("code", text(found)), tabindex=0),
     )

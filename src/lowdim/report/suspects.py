@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.quality import Suspects
 from lowdim.quality.labels import is_scale
-from lowdim.report.markup import tag, text, user
+from lowdim.report.markup import table, tag, text, user
 
 MOST_OBJECTS = 20_000  # for whose suspects a report compares all pairs
 MOST_LISTED = 25
@@ -39,10 +39,8 @@ def suspects_table(found: Suspects, ids: Sequence[Any] | None) -> str:
             user(found.suggested[at]) if found.reasons[at] == "label" else "",
             text(found.why(at)),
         )
-        rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
-    names = ("object", "score", "label", "neighbours' label", "why")
-    head = tag("tr", *(tag("th", name, scope="col") for name in names))
-    table = tag("table", tag("thead", head), tag("tbody", *rows))
+        rows.append(cells)
+    head = ("object", "score", "label", "neighbours' label", "why")
     more = len(found) - len(rows)
-    note = [tag("p", f"and {more:,} more", class_="note")] if more else []
-    return "".join([tag("div", table, class_="scroll left suspects"), *note])
+    note = tag("p", f"and {more:,} more", class_="note") if more else ""
+    return tag("div", table(head, rows), class_="scroll left suspects") + note

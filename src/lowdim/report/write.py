@@ -100,7 +100,7 @@ def write(
     runs = runs_of(runs)
     n = check_runs(runs)
     if X is not None:
-        runs = _assessed(runs, X, labels)
+        runs = _assess(runs, X, labels)
         if suspects is None:
             suspects = find_suspects(X, _first(labels))
     data = encode(runs, labels=labels, features=features, color_by=color_by, ids=ids, images=images)
@@ -129,7 +129,7 @@ def _resource(folder: str, name: str) -> str:
     return files("lowdim").joinpath(folder, name).read_text(encoding="utf-8")
 
 
-def _assessed(runs: Sequence[Run], X: Any, labels: Any) -> list[Run]:
+def _assess(runs: Sequence[Run], X: Any, labels: Any) -> list[Run]:
     """The runs with assessments; a map that cannot be assessed stays without."""
     missing = {run.name: run.embedding for run in runs if run.assessment is None}
     if not missing:

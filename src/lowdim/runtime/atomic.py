@@ -22,6 +22,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from lowdim.messages import argument
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NAME_CHARACTERS = 40  # of the target in a temporary name: file names are limited to 255 bytes
 _SUFFIX_CHARACTERS = 16  # a longer "suffix" is no file format
@@ -65,7 +67,7 @@ def check_writable(path: str | PathLike[str], *, force: bool) -> None:
     if not force and os.path.lexists(path):
         raise WouldOverwrite(
             f"{path} already exists and was not changed. Choose another name, or replace it "
-            "with force=True."
+            f"with {argument('force', True)}."
         )
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.messages import argument
 from lowdim.runtime import archive
 from lowdim.runtime.atomic import check_writable
 
@@ -215,7 +216,9 @@ class Checkpoint(States):
             return True
         except OSError as error:  # a full disk is no reason to lose the fit
             if not self._warned:
-                checks.warn(f"checkpoint: the fit goes on, but it could not be kept: {error}")
+                checks.warn(
+                    f"{argument('checkpoint')}: the fit goes on, but it could not be kept: {error}"
+                )
             self._warned = True
             return False
         finally:
@@ -237,13 +240,13 @@ class Checkpoint(States):
             raise
         except Exception as error:  # whatever a damaged file leads to
             raise ValueError(
-                f"checkpoint: {path} cannot be read ({error}). It was not changed; delete it to "
-                "start over, or give another name."
+                f"{argument('checkpoint')}: {path} cannot be read ({error}). It was not changed; "
+                "delete it to start over, or give another name."
             ) from error
         if others:
             raise ValueError(
-                f"checkpoint: {path} belongs to another fit: {', '.join(others)}. It was not "
-                "changed; delete it to start over, or give another name."
+                f"{argument('checkpoint')}: {path} belongs to another fit: {', '.join(others)}. It "
+                "was not changed; delete it to start over, or give another name."
             )
         return content
 
@@ -256,10 +259,10 @@ def differences(known: dict[str, str], key: dict[str, str]) -> tuple[list[str], 
         if old == new:
             continue
         if name in LENGTHS and old.isdecimal() and new.isdecimal() and int(old) < int(new):
-            lengthened = f"{name} was {old}, is {new}"
+            lengthened = f"{argument(name)} was {old}, is {new}"
             continue
         plain = "#" not in old + new
-        others.append(f"{name} was {old}, is {new}" if plain else f"{name} is another one")
+        others.append(f"{argument(name)} {f'was {old}, is {new}' if plain else 'is another one'}")
         if name == "estimator":
             break  # other estimators have other parameters
     return others, lengthened
@@ -289,15 +292,16 @@ class Slot:
             return state
         if scheduled and self.states.lengthened:
             raise ValueError(
-                f"checkpoint: {self.states.path} cannot go on: {self.states.lengthened}, "
-                "and the size of each step depends on it. Give another name to start over."
+                f"{argument('checkpoint')}: {self.states.path} cannot go on: "
+                f"{self.states.lengthened}, and the size of each step depends on it. Give another "
+                "name to start over."
             )
         for name, array in fresh.items():
             found = np.asarray(state.get(name))
             if (found.dtype, found.shape) != (array.dtype, array.shape):
                 raise ValueError(
-                    f"checkpoint: {self.states.path} cannot be read (its {name} has another "
-                    "shape or type than in this fit). Delete it to start over."
+                    f"{argument('checkpoint')}: {self.states.path} cannot be read (its {name} has "
+                    "another shape or type than in this fit). Delete it to start over."
                 )
         return state
 

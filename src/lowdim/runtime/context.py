@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from lowdim.checks import integer
+from lowdim.messages import argument as spell
 from lowdim.runtime.atomic import uninterrupted
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def dask_clusters(argument: str) -> Any:
     """The module of the clusters of Dask; `argument` is named in the message if it is missing."""
     if find_spec("distributed") is None:
         raise ImportError(
-            f"{argument} needs Dask, which is not installed: pip install 'lowdim[dask]'."
+            f"{spell(argument)} needs Dask, which is not installed: pip install 'lowdim[dask]'."
         )
     return import_module("lowdim.backends.dask.clusters")
 
@@ -220,7 +221,9 @@ def n_threads(n_jobs: int | None = None) -> int:
         return current().threads
     count = integer(n_jobs, "n_jobs", -(10**6), 10**6)
     if count == 0:
-        raise ValueError("n_jobs must not be 0: give a number of threads, or -1 or None for all.")
+        raise ValueError(
+            f"{spell('n_jobs')} must not be 0: give a number of threads, or -1 or None for all."
+        )
     return count if count > 0 else max(1, current().threads + 1 + count)
 
 
@@ -266,15 +269,15 @@ def check_device(name: object, argument: str) -> str:
     if isinstance(name, str) and (name in ENGINES or name == "auto"):
         return name
     if not isinstance(name, str) or not TORCH_DEVICE.fullmatch(name):
-        raise ValueError(f"{argument} must be {DEVICES}; got {name!r}.")
+        raise ValueError(f"{spell(argument)} must be {DEVICES}; got {name!r}.")
     if find_spec("torch") is None:
         raise ImportError(
-            f"{argument}={name!r} needs PyTorch, which is not installed: "
+            f"{spell(argument, name)} needs PyTorch, which is not installed: "
             "pip install 'lowdim[torch]', or use device 'cpu'."
         )
     problem = _torch_engine().problem_with(name)
     if problem:
-        raise ValueError(f"{argument}={name!r}: {problem}")
+        raise ValueError(f"{spell(argument, name)}: {problem}")
     _torch_engine().prepare(name)
     return name
 
@@ -286,7 +289,8 @@ def check_bytes(amount: int | str, argument: str) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)I?B?\s*", amount.upper())
     if found is None or float(found[1]) == 0:
         raise ValueError(
-            f"{argument} must be a number of bytes or a string such as '8GB', got {amount!r}."
+            f"{spell(argument)} must be a number of bytes or a string such as '8GB', got "
+            f"{amount!r}."
         )
     return int(float(found[1]) * _BYTES_PER_UNIT[found[2]])
 
@@ -294,7 +298,7 @@ def check_bytes(amount: int | str, argument: str) -> int:
 def check_folder(path: str | os.PathLike[str], argument: str) -> str:
     """The absolute path of an existing folder; `argument` is named in the message."""
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{argument} must be the name of a folder, got {path!r}.")
+        raise TypeError(f"{spell(argument)} must be the name of a folder, got {path!r}.")
     if not os.path.isdir(path):
-        raise ValueError(f"{argument} must be an existing folder, got {os.fspath(path)!r}.")
+        raise ValueError(f"{spell(argument)} must be an existing folder, got {os.fspath(path)!r}.")
     return os.path.abspath(path)

@@ -14,6 +14,7 @@ from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import scaled
 from lowdim.estimator import Embedder
 from lowdim.estimator.updating import Growth
+from lowdim.messages import argument
 from lowdim.numerics.svd import Axes, grown_axes, principal_axes, residual_share, scores
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
@@ -286,7 +287,8 @@ class PCA(Embedder):
                 )
         elif isinstance(asked, str) and asked != "parallel":
             raise ValueError(
-                "n_components must be an integer, a share in (0, 1), 'mle', 'parallel' or None; "
+                f"{argument('n_components')} must "
+                "be an integer, a share in (0, 1), 'mle', 'parallel' or None; "
                 f"got {asked!r}."
             )
         if asked is None or isinstance(asked, str):

@@ -1,4 +1,4 @@
-"""The routes of the studio."""
+"""The application: the page, and the routes of data sets and maps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-import lowdim
 from lowdim.studio import datasets
 from lowdim.studio.errors import Refused
-from lowdim.studio.export_routes import export_routes
-from lowdim.studio.files import listing, openable, store_upload
+from lowdim.studio.export_routes import EXPORTS
+from lowdim.studio.files import find_file, list_folder, store_upload
 from lowdim.studio.forms import forms
-from lowdim.studio.question_routes import question_routes
-from lowdim.studio.requests import binary, body, number
+from lowdim.studio.question_routes import QUESTIONS
+from lowdim.studio.records import Dataset, Map
+from lowdim.studio.requests import Routes, binary, query_number, read_json
 from lowdim.studio.studio import Studio
 from lowdim.studio.toys import TOYS
 
@@ -35,187 +35,154 @@ CONTENT = {
     ".png": "image/png",
 }
 
-COMMANDS = ("pause", "continue", "step", "stop")
+ROUTES = Routes()
 
 
-def application(studio: Studio, *, most_upload: int, opened: Path | None = None) -> Starlette:
-    """The application, without the guard.
-
-    Parameters
-    ----------
-    studio : Studio
-    most_upload : int
-        Largest size of an upload in bytes.
-    opened : Path, default=None
-        A file to open at first.
-    """
+def application(studio: Studio, file: Path | None = None) -> Starlette:
+    """The application, without the guard; `file` is opened at first."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await studio.start(opened)
+        await studio.start(file)
         try:
             yield
         finally:
             await studio.close()
 
     async def stream(socket: WebSocket) -> None:
-        await studio.hub.serve(socket, lambda: state(studio))
+        await studio.hub.serve(socket, studio.public)
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        assert isinstance(error, Refused)
+        return JSONResponse({"error": str(error)}, error.status)
 
     routes = [
-        Route("/", page),
-        Route("/static/{name}", static),
+        Route("/", get_file),
+        Route("/static/{name}", get_file),
         WebSocketRoute("/api/stream", stream),
-        *data_routes(studio, most_upload),
-        *map_routes(studio),
-        *question_routes(studio),
-        *export_routes(studio),
+        *(route for part in (ROUTES, QUESTIONS, EXPORTS) for route in part.bind(studio)),
     ]
-    return Starlette(routes=routes, lifespan=lifespan, exception_handlers={Refused: refused})
+    return Starlette(routes=routes, lifespan=lifespan, exception_handlers={Refused: refuse})
 
 
-def state(studio: Studio) -> dict[str, Any]:
-    """Everything that the page shows."""
-    about = {"root": str(studio.root), "version": f"lowdim {lowdim.__version__}"}
-    return {**studio.session.public(), **about}
-
-
-async def refused(request: Request, error: Exception) -> Response:
-    """A refusal as the page gets it."""
-    assert isinstance(error, Refused)
-    return JSONResponse({"error": str(error)}, error.status)
-
-
-# --- the page -----------------------------------------------------------------------------
-
-
-async def page(request: Request) -> Response:
-    return _resource("index.html")
-
-
-async def static(request: Request) -> Response:
-    return _resource(request.path_params["name"])
-
-
-def _resource(name: str) -> Response:
+async def get_file(request: Request) -> Response:
+    """A file of the page."""
+    name = request.path_params.get("name", "index.html")
     suffix = Path(name).suffix
-    found = files("lowdim").joinpath("web", name)
-    if suffix not in CONTENT or Path(name).name != name or not found.is_file():
+    file = files("lowdim").joinpath("web", name)
+    if suffix not in CONTENT or Path(name).name != name or not file.is_file():
         raise Refused(f"There is no {name[:80]}.", 404)
-    return Response(found.read_bytes(), media_type=CONTENT[suffix])
+    return Response(file.read_bytes(), media_type=CONTENT[suffix])
 
 
-# --- data ---------------------------------------------------------------------------------
+@ROUTES.add("GET", "/api/state")
+def get_state(studio: Studio, _: None, request: Request) -> Any:
+    return studio.public()
 
 
-def data_routes(studio: Studio, most_upload: int) -> list[Route]:
-    session = studio.session
-
-    async def get_state(request: Request) -> Response:
-        return JSONResponse(state(studio))
-
-    async def put_layout(request: Request) -> Response:
-        session.save_layout(await body(request))
-        return JSONResponse({})
-
-    async def methods(request: Request) -> Response:
-        return JSONResponse(forms())
-
-    async def toys(request: Request) -> Response:
-        return JSONResponse([toy.public() for toy in TOYS.values()])
-
-    async def list_files(request: Request) -> Response:
-        return JSONResponse(listing(studio.root, request.query_params.get("path", "")))
-
-    async def open_data(request: Request) -> Response:
-        asked = await body(request)
-        if "toy" in asked:
-            dataset = await studio.open_toy(asked["toy"], asked.get("values", {}))
-        else:
-            path = openable(studio.root, asked.get("path"))
-            dataset = await studio.open_file(path, path.name)
-        return JSONResponse(dataset.public(), 201)
-
-    async def upload(request: Request) -> Response:
-        path = await store_upload(request, session.folder / "datasets", most_upload)
-        dataset = await studio.open_file(path, path.name)
-        return JSONResponse(dataset.public(), 201)
-
-    async def change(request: Request) -> Response:
-        dataset = session.dataset(request.path_params["id"])
-        changed = await studio.change_dataset(dataset, await body(request))
-        return JSONResponse(changed.public())
-
-    async def remove(request: Request) -> Response:
-        studio.remove_dataset(session.dataset(request.path_params["id"]))
-        return JSONResponse({})
-
-    async def values(request: Request) -> Response:
-        dataset = session.dataset(request.path_params["id"])
-        name = request.path_params["column"]
-        found = datasets.read_column(studio.folder_of(dataset), name)
-        if found is None:
-            raise Refused(f"The values of column {name[:80]!r} are not kept.", 404)
-        return JSONResponse(found) if isinstance(found, dict) else binary(found)
-
-    return [
-        Route("/api/state", get_state),
-        Route("/api/layout", put_layout, methods=["PUT"]),
-        Route("/api/methods", methods),
-        Route("/api/toys", toys),
-        Route("/api/files", list_files),
-        Route("/api/datasets", open_data, methods=["POST"]),
-        Route("/api/uploads/{name}", upload, methods=["PUT"]),
-        Route("/api/datasets/{id}", change, methods=["PATCH"]),
-        Route("/api/datasets/{id}", remove, methods=["DELETE"]),
-        Route("/api/datasets/{id}/values/{column:path}", values),
-    ]
+@ROUTES.add("PUT", "/api/layout")
+async def put_layout(studio: Studio, _: None, request: Request) -> Any:
+    studio.session.save_layout(await read_json(request))
+    return {}
 
 
-# --- maps ---------------------------------------------------------------------------------
+@ROUTES.add("GET", "/api/methods")
+def list_methods(studio: Studio, _: None, request: Request) -> Any:
+    return forms()
 
 
-def map_routes(studio: Studio) -> list[Route]:
-    session = studio.session
+@ROUTES.add("GET", "/api/toys")
+def list_toys(studio: Studio, _: None, request: Request) -> Any:
+    return [toy.public() for toy in TOYS.values()]
 
-    async def new(request: Request) -> Response:
-        return JSONResponse(studio.new_map(await body(request)).public(), 201)
 
-    async def get(request: Request) -> Response:
-        return JSONResponse(session.map(request.path_params["id"]).public())
+@ROUTES.add("GET", "/api/files")
+def list_files(studio: Studio, _: None, request: Request) -> Any:
+    return list_folder(studio.root, request.query_params.get("path", ""))
 
-    async def command(request: Request) -> Response:
-        one = session.map(request.path_params["id"])
-        studio.jobs.command(one, request.url.path.rpartition("/")[2])
-        return JSONResponse(one.public())
 
-    async def change(request: Request) -> Response:
-        one = session.map(request.path_params["id"])
-        studio.change_map(one, await body(request))
-        return JSONResponse(one.public())
+# --- data sets ------------------------------------------------------------------------------
 
-    async def remove(request: Request) -> Response:
-        studio.remove_map(session.map(request.path_params["id"]))
-        return JSONResponse({})
 
-    async def rows(request: Request) -> Response:
-        return binary(studio.rows_of(session.map(request.path_params["id"])), "<i4")
+@ROUTES.add("POST", "/api/datasets", 201)
+async def open_dataset(studio: Studio, _: None, request: Request) -> Any:
+    asked = await read_json(request)
+    if "toy" in asked:
+        return (await studio.open_toy(asked["toy"], asked.get("values", {}))).public()
+    return (await studio.open_file(find_file(studio.root, asked.get("path")))).public()
 
-    async def coordinates(request: Request) -> Response:
-        one = session.map(request.path_params["id"])
-        Y = studio.coordinates(one, number(request, "frame"))
-        if Y is None:
-            raise Refused("This map has no coordinates yet.", 404)
-        target = request.query_params.get("aligned_to")
-        if target is not None:
-            Y = await asyncio.to_thread(studio.aligned, one, Y, session.map(target))
-        return binary(Y)
 
-    return [
-        Route("/api/maps", new, methods=["POST"]),
-        Route("/api/maps/{id}", get),
-        Route("/api/maps/{id}", change, methods=["PATCH"]),
-        Route("/api/maps/{id}", remove, methods=["DELETE"]),
-        Route("/api/maps/{id}/rows", rows),
-        Route("/api/maps/{id}/coordinates", coordinates),
-        *(Route(f"/api/maps/{{id}}/{name}", command, methods=["POST"]) for name in COMMANDS),
-    ]
+@ROUTES.add("PUT", "/api/uploads/{name}", 201)
+async def upload(studio: Studio, _: None, request: Request) -> Any:
+    path = await store_upload(request, studio.session.folder / "datasets", studio.most_upload)
+    return (await studio.open_file(path)).public()
+
+
+@ROUTES.add("PATCH", "/api/datasets/{id}")
+async def change_dataset(studio: Studio, dataset: Dataset, request: Request) -> Any:
+    return (await studio.change_dataset(dataset, await read_json(request))).public()
+
+
+@ROUTES.add("DELETE", "/api/datasets/{id}")
+def remove_dataset(studio: Studio, dataset: Dataset, request: Request) -> Any:
+    studio.remove_dataset(dataset)
+    return {}
+
+
+@ROUTES.add("GET", "/api/datasets/{id}/values/{column:path}")
+def get_values(studio: Studio, dataset: Dataset, request: Request) -> Any:
+    name = request.path_params["column"]
+    values = datasets.read_column(studio.folder_of(dataset), name)
+    if values is None:
+        raise Refused(f"The values of column {name[:80]!r} are not kept.", 404)
+    return values
+
+
+# --- maps -----------------------------------------------------------------------------------
+
+
+@ROUTES.add("POST", "/api/maps", 201)
+async def new_map(studio: Studio, _: None, request: Request) -> Any:
+    return studio.new_map(await read_json(request)).public()
+
+
+@ROUTES.add("GET", "/api/maps/{id}")
+def get_map(studio: Studio, one: Map, request: Request) -> Any:
+    return one.public()
+
+
+@ROUTES.add("PATCH", "/api/maps/{id}")
+async def change_map(studio: Studio, one: Map, request: Request) -> Any:
+    studio.change_map(one, await read_json(request))
+    return one.public()
+
+
+@ROUTES.add("DELETE", "/api/maps/{id}")
+def remove_map(studio: Studio, one: Map, request: Request) -> Any:
+    studio.remove_map(one)
+    return {}
+
+
+@ROUTES.add("GET", "/api/maps/{id}/rows")
+def get_rows(studio: Studio, one: Map, request: Request) -> Any:
+    return binary(studio.rows_of(one), "<i4")
+
+
+@ROUTES.add("GET", "/api/maps/{id}/coordinates")
+async def get_coordinates(studio: Studio, one: Map, request: Request) -> Any:
+    Y = studio.coordinates(one, query_number(request, "frame"))
+    if Y is None:
+        raise Refused("This map has no coordinates yet.", 404)
+    target = request.query_params.get("aligned_to")
+    if target is None:
+        return Y
+    return await asyncio.to_thread(studio.align, one, Y, studio.session.map(target))
+
+
+@ROUTES.add("POST", "/api/maps/{id}/pause")
+@ROUTES.add("POST", "/api/maps/{id}/continue")
+@ROUTES.add("POST", "/api/maps/{id}/step")
+@ROUTES.add("POST", "/api/maps/{id}/stop")
+def command(studio: Studio, one: Map, request: Request) -> Any:
+    studio.jobs.command(one, request.url.path.rpartition("/")[2])
+    return one.public()

@@ -16,7 +16,7 @@ BINS = 24  # of a histogram
 COMMONEST = 12  # values of a category that are listed
 
 
-def described_columns(table: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def describe_columns(table: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The description of the columns, and their values."""
     stored: dict[str, Any] = {
         "numbers": [],
@@ -32,18 +32,18 @@ def described_columns(table: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]
         values = np.asarray(table.labels.get(name, table.file_columns.get(name)))
         is_id = table.ids is not None and name == table.id_name
         role = "id" if is_id else "label" if name in table.labels else "feature"
-        if role == "feature" and not _used(name, features):
+        if role == "feature" and not _is_feature(name, features):
             role = "ignore"
-        column = _described(name, values, role, stored)
+        column = _describe(name, values, role, stored)
         described.append({"name": name, "role": role, **column})
     return described, stored
 
 
-def _used(name: str, features: set[str]) -> bool:
+def _is_feature(name: str, features: set[str]) -> bool:
     return name in features or any(one.startswith(f"{name}=") for one in features)
 
 
-def _described(name: str, values: Array, role: str, stored: dict[str, Any]) -> dict[str, Any]:
+def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> dict[str, Any]:
     numeric = values.dtype.kind in "biuf"
     few = numeric and role == "label" and _few_whole_numbers(values)
     if numeric and not few:
@@ -96,7 +96,7 @@ def _histogram(values: Array) -> dict[str, Any]:
     return {**found, "low": low, "high": high, "histogram": counts.tolist()}
 
 
-def label_of(chosen: str | None, columns: list[dict[str, Any]]) -> str | None:
+def choose_label(chosen: str | None, columns: list[dict[str, Any]]) -> str | None:
     """The label that colours the map: as chosen, else the first category, else the first label."""
     labels = [one for one in columns if one["role"] == "label" and one["kind"] != "text"]
     names = [one["name"] for one in labels]

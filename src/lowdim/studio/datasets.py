@@ -10,12 +10,12 @@ import json
 import math
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.studio.columns import described_columns, label_of
+from lowdim.studio.columns import choose_label, describe_columns
 
 LEAST_SIDE, MOST_SIDE = 8, 256  # pixels of square images that are recognised
 
@@ -47,13 +47,13 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
     notes = [*table.notes, *(str(one.message) for one in caught)]
     place = Path(folder)
     _write_objects(place, table.X)
-    columns, stored = described_columns(table)
+    columns, stored = describe_columns(table)
     np.save(
         place / "numbers.npy", np.array(stored["numbers"], np.float32).reshape(-1, table.n_rows)
     )
     np.save(place / "codes.npy", np.array(stored["codes"], np.int32).reshape(-1, table.n_rows))
     shape = _write_images(place, table, source, choices)
-    label = label_of(choices.get("label"), columns)
+    label = choose_label(choices.get("label"), columns)
     center, scale = _scaling(table)
     n_features = None if table.metric == "precomputed" else int(table.X.shape[1])
     private = {
@@ -136,14 +136,10 @@ def read_objects(folder: Path, rows: Array | None = None) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _about(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "data.json").read_text(encoding="utf-8"))
-    return found
-
-
 def read_about(folder: Path) -> dict[str, Any]:
     """Metric, features, categories and so on of prepared data."""
-    return _about(folder)
+    about: dict[str, Any] = json.loads((folder / "data.json").read_text(encoding="utf-8"))
+    return about
 
 
 def read_column(folder: Path, name: str) -> Array | dict[str, Any] | None:
@@ -156,6 +152,19 @@ def read_column(folder: Path, name: str) -> Array | dict[str, Any] | None:
         return np.asarray(np.load(folder / "numbers.npy", mmap_mode="r")[place])
     codes = np.load(folder / "codes.npy", mmap_mode="r")[place]
     return {"categories": about["categories"][name], "codes": codes.tolist()}
+
+
+def read_value(folder: Path, name: str, row: int) -> Any:
+    """One value of a column; None if it is missing."""
+    about = read_about(folder)
+    if name in about["texts"]:
+        return about["texts"][name][row]
+    kind, place = about["places"][name]
+    if kind == "number":
+        value = float(np.load(folder / "numbers.npy", mmap_mode="r")[place, row])
+        return value if np.isfinite(value) else None
+    code = int(np.load(folder / "codes.npy", mmap_mode="r")[place, row])
+    return None if code < 0 else about["categories"][name][code]
 
 
 def read_labels(folder: Path, name: str) -> Array:
@@ -189,7 +198,7 @@ def _write_images(
     else:
         shape = choices["images"] if "images" in choices else source.get("image_shape")
         if shape is None and "images" not in choices:
-            shape = _guessed_shape(table)
+            shape = _guess_shape(table)
         if shape is None or table.metric is not None or hasattr(table.X, "tocsr"):
             return None
         shape = shape["shape"] if isinstance(shape, dict) else shape
@@ -206,7 +215,7 @@ def _write_images(
     return {"shape": list(pictures.shape[1:]), "low": low, "high": high}
 
 
-def _guessed_shape(table: Any) -> list[int] | None:
+def _guess_shape(table: Any) -> list[int] | None:
     """Square images: columns without names or called pixel..., of values that are not negative."""
     if table.metric is not None or hasattr(table.X, "tocsr") or table.X.dtype == object:
         return None
@@ -218,3 +227,43 @@ def _guessed_shape(table: Any) -> list[int] | None:
     called = names is None or all(name.lower().startswith(("pixel", "px")) for name in names)
     sample = np.asarray(table.X[:100])
     return [side, side] if called and sample.min() >= 0 else None
+
+
+# --- views -----------------------------------------------------------------------------------
+
+
+class View(NamedTuple):
+    """A map, or data alone: where they are and how they are compared.
+
+    Attributes
+    ----------
+    data : str
+        Folder of the data.
+    folder : str
+        Folder of the map; empty for data alone.
+    rows : bool
+        Whether the map shows only some rows.
+    coordinates : str
+        File of the coordinates.
+    method : str
+    metric : str
+        In which distances in the data are measured.
+    label : str or None
+        Column of the labels.
+    """
+
+    data: str
+    folder: str = ""
+    rows: bool = False
+    coordinates: str = ""
+    method: str = ""
+    metric: str = "euclidean"
+    label: str | None = None
+
+    def read_rows(self) -> Array | None:
+        """The rows of the data that the map shows; None: all."""
+        return np.load(Path(self.folder) / "rows.npy") if self.rows else None
+
+    def read_objects(self) -> Any:
+        """What the map was fitted to."""
+        return read_objects(Path(self.data), self.read_rows())

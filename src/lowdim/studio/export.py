@@ -1,4 +1,4 @@
-"""What can be taken away: tables, the report, the model, Python code and a command."""
+"""Exports: tables, the report, Python code and a command."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.catalog import find
 from lowdim.checks import Array
-from lowdim.studio.datasets import read_about, read_column, read_labels, read_objects
+from lowdim.studio.datasets import View, read_about, read_column, read_labels, read_objects
 from lowdim.studio.records import Dataset, Map
 from lowdim.studio.toys import TOYS
 
@@ -20,54 +21,41 @@ MOST_FEATURES = 60  # columns of a report
 # --- tables and the report: these run in the helper process ------------------------------------
 
 
-def write_table(
-    path: str, data: str, rows: str | None, coordinates: str, points: Array | None, stem: str
-) -> None:
+def write_table(path: str, view: View, points: Array | None) -> None:
     """Write coordinates with ids and labels; of all points of a map, or of some."""
     from lowdim import tables
 
-    Y = np.load(coordinates)
-    about = read_about(Path(data))
-    chosen = np.arange(len(Y)) if rows is None else np.load(rows)
+    Y = np.load(view.coordinates)
+    rows = view.read_rows()
+    rows = np.arange(len(Y)) if rows is None else rows
     if points is not None:
-        Y, chosen = Y[points], chosen[points]
-    ids = None if about["ids"] is None else np.array(about["ids"], dtype=object)[chosen]
-    labels = {name: values[chosen] for name, values in _label_columns(Path(data)).items()}
+        Y, rows = Y[points], rows[points]
+    ids = _ids(view, rows)
+    labels = _label_columns(view, rows)
     if ids is None:
-        labels = {"row": chosen, **labels}
-    names = [f"{stem}{i}" for i in range(Y.shape[1])]
+        labels = {"row": rows, **labels}
+    names = [f"{view.method.lower()}{i}" for i in range(Y.shape[1])]
     tables.write(path, Y, names=names, ids=ids, labels=labels, force=True)
-
-
-def _label_columns(data: Path) -> dict[str, Array]:
-    """The columns that are not used as features."""
-    about = read_about(data)
-    features = set(about["features"])
-    return {name: read_labels(data, name) for name in about["places"] if name not in features}
 
 
 def write_report(path: str, title: str, maps: list[dict[str, Any]]) -> None:
     """Write the report on maps of the same rows of a data set."""
     from lowdim import report
 
-    first = maps[0]
-    data = Path(first["data"])
-    about = read_about(data)
-    rows = None if first["rows"] is None else np.load(first["rows"])
+    view: View = maps[0]["view"]
+    data = Path(view.data)
+    about, rows = read_about(data), view.read_rows()
     chosen = slice(None) if rows is None else rows
     runs = [
-        report.Run(one["name"], one["method"], one["parameters"], np.load(one["coordinates"]),
-                   seconds=one["seconds"])
+        report.Run(one["name"], one["method"], one["parameters"],
+                   np.load(one["view"].coordinates), seconds=one["seconds"])
         for one in maps
     ]  # fmt: skip
-    labels = {name: values[chosen] for name, values in _label_columns(data).items()}
+    labels = _label_columns(view, chosen)
     numbers = [name for name in about["features"] if name in about["places"]][:MOST_FEATURES]
-    features: dict[str, Any] = {}
-    for name in numbers:
-        values = read_column(data, name)
-        if isinstance(values, np.ndarray):
-            features[name] = values[chosen]
-    images = data / "images.npy"
+    columns = {name: read_column(data, name) for name in numbers}
+    features = {k: v[chosen] for k, v in columns.items() if isinstance(v, np.ndarray)}
+    ids, images = _ids(view, chosen), data / "images.npy"
     report.write(
         path,
         runs,
@@ -75,11 +63,24 @@ def write_report(path: str, title: str, maps: list[dict[str, Any]]) -> None:
         X=read_objects(data, rows) if about["metric"] is None else None,
         labels=labels or None,
         features=features or None,
-        color_by=first["label"] if first["label"] in labels else None,
-        ids=None if about["ids"] is None else np.array(about["ids"], dtype=object)[chosen].tolist(),
+        color_by=view.label if view.label in labels else None,
+        ids=None if ids is None else ids.tolist(),
         images=np.load(images, mmap_mode="r")[chosen] if images.exists() else None,
         commands=[one["code"] for one in maps],
     )
+
+
+def _ids(view: View, rows: Any) -> Array | None:
+    ids = read_about(Path(view.data))["ids"]
+    return None if ids is None else np.array(ids, dtype=object)[rows]
+
+
+def _label_columns(view: View, rows: Any) -> dict[str, Array]:
+    """The columns that are not used as features."""
+    data = Path(view.data)
+    about = read_about(data)
+    names = [name for name in about["places"] if name not in set(about["features"])]
+    return {name: read_labels(data, name)[rows] for name in names}
 
 
 # --- code -----------------------------------------------------------------------------------
@@ -103,20 +104,14 @@ def python_code(one: Map, dataset: Dataset, data: Path, folder: Path) -> str:
         lines += ["", "", *follows, ""]
         arguments.append("callback=follow")
     lines += ["", f"model = lowdim.{one.method}({', '.join(arguments)})"]
-    labelled = dataset.about["label"] if _learns(one.method) else None
-    fitted = "X" if labelled is None else f"X, table.labels[{labelled!r}]"
-    lines += [f"model.fit({fitted})", "Y = model.embedding_"]
+    method, label = find(one.method), dataset.about["label"]
+    labelled = method is not None and method.objects == "labelled" and label is not None
+    objects = f"X, table.labels[{label!r}]" if labelled else "X"
+    lines += [f"model.fit({objects})", "Y = model.embedding_"]
     imports = [line for line in lines if line.startswith(("import ", "from "))]
     rest = "\n".join(line for line in lines if line not in imports).strip()
     third = "\n".join(sorted(set(imports), key=lambda line: line.split()[1]))
     return f"{third}{chr(10) * bool(third)}import lowdim\n\n{rest}\n"
-
-
-def _learns(method: str) -> bool:
-    from lowdim.catalog import find
-
-    row = find(method)
-    return row is not None and row.objects == "labelled"
 
 
 def _read_lines(dataset: Dataset, about: dict[str, Any]) -> list[str]:

@@ -18,47 +18,43 @@ LONGEST_NAME = 120
 MOST_ENTRIES = 2000  # of a folder that are listed
 
 
-def inside(root: Path, given: Any) -> Path:
+def resolve_inside(root: Path, name: Any) -> Path:
     """A path of the page, relative to the root; refused if it leads out of it.
 
     Links are followed before the check. Names that begin with a dot, such as that of the session's
     own folder, are refused too.
     """
-    if not isinstance(given, str) or "\0" in given:
+    if not isinstance(name, str) or "\0" in name:
         raise Refused("path must be a text.")
-    path = Path(given)
-    if not path.is_absolute():
-        path = root / path
     try:
-        found = path.resolve(strict=True)
+        path = (root / name).resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
-        raise Refused(f"There is no file {given[:200]!r} in this folder.", 404) from error
-    parts = found.relative_to(root).parts if found.is_relative_to(root) else None
-    if parts is None:
+        raise Refused(f"There is no file {name[:200]!r} in this folder.", 404) from error
+    if not path.is_relative_to(root):
         raise Refused("Only files in the folder that the studio was started in can be opened.", 403)
-    if any(part.startswith(".") for part in parts):
+    if any(part.startswith(".") for part in path.relative_to(root).parts):
         raise Refused("Hidden files cannot be opened.", 403)
-    return found
-
-
-def openable(root: Path, given: Any) -> Path:
-    """A file, or a folder of images in which no link leads out of the root."""
-    path = inside(root, given)
-    if path.is_dir():
-        for one in path.iterdir():
-            if one.is_symlink():
-                inside(root, str(one))
     return path
 
 
-def listing(root: Path, given: str) -> dict[str, Any]:
+def find_file(root: Path, name: Any) -> Path:
+    """A file, or a folder of images in which no link leads out of the root."""
+    path = resolve_inside(root, name)
+    if path.is_dir():
+        for one in path.iterdir():
+            if one.is_symlink():
+                resolve_inside(root, str(one))
+    return path
+
+
+def list_folder(root: Path, name: str) -> dict[str, Any]:
     """The folders and the files of known formats in a folder."""
-    folder = inside(root, given)
+    folder = resolve_inside(root, name)
     if not folder.is_dir():
-        raise Refused(f"{given[:200]!r} is not a folder.")
+        raise Refused(f"{name[:200]!r} is not a folder.")
     entries = []
     for path in sorted(folder.iterdir(), key=lambda one: (one.is_file(), one.name.lower())):
-        if path.name.startswith(".") or not (path.is_dir() or readable(path.name)):
+        if path.name.startswith(".") or not (path.is_dir() or has_known_ending(path.name)):
             continue
         size = path.stat().st_size if path.is_file() else None
         entries.append({"name": path.name, "folder": path.is_dir(), "size": size})
@@ -66,7 +62,7 @@ def listing(root: Path, given: str) -> dict[str, Any]:
     return {"path": "" if where == "." else where, "entries": entries[:MOST_ENTRIES]}
 
 
-def readable(name: str) -> bool:
+def has_known_ending(name: str) -> bool:
     """Whether the ending of a file name is that of a format that the library reads."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
@@ -80,7 +76,7 @@ async def store_upload(request: Request, folder: Path, most: int) -> Path:
     odd = re.search(r"[/\\\0-\x1f]", name) is not None or name.startswith(".")
     if odd or not 0 < len(name) <= LONGEST_NAME:
         raise Refused("This file name cannot be used.")
-    if not readable(name):
+    if not has_known_ending(name):
         known = ", ".join(ENDINGS)
         raise Refused(f"{name} has no ending of a known format; those known are {known}.", 415)
     declared = request.headers.get("content-length", "0")

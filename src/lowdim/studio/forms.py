@@ -188,7 +188,7 @@ def _slider(name: str, default: Any, kind: str, method: Method) -> dict[str, Any
     return {"min": low, "max": high, "log": log and low > 0}
 
 
-def checked_parameters(name: str, given: Any) -> dict[str, Any]:
+def check_parameters(name: str, values: Any) -> dict[str, Any]:
     """The parameters of a method that the page sent, as Python values.
 
     The values themselves are checked by the estimator.
@@ -196,15 +196,15 @@ def checked_parameters(name: str, given: Any) -> dict[str, Any]:
     method = find(str(name))
     if method is None or method.objects == "subjects":
         raise Refused(f"No method of the studio is called {name!r}.", 404)
-    if not isinstance(given, dict):
+    if not isinstance(values, dict):
         raise Refused("parameters must be an object of names and values.")
     known = {field["name"]: field for field in _form(method)["parameters"]}
-    found = {key: value for key, value in DEFAULTS.items() if key in known}
-    for key, value in given.items():
+    parameters = {key: value for key, value in DEFAULTS.items() if key in known}
+    for key, value in values.items():
         if key not in known:
             raise Refused(f"{name} has no parameter {key!r}.")
-        found[key] = _value(key, value, known[key])
-    return found
+        parameters[key] = _value(key, value, known[key])
+    return parameters
 
 
 def _value(name: str, value: Any, field: dict[str, Any]) -> Any:

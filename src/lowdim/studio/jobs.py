@@ -1,23 +1,19 @@
-"""Fits in worker processes: a queue, pause, step, stop, changes in flight, and crashes."""
+"""The queue of fits and the worker processes that run them."""
 
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from multiprocessing.connection import Connection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lowdim.studio import worker
+from lowdim.studio import fits
 from lowdim.studio.errors import Refused
-from lowdim.studio.processes import shielded
+from lowdim.studio.processes import CallError, Worker, WorkerDied
 from lowdim.studio.records import Map
 from lowdim.studio.snapshots import Snapshots
 
@@ -26,20 +22,11 @@ PUBLISH_EVERY = 0.1  # seconds between two messages on the progress of a map
 PATIENCE = 5.0  # seconds in which a fit must begin to stop before its process is ended
 
 
-class Worker:
-    """A process that waits for a fit."""
-
-    def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=worker.main, args=(theirs,), daemon=True)
-        with shielded():
-            self.process.start()
-        theirs.close()
-
-    def end(self) -> None:
-        """End the process at once."""
-        self.process.kill()
+def new_worker() -> Worker:
+    """A process that has imported what takes most of the time of a start."""
+    return Worker(
+        "lowdim.studio.fits", "sklearn.utils.validation", "lowdim.neighbor_embedding.tsne"
+    )
 
 
 class Job:
@@ -48,10 +35,11 @@ class Job:
     def __init__(self, one: Map, spec: dict[str, Any]) -> None:
         self.map, self.spec = one, spec
         self.worker: Worker | None = None
+        self.snapshots = Snapshots(Path(spec["folder"]) / "frames")
         self.frame = 0
         self.newest: bytes | None = None
         self.published = 0.0
-        self.removed = False
+        self.clock = 0.0  # processor time of the thread that takes frames, after the last message
 
 
 class Jobs:
@@ -59,9 +47,9 @@ class Jobs:
 
     Parameters
     ----------
-    changed : callable
+    on_change : callable
         Called with a map when it changed; `urgent` tells whether its status did.
-    framed : callable
+    on_frame : callable
         Called with a map, the number of a frame and its coordinates.
     most_running : int
         Number of fits that run at a time; those that are paused do not count.
@@ -69,27 +57,27 @@ class Jobs:
 
     def __init__(
         self,
-        changed: Callable[[Map, bool], None],
-        framed: Callable[[Map, int, bytes], None],
+        on_change: Callable[[Map, bool], None],
+        on_frame: Callable[[Map, int, bytes], None],
         most_running: int = MOST_RUNNING,
     ) -> None:
-        self.changed, self.framed, self.most_running = changed, framed, most_running
+        self.on_change, self.on_frame, self.most_running = on_change, on_frame, most_running
         self.jobs: dict[str, Job] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
         self.spare: Worker | None = None
-        self.loop: asyncio.AbstractEventLoop | None = None
 
     def start(self) -> None:
         """Start a process in advance; called when the event loop runs."""
-        self.loop = asyncio.get_running_loop()
-        self.spare = Worker()
+        if self.spare is None:
+            self.spare = new_worker()
 
     def close(self) -> None:
         """End all processes."""
-        for job in self.jobs.values():
-            if job.worker is not None:
-                job.worker.end()
-        if self.spare is not None:
-            self.spare.end()
+        workers = [self.spare, *(job.worker for job in self.jobs.values())]
+        self.jobs.clear()
+        for worker in workers:
+            if worker is not None:
+                worker.kill()
 
     # --- what the user does ---------------------------------------------------------------
 
@@ -103,27 +91,23 @@ class Jobs:
         job = self.jobs.get(one.id)
         if job is None:
             raise Refused("This map is not being fitted.", 409)
-        if kind == "stop" and job.worker is None:
-            self._end(job, "stopped")
+        if kind == "stop" and job.frame == 0:  # no callback will be called: nothing to keep
+            self._finish(job, "stopped")
             return
         if job.worker is None:
             raise Refused("This map is still waiting for its turn.", 409)
         if kind in ("continue", "step") and one.status != "paused":
             raise Refused("This fit is not paused.", 409)
-        if kind == "stop" and job.frame == 0:
-            job.worker.end()  # no callback will be called: nothing to keep
-            self._end(job, "stopped")
-            return
-        self._send(job, (kind,))
-        if kind == "stop" and self.loop is not None:
-            self.loop.call_later(PATIENCE, self._insist, job)
+        job.worker.send(kind)
+        if kind == "stop":
+            asyncio.get_running_loop().call_later(PATIENCE, self._kill_unless_stopping, job)
 
     def change(self, one: Map, parameters: dict[str, Any]) -> None:
         """Change parameters of a running fit."""
         job = self.jobs.get(one.id)
         if job is None or job.worker is None or not one.active:
             raise Refused("This map is not being fitted; start a new one.", 409)
-        self._send(job, ("change", parameters))
+        job.worker.send("change", parameters)
 
     def set_pace(self, one: Map) -> None:
         """Tell a running fit how fast it may be."""
@@ -131,7 +115,7 @@ class Jobs:
         if job is not None:
             job.spec["pace"] = one.pace
             if job.worker is not None:
-                self._send(job, ("pace", one.pace))
+                job.worker.send("pace", one.pace)
 
     def newest(self, one: Map) -> bytes | None:
         """The newest coordinates of a running fit."""
@@ -142,85 +126,60 @@ class Jobs:
         """End the fit of a map that is deleted."""
         job = self.jobs.pop(one.id, None)
         if job is not None:
-            job.removed = True
             if job.worker is not None:
-                job.worker.end()
+                job.worker.kill()
             self._schedule()
 
-    # --- processes ------------------------------------------------------------------------
+    # --- fits -----------------------------------------------------------------------------
 
     def _schedule(self) -> None:
         """Start waiting fits as long as there is room."""
         running = sum(job.map.status == "running" for job in self.jobs.values())
-        for job in self.jobs.values():
-            if running >= self.most_running:
-                return
-            if job.map.status == "queued":
+        for job in list(self.jobs.values()):
+            if running < self.most_running and job.map.status == "queued":
                 self._begin(job)
                 running += 1
 
     def _begin(self, job: Job) -> None:
         spare, self.spare = self.spare, None
-        if spare is None or not spare.process.is_alive():
-            spare = Worker()
-        job.worker = spare
+        worker = job.worker = spare if spare is not None and spare.alive else new_worker()
+        worker.on_message = partial(self._receive, job, worker)
+        task = asyncio.create_task(self._wait(job, worker.call(fits.fit, job.spec)))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        asyncio.get_running_loop().call_later(1.0, self.start)
         job.map.status, job.map.phase = "running", "start"
-        self._send(job, job.spec)
-        threading.Thread(target=self._listen, args=(job, spare), daemon=True).start()
-        self.changed(job.map, True)
-        assert self.loop is not None
-        self.loop.call_later(1.0, self._prepare)
+        self.on_change(job.map, True)
 
-    def _prepare(self) -> None:
-        if self.spare is None:
-            self.spare = Worker()
+    async def _wait(self, job: Job, fit: asyncio.Future[Any]) -> None:
+        """Wait for the end of a fit."""
+        try:
+            about = await fit
+        except CallError as error:
+            about = {"status": "failed", "error": str(error)}
+        except WorkerDied as error:
+            about = {"status": "failed", "error": f"{error} Other maps are not affected."}
+        if self._is_current(job):
+            self._finish(job, **about)
 
-    def _send(self, job: Job, message: Any) -> None:
-        assert job.worker is not None
-        with suppress(OSError):  # the process has ended: its listener reports it
-            job.worker.connection.send(message)
-
-    def _insist(self, job: Job) -> None:
-        if job.worker is not None and job.map.id in self.jobs and job.map.phase != "stopping":
-            job.worker.end()
-            self._end(job, "stopped")
-
-    def _listen(self, job: Job, of: Worker) -> None:
-        """Receive the messages of a worker; runs in a thread of its own."""
-        snapshots = Snapshots(Path(job.spec["folder"]) / "frames")
-        assert self.loop is not None
-        connection: Connection = of.connection
-        while True:
-            began = time.thread_time()
+    def _receive(self, job: Job, worker: Worker, kind: str, *values: Any) -> None:
+        """Keep a frame and pass a message on to the event loop; runs in a thread of the worker."""
+        if kind == "frame":
+            iteration, _, _, _, n, dim, coordinates = values
             try:
-                kind, *values = connection.recv()
-            except (EOFError, OSError):
-                break
-            if kind == "frame":
-                iteration, _, _, _, n, dim, coordinates = values
-                try:
-                    snapshots.take(iteration, n, dim, coordinates)
-                except OSError as error:
-                    if job.removed:  # and its folder with it
-                        continue
-                    said = f"The frames of this fit cannot be kept: {error}"
-                    self._post(self._heard, job, "refused", [said])
-                with suppress(OSError):  # the process has ended: the next `recv` tells
-                    connection.send(("taken", time.thread_time() - began))
-                values.append(list(snapshots.kept))
-            self._post(self._heard, job, kind, values)
-        of.process.join()
-        self._post(self._ended, job, of.process.exitcode)
+                job.snapshots.take(iteration, n, dim, coordinates)
+            except OSError as error:
+                problem = f"The frames of this fit cannot be kept: {error}"
+                worker.post(self._on_message, job, "refused", problem)
+            worker.send("taken", time.thread_time() - job.clock)
+            values = (*values, list(job.snapshots.kept))
+        job.clock = time.thread_time()
+        worker.post(self._on_message, job, kind, *values)
 
-    def _post(self, function: Callable[..., None], *arguments: Any) -> None:
-        assert self.loop is not None
-        with suppress(RuntimeError):  # the server has stopped
-            self.loop.call_soon_threadsafe(function, *arguments)
-
-    def _heard(self, job: Job, kind: str, values: list[Any]) -> None:
+    def _on_message(self, job: Job, kind: str, *values: Any) -> None:
         """Follow a message of a worker."""
         one = job.map
-        if job.removed or one.id not in self.jobs:
+        if not self._is_current(job):
             return
         if kind == "frame":
             iteration, total, loss, seconds, n, dim, coordinates, kept = values
@@ -228,18 +187,11 @@ class Jobs:
             one.n, one.dim, one.snapshots = n, dim, kept
             job.frame += 1
             job.newest = coordinates
-            self.framed(one, job.frame, coordinates)
+            self.on_frame(one, job.frame, coordinates)
             now = time.monotonic()
             if now - job.published >= PUBLISH_EVERY:
                 job.published = now
-                self.changed(one, False)
-            return
-        if kind == "done":
-            about = values[0]
-            self._end(job, about.pop("status"), **about)
-            return
-        if kind == "failed":
-            self._end(job, "failed", error=values[0])
+                self.on_change(one, False)
             return
         if kind == "phase":
             one.phase = values[0]
@@ -252,29 +204,26 @@ class Jobs:
             one.error = ""
         elif kind == "refused":
             one.error = values[0]
-        self.changed(one, True)
+        self.on_change(one, True)
         self._schedule()
 
-    def _ended(self, job: Job, code: int | None) -> None:
-        """A process has ended; if its fit has not, it crashed."""
-        if job.removed or job.map.id not in self.jobs:
-            return
-        how = f"signal {-code}" if code is not None and code < 0 else f"exit status {code}"
-        hint = ", perhaps for lack of memory" if code == -9 and os.name == "posix" else ""
-        self._end(
-            job,
-            "failed",
-            error=f"The worker process ended unexpectedly ({how}{hint}). Other maps are not "
-            "affected.",
-        )
+    def _is_current(self, job: Job) -> bool:
+        return self.jobs.get(job.map.id) is job
 
-    def _end(self, job: Job, status: str, **about: Any) -> None:
+    def _kill_unless_stopping(self, job: Job) -> None:
+        if self._is_current(job) and job.map.phase != "stopping":
+            self._finish(job, "stopped")
+
+    def _finish(self, job: Job, status: str, **about: Any) -> None:
+        """End the process of a fit, and keep what is known of its map."""
         del self.jobs[job.map.id]
+        if job.worker is not None:
+            job.worker.kill()
         for name, value in about.items():
             setattr(job.map, name, value)
         job.map.status, job.map.phase = status, ""
-        self.changed(job.map, True)
+        self.on_change(job.map, True)
         path = Path(job.spec["folder"]) / "coordinates.npy"
         if path.exists():
-            self.framed(job.map, job.frame + 1, np.load(path).tobytes())
+            self.on_frame(job.map, job.frame + 1, np.load(path).tobytes())
         self._schedule()

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-class Locked(Exception):
+class InUse(Exception):
     """The lock is held by another process."""
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool) -> Iterator[None]:
+def hold_lock(path: Path, *, wait: bool) -> Iterator[None]:
     """Hold the lock of a file.
 
     Parameters
@@ -26,7 +26,7 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
 
     Raises
     ------
-    Locked
+    InUse
         If another process holds the lock and `wait` is false.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -48,7 +48,7 @@ if sys.platform == "win32":
                 return
             except OSError as error:
                 if not wait:
-                    raise Locked from error
+                    raise InUse from error
                 time.sleep(0.1)
 
 else:
@@ -58,4 +58,4 @@ else:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as error:
-            raise Locked from error
+            raise InUse from error

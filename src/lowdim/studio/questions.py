@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,98 +16,51 @@ from lowdim import quality
 from lowdim.checks import Array
 from lowdim.quality.rows import Rows, data_rows
 from lowdim.runtime.scheduling import running
-from lowdim.studio.datasets import read_about, read_column, read_labels, read_objects
-from lowdim.studio.effects import category_effects, number_effect
+from lowdim.studio.datasets import View, read_about, read_column, read_labels
 
 MOST_ROWS = 5000  # of points whose errors are computed; the others are unknown
 MOST_COMPARED = 20_000  # objects among which suspects are sought
 MOST_PAIRS = 1500  # of a Shepard diagram
 MOST_CURVE = 120  # points of the R_NX curve
 MOST_EFFECTS = 40  # columns that are listed for a selection
+MOST_KINDS = 5  # categories of a column that are listed
 N_RUNS = 4  # with other seeds
 
 
-class View(NamedTuple):
-    """A map, or data alone: where they are and how they are compared.
-
-    Attributes
-    ----------
-    data : str
-        Folder of the data.
-    folder : str
-        Folder of the map; empty for data alone.
-    rows : bool
-        Whether the map shows only some rows.
-    coordinates : str
-        File of the coordinates.
-    method : str
-    metric : str
-        In which distances in the data are measured.
-    label : str or None
-        Column of the labels.
-    """
-
-    data: str
-    folder: str = ""
-    rows: bool = False
-    coordinates: str = ""
-    method: str = ""
-    metric: str = "euclidean"
-    label: str | None = None
-
-
 @lru_cache(maxsize=2)
-def _rows(data: str, folder: str, rows: bool, metric: str) -> Rows:
+def _rows(data: View) -> Rows:
     """The objects of a map under its metric."""
-    chosen = np.load(Path(folder) / "rows.npy") if rows else None
-    return data_rows(read_objects(Path(data), chosen), metric)
-
-
-def _objects(view: View) -> Any:
-    return read_objects(Path(view.data), _chosen(view))
-
-
-def _chosen(view: View) -> Array | None:
-    return np.load(Path(view.folder) / "rows.npy") if view.rows else None
+    return data_rows(data.read_objects(), data.metric)
 
 
 def _labels(view: View) -> Array | None:
     if view.label is None:
         return None
-    values, chosen = read_labels(Path(view.data), view.label), _chosen(view)
-    return values if chosen is None else values[chosen]
+    values, rows = read_labels(Path(view.data), view.label), view.read_rows()
+    return values if rows is None else values[rows]
 
 
 def _map(view: View) -> Array:
     return np.asarray(np.load(view.coordinates), dtype=np.float64)
 
 
-def warm_up() -> None:
-    """Import what the first question needs."""
-    import lowdim.tables  # noqa: F401
-
-
 # --- quality ------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4)
-def _assessed(view: View, changed: float) -> quality.Assessment:
+def _assess(view: View, changed: float) -> quality.Assessment:
     labels = _labels(view)
     if labels is not None and len(set(labels.tolist())) < 2:
         labels = None
     return quality.assess(
-        _objects(view), _map(view), method=view.method, labels=labels, metric=view.metric,
+        view.read_objects(), _map(view), method=view.method, labels=labels, metric=view.metric,
         random_state=0,
     )  # fmt: skip
 
 
-def _assessment(view: View) -> quality.Assessment:
-    return _assessed(view, Path(view.coordinates).stat().st_mtime)
-
-
 def map_quality(view: View) -> dict[str, Any]:
     """Measures of a map, its curves, a verdict and warnings in words."""
-    found = _assessment(view)
+    found = _assess(view, Path(view.coordinates).stat().st_mtime)
     measures: list[dict[str, Any]] = [
         {
             "name": one.name,
@@ -138,7 +91,7 @@ def map_quality(view: View) -> dict[str, Any]:
 
 def point_errors(view: View, kind: str) -> Array:
     """Torn or false neighbours of each point; NaN for points outside the sample of a large map."""
-    X, Y = _objects(view), _map(view)
+    X, Y = view.read_objects(), _map(view)
     found = np.full(len(Y), np.nan, np.float32)
     placed = np.flatnonzero(np.isfinite(Y).all(axis=1))
     if len(placed) < len(Y):
@@ -167,7 +120,7 @@ def stability(view: View, method: str, parameters: dict[str, Any], output: str) 
         estimator.set_params(init="random")  # the seed would change little from a fixed start
     how = "seeds" if "random_state" in known and row.family != "spectral" else "bootstrap"
     found = quality.stability(
-        estimator, _objects(view), n_runs=N_RUNS, how=how, null=False, random_state=0
+        estimator, view.read_objects(), n_runs=N_RUNS, how=how, null=False, random_state=0
     )
     with replacing(output, force=True) as temporary, open(temporary, "wb") as file:
         np.savez(file, spread=found.spread.astype(np.float32), maps=found.maps.astype(np.float32),
@@ -180,7 +133,7 @@ def stability(view: View, method: str, parameters: dict[str, Any], output: str) 
 def neighbors(view: View, point: int, k: int) -> dict[str, Any]:
     """The nearest objects of a point in the data, of those on the map."""
     with running(None):
-        rows = _rows(view.data, view.folder, view.rows, view.metric)
+        rows = _rows(view._replace(coordinates="", label=None))
         distances = rows.distances(np.array([point], dtype=np.int32))[0].astype(np.float64)
     distances[point] = np.inf
     k = min(k, rows.n - 1)
@@ -196,7 +149,7 @@ def suspects(view: View, limit: int) -> list[dict[str, Any]]:
     at = np.flatnonzero(known)
     if len(at) > MOST_COMPARED:  # the time grows with the square
         at = np.sort(np.random.default_rng(0).choice(at, MOST_COMPARED, replace=False))
-    X = _objects(view)
+    X = view.read_objects()
     if len(at) < len(labels):
         X = X[at][:, at] if view.metric == "precomputed" else X[at]
     found = quality.suspects(X, labels[at], metric=view.metric)
@@ -222,7 +175,7 @@ def selection(view: View, n: int, points: Array) -> dict[str, Any]:
     a category is the difference of its shares inside and outside, as Cohen's h.
     """
     data = Path(view.data)
-    chosen = _chosen(view)
+    chosen = view.read_rows()
     inside = np.zeros(n, bool)
     inside[points] = True
     columns, categories = [], []
@@ -231,9 +184,9 @@ def selection(view: View, n: int, points: Array) -> dict[str, Any]:
         if isinstance(values, dict):
             codes = np.asarray(values["codes"])
             codes = codes if chosen is None else codes[chosen]
-            categories += category_effects(name, values["categories"], codes, inside)
+            categories += _category_effects(name, values["categories"], codes, inside)
         elif values is not None:
-            found = number_effect(values if chosen is None else values[chosen], inside)
+            found = _number_effect(values if chosen is None else values[chosen], inside)
             columns += [] if found is None else [{"name": name, **found}]
     columns.sort(key=lambda one: -abs(one["effect"]))
     categories.sort(key=lambda one: -abs(one["effect"]))
@@ -242,6 +195,49 @@ def selection(view: View, n: int, points: Array) -> dict[str, Any]:
         "columns": columns[:MOST_EFFECTS],
         "categories": categories[:MOST_EFFECTS],
     }
+
+
+def _number_effect(values: Array, inside: Array) -> dict[str, Any] | None:
+    """The difference of the means in standard deviations; None if it is not defined."""
+    known = np.isfinite(values)
+    a, b = values[known & inside].astype(np.float64), values[known & ~inside].astype(np.float64)
+    if not len(a) or not len(b):
+        return None
+    spread = np.sqrt((a.var() * len(a) + b.var() * len(b)) / (len(a) + len(b)))
+    gap = float(a.mean() - b.mean())
+    if spread == 0 and gap == 0:
+        return None
+    effect = gap / spread if spread > 0 else np.sign(gap) * 1e3
+    return {
+        "effect": float(effect),
+        "inside": float(a.mean()),
+        "outside": float(b.mean()),
+        "direction": "higher" if gap > 0 else "lower",
+    }
+
+
+def _category_effects(
+    name: str, kinds: list[str], codes: Array, inside: Array
+) -> list[dict[str, Any]]:
+    """The categories whose shares differ most."""
+    known = codes >= 0
+    a = np.bincount(codes[known & inside], minlength=len(kinds)).astype(np.float64)
+    b = np.bincount(codes[known & ~inside], minlength=len(kinds)).astype(np.float64)
+    if not a.sum() or not b.sum():
+        return []
+    a, b = a / a.sum(), b / b.sum()
+    effects = 2 * np.arcsin(np.sqrt(a)) - 2 * np.arcsin(np.sqrt(b))
+    return [
+        {
+            "name": name,
+            "value": kinds[at],
+            "effect": float(effects[at]),
+            "inside": float(a[at]),
+            "outside": float(b[at]),
+        }
+        for at in np.argsort(-np.abs(effects), kind="stable")[:MOST_KINDS]
+        if effects[at]
+    ]
 
 
 @lru_cache(maxsize=2)

@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from lowdim.studio.errors import Refused
+
 MOST_LOSSES = 400  # points of a loss curve; more would not be seen
 
 
@@ -39,6 +41,27 @@ class Dataset:
             key: self.source[key] for key in ("toy", "values") if key in self.source
         }
         return {"id": self.id, "name": self.name, **origin, **self.about}
+
+    def change_choices(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """The choices after a change of roles, label, ids, preparation or images."""
+        choices = dict(self.choices)
+        if changes.keys() & {"roles", "label", "ids"}:
+            columns = self.about["columns"]
+            roles = {one["name"]: one["role"] for one in columns}
+            asked = changes.get("roles", {})
+            if not isinstance(asked, dict) or not all(isinstance(v, str) for v in asked.values()):
+                raise Refused("roles must be an object of texts.")
+            roles |= asked
+            for key, role in (("ids", "id"), ("label", "label")):
+                if changes.get(key) in roles:
+                    roles[changes[key]] = role
+            kinds = {one["name"]: one["kind"] for one in columns}
+            choices["roles"], choices["more"] = roles, self.about["more"]
+            choices["text_features"] = any(
+                role == "feature" and kinds.get(name) != "number" for name, role in roles.items()
+            )
+        kept = ("label", "standardize", "missing", "images")
+        return choices | {key: changes[key] for key in kept if key in changes}
 
 
 @dataclass
@@ -124,7 +147,16 @@ class Map:
             self.losses = [*self.losses[:-1:2], self.losses[-1]]
 
 
-def restored(kind: Any, stored: dict[str, Any]) -> Any:
+def check_pace(value: Any) -> float | None:
+    """Iterations per second; None: as fast as the fit can."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.1 <= value <= 1e6:
+        raise Refused("pace must be a number of iterations per second, or null.")
+    return float(value)
+
+
+def restore(kind: Any, stored: dict[str, Any]) -> Any:
     """A record from JSON; what another version wrote and this one does not know is left out."""
     known = {one.name for one in fields(kind)}
     return kind(**{name: value for name, value in stored.items() if name in known})

@@ -42,12 +42,12 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def kept_secret(path: Path) -> str:
+def read_secret(path: Path) -> str:
     """The value of the cookie, kept in a file so that open pages outlive a restart."""
     if path.exists():
-        found = path.read_text(encoding="ascii", errors="replace").strip()
-        if len(found) >= 32:
-            return found
+        secret = path.read_text(encoding="ascii", errors="replace").strip()
+        if len(secret) >= 32:
+            return secret
     secret = new_token()
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w") as file:

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from lowdim.studio.app import application
-from lowdim.studio.security import Guard, kept_secret, new_token
+from lowdim.studio.security import Guard, new_token, read_secret
 from lowdim.studio.session import Session
 from lowdim.studio.stream import LONGEST_MESSAGE
 from lowdim.studio.studio import Studio
@@ -54,13 +54,13 @@ def serve(
     listener = _listener(port)
     number = listener.getsockname()[1]
     token = new_token()
-    kept = Session((root / FOLDER if session is None else session).resolve())
-    studio = Studio(kept, root)
+    folder = (root / FOLDER if session is None else session).resolve()
+    studio = Studio(Session(folder), root, most_upload)
     guard = Guard(
-        application(studio, most_upload=most_upload, opened=file),
+        application(studio, file),
         port=number,
         token=token,
-        secret=kept_secret(kept.folder / "secret"),
+        secret=read_secret(folder / "secret"),
     )
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -106,16 +106,14 @@ def serve(
 
 def _listener(port: int | None) -> socket.socket:
     """A socket of the loopback interface."""
-    wanted = [PORT, 0] if port is None else [port]
-    for last, number in enumerate(wanted, start=1):
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        if sys.platform != "win32":
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((HOST, number))
-            return listener
-        except OSError:
-            listener.close()
-            if last == len(wanted):
-                raise
-    raise AssertionError
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if sys.platform != "win32":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, PORT if port is None else port))
+    except OSError:
+        listener.close()
+        if port is None:
+            return _listener(0)
+        raise
+    return listener

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -13,14 +12,10 @@ from typing import Any
 
 from lowdim.runtime.atomic import replacing
 from lowdim.studio.errors import Refused
-from lowdim.studio.locks import Locked, locked
-from lowdim.studio.records import Dataset, Map, restored
+from lowdim.studio.locks import InUse, hold_lock
+from lowdim.studio.records import Dataset, Map, restore
 
 FORMAT = 1
-
-
-class InUse(Exception):
-    """The folder belongs to a studio that is running."""
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -55,16 +50,14 @@ class Session:
         for name in ("datasets", "maps"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         try:
-            self._open.enter_context(locked(folder / "lock", wait=False))
-        except Locked as error:
+            self._open.enter_context(hold_lock(folder / "lock", wait=False))
+        except InUse as error:
             raise InUse(f"{folder} is used by a studio that is running.") from error
         about = _read_json(folder / "session.json") or {}
         self.layout: dict[str, Any] = about.get("layout", {})
         self.next_number: int = about.get("next_number", 1)
-        self.datasets: dict[str, Dataset] = {
-            one.id: one for one in self._stored("datasets", "dataset.json", Dataset)
-        }
-        self.maps: dict[str, Map] = {one.id: one for one in self._stored("maps", "map.json", Map)}
+        self.datasets: dict[str, Dataset] = self._read("datasets", "dataset.json", Dataset)
+        self.maps: dict[str, Map] = self._read("maps", "map.json", Map)
         for one in self.maps.values():
             if one.active:
                 one.status = "stopped"
@@ -72,10 +65,11 @@ class Session:
                 self.save_map(one)
             self.next_number = max(self.next_number, one.number + 1)
 
-    def _stored(self, part: str, name: str, kind: Any) -> Iterator[Any]:
-        found = [_read_json(path) for path in (self.folder / part).glob(f"*/{name}")]
-        records = [restored(kind, one) for one in found if one is not None]
-        return iter(sorted(records, key=lambda one: getattr(one, "number", one.id)))
+    def _read(self, part: str, name: str, kind: Any) -> dict[str, Any]:
+        values = [_read_json(path) for path in (self.folder / part).glob(f"*/{name}")]
+        records = [restore(kind, value) for value in values if value is not None]
+        records.sort(key=lambda one: getattr(one, "number", one.id))
+        return {one.id: one for one in records}
 
     def close(self) -> None:
         """Let another studio use the folder."""

@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
+import lowdim
 from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.numerics.procrustes import procrustes
-from lowdim.studio import datasets, questions
+from lowdim.studio import datasets
+from lowdim.studio.datasets import View
 from lowdim.studio.errors import Refused
-from lowdim.studio.forms import checked_parameters
-from lowdim.studio.given import changed_choices, pace_of, whole_numbers
-from lowdim.studio.helper import Helper
+from lowdim.studio.forms import check_parameters
 from lowdim.studio.jobs import Jobs
-from lowdim.studio.questions import View
-from lowdim.studio.records import Dataset, Map
+from lowdim.studio.processes import Helper
+from lowdim.studio.records import Dataset, Map, check_pace
+from lowdim.studio.requests import check_integers
 from lowdim.studio.session import Session, new_id
 from lowdim.studio.snapshots import read_snapshot, snapshot_path
 from lowdim.studio.stream import Hub, frame_bytes
@@ -37,27 +38,28 @@ class Studio:
     session : Session
     root : Path
         The only folder whose files can be opened.
+    most_upload : int
+        Largest size of an upload in bytes.
     """
 
-    def __init__(self, session: Session, root: Path) -> None:
-        self.session, self.root = session, root.resolve()
+    def __init__(self, session: Session, root: Path, most_upload: int = 0) -> None:
+        self.session, self.root, self.most_upload = session, root.resolve(), most_upload
         self.hub, self.helper = Hub(), Helper()
         self.repeater = Helper()  # runs with other seeds, which take long
         self.repeating: dict[str, asyncio.Task[None]] = {}
-        self.warming: asyncio.Task[None] | None = None
         self.changing = asyncio.Lock()  # changes of data sets come one after the other
-        self.jobs = Jobs(self._map_changed, self._framed)
+        self.jobs = Jobs(self._on_change, self._on_frame)
 
-    async def start(self, opened: Path | None = None) -> None:
+    async def start(self, file: Path | None = None) -> None:
         """Begin: open a file, and go on with fits that waited when the server was stopped."""
         self.jobs.start()
-        self.warming = asyncio.create_task(self.helper.ask(questions.warm_up))
+        self.helper.start()
         for one in self.session.maps.values():
             if one.status == "queued":
                 self.jobs.submit(one, self._spec(one))
         known = [dataset.source["path"] for dataset in self.session.datasets.values()]
-        if opened is not None and str(opened) not in known:
-            await self.open_file(opened, opened.name)
+        if file is not None and str(file) not in known:
+            await self.open_file(file)
 
     async def close(self) -> None:
         """End all processes and connections; may be called again."""
@@ -65,16 +67,20 @@ class Studio:
         self.jobs.close()
         self.helper.close()
         self.repeater.close()
-        tasks = [*self.repeating.values(), *([self.warming] if self.warming else [])]
-        await asyncio.gather(*tasks, return_exceptions=True)  # they were refused
+        await asyncio.gather(*self.repeating.values(), return_exceptions=True)  # were refused
         self.session.close()
 
-    def _map_changed(self, one: Map, urgent: bool) -> None:
+    def public(self) -> dict[str, Any]:
+        """Everything that the page shows."""
+        about = {"root": str(self.root), "version": f"lowdim {lowdim.__version__}"}
+        return {**self.session.public(), **about}
+
+    def _on_change(self, one: Map, urgent: bool) -> None:
         if urgent:
             self.session.save_map(one)
         self.hub.tell(one.id, {"type": "map", "map": one.public()})
 
-    def _framed(self, one: Map, frame: int, coordinates: bytes) -> None:
+    def _on_frame(self, one: Map, frame: int, coordinates: bytes) -> None:
         data = frame_bytes(one.number, frame, one.n, one.dim, coordinates)
         self.hub.show(one.number, one.id, data)
 
@@ -87,37 +93,28 @@ class Studio:
             raise Refused("values must be an object of names and numbers.")
         dataset = Dataset(new_id(), toy.title, {"toy": toy.name, "values": values})
         folder = self.session.dataset_folder(dataset)
+        toy.check(values)
         folder.mkdir()
-        try:
-            dataset.source["path"] = str(folder / "source.npz")
-            dataset.source["image_shape"] = toy.write(values, folder / "source.npz")
-            return await self._prepared(dataset)
-        except Refused:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        dataset.source["path"] = str(folder / "source.npz")
+        dataset.source["image_shape"] = toy.write(values, folder / "source.npz")
+        return await self._prepare(dataset)
 
-    async def open_file(self, path: Path, name: str) -> Dataset:
+    async def open_file(self, path: Path) -> Dataset:
         """Open a file; a path inside a data set's own folder is an upload that it owns."""
         own = path.parent.parent == self.session.folder / "datasets"
-        dataset = Dataset(path.parent.name if own else new_id(), name, {"path": str(path)})
-        folder = self.session.dataset_folder(dataset)
-        folder.mkdir(exist_ok=own)
-        try:
-            return await self._prepared(dataset)
-        except Refused:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        dataset = Dataset(path.parent.name if own else new_id(), path.name, {"path": str(path)})
+        return await self._prepare(dataset)
 
     async def change_dataset(self, dataset: Dataset, changes: dict[str, Any]) -> Dataset:
         """Prepare a data set again, with other roles of its columns and so on."""
         async with self.changing:
             now = self.session.dataset(dataset.id)  # after the changes that were asked for before
-            choices = changed_choices(now, changes)
-            return await self._prepared(
+            choices = now.change_choices(changes)
+            return await self._prepare(
                 Dataset(now.id, now.name, now.source, choices, now.version + 1)
             )
 
-    async def _prepared(self, dataset: Dataset) -> Dataset:
+    async def _prepare(self, dataset: Dataset) -> Dataset:
         folder = self.session.data_folder(dataset.id, dataset.version)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -128,7 +125,8 @@ class Studio:
             if dataset.version > 1:
                 self.session.dataset(dataset.id)  # refused if it was removed meanwhile
         except Refused as error:
-            shutil.rmtree(folder, ignore_errors=True)
+            new = dataset.version == 1
+            shutil.rmtree(folder.parent if new else folder, ignore_errors=True)
             path = dataset.source["path"]
             message = str(error).replace(path, dataset.name)
             raise Refused(message.replace(repr(path), repr(dataset.name)), error.status) from error
@@ -153,7 +151,7 @@ class Studio:
         """Queue a fit."""
         dataset = self.session.dataset(str(asked.get("dataset")))
         name = str(asked.get("method"))
-        parameters = checked_parameters(name, asked.get("parameters", {}))
+        parameters = check_parameters(name, asked.get("parameters", {}))
         method = find(name)
         assert method is not None
         if method.objects == "labelled" and dataset.about["label"] is None:
@@ -172,7 +170,7 @@ class Studio:
             n=dataset.about["n"] if rows is None else len(rows),
             dim=parameters.get("n_components", 2),
             live=list(method.live),
-            pace=pace_of(asked.get("pace")),
+            pace=check_pace(asked.get("pace")),
         )
         start = None
         if asked.get("from") is not None and "init" in method.load()().get_params():
@@ -185,7 +183,7 @@ class Studio:
             np.save(folder / "start.npy", start)
             one.start = str(asked["from"])
         self.jobs.submit(one, self._spec(one))
-        self._map_changed(one, True)
+        self._on_change(one, True)
         return one
 
     def _spec(self, one: Map) -> dict[str, Any]:
@@ -203,12 +201,10 @@ class Studio:
             "pace": one.pace,
         }
 
-    def _rows(self, given: Any, dataset: Dataset) -> Array | None:
-        if given is None:
+    def _rows(self, values: Any, dataset: Dataset) -> Array | None:
+        if values is None:
             return None
-        n = dataset.about["n"]
-        rows = whole_numbers(given, n, "rows")
-        rows = np.unique(rows)
+        rows = np.unique(check_integers(values, dataset.about["n"], "rows"))
         if len(rows) < LEAST_OBJECTS:
             raise Refused(f"A map needs at least {LEAST_OBJECTS} objects, got {len(rows)}.")
         return rows.astype(np.int32)
@@ -222,24 +218,24 @@ class Studio:
         place = {row: at for at, row in enumerate(own.tolist())}
         if not all(row in place for row in wanted.tolist()):
             return None
-        found = Y[[place[row] for row in wanted.tolist()]]
-        return found if np.isfinite(found).all() else None
+        start = Y[[place[row] for row in wanted.tolist()]]
+        return start if np.isfinite(start).all() else None
 
     def change_map(self, one: Map, changes: dict[str, Any]) -> None:
         """Change the title of a map, or parameters of its running fit."""
         if "title" in changes:
             one.title = str(changes["title"])[:200]
         if "pace" in changes:
-            one.pace = pace_of(changes["pace"])
+            one.pace = check_pace(changes["pace"])
             self.jobs.set_pace(one)
         if "parameters" in changes:
-            checked = checked_parameters(one.method, changes["parameters"])
+            checked = check_parameters(one.method, changes["parameters"])
             parameters = {name: checked[name] for name in changes["parameters"]}
             fixed = [name for name in parameters if name not in one.live]
             if fixed:
                 raise Refused(f"{fixed[0]} cannot be changed during a fit; start a new map.", 409)
             self.jobs.change(one, parameters)
-        self._map_changed(one, True)
+        self._on_change(one, True)
 
     def remove_map(self, one: Map) -> None:
         """End the fit of a map and forget it."""
@@ -250,7 +246,7 @@ class Studio:
         self.session.remove_map(one)
         self.hub.tell(one.id, {"type": "removed", "id": one.id})
 
-    def aligned(self, one: Map, Y: Array, target: Map) -> Array:
+    def align(self, one: Map, Y: Array, target: Map) -> Array:
         """Coordinates rotated, scaled and shifted to those of another map of the same data."""
         goal = self.coordinates(target)
         if goal is None or one.dataset != target.dataset or goal.shape[1] != Y.shape[1]:

@@ -49,7 +49,7 @@ class Toy:
 
     def code(self, values: dict[str, Any]) -> str:
         """Python code that makes the set as X."""
-        return self.template.format(**self._checked(values))
+        return self.template.format(**self.check(values))
 
     def public(self) -> dict[str, Any]:
         """The toy as the page gets it."""
@@ -58,14 +58,15 @@ class Toy:
 
     def write(self, values: dict[str, Any], path: Path) -> tuple[int, ...] | None:
         """Write the set to an NPZ file; returns the shape of an image, if its objects are."""
-        made = self.make(**self._checked(values))
+        made = self.make(**self.check(values))
         with open(path, "wb") as file:
             arrays: dict[str, Any] = {"X": made.X, **made.labels}
             np.savez(file, **arrays)
         return made.image_shape
 
-    def _checked(self, values: dict[str, Any]) -> dict[str, float]:
-        found: dict[str, float] = {}
+    def check(self, values: dict[str, Any]) -> dict[str, float]:
+        """All values, or a refusal if one is out of range."""
+        checked: dict[str, float] = {}
         for slider in self.sliders:
             value = values.get(slider.name, slider.default)
             number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -74,25 +75,31 @@ class Toy:
                     f"{slider.label} must be a number between {slider.min:g} and {slider.max:g}."
                 )
             whole = float(slider.step).is_integer()
-            found[slider.name] = round(value) if whole else float(value)
-        return found
+            checked[slider.name] = round(value) if whole else float(value)
+        return checked
 
 
-def _n(default: int = 1000, most: int = 20_000) -> Slider:
+def _n(default: int, most: int = 20_000) -> Slider:
     return Slider("n", "Points", 20, most, 1, default, log=True)
 
 
-_NOISE = Slider("noise", "Noise", 0, 2, 0.01, 0.1)
 _SEED = Slider("seed", "Seed", 0, 99, 1, 0)
 _DIMENSION = Slider("dimension", "Dimension", 2, 100, 1, 10, log=True)
 
 
-def _surface(generate: Callable[..., tuple[Array, Array]], label: str) -> Callable[..., Made]:
+def _surface(name: str, title: str, about: str, n: int, noise: Slider, label: str) -> Toy:
+    """A curve or surface of `lowdim.data`."""
+
     def make(n: int, noise: float, seed: int) -> Made:
-        X, t = generate(n, noise=noise, random_state=seed)
+        X, t = getattr(data, name)(n, noise=noise, random_state=seed)
         return Made(X, {label: t})
 
-    return make
+    code = f"X, t = lowdim.data.{name}({{n}}, noise={{noise}}, random_state={{seed}})"
+    return Toy(name, title, about, (_n(n), noise, _SEED), make, code)
+
+
+def _noise(most: float, default: float = 0) -> Slider:
+    return Slider("noise", "Noise", 0, most, 0.01, default)
 
 
 def _clusters(n: int, dimension: int, gap: float, ratio: float, seed: int) -> Made:
@@ -151,121 +158,79 @@ TOYS = {
     toy.name: toy
     for toy in (
         Toy(
-            "digits",
-            "Handwritten digits",
-            "1,797 images of 8 x 8 pixels.",
+            "digits", "Handwritten digits", "1,797 images of 8 x 8 pixels.",
             (Slider("n", "Images", 100, 1797, 1, 1797),),
             _digits,
             "from sklearn.datasets import load_digits\n\nX = load_digits().data[:{n}]",
         ),
         Toy(
-            "clusters",
-            "Three clusters",
+            "clusters", "Three clusters",
             "Two clusters side by side and a third one far away: which distances and sizes does "
             "the map keep?",
-            (
-                _n(300),
-                _DIMENSION,
-                Slider("gap", "Gap", 1, 50, 0.5, 8),
-                Slider("ratio", "Width of the far one", 0.1, 10, 0.1, 1, log=True),
-                _SEED,
-            ),
-            _clusters,
-            _CLUSTERS,
+            (_n(300), _DIMENSION, Slider("gap", "Gap", 1, 50, 0.5, 8),
+             Slider("ratio", "Width of the far one", 0.1, 10, 0.1, 1, log=True), _SEED),
+            _clusters, _CLUSTERS,
         ),
         Toy(
-            "unequal",
-            "Unequal clusters",
+            "unequal", "Unequal clusters",
             "Four clusters of different sizes, spreads and gaps.",
-            (_n(600), _DIMENSION, _SEED),
-            _unequal,
+            (_n(600), _DIMENSION, _SEED), _unequal,
             "X, cluster = lowdim.data.clusters({n}, n_features={dimension}, random_state={seed})",
         ),
         Toy(
-            "gaussian",
-            "One Gaussian cloud",
+            "gaussian", "One Gaussian cloud",
             "No structure at all: whatever a map shows is chance.",
             (_n(500), Slider("dimension", "Dimension", 2, 500, 1, 50, log=True), _SEED),
             _gaussian,
             "import numpy as np\n\n"
             "X = np.random.RandomState({seed}).standard_normal(({n}, {dimension}))",
         ),
-        Toy(
-            "swiss_roll",
-            "Swiss roll",
-            "A strip rolled up in space.",
-            (_n(), _NOISE, _SEED),
-            _surface(data.swiss_roll, "position along the roll"),
-            "X, t = lowdim.data.swiss_roll({n}, noise={noise}, random_state={seed})",
+        _surface(
+            "swiss_roll", "Swiss roll", "A strip rolled up in space.",
+            1000, _noise(2, 0.1), "position along the roll",
         ),
-        Toy(
-            "s_curve",
-            "S-curve",
-            "A strip bent into an S.",
-            (_n(), Slider("noise", "Noise", 0, 0.5, 0.01, 0.02), _SEED),
-            _surface(data.s_curve, "position along the S"),
-            "X, t = lowdim.data.s_curve({n}, noise={noise}, random_state={seed})",
+        _surface(
+            "s_curve", "S-curve", "A strip bent into an S.",
+            1000, _noise(0.5, 0.02), "position along the S",
         ),
-        Toy(
-            "trefoil",
-            "Trefoil knot",
-            "A circle that is knotted in space.",
-            (_n(500), Slider("noise", "Noise", 0, 0.5, 0.01, 0), _SEED),
-            _surface(data.trefoil, "angle"),
-            "X, t = lowdim.data.trefoil({n}, noise={noise}, random_state={seed})",
+        _surface(
+            "trefoil", "Trefoil knot", "A circle that is knotted in space.",
+            500, _noise(0.5), "angle",
         ),
-        Toy(
-            "helix",
-            "Helix on a torus",
-            "A closed coil of eight turns.",
-            (_n(500), Slider("noise", "Noise", 0, 0.5, 0.01, 0), _SEED),
-            _surface(data.helix, "angle"),
-            "X, t = lowdim.data.helix({n}, noise={noise}, random_state={seed})",
+        _surface(
+            "helix", "Helix on a torus", "A closed coil of eight turns.",
+            500, _noise(0.5), "angle",
         ),
-        Toy(
-            "punctured_sphere",
-            "Sphere without its cap",
-            "Dense near the hole, sparse at the pole.",
-            (_n(), Slider("noise", "Noise", 0, 0.2, 0.01, 0), _SEED),
-            _surface(data.punctured_sphere, "height"),
-            "X, z = lowdim.data.punctured_sphere({n}, noise={noise}, random_state={seed})",
+        _surface(
+            "punctured_sphere", "Sphere without its cap",
+            "Dense near the hole, sparse at the pole.", 1000, _noise(0.2), "height",
         ),
-        Toy(
-            "open_box",
-            "Open box",
+        _surface(
+            "open_box", "Open box",
             "A cube without its lid: it must be stretched or torn to lie flat.",
-            (_n(), Slider("noise", "Noise", 0, 0.2, 0.01, 0), _SEED),
-            _surface(data.open_box, "height"),
-            "X, height = lowdim.data.open_box({n}, noise={noise}, random_state={seed})",
+            1000, _noise(0.2), "height",
         ),
         Toy(
-            "random_walk",
-            "Random walk",
+            "random_walk", "Random walk",
             "Each point is the one before it and a random step.",
-            (_n(400), _DIMENSION, _SEED),
-            _random_walk,
+            (_n(400), _DIMENSION, _SEED), _random_walk,
             "import numpy as np\n\n"
             "steps = np.random.RandomState({seed}).standard_normal(({n}, {dimension}))\n"
             "X = np.cumsum(steps, axis=0)",
         ),
         Toy(
-            "bars",
-            "Bars",
-            "Images of one horizontal or vertical bar.",
+            "bars", "Bars", "Images of one horizontal or vertical bar.",
             (_n(500, 2000), Slider("size", "Pixels of a side", 8, 40, 1, 20), _SEED),
             _bars,
             "X, bar = lowdim.data.bars({n}, size={size}, length={size} // 2, random_state={seed})",
         ),
         Toy(
-            "cities",
-            "Cities",
+            "cities", "Cities",
             "Great-circle distances between 23 cities: objects without vectors.",
-            (),
-            _cities,
-            "X, city = lowdim.data.cities()",
+            (), _cities, "X, city = lowdim.data.cities()",
         ),
     )
-}
+}  # fmt: skip
 
 
 def find_toy(name: Any) -> Toy:

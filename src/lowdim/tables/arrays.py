@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from lowdim.checks import Array, is_sparse
+from lowdim.messages import argument
 from lowdim.runtime import memory
 from lowdim.tables.columns import Frame
 from lowdim.tables.errors import DataError, damage_error, listed, require
@@ -75,7 +76,7 @@ def _pick(path: Path, arrays: Mapping[str, Any], key: str | None) -> str:
         )
     raise DataError(
         f"{path} holds several arrays that may be the data: {_describe(able)}. Choose one with "
-        "key=."
+        f"{argument('key', ...)}."
     )
 
 
@@ -306,10 +307,11 @@ def _anndata_matrix(item: Any) -> Any:
     if kind in ("csr_matrix", "csc_matrix"):
         from scipy import sparse
 
-        parts = tuple(np.asarray(_Dataset(item[name])) for name in ("data", "indices", "indptr"))
+        names = ("data", "indices", "indptr")
+        data, indices, indptr = (np.asarray(_Dataset(item[name])) for name in names)
         make = sparse.csr_array if kind == "csr_matrix" else sparse.csc_array
         n_rows, n_columns = (int(side) for side in item.attrs["shape"])
-        return make(parts, shape=(n_rows, n_columns)).tocsr()
+        return make((data, indices, indptr), shape=(n_rows, n_columns)).tocsr()
     if not hasattr(item, "dtype"):
         raise DataError(f"{item.file.filename}: {item.name} is {kind}, not a matrix.")
     return np.asarray(_Dataset(item))
@@ -345,7 +347,7 @@ def read_images(folder: Path, options: Options) -> Frame:
     memory.claim(
         first.nbytes * len(paths),
         f"Reading {len(paths)} images",
-        "Make them smaller with image_size=(32, 32), for instance.",
+        f"Make them smaller with {argument('image_size', (32, 32))}, for instance.",
     )
     X = np.empty((len(paths), first.size), dtype=np.uint8)
     for row, path in enumerate(paths):
@@ -353,7 +355,7 @@ def read_images(folder: Path, options: Options) -> Frame:
         if pixels.shape != first.shape:
             raise DataError(
                 f"{path} is {_size(pixels)}, but {paths[0].name} is {_size(first)}; bring all to "
-                "one size, with image_size=(32, 32) for instance."
+                f"one size, with {argument('image_size', (32, 32))} for instance."
             )
         X[row] = pixels.ravel()
     kind = "in colour" if options.color else "in grey"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.checks import Array, dense
+from lowdim.messages import argument
 from lowdim.tables.errors import DataError, listed, shorten
 
 CATEGORICAL = ("label", "ignore", "onehot", "gower")
@@ -115,21 +116,21 @@ class Frame:
                 self._values[name] = _digits(self.stored(name), column)
         return self._values[name]
 
-    def known(self, name: str, argument: str) -> str:
+    def known(self, name: str, option: str) -> str:
         """The name, if there is such a column."""
         if name in self.all_names:
             return name
         close = difflib.get_close_matches(name, self.all_names, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else f": it has {listed(self.all_names)}."
-        raise DataError(f"{argument}: {self.source} has no column {name!r}{hint}")
+        raise DataError(f"{argument(option)}: {self.source} has no column {name!r}{hint}")
 
-    def matching(self, patterns: Iterable[str], argument: str) -> list[str]:
+    def matching(self, patterns: Iterable[str], option: str) -> list[str]:
         """Names of the columns that match at least one pattern."""
         chosen: dict[str, None] = {}
         for pattern in patterns:
             matches = [name for name in self.all_names if fnmatchcase(name, pattern)]
             if pattern in self.all_names or not matches:
-                matches = [self.known(pattern, argument)]
+                matches = [self.known(pattern, option)]
             chosen.update(dict.fromkeys(matches))
         return list(chosen)
 
@@ -248,7 +249,8 @@ def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -
             return
         called = f"column {name!r}" if name else "the first column"
         roles.notes.append(
-            f"{called} tells the objects apart: taken as their ids (change with id= or drop=)"
+            f"{called} tells the objects apart: taken as their ids (change with "
+            f"{argument('id', ...)} or {argument('drop', ...)})"
         )
     if name is not None:
         taken.add(name)
@@ -262,8 +264,8 @@ def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -
         first, second = np.flatnonzero(roles.ids == twice)[:2]
         raise DataError(
             f"{frame.source}: the ids are not distinct: {shorten(twice)!r} occurs in "
-            f"{frame.where(int(first))} and {frame.where(int(second))}. Choose another id=, or "
-            "carry the column as one of labels=."
+            f"{frame.where(int(first))} and {frame.where(int(second))}. Choose another "
+            f"{argument('id', ...)}, or carry the column as one of {argument('labels', ...)}."
         )
 
 
@@ -304,7 +306,8 @@ def _without_labels(
     if not labels or len(labels) == len(features):
         return features
     roles.labels |= labels
-    roles.notes.append(f"{note}: {listed(map(repr, labels))} (change with features=)")
+    change = f"change with {argument('features', ...)}"
+    roles.notes.append(f"{note}: {listed(map(repr, labels))} ({change})")
     return [name for name in features if name not in labels]
 
 
@@ -317,7 +320,8 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
             raise DataError(
                 f"{frame.source}: column {name!r} holds numbers ({count} of {known}), but "
                 f"{frame.where(row)} has {shorten(value)!r}. Correct it, or read it as "
-                f"missing (na=[{shorten(value)!r}]), or leave the column out (drop=[{name!r}])."
+                f"missing ({argument('na', [shorten(value)])}), or leave the column out "
+                f"({argument('drop', [name])})."
             )
     texts = [name for name in features if name not in frame.places]
     roles.numeric = [name for name in features if name in frame.places]
@@ -327,8 +331,7 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
         roles.notes.append(f"columns of text {use}: {listed(map(repr, texts))}")
     elif texts and choices.features:
         raise DataError(
-            f"features: column {texts[0]!r} is text. To use it, set "
-            'categorical="onehot" or categorical="gower".'
+            f"{argument('features')}: column {texts[0]!r} is text. To use it, set {_use_text()}."
         )
     elif texts:
         _set_aside(frame, choices, texts, roles)
@@ -336,9 +339,13 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
         what = f"only text ({listed(map(repr, texts))})" if texts else "no columns but ids, labels"
         raise DataError(
             f"{frame.source} has no column of numbers to make a map of: {what}. Check "
-            'delimiter= and decimal=, or use the text with categorical="onehot" or '
-            'categorical="gower".'
+            f"{argument('delimiter', ...)} and {argument('decimal', ...)}, or use the text with "
+            f"{_use_text()}."
         )
+
+
+def _use_text() -> str:
+    return f"{argument('categorical', 'onehot')} or {argument('categorical', 'gower')}"
 
 
 def _set_aside(frame: Frame, choices: Choices, texts: list[str], roles: Roles) -> None:
@@ -350,5 +357,5 @@ def _set_aside(frame: Frame, choices: Choices, texts: list[str], roles: Roles) -
     roles.notes.append(
         f"columns of text are {action}, not used as features: "
         f"{listed(kinds + ['...'] * (len(texts) - len(kinds)))} "
-        '(to use them: categorical="onehot" or categorical="gower")'
+        f"(to use them: {_use_text()})"
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array, is_sparse
+from lowdim.messages import argument
 from lowdim.tables.columns import Choices, Frame
 from lowdim.tables.errors import DataError, listed
 
@@ -97,7 +98,8 @@ def square(X: Any, source: str) -> Array:
     if n != m:
         raise DataError(
             f"{source}: a table of distances must be square, but it has {n} rows and {m} columns "
-            'of numbers. Check header= and id=, or read it with kind="vectors" or kind="edges".'
+            f"of numbers. Check {argument('header', ...)} and {argument('id', ...)}, or read it "
+            f"with {argument('kind', 'vectors')} or {argument('kind', 'edges')}."
         )
     X = complete_triangle(np.asarray(X, dtype=np.float64))
     if np.nanmin(X) < 0:
@@ -131,7 +133,7 @@ def from_pairs(frame: Frame, choices: Choices) -> tuple[Any, Array]:
         raise DataError(
             f"{frame.source}: a list of pairs needs three columns (one object, another, their "
             f"distance as a number), but it has {listed(map(repr, names))}. Choose them with "
-            "features=."
+            f"{argument('features', ...)}."
         )
     lengths = np.asarray(frame.column(names[2]), dtype=np.float64)
     wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))

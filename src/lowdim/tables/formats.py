@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
+from lowdim.messages import argument
 from lowdim.tables.errors import DataError, damage_error, require
 
 MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
@@ -107,8 +108,8 @@ def ending_of(path: Path, format: str | None = None) -> str:
     if path.suffix.lower() in (".zip", ".7z", ".tar"):
         raise DataError(f"{path} has {ending}; unpack it first, to one of {', '.join(ENDINGS)}.")
     raise DataError(
-        f"{path} has {ending}; the endings known are {', '.join(ENDINGS)}. Set format= to say "
-        "what it holds."
+        f"{path} has {ending}; the endings known are {', '.join(ENDINGS)}. Set "
+        f"{argument('format', ...)} to say what it holds."
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.tables import distances
 from lowdim.tables.columns import CATEGORICAL, MISSING_POLICIES, Choices, Frame, Roles, assign
 from lowdim.tables.errors import DataError, listed, shorten
@@ -147,7 +148,7 @@ def read(
             X = frame.matrix(roles.numeric) if square else None
             why = distances.why_distances(X) if kind == "auto" else None
             if why is not None:
-                frame.notes.append(f'{why} (change with kind="vectors")')
+                frame.notes.append(f"{why} (change with {argument('kind', 'vectors')})")
             if kind == "distances" or why is not None:
                 return _square(frame, roles, choices, X)
             _hint_at_distances(frame, X)
@@ -174,15 +175,18 @@ def _frame_of(path: str | PathLike[str], options: Options, format: str | None) -
 def _hint_at_distances(frame: Frame, X: Any) -> None:
     """Warn if a table that is read as vectors was perhaps meant as distances."""
     almost = distances.why_almost_distances(X)
+    vectors = argument("kind", "vectors")
     if almost is not None:
         checks.warn(
             f"{frame.source} is read as vectors. It is square and {almost}. If it holds distances, "
-            'correct it and set kind="distances"; if it holds vectors, set kind="vectors".'
+            f"correct it and set {argument('kind', 'distances')}; if it holds vectors, set "
+            f"{vectors}."
         )
     elif distances.looks_like_pairs(frame):
         checks.warn(
             f"{frame.source} is read as vectors, but looks like a list of pairs with a distance "
-            'each. If it is one, set kind="edges"; if it holds vectors, set kind="vectors".'
+            f"each. If it is one, set {argument('kind', 'edges')}; if it holds vectors, set "
+            f"{vectors}."
         )
 
 
@@ -244,7 +248,7 @@ def _square(frame: Frame, roles: Roles, choices: Choices, X: Any) -> Table:
         row, column = np.argwhere(np.isnan(D))[0]
         raise DataError(
             f"{frame.source}: the distance [{row}, {column}] is missing. With "
-            'missing="keep", MDS uses the distances that are known.'
+            f"{argument('missing', 'keep')}, MDS uses the distances that are known."
         )
     ids, names = roles.ids, frame.names or []
     if ids is None and any(name != f"x{i}" for i, name in enumerate(names)):
@@ -337,7 +341,7 @@ def _align(Y: Array, ids: Array | None, table: Table, source: str) -> Any:
         if len(Y) != table.n_rows:
             raise DataError(
                 f"{source} has {len(Y)} rows, but {table.source} has {table.n_rows}. Give both the "
-                "same objects, or a column of ids in both (id=)."
+                f"same objects, or a column of ids in both ({argument('id', ...)})."
             )
         return Y
     places = {name: row for row, name in enumerate(ids.tolist())}

@@ -9,6 +9,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.tables.columns import Choices, Frame, Roles
 from lowdim.tables.errors import DataError, listed, shorten
 
@@ -94,7 +95,8 @@ def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Ar
     if choices.standardize:
         if checks.is_sparse(numbers):
             raise DataError(
-                f"{frame.source}: standardize=True would make a sparse matrix dense; leave it out."
+                f"{frame.source}: {argument('standardize', True)} would make a sparse matrix "
+                "dense; leave it out."
             )
         center, spread = _moments(_fill(numbers, recipe))
         recipe.center, recipe.scale = center.tolist(), np.where(spread > 0, spread, 1.0).tolist()
@@ -206,13 +208,14 @@ def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array) 
     first += [repr(name) for name in recipe.textual if frame.texts[name][row] is None]
     total = int(holes.sum())
     total += sum(int((frame.texts[name] == None).sum()) for name in recipe.textual)  # noqa: E711
-    other = 'missing="mean"'
+    other = argument("missing", "mean")
     if recipe.categorical == "gower":
-        other = 'missing="keep", because Gower\'s distance uses the values that are known'
+        keep = argument("missing", "keep")
+        other = f"{keep}, because Gower's distance uses the values that are known"
     return (
         f"{frame.source}: {total} value{'s'[: total != 1]} missing in {absent.sum()} of "
         f"{len(absent)} rows, the first in {frame.where(row)}, column {first[0]}. Set "
-        f'missing="drop" to leave out those rows, or {other}.'
+        f"{argument('missing', 'drop')} to leave out those rows, or {other}."
     )
 
 
@@ -220,8 +223,9 @@ def _means(frame: Frame, numbers: Any, recipe: Recipe) -> list[float]:
     empty = np.flatnonzero(np.isnan(numbers).all(axis=0))
     if len(empty):
         name = _name(recipe, int(empty[0]))
+        leave_out = argument("drop", [recipe.numeric[empty[0]] if recipe.numeric else name])
         raise DataError(
-            f"{frame.source}: column {name} has no value at all; leave it out: drop=[{name}]."
+            f"{frame.source}: column {name} has no value at all; leave it out: {leave_out}."
         )
     return [float(v) for v in np.atleast_1d(np.nanmean(numbers, axis=0))]
 
@@ -263,7 +267,7 @@ def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
         return []
     return [
         f"column {_name(recipe, wide)} spreads {ratio:,.0f} times as wide as the others "
-        "do: standardize=True gives every column the same weight"
+        f"do: {argument('standardize', True)} gives every column the same weight"
     ]
 
 
@@ -280,7 +284,8 @@ def _counters(numbers: Any, recipe: Recipe) -> list[str]:
         return []
     return [
         "used as features, but different whole numbers in all rows: "
-        f"{listed(counters)} (if they name the objects: id= or drop=)"
+        f"{listed(counters)} (if they name the objects: {argument('id', ...)} or "
+        f"{argument('drop', ...)})"
     ]
 
 

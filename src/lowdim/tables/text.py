@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.runtime.context import current
 from lowdim.tables.columns import Frame, Mixed, frame_of, may_describe_objects
 from lowdim.tables.errors import DataError, shorten
@@ -64,7 +65,8 @@ def _encoding(path: Path, head: bytes) -> str:
     if b"\0" in head:
         raise DataError(
             f"{path} holds zero bytes, so it is not plain text; if it is UTF-16 without a byte "
-            'order mark, set encoding="utf-16-le"; otherwise correct the ending of its name.'
+            f"order mark, set {argument('encoding', 'utf-16-le')}; otherwise correct the ending "
+            "of its name."
         )
     return "utf-8"
 
@@ -76,8 +78,10 @@ def encoding_errors(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         if not error.encoding.replace("-", "").startswith("utf8"):
-            what = f"{path} is not {error.encoding}: {error.reason}. Set another encoding=."
-            raise DataError(what) from error
+            another = argument("encoding", ...)
+            raise DataError(
+                f"{path} is not {error.encoding}: {error.reason}. Set another {another}."
+            ) from error
         with open(path, "rb") as file:
             for number, line in enumerate(file, start=1):  # noqa: B007
                 wrong = re.search(r"[\udc80-\udcff]", line.decode(errors="surrogateescape"))
@@ -86,7 +90,7 @@ def encoding_errors(path: Path) -> Iterator[None]:
         byte = ord(wrong[0]) - 0xDC00 if wrong else error.object[error.start]
         raise DataError(
             f"{path} is not UTF-8: line {number} has the byte 0x{byte:02x}. Set its encoding, "
-            'encoding="latin-1" for instance.'
+            f"{argument('encoding', 'latin-1')} for instance."
         ) from error
     except (LookupError, UnicodeError) as error:
         raise DataError(f"{path}: {error}.") from error
@@ -134,8 +138,9 @@ class _TextFile:
             if len(row) != width:
                 raise DataError(
                     f"{self.path}, line {line} has {len(row)} field{'s'[: len(row) != 1]}, but the "
-                    f"first line has {width}. Correct that line, or set delimiter= if the fields "
-                    f"are not separated by {self.delimiter}."
+                    f"first line has {width}. Correct that line, or set "
+                    f"{argument('delimiter', ...)} if the fields are not separated by "
+                    f"{self.delimiter}."
                 )
             if place or not self.header:
                 yield line, row
@@ -155,13 +160,13 @@ class _TextFile:
         if chosen is None:
             return self._best_delimiter(lines)
         if len(chosen) != 1:
-            raise DataError(f"delimiter must be one character, got {chosen!r}.")
+            raise DataError(f"{argument('delimiter')} must be one character, got {chosen!r}.")
         if all(len(row) == 1 for row in self._sample(lines, chosen)):
             better = self._best_delimiter(lines)
             if all(len(row) > 1 for row in self._sample(lines, better)):
                 raise DataError(
-                    f"{self.path}: delimiter={chosen!r} does not occur in the first lines, which "
-                    f"look separated by {_NAMES[better]} ({better!r})."
+                    f"{self.path}: {argument('delimiter', chosen)} does not occur in the first "
+                    f"lines, which look separated by {_NAMES[better]} ({better!r})."
                 )
         return chosen
 

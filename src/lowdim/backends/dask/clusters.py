@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lowdim.backends.dask.calls import ClusterTasks
+from lowdim.messages import argument
 from lowdim.runtime.context import current
 from lowdim.runtime.tasks import working
 
@@ -40,7 +41,7 @@ def joined(address: str) -> Iterator[None]:
         client = Client(address, timeout=ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"scheduler={address!r}: no scheduler of Dask answers there ({error})."
+            f"{argument('scheduler', address)}: no scheduler of Dask answers there ({error})."
         ) from error
     with client, working(ClusterTasks(client, wanted=True)):
         yield

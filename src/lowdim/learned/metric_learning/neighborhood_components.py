@@ -12,6 +12,7 @@ from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.learned.metric_learning.discriminants import discriminant_axes
 from lowdim.learned.metric_learning.leave_one_out import StochasticNeighbors
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric
+from lowdim.messages import argument
 from lowdim.numerics.quasi_newton import lbfgs
 from lowdim.numerics.svd import principal_axes
 from lowdim.runtime.callbacks import Callback, CheckpointFile
@@ -156,7 +157,8 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             shape = np.shape(init) if hasattr(init, "__len__") else repr(init)
             if shape != (k, d):
                 raise ValueError(
-                    f"init must be one of {', '.join(map(repr, STARTS))} or an array of shape "
+                    f"{argument('init')} must "
+                    f"be one of {', '.join(map(repr, STARTS))} or an array of shape "
                     f"{(k, d)}; got {shape}."
                 )
             return np.asarray(checks.vectors(init, name="init"), dtype=np.float64)

@@ -11,6 +11,7 @@ from lowdim.checks import Array, check_random_state
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
 from lowdim.learned.networks.device import load_torch
+from lowdim.messages import argument
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
 
@@ -55,7 +56,9 @@ class NetworkEmbedder(Embedder):
         rate = self.learning_rate
         if isinstance(rate, str) and automatic_rate is not None:
             if rate != "auto":
-                raise ValueError(f"learning_rate must be 'auto' or positive, got {rate!r}.")
+                raise ValueError(
+                    f"{argument('learning_rate')} must be 'auto' or positive, got {rate!r}."
+                )
             rate = automatic_rate
         return Settings(
             max_iter=max_iter,

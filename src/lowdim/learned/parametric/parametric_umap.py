@@ -11,6 +11,7 @@ from lowdim.checks import Array
 from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.parametric.parametric import ParametricEmbedder
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.umap.fuzzy_graph import fuzzy_graph, with_data
 from lowdim.neighbor_embedding.umap.layout import Layout, fit_curve, lay_out
@@ -182,7 +183,8 @@ class ParametricUMAP(ParametricEmbedder):
         spread = checks.real(self.spread, "spread", 0, open_low=True)
         if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
             raise ValueError(
-                f"min_dist must lie between 0 and spread={spread:g}, got {self.min_dist!r}."
+                f"{argument('min_dist')} must "
+                f"lie between 0 and spread={spread:g}, got {self.min_dist!r}."
             )
         repulsion = checks.real(self.repulsion_strength, "repulsion_strength", 0, LARGEST)
         rate = checks.real(self.negative_sample_rate, "negative_sample_rate", 0, LARGEST)

@@ -36,6 +36,7 @@ from lowdim.learned.self_organizing_map.training import (
     train_batch,
     train_online,
 )
+from lowdim.messages import argument
 from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects, relative_dissimilarities
@@ -245,7 +246,8 @@ class SelfOrganizingMap(SOMParameters):
     ) -> tuple[UnitGrid, RelationalPrototypes]:
         if not isinstance(self.init, str):
             raise ValueError(
-                "init must be 'pca' or 'random' if prototypes are combinations of objects (any "
+                f"{argument('init')} must "
+                "be 'pca' or 'random' if prototypes are combinations of objects (any "
                 f"metric but {', '.join(MEANS)}, or prototypes='median'); got an array."
             )
         D, self._fitted_scale = relative_dissimilarities(objects)

@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
 from lowdim.learned.self_organizing_map.prototypes import RelationalPrototypes, VectorPrototypes
+from lowdim.messages import argument
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.spectral.scaling import scale_distances
@@ -116,7 +117,8 @@ def _given(init: Any, shape: tuple[int, int]) -> Array:
     found = np.shape(init) if hasattr(init, "__len__") else repr(init)
     if found != shape:
         raise ValueError(
-            f"init must be 'pca', 'random' or an array of shape {shape}, one prototype per unit; "
+            f"{argument('init')} must "
+            f"be 'pca', 'random' or an array of shape {shape}, one prototype per unit; "
             f"got {found}."
         )
     return np.asarray(checks.vectors(init, name="init"))

@@ -16,6 +16,7 @@ from lowdim.checks import check_random_state
 from lowdim.distances.metrics import resolve_metric
 from lowdim.distances.units import scaled
 from lowdim.estimator import NeighborEmbedder
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.starts import SPREAD_STARTS
 from lowdim.neighbor_embedding.umap.layout import fit_curve
 from lowdim.neighbor_embedding.umap.output_spaces import SPACES, start_dim
@@ -186,7 +187,8 @@ class UMAPParameters(NeighborEmbedder):
         spread = checks.real(self.spread, "spread", 0, open_low=True)
         if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
             raise ValueError(
-                f"min_dist must lie between 0 and spread={spread:g}, got {self.min_dist!r}."
+                f"{argument('min_dist')} must "
+                f"lie between 0 and spread={spread:g}, got {self.min_dist!r}."
             )
         return fit_curve(spread, self.min_dist)
 

@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowdim.studio import control
-from lowdim.studio.control import LOSS_EVERY, Channel, Control
+from lowdim.studio import fits
+from lowdim.studio.fits import LOSS_EVERY, Control
+from lowdim.studio.processes import Channel
 from studio.client import DEADLINE
 
 
 @pytest.mark.parametrize(("cost", "most"), [(0.05, 1000 / LOSS_EVERY), (2.0, 7)])
 def test_a_loss_that_takes_long_is_seldom_computed(monkeypatch, cost, most):
     clock = [0.0]
-    monkeypatch.setattr(control, "time", SimpleNamespace(
+    monkeypatch.setattr(fits, "time", SimpleNamespace(
         process_time=lambda: clock[0], perf_counter=lambda: clock[0]
     ))  # fmt: skip
-    channel: Any = SimpleNamespace(commands=queue.SimpleQueue(), taken=threading.Event())
+    channel: Any = SimpleNamespace(commands=queue.SimpleQueue(), frame_taken=threading.Event())
     callback = Control(channel)
     losses = 0
     for _ in range(1000):

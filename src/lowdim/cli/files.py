@@ -1,4 +1,4 @@
-"""Options of every command that reads a file of objects."""
+"""Files of objects: the options of reading them, and the checks and formats of outputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.console import Console
-from lowdim.cli.messages import in_options, note_in_options, options_of
+from lowdim.cli.parameters import option_words
 from lowdim.cli.types import Names, Size
 from lowdim.tables.formats import FORMATS
 
@@ -108,7 +108,7 @@ def stem_of(file: Path) -> str:
     return file.name.partition(".")[0] or "map"
 
 
-def reading(values: dict[str, Any]) -> dict[str, Any]:
+def read_arguments(values: dict[str, Any]) -> dict[str, Any]:
     """Take the arguments of `lowdim.tables.read` out of the values of a command."""
     from lowdim.tables import read
 
@@ -121,7 +121,7 @@ def reading(values: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def given_options(context: click.Context) -> list[str]:
+def input_words(context: click.Context) -> list[str]:
     """The options of reading a file that are on the command line, to be typed again."""
     words: list[str] = []
     for option in context.command.params:
@@ -131,22 +131,13 @@ def given_options(context: click.Context) -> list[str]:
             continue
         value = context.params[name]
         for one in value if option.multiple else [value]:
-            words += _typed_again(option, one)
+            words += option_words(option, one)
     return words
 
 
 _INPUTS = {
     parameter.name for parameter in getattr(input_options(lambda: None), "__click_params__", ())
 }
-
-
-def _typed_again(option: click.Option, value: Any) -> list[str]:
-    flag = max(option.opts, key=len)
-    if isinstance(value, bool):
-        return [flag if value else max(option.secondary_opts, key=len)]
-    if isinstance(option.type, Size):
-        return [flag, "x".join(map(str, value))]
-    return [flag, ",".join(value) if isinstance(value, list) else str(value)]
 
 
 def read_table(
@@ -156,12 +147,36 @@ def read_table(
     from lowdim import tables
     from lowdim.tables.blocked import read_in_blocks
 
-    options = options_of(click.get_current_context())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         large = read_in_blocks(file, recipe=recipe, **arguments)
         table = large or tables.read(file, recipe=recipe, **arguments)
-    table.notes = [note_in_options(note, options) for note in table.notes]
     console.say(str(table))
-    table.notes += console.warn(in_options(str(w.message), options) for w in caught)
+    table.notes += console.warn(str(w.message) for w in caught)
     return table
+
+
+def check_outputs(
+    force: bool, *files: Path | None, table: Path | None = None, picture: Path | None = None
+) -> None:
+    """Raise before the computing if its results could not be written after it."""
+    from lowdim.runtime.atomic import check_writable
+    from lowdim.tables.writing import writer_for
+
+    if picture is not None:
+        from lowdim.plot.canvas import require_matplotlib
+
+        require_matplotlib()
+    for path in (picture, *files, table):
+        if path is not None:
+            check_writable(path, force=force)
+    if table is not None:
+        writer_for(table)
+
+
+def write_rows(path: Path, rows: Any, names: list[str], table: Table, force: bool) -> None:
+    """Write a row for each object of a table, with its ids and labels."""
+    from lowdim import tables
+
+    about: Any = {"ids": table.ids, "id_name": table.id_name, "labels": table.labels}
+    tables.write(path, rows, names=names, force=force, **about)

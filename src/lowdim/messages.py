@@ -1,0 +1,36 @@
+"""Arguments in messages, spelled as the user of an interface gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+def _spell_in_python(name: str, *value: Any) -> str:
+    if not value:
+        return name
+    return f"{name}=" if value[0] is ... else f"{name}={value[0]!r}"
+
+
+_spelling: Callable[..., str] = _spell_in_python
+
+
+def argument(name: str, *value: Any) -> str:
+    """An argument in a message, as the user gives it: in Python, or as an option of a command.
+
+    >>> argument("n_neighbors"), argument("id", ...), argument("missing", "drop")
+    ('n_neighbors', 'id=', "missing='drop'")
+    """
+    return _spelling(name, *value) or _spell_in_python(name, *value)
+
+
+@contextmanager
+def spell_arguments(spelling: Callable[..., str]) -> Iterator[None]:
+    """Let `argument` call a function inside the block; where that returns "", it is Python's."""
+    global _spelling
+    before, _spelling = _spelling, spelling
+    try:
+        yield
+    finally:
+        _spelling = before
