@@ -19,7 +19,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.distances.metrics import euclidean, straightened
+from lowdim.distances.metrics import straightened
 from lowdim.neighbor_graphs.candidates import has_candidates, ranked_candidates
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Dissimilarities, MeasuredObjects, Objects

@@ -10,7 +10,7 @@ from lowdim.runtime.context import current
 
 
 def nearest_in_groups(Y: Array, groups: Array, k: int) -> tuple[Array, Array, Array]:
-    """Each point's nearest others in its group, their distances, and points in an order by place."""
+    """Each point's nearest others in its group, their distances, and the points by place."""
     members = np.argsort(groups, kind="stable").astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.int64)
     ids, distances = np.empty((len(Y), k), np.int32), np.empty((len(Y), k))
