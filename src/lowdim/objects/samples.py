@@ -26,7 +26,7 @@ from lowdim.objects.objects import Dissimilarities, MeasuredObjects, Objects
 from lowdim.runtime.scheduling import blocks, run
 
 RATIO = 8  # objects of a group for each one of its parts
-NEAR = 96  # nearest objects of each level in the data
+NEAR = 64  # nearest objects of each level in the data
 NEAR_ON_MAP = 64  # on the map
 SMALL_GROUP = 512  # objects up to which all distances of a group are computed
 ROWS = 1024  # handled at once
