@@ -48,12 +48,12 @@ def compare(path: Path, workers: int, epochs: int | None) -> None:
     """Fit both ways and print the table."""
     from distributed import Client, LocalCluster
 
-    from lowdim.neighbor_graphs.blocked_search import nearest_in_blocks
+    from lowdim.neighbor_graphs.exact import plain_metric, query
     from lowdim.objects.block_sources import MappedRows
 
     mapped = np.load(path, mmap_mode="r")
     source, checked = MappedRows(mapped), rows_checked(len(mapped))
-    exact = nearest_in_blocks(source, source.take(checked), NEIGHBORS, "euclidean", checked)[0]
+    exact = query(source, source.take(checked), NEIGHBORS, plain_metric("euclidean"), checked)[0]
     found = {"in memory": _fit(np.array(mapped), epochs)}
     began = time.perf_counter()
     with (

@@ -149,7 +149,7 @@ def rows_checked(n: int) -> Any:
 
 def report(found: dict[str, Any], path: Path) -> None:
     """Print what the worker measured, and the quality of its results."""
-    from lowdim.neighbor_graphs.blocked_search import nearest_in_blocks
+    from lowdim.neighbor_graphs.exact import plain_metric, query
     from lowdim.objects.block_sources import MappedRows
 
     X = np.load(path, mmap_mode="r")
@@ -165,9 +165,8 @@ def report(found: dict[str, Any], path: Path) -> None:
         before, busy = seconds, cpu
     checked = rows_checked(len(X))
     source = MappedRows(X)
-    exact = nearest_in_blocks(source, source.take(checked), indices.shape[1], "euclidean", checked)[
-        0
-    ]
+    asked, metric = source.take(checked), plain_metric("euclidean")
+    exact = query(source, asked, indices.shape[1], metric, checked)[0]
     hits = [len(set(a) & set(b)) for a, b in zip(exact.tolist(), indices.tolist(), strict=True)]
     load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     print(f"total {before:.0f} s, {busy:.0f} s of CPU, {load}")

@@ -47,8 +47,7 @@ def main(arguments: list[str]) -> int:
 
 def simulate(name: str, X: Any) -> None:
     """Print the tables of one set of data."""
-    from lowdim.neighbor_graphs.blocked_search import plain_metric
-    from lowdim.neighbor_graphs.search import query
+    from lowdim.neighbor_graphs.exact import plain_metric, query
 
     began = time.perf_counter()
     n = len(X)
@@ -68,8 +67,7 @@ def simulate(name: str, X: Any) -> None:
 
 def row_of_table(X: Any, asked: Any, neighbors: Any, count: int) -> tuple[list[float], list[float]]:
     """Recall for each number of nearest shards, and mean numbers of shards for each recall."""
-    from lowdim.neighbor_graphs.division import FILL, divided
-    from lowdim.neighbor_graphs.shards import LEAST_CELLS
+    from lowdim.neighbor_graphs.shards import FILL, LEAST_CELLS, divided
 
     capacity = int(np.ceil(len(X) / count / FILL))
     division = divided(_source(X), capacity, "euclidean", np.random.default_rng(0))

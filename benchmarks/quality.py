@@ -111,7 +111,7 @@ def divergence(fitted: Any, data: Data) -> Quality:
     from lowdim.backends.similarity import Similarity
     from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
     from lowdim.neighbor_embedding.divergence import PairDivergence
-    from lowdim.neighbor_embedding.repulsion import choose_repulsion
+    from lowdim.neighbor_embedding.stochastic_neighbors import choose_repulsion
 
     graph = lowdim.neighbors(data["X"], 90, method="exact")
     P = joint(conditional_matrix(graph, 30.0))

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from lowdim.spectral.diffusion_map import DiffusionMap as DiffusionMap
     from lowdim.spectral.functions import locally_linear_embedding as locally_linear_embedding
     from lowdim.spectral.functions import spectral_embedding as spectral_embedding
-    from lowdim.spectral.gram import is_euclidean as is_euclidean
     from lowdim.spectral.isomap import Isomap as Isomap
     from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
         is_positive_semidefinite as is_positive_semidefinite,
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
         MaximumVarianceUnfolding as MaximumVarianceUnfolding,
     )
     from lowdim.spectral.pca import PCA as PCA
+    from lowdim.spectral.scaling import is_euclidean as is_euclidean
     from lowdim.spectral.spectral_clustering import SpectralClustering as SpectralClustering
     from lowdim.stress.curvilinear.curvilinear_component import (
         CurvilinearComponentAnalysis as CurvilinearComponentAnalysis,
@@ -76,7 +76,7 @@ _FUNCTIONS = {
     "NeighborGraph": "neighbor_graphs.graph",
     "NeighborsTransformer": "objects.neighbors_transformer",
     "geodesics": "neighbor_graphs.geodesics",
-    "is_euclidean": "spectral.gram",
+    "is_euclidean": "spectral.scaling",
     "is_positive_semidefinite": "spectral.kernel_pca.graph_kernel_matrices",
     "load": "estimator.persist",
     "locally_linear_embedding": "spectral.functions",

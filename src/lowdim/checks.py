@@ -9,9 +9,7 @@ import numbers
 import os
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -326,24 +324,24 @@ def keywords(value: Any, name: str) -> dict[str, Any]:
     return dict(value)
 
 
-_seed_of_none: ContextVar[int | None] = ContextVar("lowdim.seed", default=None)
+def _no_seed() -> int | None:
+    return None
 
 
-@contextmanager
-def seeding(seed: int | None) -> Iterator[None]:
-    """Let random_state=None stand for a seed inside the block; None: for NumPy's own generator."""
-    token = _seed_of_none.set(seed)
-    try:
-        yield
-    finally:
-        _seed_of_none.reset(token)
+_seed_of_none = _no_seed
+
+
+def seed_none_by(function: Callable[[], int | None]) -> None:
+    """Let random_state=None stand for the seed that a function returns, if it returns one."""
+    global _seed_of_none
+    _seed_of_none = function
 
 
 def check_random_state(seed: Any) -> np.random.RandomState:
     """scikit-learn's function of this name, with an error that names the argument."""
     from sklearn import utils
 
-    seed = _seed_of_none.get() if seed is None else seed
+    seed = _seed_of_none() if seed is None else seed
     try:
         return utils.check_random_state(seed)  # type: ignore[no-any-return]
     except (ValueError, TypeError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.plot.given import named_maps
+from lowdim.plot.maps import maps_by_name
 from lowdim.runtime.callbacks import State
 
 try:
@@ -67,7 +67,7 @@ class Widget(anywidget.AnyWidget):
     def __call__(self, state: State) -> None:
         """Show the state of a fit."""
         began = time.thread_time()
-        shown = _described("fit", state.embedding)
+        shown = _describe("fit", state.embedding)
         if self._live is None or self._live >= len(self._maps):
             self._live = len(self._maps)
             self._maps = [*self._maps, shown]
@@ -139,7 +139,7 @@ def widget(
     >>> live = lowdim.widget(labels=y)
     >>> Y = lowdim.TSNE(perplexity=10, callback=live).fit_transform(X)
     """
-    shown = [_described(name, Y) for name, Y in named_maps(maps)]
+    shown = [_describe(name, Y) for name, Y in maps_by_name(maps)]
     sizes = {len(one["points"]) // (4 * one["dim"]) for one in shown}
     if len(sizes) > 1:
         raise ValueError(f"maps must place the same objects, but they have {sorted(sizes)} rows.")
@@ -152,7 +152,7 @@ def widget(
     return Widget(_maps=shown, _colors=colors, _ids=texts, height=height)
 
 
-def _described(name: str, given: Any) -> dict[str, Any]:
+def _describe(name: str, given: Any) -> dict[str, Any]:
     """A map as the page reads it; of more than three dimensions the first two are shown."""
     if hasattr(given, "fit") and not hasattr(given, "embedding_"):
         raise ValueError(f"{name} is not fitted; give it as callback=widget, or fit it first.")

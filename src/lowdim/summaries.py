@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value in a few characters: numbers with four digits, arrays by their shape."""
     if isinstance(value, float):
         return f"{value:.4g}"
@@ -23,13 +23,13 @@ def short_repr(result: object, facts: Mapping[str, Any]) -> str:
     >>> short_repr(object(), {"stress": 0.123456, "n": 3})
     'object(stress=0.1235, n=3)'
     """
-    inside = ", ".join(f"{name}={shown(value)}" for name, value in facts.items())
+    inside = ", ".join(f"{name}={format_value(value)}" for name, value in facts.items())
     return f"{type(result).__name__}({inside})"
 
 
 def html_facts(title: str, facts: Mapping[str, Any]) -> str:
     """A table with a row for each fact."""
-    return html_table(title, [], [[name, shown(value)] for name, value in facts.items()])
+    return html_table(title, [], [[name, format_value(value)] for name, value in facts.items()])
 
 
 def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

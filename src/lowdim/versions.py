@@ -18,18 +18,18 @@ def versions() -> dict[str, str]:
     import scipy.linalg  # noqa: F401  (so that its BLAS is loaded and can be reported)
     from threadpoolctl import threadpool_info
 
-    def installed(name: str) -> str:
+    def installed_version(name: str) -> str:
         try:
             return version(name)
         except PackageNotFoundError:
             return "not installed"
 
     found = {
-        "lowdim": installed("lowdim"),
+        "lowdim": installed_version("lowdim"),
         "python": f"{sys.version.split()[0]} on {platform.platform()}",
-        **{name: installed(name) for name in _PACKAGES},
+        **{name: installed_version(name) for name in _PACKAGES},
         "instructions": f"{native.description()} (LOWDIM_ISA overrides)",
-        "torch": installed("torch"),
+        "torch": installed_version("torch"),
         **_resources(),
     }
     for library in threadpool_info():

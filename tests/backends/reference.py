@@ -212,7 +212,7 @@ class Heaps:
         for row in rows:
             self.offered[row] = []
 
-    def incomplete(self) -> Array:
+    def incomplete_rows(self) -> Array:
         return np.flatnonzero([len(scores) < self.k for scores in self.offered])
 
     def sorted(self) -> Neighbors:

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array, diags_array, random_array
 
 from helpers import with_threads
 from lowdim.backends import numpy_blocks
-from lowdim.backends.numpy_blocks import Shifted, elementwise, scaled_entries, unit_length
+from lowdim.backends.numpy_blocks import Shifted, elementwise, scale_entries, unit_length
 from lowdim.runtime.scheduling import blocks, run
 
 RANDOM = np.random.default_rng(0)
@@ -32,9 +32,9 @@ def test_a_sparse_matrix_scaled_on_both_sides():
     A = random_array((N, N), density=1e-4, rng=RANDOM, format="csr")
     scale = RANDOM.uniform(1, 2, N)
     expected = (diags_array(scale) @ A @ diags_array(scale)).tocsr()
-    A.data = on_threads(scaled_entries, A, scale, np.float64)
+    A.data = on_threads(scale_entries, A, scale, np.float64)
     assert abs(A - expected).max() < 1e-12
-    assert scaled_entries(A, scale, np.float32).dtype == np.float32
+    assert scale_entries(A, scale, np.float32).dtype == np.float32
 
 
 def test_rows_of_unit_length():

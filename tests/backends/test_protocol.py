@@ -8,6 +8,7 @@ float64 unless a test says why it needs another. Between numbers of threads all 
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import itertools
 
@@ -20,7 +21,7 @@ from lowdim.backends import backend
 from lowdim.backends.protocol import Backend
 from lowdim.backends.similarity import Similarity
 from lowdim.backends.torch import index as torch_index
-from lowdim.backends.torch.engine import OPERATIONS as TORCH_OPERATIONS
+from lowdim.backends.torch.engine import Operation, TorchBackend
 from lowdim.runtime.context import current
 
 TOLERANCE = {np.dtype("float32"): 2e-5, np.dtype("float64"): 1e-10}
@@ -42,7 +43,7 @@ def device(request):
 
 def on_device(name):
     """Skip the test if the backend does not have the operation, and so calls the native one."""
-    if current().device == "torch:cpu" and name not in TORCH_OPERATIONS:
+    if current().device == "torch:cpu" and not isinstance(vars(TorchBackend)[name], Operation):
         pytest.skip(f"{name} is native")
 
 
@@ -124,11 +125,19 @@ def lattice(n, d, dtype, seed=0):
 # --- the protocol ---------------------------------------------------------------------------------
 
 
+def implementation(engine, name):
+    """The function that does an operation, with the arguments of the operation."""
+    operation = vars(TorchBackend)[name] if isinstance(engine, TorchBackend) else None
+    if isinstance(operation, Operation):
+        return functools.partial(operation.function, engine.device)
+    return getattr(engine, name)
+
+
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_both_backends_have_the_protocols_signature(reference, name):
     _, *wanted = inspect.signature(getattr(Backend, name)).parameters.values()
     for engine in (backend(), reference):
-        found = inspect.signature(getattr(engine, name)).parameters.values()
+        found = list(inspect.signature(implementation(engine, name)).parameters.values())
         assert [(p.name, p.kind, p.default) for p in found] == [
             (p.name, p.kind, p.default) for p in wanted
         ]
@@ -452,7 +461,7 @@ def test_smallest_with_infinities_and_unknown_entries(reference, dtype):
 def test_heaps(reference, dtype):
     tile, other = lattice(5, 7, dtype), lattice(3, 8, dtype, 1)
     for engine in (backend(), reference):
-        assert engine.heaps(4, 2, dtype).incomplete().tolist() == [0, 1, 2, 3]
+        assert engine.heaps(4, 2, dtype).incomplete_rows().tolist() == [0, 1, 2, 3]
 
     def filled(engine):
         heaps = engine.heaps(8, 4, dtype)
@@ -468,7 +477,7 @@ def test_heaps(reference, dtype):
 
     for found, expected in zip(filled(backend()), filled(reference), strict=True):
         close(found.sorted(), expected.sorted(), 0)
-        np.testing.assert_array_equal(found.incomplete(), expected.incomplete())
+        np.testing.assert_array_equal(found.incomplete_rows(), expected.incomplete_rows())
 
 
 @pytest.mark.parametrize(

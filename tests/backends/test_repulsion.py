@@ -9,7 +9,7 @@ from helpers import with_threads
 from lowdim.backends import backend
 from lowdim.backends.native.repulsion import AllPairs, BarnesHut, GridField
 from lowdim.backends.similarity import Similarity
-from lowdim.neighbor_embedding.repulsion import choose_repulsion
+from lowdim.neighbor_embedding.stochastic_neighbors import choose_repulsion
 
 KINDS = [
     Similarity(),

@@ -142,7 +142,7 @@ def test_too_little_memory_moves_an_operation_to_the_cpu(caplog, monkeypatch):
     def full(device, A, V, *, squared=False):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setitem(engine.OPERATIONS, "matmul", full)
+    monkeypatch.setattr(vars(engine.TorchBackend)["matmul"], "function", full)
     fresh = engine.TorchBackend(torch.device("cpu"))
     with caplog.at_level(logging.INFO, logger="lowdim"):
         found = fresh.matmul(np.eye(3), np.ones((3, 1)))
@@ -154,7 +154,7 @@ def test_arrays_that_cannot_go_to_the_cpu_raise_a_clear_error(monkeypatch):
     def full(*args, **kwargs):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setitem(engine.OPERATIONS, "layout_radii", full)
+    monkeypatch.setattr(vars(engine.TorchBackend)["layout_radii"], "function", full)
     fresh = engine.TorchBackend(torch.device("cpu"))
     with pytest.raises(MemoryError, match=r"^layout_radii needs more than the .* free on cpu"):
         fresh.layout_radii(None, np.ones((3, 2)), (1.0, 1.0))
@@ -202,14 +202,14 @@ def test_squares_of_a_matrix_are_kept_until_it_changes(copies, monkeypatch):
         for _ in range(2):
             np.testing.assert_allclose(fresh.matmul(A, V, squared=True), A[:, :2] ** 2)
             assert len(copies) == 1
-        (held,) = context.uploads().values()
+        (held,) = context.current().uploads.values()
         assert len(held.parts[0].squares) == 1
         A *= 2
         np.testing.assert_allclose(fresh.matmul(A, V, squared=True), A[:, :2] ** 2)
         resident.release()
         monkeypatch.setattr(resident, "free_bytes", lambda device: 0)  # no room for the squares
         np.testing.assert_allclose(fresh.matmul(A, V, squared=True), A[:, :2] ** 2)
-        (held,) = context.uploads().values()
+        (held,) = context.current().uploads.values()
         assert not held.parts[0].squares
 
 
@@ -219,18 +219,18 @@ def test_a_copy_is_freed_with_its_array_or_when_memory_is_needed():
         X, Y = np.zeros((600, 600)), np.ones((600, 600))
         resident.resident(place, X[100:])
         resident.remember(Y, torch.ones(600, 600, dtype=torch.float64))
-        assert len(context.uploads()) == 2
+        assert len(context.current().uploads) == 2
         del Y
-        assert len(context.uploads()) == 1
+        assert len(context.current().uploads) == 1
         assert resident.release()
-        assert not context.uploads()
+        assert not context.current().uploads
         assert not resident.release()
 
 
 def test_results_are_found_on_the_device(copies):
     place = torch.device("cpu")
     with context.keeping_uploads():
-        found = resident.returned(torch.arange(400_000, dtype=torch.float32))
+        found = resident.get_and_remember(torch.arange(400_000, dtype=torch.float32))
         again = resident.resident(place, found.reshape(400, 1000)[100:])
         assert not copies
         np.testing.assert_array_equal(again.numpy().ravel(), np.arange(100_000, 400_000))
@@ -240,12 +240,12 @@ def test_copies_make_room_before_an_operation_moves_to_the_cpu(caplog, monkeypat
     calls = []
 
     def tight(device, A, V, *, squared=False):
-        calls.append(len(context.uploads()))
-        if context.uploads():
+        calls.append(len(context.current().uploads))
+        if context.current().uploads:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return A @ V
 
-    monkeypatch.setitem(engine.OPERATIONS, "matmul", tight)
+    monkeypatch.setattr(vars(engine.TorchBackend)["matmul"], "function", tight)
     fresh = engine.TorchBackend(torch.device("cpu"))
     kept = np.ones((600, 600))
     with context.keeping_uploads(), caplog.at_level(logging.INFO, logger="lowdim"):
@@ -377,7 +377,9 @@ def on_one_stream(monkeypatch):
 
     monkeypatch.setattr(stages, "STAGE_BYTES", 4000)
     monkeypatch.setattr(stages, "LEAST_PART", 1000)
-    monkeypatch.setattr(stages, "_page_locked", lambda size: torch.empty(size, dtype=torch.uint8))
+    monkeypatch.setattr(
+        stages, "_page_locked_buffer", lambda size: torch.empty(size, dtype=torch.uint8)
+    )
     monkeypatch.setattr(stages, "_current_stream", lambda device: Stream())
     monkeypatch.setattr(torch.cuda, "stream", contextlib.nullcontext)
     stages._stage.cache_clear()

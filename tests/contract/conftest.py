@@ -18,7 +18,6 @@ import pytest
 
 from lowdim import data
 from lowdim.catalog import CATALOG
-from lowdim.estimator import GraphEmbedder, NeighborEmbedder
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
 
 DESCENT = {"perplexity": 5, "max_iter": 300}
@@ -95,11 +94,11 @@ class Case:
 
     @property
     def sees_graph(self) -> bool:
-        return issubclass(self.cls, GraphEmbedder)
+        return self.sees_neighbors and self.has("disconnected")
 
     @property
     def sees_neighbors(self) -> bool:
-        return issubclass(self.cls, NeighborEmbedder)
+        return hasattr(self.cls, "_n_wanted")
 
     def few(self, n: int) -> dict[str, Any]:
         """Parameters that suit very few objects."""

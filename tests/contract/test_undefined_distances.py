@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.neighbor_graphs.approximate import build_index
+from lowdim.neighbor_graphs.indexes import build_index
 from lowdim.objects.new_objects import MeasuredNewObjects
 from lowdim.objects.objects import objects_of
 

@@ -67,9 +67,9 @@ def test_an_object_of_two_groups_is_put_into_one_of_them(n_places):
     rows = Rows(np.ones((300, 2)), np.zeros(2), 1.0)
     places = np.where(np.arange(300)[:, None] % 3 > 0, [0.0, 0.0], [30.0, 0.0])
     network = model._new_network(rows.rows, 0)
-    model._imitate(
-        network, Samples(rows, csr_array(np.eye(300)), 0.0, 0), places, model._settings(1, 1.0)
-    )
+    samples = Samples(rows, csr_array(np.eye(300)), 0.0, 0)
+    settings = model._settings(1, 1.0)
+    parametric.imitate(model, network, samples, places, student_divergence(1.0), settings)
     found = network.encode(rows.take(slice(0, 1))).detach().numpy() + places.mean(axis=0)
     np.testing.assert_allclose(found, [[0.0, 0.0]], atol=1.0)
 
@@ -85,9 +85,9 @@ def test_maps_with_jumps_are_learned_by_choosing_between_places():
         model.n_places_ = n_places
         rows = Rows.of(X[::2])
         network = model._new_network(X, 0)
-        model._imitate(
-            network, Samples(rows, csr_array(np.eye(1200)), 0.0, 0), Y[::2], model._settings(1, 1.0)
-        )
+        samples = Samples(rows, csr_array(np.eye(1200)), 0.0, 0)
+        settings = model._settings(1, 1.0)
+        parametric.imitate(model, network, samples, Y[::2], student_divergence(1.0), settings)
         found = network.encode(Rows(X, rows.mean, rows.scale).take(slice(1, None, 2)))
         found = found.detach().numpy() + Y[::2].mean(axis=0)
         errors[n_places] = np.quantile(np.abs(found - Y[1::2]).max(axis=1), 0.9)

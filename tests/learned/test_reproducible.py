@@ -5,7 +5,7 @@ import torch
 
 from lowdim.learned.networks.reproducible import Reproducible, deterministic_convolutions
 from lowdim.learned.networks.weights import process_generators
-from lowdim.runtime.context import current, using, with_threads
+from lowdim.runtime.context import current, override
 
 
 def flags():
@@ -29,7 +29,7 @@ def test_convolutions_are_deterministic_until_the_last_of_several_trainings_ends
 def test_parts_are_in_order_if_the_first_step_draws_or_keeps_sums(layer, in_order):
     network = torch.nn.Sequential(torch.nn.Linear(3, 3), layer)
     reproducible = Reproducible(network, 0)
-    with using(with_threads(2)):
+    with override(threads=2):
         for step, threads in enumerate([1, 1 if in_order else 2]):
             with reproducible.step((0, step)):
                 assert current().threads == threads

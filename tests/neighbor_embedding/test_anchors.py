@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim.neighbor_embedding.anchors import Anchors, hold
-from lowdim.numerics.procrustes import axis_signs, registered, rotation_to
+from lowdim.numerics.procrustes import align_to_old, axis_signs, rotation_to
 
 
 def test_a_point_under_a_constant_force_comes_to_rest():
@@ -36,10 +36,10 @@ def test_a_map_that_was_moved_is_moved_back(dim):
     random = np.random.default_rng(0)
     Y = random.normal(size=(30, dim))
     turn = np.linalg.qr(random.normal(size=(dim, dim)))[0]
-    np.testing.assert_allclose(registered(Y[:20], Y @ turn + 5), Y, atol=1e-12)
+    np.testing.assert_allclose(align_to_old(Y[:20], Y @ turn + 5), Y, atol=1e-12)
     gap = Y.copy()
     gap[[3, 25]] = np.nan
-    back = registered(gap[:20], gap @ turn + 5)
+    back = align_to_old(gap[:20], gap @ turn + 5)
     np.testing.assert_allclose(back, gap, atol=1e-12)
     np.testing.assert_allclose(Y @ turn @ rotation_to(Y, Y @ turn), Y, atol=1e-12)
     np.testing.assert_array_equal(axis_signs(Y, -Y), -np.ones(dim))
@@ -47,5 +47,5 @@ def test_a_map_that_was_moved_is_moved_back(dim):
 
 def test_registration_does_not_scale():
     Y = np.random.default_rng(0).normal(size=(30, 2))
-    back = registered(Y, 3 * Y)
+    back = align_to_old(Y, 3 * Y)
     np.testing.assert_allclose(np.ptp(back, axis=0), 3 * np.ptp(Y, axis=0))

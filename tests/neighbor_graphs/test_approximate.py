@@ -13,11 +13,11 @@ from lowdim.backends.native import cells, index
 from lowdim.backends.native.index import CellIndex
 from lowdim.backends.native.products import nearest_of_sample
 from lowdim.distances.metrics import resolve_metric
-from lowdim.neighbor_graphs import approximate, candidates, choice, pivots
-from lowdim.neighbor_graphs.approximate import build_index
-from lowdim.neighbor_graphs.choice import neighbor_query
+from lowdim.neighbor_graphs import indexes, pivots
+from lowdim.neighbor_graphs.exact import query
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.search import query
+from lowdim.neighbor_graphs.indexes import build_index, neighbor_query
+from lowdim.neighbor_graphs.search import neighbor_graph
 from lowdim.objects import neighbors
 
 RANDOM = np.random.default_rng(0)
@@ -38,8 +38,8 @@ def eager(monkeypatch):
     monkeypatch.setattr(index, "ROWS_PER_CELL", 40)
     monkeypatch.setattr(index, "BATCH_ROWS", 1000)
     monkeypatch.setattr(pivots, "LARGEST_SHARE", 0.9)
-    monkeypatch.setattr(candidates, "LARGEST_SHARE", 0.5)
-    monkeypatch.setattr(candidates, "PER_DIMENSION", np.inf)
+    monkeypatch.setattr(indexes, "LARGEST_SHARE", 0.5)
+    monkeypatch.setattr(indexes, "PER_DIMENSION", np.inf)
 
 
 def index_of(X, k=10, metric="euclidean", recall=0.95, seed=0):
@@ -89,7 +89,7 @@ def test_the_share_asked_for_is_found(metric, kind, recall, eager):
 
 def test_the_recall_told_is_that_of_the_sampled_rows(eager):
     X = sheet(seed=3)
-    graph = neighbors.neighbor_graph(
+    graph = neighbor_graph(
         X, resolve_metric("euclidean", None, X)[0], 12, None, method="approximate", seed=5
     )
     sample = np.sort(np.random.default_rng(5).choice(N, index.SAMPLE_ROWS, replace=False))
@@ -131,7 +131,7 @@ def test_data_without_structure_is_searched_exactly(monkeypatch):
         graph = neighbors.neighbors(X, 10, method="approximate")
     assert graph.recall is None
     assert np.array_equal(graph.indices, exact.indices)
-    monkeypatch.setattr(approximate, "LONG_SEARCH", 0)
+    monkeypatch.setattr(indexes, "LONG_SEARCH", 0)
     with pytest.warns(
         UserWarning, match="No approximate search finds 0.95 of .* these 3000 objects"
     ):
@@ -141,7 +141,7 @@ def test_data_without_structure_is_searched_exactly(monkeypatch):
 def test_auto_is_exact_where_that_is_fast(eager, monkeypatch):
     X = sheet()
     assert neighbors.neighbors(X, 5).recall is None
-    monkeypatch.setattr(choice, "EXACT_UP_TO", N - 1)
+    monkeypatch.setattr(indexes, "EXACT_UP_TO", N - 1)
     assert neighbors.neighbors(X, 5).recall is not None
     assert neighbors.neighbors(X, radius=1.0).recall is None
     assert neighbors.neighbors(X[:, :3], 5).recall is None  # the k-d tree
@@ -149,9 +149,9 @@ def test_auto_is_exact_where_that_is_fast(eager, monkeypatch):
     assert neighbors.neighbors(X[:, :20], 5, metric="cityblock").recall is not None
     shares = np.abs(X[:, :20])
     assert neighbors.neighbors(shares, 5, metric="jensenshannon").recall is None
-    monkeypatch.setattr(choice, "BLOCKS_UP_TO", N - 1)
+    monkeypatch.setattr(indexes, "BLOCKS_UP_TO", N - 1)
     assert neighbors.neighbors(shares, 5, metric="jensenshannon").recall is not None
-    monkeypatch.setattr(choice, "EXACT_UP_TO", N)
+    monkeypatch.setattr(indexes, "EXACT_UP_TO", N)
     assert neighbors.neighbors(X, 5).recall is None
 
 

@@ -8,10 +8,10 @@ import pytest
 from helpers import with_threads
 from lowdim import neighbors
 from lowdim.distances.metrics import resolve_metric
-from lowdim.neighbor_graphs import candidates
-from lowdim.neighbor_graphs.approximate import build_index
+from lowdim.neighbor_graphs import indexes
 from lowdim.neighbor_graphs.euclidean_forms import FORMS
-from lowdim.neighbor_graphs.search import nearest, query
+from lowdim.neighbor_graphs.exact import nearest, query
+from lowdim.neighbor_graphs.indexes import build_index
 
 
 def rows(n, d, dtype=np.float64, seed=0):
@@ -61,7 +61,8 @@ def test_negative_entries_are_reported_by_their_metric():
 
 
 @pytest.mark.parametrize(
-    ("name", "params"), [*((name, {}) for name in candidates.METRICS), ("minkowski", {"p": 3})]
+    ("name", "params"),
+    [*((name, {}) for name in indexes.CANDIDATE_METRICS), ("minkowski", {"p": 3})],
 )
 def test_candidates_reach_the_recall(name, params):
     X = rows(11_000, 12, np.float32)
@@ -79,7 +80,7 @@ def test_candidates_of_a_large_table_come_from_cells():
     X = rows(12_000, 20, np.float32)
     metric, prepared = resolve_metric("cityblock", None, X)
     index = build_index(prepared, metric, 10, 0.95, 0)
-    assert not isinstance(index, candidates.CandidateIndex)
+    assert not isinstance(index, indexes.CandidateIndex)
     assert index.recall >= 0.95
     found = index.neighbors()
     np.testing.assert_array_equal(np.sort(found[1], axis=1), found[1])
@@ -98,12 +99,12 @@ def test_candidates_of_data_without_structure_come_from_an_exact_search(monkeypa
     X = np.random.RandomState(0).standard_normal((10_500, 40)).astype(np.float32)
     metric, prepared = resolve_metric("cityblock", None, X)
     index = build_index(prepared, metric, 10, 0.95, 0)
-    assert isinstance(index, candidates.CandidateIndex)
+    assert isinstance(index, indexes.CandidateIndex)
     assert index.recall >= 0.95
     found, exact = index.neighbors(), nearest(prepared, 10, metric)
     assert (found[1] <= exact[1][:, -1:] * (1 + 1e-6)).mean() > 0.94
     one, many = index.query(prepared[70:71], 5), index.query(prepared[60:80], 5)
     np.testing.assert_array_equal(one[0][0], many[0][10])
     assert one[0][0, 0] == 70
-    monkeypatch.setattr(candidates, "LARGEST_NUMBER", 20)
+    monkeypatch.setattr(indexes, "LARGEST_NUMBER", 20)
     assert build_index(prepared, metric, 10, 0.95, 0) is None  # too many candidates are needed

@@ -12,8 +12,8 @@ import lowdim
 from lowdim.backends import backend
 from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.metrics import resolve_metric
+from lowdim.neighbor_graphs.exact import nearest_outside
 from lowdim.neighbor_graphs.graph import NeighborGraph, add_edges, bridge, components
-from lowdim.neighbor_graphs.search import nearest_outside
 from lowdim.objects.neighbors import neighbors
 
 

@@ -463,7 +463,7 @@ def test_spectrum_size_of_a_matrix_that_is_known_completely():
 
 def test_the_quadrature_waits_for_the_device_only_at_its_end(monkeypatch):
     fetched = []
-    monkeypatch.setattr(eigensolvers, "host", lambda V: fetched.append(V) or np.asarray(V))
+    monkeypatch.setattr(eigensolvers, "to_numpy", lambda V: fetched.append(V) or np.asarray(V))
     values = np.linspace(-1, 2, N)
     found = eigensolvers.quadrature(as_operator(np.diag(values)), np.eye(N, 1), probes=4, steps=10)
     assert found == pytest.approx(np.abs(values[1:]).sum(), rel=0.05)

@@ -25,7 +25,6 @@ from lowdim.numerics.kernels import (
 )
 from lowdim.objects.neighbors import neighbors
 from lowdim.runtime import memory
-from lowdim.spectral.gram import double_center
 from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
     commute_time_kernel,
     diffusion_kernel,
@@ -33,6 +32,7 @@ from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
     lle_kernel,
 )
 from lowdim.spectral.laplacian import laplacian, weighted
+from lowdim.spectral.scaling import double_center
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 6))
@@ -125,7 +125,7 @@ def test_a_precomputed_kernel_has_no_function(monkeypatch):
 def test_centring_is_scikit_learns():
     K, across = reference("rbf", X), reference("rbf", NEW, X)
     centerer = KernelCenterer().fit(K)
-    center = KernelCenter.of(K)
+    center = KernelCenter.from_kernel(K)
     before = across.copy()
     np.testing.assert_allclose(center.new_rows(across), centerer.transform(across), atol=1e-14)
     assert np.array_equal(across, before)
@@ -137,7 +137,7 @@ def test_centring_is_scikit_learns():
 
 def test_a_centred_row_does_not_depend_on_the_others():
     K, across = reference("poly", X), reference("poly", NEW, X)
-    center = KernelCenter.of(K)
+    center = KernelCenter.from_kernel(K)
     assert np.array_equal(center.new_rows(across)[2:3], center.new_rows(across[2:3]))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from lowdim.numerics.operators import Operator, as_operator, centered
+from lowdim.numerics.operators import Operator, as_operator, center
 
 RANDOM = np.random.default_rng(0)
 A = RANDOM.normal(size=(40, 40))
@@ -25,10 +25,10 @@ def test_an_operator_multiplies_as_its_matrix(form, dtype, columns):
     tolerance = 1e-3 if dtype == np.float32 else 1e-11
     np.testing.assert_allclose(operator.matmat(V), A @ V, atol=tolerance)
     J = np.eye(40) - 1 / 40
-    np.testing.assert_allclose(centered(operator).matmat(V), J @ A @ J @ V, atol=tolerance)
+    np.testing.assert_allclose(center(operator).matmat(V), J @ A @ J @ V, atol=tolerance)
 
 
 def test_an_operator_stays_what_it_is():
     operator = Operator(3, np.dtype(float), lambda V: V)
     assert as_operator(operator) is operator
-    assert centered(operator).dense is False
+    assert center(operator).dense is False

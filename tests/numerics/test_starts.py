@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 
 import lowdim
 from lowdim.neighbor_embedding.starts import spread_extents, spread_out
-from lowdim.numerics.starts import given_start, random_start, separated
+from lowdim.numerics.starts import check_start, random_start, separate_points
 from lowdim.numerics.svd import principal_scores
 from lowdim.objects.pairs import dense_pairs
 from lowdim.spectral.starts import classical_start, landmark_start
@@ -21,8 +21,8 @@ def random():
 
 def test_a_given_start_is_taken_as_it_is():
     start = np.random.RandomState(1).standard_normal((5, 2))
-    np.testing.assert_array_equal(given_start(start, (5, 2), ("pca",)), start)
-    np.testing.assert_array_equal(given_start(start.tolist(), (5, 2), ("pca",)), start)
+    np.testing.assert_array_equal(check_start(start, (5, 2), ("pca",)), start)
+    np.testing.assert_array_equal(check_start(start.tolist(), (5, 2), ("pca",)), start)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_given_start_of_another_shape_is_refused(init, found):
         rf"n_components coordinates for each object; got {found}\."
     )
     with pytest.raises(ValueError, match=message):
-        given_start(init, (5, 2), ("pca", "random"))
+        check_start(init, (5, 2), ("pca", "random"))
 
 
 def test_a_random_start_has_the_size_asked_for():
@@ -57,12 +57,12 @@ def test_classical_and_landmark_starts_recover_a_plane():
 def test_separated_moves_only_what_coincides():
     Y = np.random.RandomState(1).standard_normal((20, 2))
     Y[7] = Y[3]
-    out = separated(Y.copy())
+    out = separate_points(Y.copy())
     alone = np.delete(np.arange(20), [3, 7])
     np.testing.assert_array_equal(out[alone], Y[alone])
     assert 0 < np.linalg.norm(out[3] - out[7]) < 1e-2 * np.abs(Y).max()
     line = np.column_stack([np.arange(20.0), np.zeros(20)])
-    assert np.ptp(separated(line.copy())[:, 1]) > 0
+    assert np.ptp(separate_points(line.copy())[:, 1]) > 0
 
 
 def test_principal_scores():

@@ -19,7 +19,7 @@ from helpers import with_threads
 from lowdim import checks
 from lowdim.distances.fingerprint import fingerprint
 from lowdim.neighbor_graphs import shards
-from lowdim.neighbor_graphs.blocked_search import nearest_in_blocks, within_radius
+from lowdim.neighbor_graphs.exact import plain_metric, query, within
 from lowdim.objects.block_sources import MappedRows, as_blocks, opened, reopened, whole
 from lowdim.runtime import memory, scratch
 
@@ -110,7 +110,7 @@ def test_a_source_in_a_file_can_be_sent_to_another_process(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ["map", "part of a map", "hdf5", "zarr", "parquet", "folder"])
 def test_a_source_is_found_again_by_its_description(kind, tmp_path):
-    about = opened(source(kind, tmp_path)).described()
+    about = opened(source(kind, tmp_path)).full_reference()
     np.testing.assert_array_equal(reopened(about).read(slice(2, 9)), X[2:9])
 
 
@@ -256,7 +256,7 @@ def test_arrays_without_numbers(tmp_path):
 
 
 def test_a_source_that_has_changed_is_not_taken_for_the_former_one(tmp_path):
-    about = opened(source("map", tmp_path)).described()
+    about = opened(source("map", tmp_path)).full_reference()
     np.save(tmp_path / "rows.npy", X + 1)
     with pytest.raises(ValueError, match="content has changed"):
         reopened(about)
@@ -304,7 +304,7 @@ def test_neighbours_within_a_radius_are_those_of_memory(sheet):
     np.testing.assert_array_equal(found.indptr, wanted.indptr)
     np.testing.assert_array_equal(found.indices, wanted.indices)
     np.testing.assert_allclose(found.distances, wanted.distances, rtol=1e-5)
-    assert len(within_radius(MappedRows(sheet[1][:50]), "euclidean", 1e-9)[1]) == 0
+    assert len(within(MappedRows(sheet[1][:50]), plain_metric("euclidean"), 1e-9)[1]) == 0
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -364,7 +364,7 @@ def test_rows_far_from_all_others_have_neighbours_too(tmp_path):
 def test_neighbours_of_new_rows(sheet):
     rows, mapped = sheet
     new = curved(40, 16, seed=1)
-    indices, distances = nearest_in_blocks(MappedRows(mapped), new, 7, "euclidean")
+    indices, distances = query(MappedRows(mapped), new, 7, plain_metric("euclidean"))
     D = cdist(new, rows)
     np.testing.assert_array_equal(indices, np.argsort(D, axis=1, kind="stable")[:, :7])
     np.testing.assert_allclose(distances, np.sort(D, axis=1)[:, :7], rtol=1e-5)

@@ -23,6 +23,7 @@ import lowdim
 from lowdim.backends.dask.calls import ClusterTasks
 from lowdim.cli import main
 from lowdim.distances.row_blocks import RowBlocks
+from lowdim.neighbor_graphs.exact import plain_metric
 from lowdim.neighbor_graphs.shards import sharded_neighbors
 from lowdim.objects.block_sources import as_blocks, opened
 from lowdim.objects.dask_rows import DaskRows
@@ -93,7 +94,7 @@ def little_memory(monkeypatch):
 
 
 def neighbors(source):
-    return sharded_neighbors(source, 5, "euclidean", 0.9, 0)
+    return sharded_neighbors(source, 5, plain_metric("euclidean"), 0.9, 0)
 
 
 # --- Dask's scheduler in this process ------------------------------------------------------------
@@ -264,7 +265,7 @@ def test_lost_workers_do_not_change_the_map(client, tmp_path, monkeypatch):
                     os.kill(worker, signal.SIGKILL)
             yield result
 
-    monkeypatch.setattr("lowdim.objects.blocked_objects.FEW", 100)
+    monkeypatch.setattr("lowdim.neighbor_graphs.search.FEW", 100)
     monkeypatch.setattr(ClusterTasks, "memory", lambda self: SMALL)
     exchange = ClusterTasks.exchange
     wanted = fitted("none lost")
@@ -315,7 +316,7 @@ def test_a_scheduler_is_joined_for_a_block_of_code(cluster, tmp_path, monkeypatc
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
     monkeypatch.setattr("lowdim.backends.dask.clusters.ANSWER_SECONDS", 1)
     with (
-        pytest.raises(ValueError, match=r"scheduler='tcp://127\.0\.0\.1:9': no scheduler of Dask"),
+        pytest.raises(ValueError, match=r"scheduler='tcp://127\.0\.0\.1:9': no Dask scheduler"),
         lowdim.compute(scheduler="tcp://127.0.0.1:9"),
     ):
         pass
@@ -343,7 +344,9 @@ def test_the_command_line_starts_workers_and_ends_them(tmp_path):
 
 
 def test_one_cluster_at_a_time_on_the_command_line(monkeypatch):
-    monkeypatch.setattr("lowdim.backends.dask.clusters.started", lambda workers: nullcontext())
+    monkeypatch.setattr(
+        "lowdim.backends.dask.clusters.start_cluster", lambda workers: nullcontext()
+    )
     arguments = ["embed", "x.npy", "-m", "pca", "--workers", "1", "--scheduler", "tcp://x:1"]
     found = CliRunner().invoke(main, arguments)
     assert found.exit_code == 2

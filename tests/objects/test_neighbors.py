@@ -11,9 +11,9 @@ import lowdim
 from lowdim.backends import backend
 from lowdim.backends.native import products
 from lowdim.distances.metrics import resolve_metric
-from lowdim.neighbor_graphs import search
+from lowdim.neighbor_graphs import exact
+from lowdim.neighbor_graphs.exact import query
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.search import query
 from lowdim.objects.neighbors import neighbors
 
 RANDOM = np.random.default_rng(0)
@@ -23,7 +23,7 @@ RANDOM = np.random.default_rng(0)
 def small_tiles(monkeypatch):
     """Several tiles of inner products on a few points, and no k-d tree."""
     monkeypatch.setattr(products, "TILE_ROWS", 37)
-    monkeypatch.setattr(search, "TREE_DIMENSIONS", -1)
+    monkeypatch.setattr(exact, "TREE_DIMENSIONS", -1)
 
 
 def naive(X, k, metric="euclidean"):
@@ -111,7 +111,7 @@ def test_duplicates_are_neighbors_of_each_other_and_never_of_themselves(path, mo
     metric = "sqeuclidean" if path == "blocks" else "euclidean"
     if path == "tiles":
         monkeypatch.setattr(products, "TILE_ROWS", 37)
-        monkeypatch.setattr(search, "TREE_DIMENSIONS", -1)
+        monkeypatch.setattr(exact, "TREE_DIMENSIONS", -1)
     X = np.repeat(RANDOM.normal(size=(20, 2)), 15, axis=0)
     graph = neighbors(X, 4, metric=metric)
     assert not graph.distances.any()

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import NotFittedError
 
 import lowdim
-from lowdim.plot.path import along
+from lowdim.plot.path import points_along
 
 
 @pytest.fixture(scope="module")
@@ -16,13 +16,13 @@ def isomap():
 
 
 def test_points_are_evenly_spaced_along_the_path():
-    places = along(np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 1.0]]), 5)
+    places = points_along(np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 1.0]]), 5)
     np.testing.assert_allclose(places, [[0, 0], [1, 0], [2, 0], [3, 0], [3, 1]])
 
 
 def test_the_strip_shows_what_the_points_decode_to(isomap):
     figure = lowdim.plot.path(isomap, [3, 8], n_steps=4)
-    places = along(isomap.embedding_[[3, 8]], 4)
+    places = points_along(isomap.embedding_[[3, 8]], 4)
     shown = figure.axes[1].images[0].get_array()
     np.testing.assert_allclose(shown, isomap.inverse_transform(places).T)
     np.testing.assert_allclose(figure.axes[0].lines[1].get_xydata(), places)

@@ -288,7 +288,7 @@ def test_an_existing_report_is_replaced_only_by_a_whole_one(tmp_path):
         ([], {}, "runs is empty"),
         ([run("a"), run("a")], {}, "runs must have different names"),
         ([run("a"), Run("b", "PCA", {}, np.zeros((3, 2)))], {}, "same objects, got 80 in 'a', 3"),
-        ([Run("a", "PCA", {}, np.zeros((3, 2, 2)))], {}, "embedding of 'a' must have a row"),
+        ([Run("a", "PCA", {}, np.zeros((3, 2, 2)))], {}, "embedding of 'a' must have one row"),
         ([run(assessment=Findings(torn=[1.0]))], {}, r"torn of 'a' has shape \(1,\)"),
         ([run(assessment=Findings(rnx=([1, 2], [1])))], {}, "rnx of 'a' must be two vectors"),
         ([run()], {"labels": [1, 2]}, r"labels 'label' has shape \(2,\)"),

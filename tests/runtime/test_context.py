@@ -9,7 +9,7 @@ import pytest
 import lowdim
 from lowdim.backends import backend, native
 from lowdim.runtime import context
-from lowdim.runtime.context import Compute, current, n_threads
+from lowdim.runtime.context import Context, current, n_threads
 from lowdim.runtime.scheduling import run, running
 
 PATIENCE = 120  # seconds until a thread counts as hung
@@ -27,23 +27,23 @@ def _machine_of_eight_cores(monkeypatch):
 
 
 def test_without_a_block_everything_is_taken_from_the_machine():
-    assert current() == Compute("cpu", 8, None)
+    assert current() == Context("cpu", 8, None)
     assert backend() is native
 
 
 def test_a_block_sets_what_it_names_and_ends():
     with lowdim.compute(n_jobs=3, memory="2GB") as resources:
-        assert resources == current() == Compute("cpu", 3, 2 * 10**9)
-    assert current() == Compute("cpu", 8, None)
+        assert resources == current() == Context("cpu", 3, 2 * 10**9)
+    assert current() == Context("cpu", 8, None)
 
 
 def test_blocks_nest_and_keep_what_the_inner_one_leaves_open():
     with lowdim.compute(n_jobs=3, memory="2GB"):
         with lowdim.compute(n_jobs=2):
-            assert current() == Compute("cpu", 2, 2 * 10**9)
+            assert current() == Context("cpu", 2, 2 * 10**9)
             with lowdim.compute(memory=1000):
-                assert current() == Compute("cpu", 2, 1000)
-        assert current() == Compute("cpu", 3, 2 * 10**9)
+                assert current() == Context("cpu", 2, 1000)
+        assert current() == Context("cpu", 3, 2 * 10**9)
 
 
 def test_a_block_ends_with_an_error_too():
@@ -56,7 +56,7 @@ def test_a_refused_block_changes_nothing():
     with lowdim.compute(n_jobs=3):
         with pytest.raises(ValueError, match="memory"), lowdim.compute(n_jobs=2, memory="much"):
             raise AssertionError("the block must not be entered")
-        assert current() == Compute("cpu", 3, None)
+        assert current() == Context("cpu", 3, None)
 
 
 def test_a_device_is_a_module_that_is_imported_when_it_is_asked_for(monkeypatch):
@@ -129,11 +129,11 @@ def test_the_environment_says_what_no_block_does(monkeypatch):
     monkeypatch.setenv("LOWDIM_NUM_THREADS", "5")
     monkeypatch.setenv("LOWDIM_MEMORY", "1.5 GB")
     monkeypatch.setenv("LOWDIM_DEVICE", "cpu")
-    assert current() == Compute("cpu", 5, 1_500_000_000)
+    assert current() == Context("cpu", 5, 1_500_000_000)
     assert n_threads(2) == 2
     assert n_threads(-1) == 5
     with lowdim.compute(n_jobs=2):
-        assert current() == Compute("cpu", 2, 1_500_000_000)
+        assert current() == Context("cpu", 2, 1_500_000_000)
 
 
 def test_the_environments_zero_threads_are_one(monkeypatch):
@@ -144,7 +144,7 @@ def test_the_environments_zero_threads_are_one(monkeypatch):
 @pytest.mark.parametrize("name", VARIABLES)
 def test_an_empty_variable_says_nothing(monkeypatch, name):
     monkeypatch.setenv(name, "")
-    assert current() == Compute("cpu", 8, None)
+    assert current() == Context("cpu", 8, None)
 
 
 @pytest.mark.parametrize(
@@ -229,12 +229,12 @@ def test_auto_takes_a_gpu_for_many_objects_only(monkeypatch):
 
 
 def test_uploads_live_as_long_as_the_outermost_call():
-    assert context.uploads() is None
+    assert current().uploads is None
     with context.keeping_uploads():
-        kept = context.uploads()
+        kept = current().uploads
         with context.keeping_uploads():
-            assert context.uploads() is kept
-    assert context.uploads() is None
+            assert current().uploads is kept
+    assert current().uploads is None
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def in_a_thread(function):
 
 def test_another_thread_does_not_see_this_threads_block():
     with lowdim.compute(n_jobs=3, memory=1000):
-        assert in_a_thread(current) == Compute("cpu", 8, None)
+        assert in_a_thread(current) == Context("cpu", 8, None)
 
 
 def test_blocks_of_two_threads_do_not_touch_each_other():
@@ -311,7 +311,7 @@ def test_blocks_of_two_threads_do_not_touch_each_other():
 def test_workers_of_run_inherit_the_block_but_have_one_thread():
     with lowdim.compute(n_jobs=3, memory=1000):
         inside = run(lambda _: current(), range(6))
-        assert inside == [Compute("cpu", 1, 1000)] * 6
+        assert inside == [Context("cpu", 1, 1000)] * 6
         assert current().threads == 3
 
 
@@ -323,7 +323,7 @@ def test_a_single_item_keeps_all_threads():
 def test_running_sets_the_threads_of_one_call():
     with lowdim.compute(n_jobs=4, memory=1000):
         with running(2):
-            assert current() == Compute("cpu", 2, 1000)
+            assert current() == Context("cpu", 2, 1000)
         with running(None):
             assert current().threads == 4
         assert current().threads == 4

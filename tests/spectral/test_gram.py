@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from helpers import with_threads
-from lowdim.spectral.gram import (
+from lowdim.spectral.scaling import (
     cailliez_constant,
     corrected,
     double_center,

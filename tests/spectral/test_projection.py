@@ -10,9 +10,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from lowdim.numerics.eigenpairs import top_eigenpairs
 from lowdim.numerics.kernels import KernelCenter, centered_kernel
-from lowdim.spectral.gram import gram_operator, squared_means
 from lowdim.spectral.projection import gower_projection, kernel_projection
-from lowdim.spectral.scaling import classical_scaling
+from lowdim.spectral.scaling import classical_scaling, gram_operator, squared_means
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(50, 3)) * [3, 2, 1]
@@ -56,7 +55,7 @@ def test_axes_without_variance_get_the_coordinate_zero():
 
 def test_kernel_projection_is_scikit_learns():
     K, across = rbf_kernel(X, gamma=0.1), rbf_kernel(NEW, X, gamma=0.1)
-    center = KernelCenter.of(K)
+    center = KernelCenter.from_kernel(K)
     pairs = top_eigenpairs(centered_kernel(K), 4)
     found = kernel_projection(center.new_rows(across), pairs.values, pairs.vectors)
     model = KernelPCA(4, kernel="rbf", gamma=0.1, eigen_solver="dense").fit(X)

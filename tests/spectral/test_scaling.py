@@ -8,8 +8,13 @@ from scipy.spatial.distance import cdist
 
 from lowdim.numerics import eigenpairs as spectral
 from lowdim.spectral import scaling as module
-from lowdim.spectral.gram import double_center, gram_operator, is_euclidean
-from lowdim.spectral.scaling import classical_scaling, pivoted_cholesky_scaling
+from lowdim.spectral.scaling import (
+    classical_scaling,
+    double_center,
+    gram_operator,
+    is_euclidean,
+    pivoted_cholesky_scaling,
+)
 
 
 def points(n=60, d=3, dtype=np.float64):

@@ -210,7 +210,7 @@ def test_counters_and_targets_are_no_features(tmp_path):
 def test_a_wide_unit_is_pointed_out_and_can_be_evened(tmp_path):
     X = np.random.RandomState(0).standard_normal((20, 3)) * [1, 1, 5000]
     path = save(tmp_path, "\n".join(["a,b,salary", *(",".join(map(str, r)) for r in X)]))
-    assert told(tables.read(path), "column 'salary' spreads")
+    assert told(tables.read(path), "column 'salary' has a standard deviation")
     table = tables.read(path, standardize=True)
     np.testing.assert_allclose(table.X.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(table.X.std(axis=0), 1)
@@ -218,7 +218,7 @@ def test_a_wide_unit_is_pointed_out_and_can_be_evened(tmp_path):
 
 def test_columns_whose_squares_overflow(tmp_path):
     path = save(tmp_path, "a,b,c\n0.5,0,1\n1,1e200,7\n2,3e200,5\n3,2e200,6\n")
-    assert told(tables.read(path), "column 'b' spreads")
+    assert told(tables.read(path), "column 'b' has a standard deviation")
     X = tables.read(path, standardize=True).X
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(X.std(axis=0), 1)

@@ -17,13 +17,13 @@ from lowdim.checks import Array
 GRAM_ROUNDING = 1e-13  # relative error of the eigenvalues of a Gram matrix in double precision
 
 
-def like(values: Array, Y: Any) -> Any:
+def convert_like(values: Array, Y: Any) -> Any:
     """An array as an array of the kind and on the device of Y."""
     if isinstance(Y, np.ndarray):
         return values
     # The driver takes what it is given before it returns, so nothing need wait for the device.
-    given = Y.new_tensor(np.ascontiguousarray(values), device="cpu")
-    return given.to(Y.device, non_blocking=True)
+    tensor = Y.new_tensor(np.ascontiguousarray(values), device="cpu")
+    return tensor.to(Y.device, non_blocking=True)
 
 
 def total(values: Any) -> Any:
@@ -44,7 +44,7 @@ def subtract_scaled(first: Any, a: Any, second: Any, b: Any) -> None:
         first -= second
 
 
-def host(values: Any) -> Array:
+def to_numpy(values: Any) -> Array:
     """An array of either kind as a NumPy array."""
     return values if isinstance(values, np.ndarray) else np.asarray(values.cpu())
 
@@ -65,11 +65,11 @@ def qr(V: Any) -> tuple[Any, Any]:
         return np.linalg.qr(V)
     import torch
 
-    found: tuple[Any, Any] = torch.linalg.qr(V)
-    return found
+    factors: tuple[Any, Any] = torch.linalg.qr(V)
+    return factors
 
 
-def side_by_side(*parts: Any) -> Any:
+def join_columns(*parts: Any) -> Any:
     """The columns of several matrices as one matrix."""
     if isinstance(parts[0], np.ndarray):
         return np.hstack(parts)
@@ -86,15 +86,15 @@ def orthonormal_basis(V: Any, least: float) -> Any:
     """
     if isinstance(V, np.ndarray) or V.device.type == "mps" or V.element_size() > 4:
         Q, R = qr(V)
-        return some_columns(Q, np.abs(np.diagonal(host(R))) > least)
+        return select_columns(Q, np.abs(np.diagonal(to_numpy(R))) > least)
     precise = V.double()
-    values, turn = np.linalg.eigh(host(precise.T @ precise))
+    values, turn = np.linalg.eigh(to_numpy(precise.T @ precise))
     keep = values > max(least**2, GRAM_ROUNDING * values.max(initial=0))
     scaled = turn[:, keep] / np.sqrt(values[keep])
-    return (precise @ like(scaled, precise)).to(V.dtype)
+    return (precise @ convert_like(scaled, precise)).to(V.dtype)
 
 
-def some_columns(V: Any, keep: Array) -> Any:
+def select_columns(V: Any, keep: Array) -> Any:
     """The columns of a matrix for which `keep` is true."""
     if not isinstance(V, np.ndarray) and keep.all():
         return V
@@ -108,4 +108,4 @@ def norms(V: Any) -> Any:
 
 def column_norms(V: Any) -> Array:
     """The lengths of the columns, as a NumPy array."""
-    return host(norms(V))
+    return to_numpy(norms(V))

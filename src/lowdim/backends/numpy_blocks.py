@@ -67,7 +67,7 @@ def _divisors(squares: Array) -> Array:
     return np.asarray(roots)
 
 
-def scaled_entries(csr: Any, scale: Array, dtype: Any) -> Array:
+def scale_entries(csr: Any, scale: Array, dtype: Any) -> Array:
     """The entries of diag(scale) A diag(scale) for a CSR matrix A."""
     out = np.empty(len(csr.data), dtype=dtype)
 

@@ -76,7 +76,7 @@ class Problem:
                 V = self.times(V, np.linalg.inv(factor).swapaxes(-1, -2))
         return V
 
-    def filtered(self, V: Any, degree: int, cut: Any) -> Any:
+    def filter(self, V: Any, degree: int, cut: Any) -> Any:
         """A Chebyshev polynomial of A times V: at most 1 in absolute value on [cut, upper]."""
         half, middle = (self.upper - cut) / 2, (self.upper + cut) / 2
         before, now = V, self.step(V, 1 / half, -middle / half, None)
@@ -105,12 +105,12 @@ def smooth_modes(problem: Problem, start: Any, k: int) -> Any:
     upper = problem.upper
     V, cut, before = problem.basis(start), np.array(FIRST_CUT * upper), np.array(np.inf)
     for _ in range(ROUNDS):
-        V = problem.basis(problem.filtered(V, DEGREE, cut))
+        V = problem.basis(problem.filter(V, DEGREE, cut))
         values, V, _ = problem.ritz(V)
-        found = np.maximum(values, 5e-8 * upper)  # rounding in float32
-        if (np.abs(found[..., :k] - before) <= CHANGE * found[..., :k]).all():
+        bounded = np.maximum(values, 5e-8 * upper)  # rounding in float32
+        if (np.abs(bounded[..., :k] - before) <= CHANGE * bounded[..., :k]).all():
             break
-        cut, before = np.clip(found[..., -1], 5e-5 * upper, upper / 4), found[..., :k]
+        cut, before = np.clip(bounded[..., -1], 5e-5 * upper, upper / 4), bounded[..., :k]
     return V[:, :k]
 
 
@@ -143,7 +143,7 @@ def smallest_eigenpairs(
     upper, used, degree = problem.upper, 0, DEGREE
     V, cut = problem.basis(start), FIRST_CUT * upper
     for rounds in range(1, most):
-        V = problem.basis(problem.filtered(V, degree, cut))
+        V = problem.basis(problem.filter(V, degree, cut))
         values, V, AV = problem.ritz(V)
         used += degree + 1
         errors = AV[:, :k] - V[:, :k] * values[:k].astype(V.dtype)

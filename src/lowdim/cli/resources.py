@@ -31,7 +31,7 @@ def _start_cluster(context: click.Context, _: click.Parameter, workers: int | No
         return
     _check_one_cluster(context, "workers")
     try:
-        context.with_resource(dask_clusters("workers").started(workers))
+        context.with_resource(dask_clusters("workers").start_cluster(workers))
     except ImportError as error:
         raise click.UsageError(str(error)) from None
 

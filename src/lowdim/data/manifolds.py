@@ -13,7 +13,7 @@ from lowdim import checks
 from lowdim.checks import Array
 
 
-def _start(n_samples: int, noise: float, random_state: Any) -> tuple[int, float, Any]:
+def _check_arguments(n_samples: int, noise: float, random_state: Any) -> tuple[int, float, Any]:
     """The checked common arguments and the source of random numbers."""
     from lowdim.checks import check_random_state
 
@@ -21,7 +21,7 @@ def _start(n_samples: int, noise: float, random_state: Any) -> tuple[int, float,
     return n_samples, checks.real(noise, "noise", 0.0), check_random_state(random_state)
 
 
-def _finish(columns: list[Array], noise: float, rng: Any) -> Array:
+def _add_noise(columns: list[Array], noise: float, rng: Any) -> Array:
     X = np.stack(columns, axis=1)
     return np.asarray(X + noise * rng.standard_normal(X.shape), dtype=np.float64)
 
@@ -64,13 +64,13 @@ def swiss_roll(
     >>> X.shape
     (100, 3)
     """
-    n, noise, rng = _start(n_samples, noise, random_state)
+    n, noise, rng = _check_arguments(n_samples, noise, random_state)
     along, across = rng.uniform(size=(2, n))
     if hole:
         cell = rng.choice([0, 1, 2, 3, 5, 6, 7, 8], size=n)  # cell 4 is the middle one
         along, across = (cell // 3 + along) / 3, (cell % 3 + across) / 3
     t = 1.5 * np.pi * (1 + 2 * along)
-    return _finish([t * np.cos(t), 21 * across, t * np.sin(t)], noise, rng), t
+    return _add_noise([t * np.cos(t), 21 * across, t * np.sin(t)], noise, rng), t
 
 
 def s_curve(
@@ -80,14 +80,7 @@ def s_curve(
 
     A point is (sin t, h, sign(t) (cos t - 1)) with t uniform in [-1.5 pi, 1.5 pi] and h in [0, 2].
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to every coordinate.
-    random_state : int, RandomState or None, default=None
-        Seed of the random numbers.
+    Parameters are those of `swiss_roll`, without `hole`.
 
     Returns
     -------
@@ -108,10 +101,10 @@ def s_curve(
     >>> X.shape
     (100, 3)
     """
-    n, noise, rng = _start(n_samples, noise, random_state)
+    n, noise, rng = _check_arguments(n_samples, noise, random_state)
     t = 3 * np.pi * rng.uniform(-0.5, 0.5, size=n)
     height = rng.uniform(0, 2, size=n)
-    return _finish([np.sin(t), height, np.sign(t) * (np.cos(t) - 1)], noise, rng), t
+    return _add_noise([np.sin(t), height, np.sign(t) * (np.cos(t) - 1)], noise, rng), t
 
 
 def open_box(
@@ -121,14 +114,7 @@ def open_box(
 
     No map into the plane keeps this surface without stretching or tearing it.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to every coordinate.
-    random_state : int, RandomState or None, default=None
-        Seed of the random numbers.
+    Parameters are those of `swiss_roll`, without `hole`.
 
     Returns
     -------
@@ -148,13 +134,13 @@ def open_box(
     >>> X.shape
     (100, 3)
     """
-    n, noise, rng = _start(n_samples, noise, random_state)
+    n, noise, rng = _check_arguments(n_samples, noise, random_state)
     face = rng.choice(5, size=n)  # the bottom, then the sides x = -1, x = 1, y = -1, y = 1
     u, v = rng.uniform(-1, 1, size=(2, n))
     x = np.choose(face, [u, -1.0, 1.0, u, u])
     y = np.choose(face, [v, u, u, -1.0, 1.0])
     z = np.where(face == 0, -1.0, v)
-    return _finish([x, y, z], noise, rng), z + 1.0
+    return _add_noise([x, y, z], noise, rng), z + 1.0
 
 
 def helix(
@@ -164,14 +150,7 @@ def helix(
 
     The intrinsic coordinate of this curve is its length, not its position in space.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to every coordinate.
-    random_state : int, RandomState or None, default=None
-        Seed of the random numbers.
+    Parameters are those of `swiss_roll`, without `hole`.
 
     Returns
     -------
@@ -192,10 +171,10 @@ def helix(
     >>> X.shape
     (100, 3)
     """
-    n, noise, rng = _start(n_samples, noise, random_state)
+    n, noise, rng = _check_arguments(n_samples, noise, random_state)
     t = 2 * np.pi * rng.uniform(size=n)
     radius = 2 + np.cos(8 * t)
-    return _finish([radius * np.cos(t), radius * np.sin(t), np.sin(8 * t)], noise, rng), t
+    return _add_noise([radius * np.cos(t), radius * np.sin(t), np.sin(8 * t)], noise, rng), t
 
 
 def trefoil(
@@ -205,14 +184,7 @@ def trefoil(
 
     Intrinsically it is a circle, but no deformation of the space unties it.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to every coordinate.
-    random_state : int, RandomState or None, default=None
-        Seed of the random numbers.
+    Parameters are those of `swiss_roll`, without `hole`.
 
     Returns
     -------
@@ -228,10 +200,10 @@ def trefoil(
     >>> X.shape
     (100, 3)
     """
-    n, noise, rng = _start(n_samples, noise, random_state)
+    n, noise, rng = _check_arguments(n_samples, noise, random_state)
     t = 2 * np.pi * rng.uniform(size=n)
     x, y = np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t)
-    return _finish([x, y, -np.sin(3 * t)], noise, rng), t
+    return _add_noise([x, y, -np.sin(3 * t)], noise, rng), t
 
 
 def punctured_sphere(
@@ -242,14 +214,7 @@ def punctured_sphere(
     A disc of radius 5 is put onto the sphere by stereographic projection. Points are dense near the
     missing cap and sparse at the south pole, so that only a conformal map shows a full disc.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to every coordinate.
-    random_state : int, RandomState or None, default=None
-        Seed of the random numbers.
+    Parameters are those of `swiss_roll`, without `hole`.
 
     Returns
     -------
@@ -270,9 +235,9 @@ def punctured_sphere(
     >>> X.shape
     (100, 3)
     """
-    n, noise, rng = _start(n_samples, noise, random_state)
+    n, noise, rng = _check_arguments(n_samples, noise, random_state)
     radius = 5 * np.sqrt(rng.uniform(size=n))
     angle = 2 * np.pi * rng.uniform(size=n)
     scale = 2 * radius / (1 + radius**2)
     z = (radius**2 - 1) / (radius**2 + 1)
-    return _finish([scale * np.cos(angle), scale * np.sin(angle), z], noise, rng), z
+    return _add_noise([scale * np.cos(angle), scale * np.sin(angle), z], noise, rng), z

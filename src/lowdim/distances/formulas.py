@@ -32,7 +32,7 @@ Formula = Callable[..., Array]
 UNIT_LENGTH_UP_TO = 1e-3  # deviation of the squared length of a row that metric="dot" accepts
 
 
-def by_scipy(name: str) -> Formula:
+def scipy_formula(name: str) -> Formula:
     """The formula of a metric of SciPy's cdist."""
     from scipy.spatial import distance
 
@@ -45,12 +45,12 @@ def by_scipy(name: str) -> Formula:
 
 
 def cosine(A: Array, B: Array, **params: Any) -> Array:
-    return with_undefined_rows(by_scipy("cosine")(A, B, **params), is_zero(A), is_zero(B), 1)
+    return fill_undefined_rows(scipy_formula("cosine")(A, B, **params), is_zero(A), is_zero(B), 1)
 
 
 def correlation(A: Array, B: Array, **params: Any) -> Array:
-    found = by_scipy("correlation")(A, B, **params)
-    return with_undefined_rows(found, _is_constant(A), _is_constant(B), 1)
+    distances = scipy_formula("correlation")(A, B, **params)
+    return fill_undefined_rows(distances, _is_constant(A), _is_constant(B), 1)
 
 
 def spearmanr(A: Array, B: Array) -> Array:
@@ -63,47 +63,49 @@ def spearmanr(A: Array, B: Array) -> Array:
 def true_angular(A: Array, B: Array) -> Array:
     """The angle, as a share of 180 degrees."""
     # From the chord: the arccosine of the inner product loses half of the digits of small angles.
-    chord = by_scipy("euclidean")(_over(A, _lengths(A)), _over(B, _lengths(B)))
+    chord = scipy_formula("euclidean")(_divide_rows(A, _lengths(A)), _divide_rows(B, _lengths(B)))
     angles = 2 / np.pi * np.arcsin(np.minimum(chord / 2, 1))
-    return with_undefined_rows(angles, is_zero(A), is_zero(B), 0.5)
+    return fill_undefined_rows(angles, is_zero(A), is_zero(B), 0.5)
 
 
 def hellinger(A: Array, B: Array) -> Array:
     """Hellinger's distance of rows as distributions: |sqrt(p) - sqrt(q)| / sqrt(2)."""
     known = [np.where(rows < 0, np.nan, rows) for rows in (A, B)]
-    roots = [np.sqrt(_over(rows, rows.sum(axis=1, dtype=np.float64))) for rows in known]
-    found = by_scipy("euclidean")(*roots) / np.sqrt(2)
-    return with_undefined_rows(found, is_zero(A), is_zero(B), 1)
+    roots = [np.sqrt(_divide_rows(rows, rows.sum(axis=1, dtype=np.float64))) for rows in known]
+    distances = scipy_formula("euclidean")(*roots) / np.sqrt(2)
+    return fill_undefined_rows(distances, is_zero(A), is_zero(B), 1)
 
 
 def jensenshannon(A: Array, B: Array, **params: Any) -> Array:
     with np.errstate(invalid="ignore"):
-        found = by_scipy("jensenshannon")(A, B, **params)
+        distances = scipy_formula("jensenshannon")(A, B, **params)
     largest = np.sqrt(np.log(2) / np.log(params.get("base") or np.e))
-    return with_undefined_rows(found, is_zero(A), is_zero(B), largest)
+    return fill_undefined_rows(distances, is_zero(A), is_zero(B), largest)
 
 
 def wasserstein_1d(A: Array, B: Array, p: float = 1) -> Array:
     """Wasserstein's distance of rows as distributions over equally spaced columns, 1 apart."""
-    sums = [np.cumsum(_over(rows, rows.sum(axis=1, dtype=np.float64)), axis=1) for rows in (A, B)]
-    return by_scipy("minkowski")(*sums, p=p)
+    sums = [
+        np.cumsum(_divide_rows(rows, rows.sum(axis=1, dtype=np.float64)), axis=1) for rows in (A, B)
+    ]
+    return scipy_formula("minkowski")(*sums, p=p)
 
 
 def braycurtis(A: Array, B: Array, **params: Any) -> Array:
     with np.errstate(invalid="ignore"):
-        found = by_scipy("braycurtis")(A, B, **params)
-    found[np.ix_(is_zero(A), is_zero(B))] = 0
-    return found
+        distances = scipy_formula("braycurtis")(A, B, **params)
+    distances[np.ix_(is_zero(A), is_zero(B))] = 0
+    return distances
 
 
 def poincare(A: Array, B: Array) -> Array:
     """The distance of the Poincare ball of hyperbolic space; rows have a length below 1."""
     inside = [1 - np.einsum("ij,ij->i", rows, rows, dtype=np.float64) for rows in (A, B)]
-    squares = by_scipy("sqeuclidean")(A, B)
+    squares = scipy_formula("sqeuclidean")(A, B)
     return np.asarray(np.arccosh(1 + 2 * squares / (inside[0][:, None] * inside[1])))
 
 
-def of_booleans(name: str) -> Formula:
+def boolean_formula(name: str) -> Formula:
     """The formula of a metric of boolean rows: an entry is true if it is not zero."""
 
     def block(A: Array, B: Array) -> Array:
@@ -113,12 +115,12 @@ def of_booleans(name: str) -> Formula:
     return block
 
 
-def of_bits(name: str) -> Formula:
+def bit_formula(name: str) -> Formula:
     """The formula of a metric of rows of bytes, each of which holds eight boolean columns."""
 
     def block(A: Array, B: Array) -> Array:
         bits = (np.unpackbits(rows.astype(np.uint8), axis=1) for rows in (A, B))
-        return of_booleans(name)(*bits)
+        return boolean_formula(name)(*bits)
 
     return block
 
@@ -180,24 +182,24 @@ FORMULAS: dict[str, Formula] = {
     "wasserstein_1d": wasserstein_1d,
     "braycurtis": braycurtis,
     "poincare": poincare,
-    "bit_hamming": of_bits("hamming"),
-    "bit_jaccard": of_bits("jaccard"),
-    **{name: of_booleans(name) for name in BOOLEAN},
+    "bit_hamming": bit_formula("hamming"),
+    "bit_jaccard": bit_formula("jaccard"),
+    **{name: boolean_formula(name) for name in BOOLEAN},
 }
 """The formulas by the name of the metric; all others are SciPy's."""
 
 
-def with_undefined_rows(found: Array, first: Array, second: Array, one: float) -> Array:
+def fill_undefined_rows(distances: Array, first: Array, second: Array, one: float) -> Array:
     """Distances in which undefined rows are at 0 from each other and at `one` from other rows.
 
     `first` and `second` say which rows are undefined.
     """
     if first.any():
-        found[first] = one
+        distances[first] = one
     if second.any():
-        found[:, second] = one
-        found[np.ix_(first, second)] = 0
-    return found
+        distances[:, second] = one
+        distances[np.ix_(first, second)] = 0
+    return distances
 
 
 def is_zero(rows: Array) -> Array:
@@ -212,7 +214,7 @@ def _lengths(rows: Array) -> Array:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
 
 
-def _over(rows: Array, sizes: Array) -> Array:
+def _divide_rows(rows: Array, sizes: Array) -> Array:
     """Rows divided by their sizes; those of size zero stay as they are."""
     return np.asarray(rows / np.where(sizes == 0, 1, sizes)[:, None])
 

@@ -46,20 +46,20 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
     ]
 
     def prepare(data: Any, name: str = "X", copy: bool = False) -> Array:
-        given = _columns(data)
-        if len(given) != len(categories):
+        columns = _columns(data)
+        if len(columns) != len(categories):
             raise ValueError(
-                f"{name} has {len(given)} features, but {len(categories)} were seen in fit."
+                f"{name} has {len(columns)} features, but {len(categories)} were seen in fit."
             )
-        coded = np.full((len(given[0]) if given else 0, len(given)), np.nan)
-        for c, (values, codes) in enumerate(zip(given, categories, strict=True)):
+        coded = np.full((len(columns[0]) if columns else 0, len(columns)), np.nan)
+        for c, (values, codes) in enumerate(zip(columns, categories, strict=True)):
             if codes is None:
                 numbers = _as_numbers(values)
                 if numbers is None:
                     raise ValueError(f"{name}, column {c} was numeric in fit, but is not now.")
                 coded[:, c] = numbers
             else:  # -1: a category that was not in the training table
-                coded[:, c] = [np.nan if _missing(v) else codes.get(v, -1) for v in values]
+                coded[:, c] = [np.nan if _is_missing(v) else codes.get(v, -1) for v in values]
         if np.isinf(coded).any():
             row, column = np.argwhere(np.isinf(coded))[0]
             raise ValueError(f"{name} contains infinity at [{row}, {column}].")
@@ -92,12 +92,12 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
 def _kinds(X: Any) -> Kinds:
     """The categories of each column of a table, None if it is numeric."""
     nominal = [type(dtype).__name__ == "CategoricalDtype" for dtype in getattr(X, "dtypes", [])]
-    found: Kinds = []
+    kinds: Kinds = []
     for c, values in enumerate(_columns(X)):
         numeric = not any(nominal[c : c + 1]) and _as_numbers(values) is not None
-        present = dict.fromkeys(v for v in values if not _missing(v))
-        found.append(None if numeric else list(present))
-    return found
+        present = dict.fromkeys(v for v in values if not _is_missing(v))
+        kinds.append(None if numeric else list(present))
+    return kinds
 
 
 def _columns(X: Any) -> list[Array]:
@@ -129,10 +129,10 @@ def _as_numbers(values: Array) -> Array | None:
     if any(isinstance(v, str) for v in values):
         return None
     try:
-        return np.array([np.nan if _missing(v) else float(v) for v in values])
+        return np.array([np.nan if _is_missing(v) else float(v) for v in values])
     except (TypeError, ValueError):
         return None
 
 
-def _missing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     return value is None or value != value or type(value).__name__ == "NAType"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
-from lowdim.distances.metrics import Metric, straightened
+from lowdim.distances.metrics import Metric, to_euclidean
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
@@ -65,7 +66,7 @@ def distance_matrix(rows: Any, metric: Metric) -> Array:
         ):  # otherwise the next lines report which distance is not
             return D
     D = np.empty((n, n), dtype=dtype)
-    rows, metric = straightened(rows, metric)
+    rows, metric = to_euclidean(rows, metric)
 
     def fill(pair: tuple[slice, slice]) -> None:
         left, right = pair
@@ -91,6 +92,47 @@ def cross_distances(A: Any, B: Any, metric: Metric) -> Array:
 
     run(fill, blocks(A.shape[0], TILE_OBJECTS))
     return D
+
+
+def distances_from(rows: Any, metric: Metric) -> Callable[[Array], Array]:
+    """A function from row numbers to the distances of these rows to all rows."""
+    rows, metric = to_euclidean(rows, metric)
+    if metric.euclidean and isinstance(rows, np.ndarray):
+        return _euclidean_from(rows)
+
+    def measure(chosen: Array) -> Array:
+        return np.ascontiguousarray(cross_distances(rows, rows[chosen], metric).T)
+
+    return measure
+
+
+def _euclidean_from(rows: Array) -> Callable[[Array], Array]:
+    """Euclidean distances as matrix products, of centred vectors in float64.
+
+    |a - b|^2 is the inner product of (-2 a, |a|^2, 1) and (b, 1, |b|^2).
+    """
+    n, d = rows.shape
+    right = np.empty((d + 2, n))
+    right[:d] = rows.T
+    right[:d] -= right[:d].mean(axis=1, keepdims=True)
+    right[d] = 1
+    right[d + 1] = np.einsum("dn,dn->n", right[:d], right[:d])
+
+    def measure(chosen: Array) -> Array:
+        left = np.empty((len(chosen), d + 2))
+        left[:, :d] = -2 * right[:d, chosen].T
+        left[:, d], left[:, d + 1] = right[d + 1, chosen], 1
+        out = np.empty((len(chosen), n))
+
+        def fill(part: slice) -> None:
+            squares = left @ right[:, part]
+            np.sqrt(np.maximum(squares, 0, out=squares), out=out[:, part])
+
+        run(fill, blocks(n, TILE_OBJECTS))
+        out[np.arange(len(chosen)), chosen] = 0
+        return out
+
+    return measure
 
 
 def check_square(D: Any, name: str = "X") -> Array:

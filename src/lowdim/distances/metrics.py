@@ -15,11 +15,11 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, dense, is_sparse
-from lowdim.distances.formulas import FORMULAS, by_scipy
+from lowdim.distances.formulas import FORMULAS, scipy_formula
 from lowdim.distances.gower import gower
-from lowdim.distances.preparation import in_unit, objects, preparation, vectors
+from lowdim.distances.preparation import objects, preparation, rescale_rows, vectors
 from lowdim.distances.sparse_formulas import SPARSE_FORMULAS
-from lowdim.distances.units import exponent_of, scaled
+from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.messages import argument
 
 ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
@@ -58,7 +58,7 @@ class Metric:
         The rows are in units of 2^exponent; see `lowdim.distances.units`.
     straighten : callable or None
         From rows to vectors whose Euclidean distances are those of the metric, if there is such a
-        map: the searches of the Euclidean distance then apply. See `straightened`.
+        map: the searches of the Euclidean distance then apply. See `to_euclidean`.
     """
 
     name: str
@@ -87,11 +87,11 @@ class Metric:
 
 def euclidean(exponent: int = 0) -> Metric:
     """The Euclidean distance of vectors in units of 2^exponent."""
-    prepare = partial(in_unit, vectors, exponent)
-    return Metric("euclidean", named_block("euclidean", {}), prepare, {}, 1, exponent)
+    prepare = partial(rescale_rows, vectors, exponent)
+    return Metric("euclidean", metric_function("euclidean", {}), prepare, {}, 1, exponent)
 
 
-def straightened(rows: Any, metric: Metric) -> tuple[Any, Metric]:
+def to_euclidean(rows: Any, metric: Metric) -> tuple[Any, Metric]:
     """The rows and the metric, as vectors under the Euclidean distance if the metric allows it."""
     return (rows, metric) if metric.straighten is None else (metric.straighten(rows), euclidean())
 
@@ -131,15 +131,15 @@ def resolve_metric(
     """
     params = dict(params or {})
     if hasattr(metric, "get_params"):
-        return _learned(metric), vectors(X)
+        return _learned_metric(metric), vectors(X)
     if callable(metric):
-        found = Metric("callable", _callable_block(metric, params), objects, params)
-        return found, found.prepare(X)
+        resolved = Metric("callable", _callable_block(metric, params), objects, params)
+        return resolved, resolved.prepare(X)
     if metric == "geodesic":
-        from lowdim.neighbor_graphs.geodesic_metric import geodesic
+        from lowdim.distances.geodesic_metric import geodesic
 
         return geodesic(X, params)
-    name, params = canonical(metric, params)
+    name, params = canonical_metric(metric, params)
     if name == "gower":
         if unknown := sorted(set(params) - {"kinds"}):
             raise ValueError(f"metric_params: metric='gower' does not take {unknown[0]!r}.")
@@ -148,7 +148,7 @@ def resolve_metric(
     prepare = preparation(name)
     rows, degree, exponent = prepare(X), DEGREES.get(name), 0
     if degree is not None and (exponent := exponent_of(rows)):
-        rows, prepare = scaled(rows, -exponent), partial(in_unit, prepare, exponent)
+        rows, prepare = scale_by_power(rows, -exponent), partial(rescale_rows, prepare, exponent)
     if name == "seuclidean" and "V" not in params:
         params["V"], degree = np.var(dense(rows), axis=0, ddof=1, dtype=np.float64), 0
     if name == "mahalanobis" and "VI" not in params:
@@ -156,7 +156,7 @@ def resolve_metric(
         params["VI"], degree = np.linalg.pinv(covariance, hermitian=True), 0
     plain = "cosine" if name == "dot" else name  # of unit vectors they are the same
     label = f"{plain} with {', '.join(params)}" if params else plain  # see `Metric`
-    block = named_block(plain, params)
+    block = metric_function(plain, params)
     if params:
         _check_params(metric, params, block, rows[:2])
     return Metric(label, block, prepare, params, degree, exponent), rows
@@ -179,7 +179,7 @@ def _check_params(
         ) from error
 
 
-def canonical(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def canonical_metric(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """One name for each metric: "minkowski" with p = 2 becomes "euclidean", and so on."""
     names = metric_names()
     if metric not in names:
@@ -214,7 +214,7 @@ def _inverse_covariance(params: dict[str, Any]) -> dict[str, Any]:
     return {"VI": np.linalg.pinv(covariance, hermitian=True)}
 
 
-def _learned(estimator: Any) -> Metric:
+def _learned_metric(estimator: Any) -> Metric:
     """The Mahalanobis distance that a fitted estimator such as NCA has learned."""
     if not hasattr(estimator, "metric_"):
         raise ValueError(
@@ -223,9 +223,9 @@ def _learned(estimator: Any) -> Metric:
             f"{estimator!r}, which is not fitted or learns no metric."
         )
     factor = np.asarray(estimator.components_, dtype=np.float64).T
-    euclid = named_block("euclidean", {})
+    euclid = metric_function("euclidean", {})
 
-    def straight(rows: Any) -> Array:
+    def transform(rows: Any) -> Array:
         rows = dense(rows)
         if rows.shape[1] != len(factor):
             raise ValueError(
@@ -236,11 +236,11 @@ def _learned(estimator: Any) -> Metric:
         return np.ascontiguousarray(rows @ factor, dtype=checks.float_kind(rows))
 
     return Metric(
-        "learned", lambda A, B: euclid(straight(A), straight(B)), vectors, straighten=straight
+        "learned", lambda A, B: euclid(transform(A), transform(B)), vectors, straighten=transform
     )
 
 
-def named_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
+def metric_function(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
     """The `block` of a metric by name."""
     if name == "nan_euclidean":
         from sklearn.metrics import nan_euclidean_distances
@@ -250,7 +250,7 @@ def named_block(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array
         from sklearn.metrics.pairwise import haversine_distances
 
         return partial(haversine_distances, **params)
-    formula = by_scipy(name) if name not in FORMULAS or "w" in params else FORMULAS[name]
+    formula = scipy_formula(name) if name not in FORMULAS or "w" in params else FORMULAS[name]
     of_sparse = None if params else SPARSE_FORMULAS.get(name)
 
     def block(A: Any, B: Any) -> Array:

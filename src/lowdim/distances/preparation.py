@@ -10,8 +10,8 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import is_sparse
 from lowdim.distances.formulas import UNIT_LENGTH_UP_TO
-from lowdim.distances.sparse_formulas import SPARSE_FORMULAS, without_zeros
-from lowdim.distances.units import scaled
+from lowdim.distances.sparse_formulas import SPARSE_FORMULAS, drop_zeros
+from lowdim.distances.units import scale_by_power
 
 IF_NAN = "; metric='nan_euclidean' and metric='gower' accept NaN"
 
@@ -29,11 +29,11 @@ def preparation(name: str) -> Callable[..., Any]:
     return checked.get(name, vectors_without_zeros if name in SPARSE_FORMULAS else vectors)
 
 
-def in_unit(
+def rescale_rows(
     prepare: Callable[..., Any], exponent: int, X: Any, name: str = "X", copy: bool = False
 ) -> Any:
     """Rows in units of 2^exponent; ValueError if they are too large for it."""
-    rows = scaled(prepare(X, name, copy), -exponent)
+    rows = scale_by_power(prepare(X, name, copy), -exponent)
     if exponent < 0 and np.isinf(rows.data if is_sparse(rows) else rows).any():
         raise ValueError(
             f"{name} overflows {rows.dtype} in the unit 2^{exponent} of the training data. Are its "
@@ -44,7 +44,7 @@ def in_unit(
 
 def vectors_without_zeros(X: Any, name: str = "X", copy: bool = False) -> Any:
     rows = vectors(X, name, copy)
-    return without_zeros(rows) if is_sparse(rows) else rows
+    return drop_zeros(rows) if is_sparse(rows) else rows
 
 
 def unit_vectors(X: Any, name: str = "X", copy: bool = False) -> Any:

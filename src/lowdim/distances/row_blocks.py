@@ -40,22 +40,22 @@ class RowBlocks:
     Parameters
     ----------
     shape : (int, int)
-    given : dtype
+    stored_dtype : dtype
         Of the numbers as they are stored; they are read as float32 or float64.
     """
 
     ndim = 2
 
-    def __init__(self, shape: tuple[int, ...], given: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], stored_dtype: Any) -> None:
         if len(shape) != 2 or 0 in shape:
             raise ValueError(
                 f"X must be a table of at least one row and one column, but {self.description} has "
                 f"shape {tuple(shape)}."
             )
-        if np.dtype(given).kind not in "fiub":
-            raise TypeError(f"X must hold numbers, but {self.description} holds {given}.")
+        if np.dtype(stored_dtype).kind not in "fiub":
+            raise TypeError(f"X must hold numbers, but {self.description} holds {stored_dtype}.")
         self.shape = int(shape[0]), int(shape[1])
-        self.dtype = float_dtype(given)
+        self.dtype = float_dtype(stored_dtype)
         size = min(memory.budget() // BUDGET_SHARE, LARGEST_BLOCK)
         if tasks().parallel:
             size = min(size, max(self.nbytes // PARALLEL_BLOCKS, SMALL_BLOCK))
@@ -73,7 +73,7 @@ class RowBlocks:
         """Plain values by which `block_sources.reopened` finds the source again, if it can be."""
         return None
 
-    def described(self) -> dict[str, Any]:
+    def full_reference(self) -> dict[str, Any]:
         """The reference, with what identifies the content; `reopened` checks that."""
         about = {"shape": list(self.shape), "fingerprint": self.fingerprint()}
         return {"kind": "memory", "path": "", **(self.reference() or {}), **about}
@@ -107,40 +107,39 @@ class RowBlocks:
             kind = OSError if isinstance(error, OSError) else ValueError
             reason = str(error).removeprefix("X: ")
             raise kind(f"X: {self.place(start, stop)} cannot be read: {reason}") from error
-        return self.checked(values, start, stop)
+        return self.check_values(values, start, stop)
 
     def place(self, start: int, stop: int) -> str:
         """The rows start, ..., stop - 1 in words."""
         return f"rows {start} to {stop - 1} of {self.description}"
 
-    def checked(self, values: Array, start: int, stop: int) -> Array:
+    def check_values(self, values: Array, start: int, stop: int) -> Array:
         """Rows that were read, as a C-contiguous and aligned array of finite numbers."""
         if values.shape != (stop - start, self.shape[1]):
             raise ValueError(
                 f"X: {self.place(start, stop)} cannot be read: {values.shape[0]} rows were found. "
                 "Is the file cut short?"
             )
-        found = np.require(values, self.dtype, ["C", "A"])
-        if not all_finite(found):
-            row, column = np.argwhere(~np.isfinite(found))[0]
-            what = "NaN" if np.isnan(found[row, column]) else "infinity"
+        rows = np.require(values, self.dtype, ["C", "A"])
+        if not all_finite(rows):
+            row, column = np.argwhere(~np.isfinite(rows))[0]
+            what = "NaN" if np.isnan(rows[row, column]) else "infinity"
             raise ValueError(
                 f"X contains {what} in row {start + row}, {self.column(int(column))} (found in "
                 f"{self.place(start, stop)}). Remove or impute such numbers."
             )
-        return found
+        return rows
 
     def take(self, rows: Array) -> Array:
         """Some rows, by ascending numbers."""
-        parts = self.blocks()
         chosen = [
             number
-            for number, part in enumerate(parts)
+            for number, part in enumerate(self.blocks())
             if np.searchsorted(rows, part.start) < np.searchsorted(rows, part.stop)
         ]
         items = self.items()
-        found = self._map([items[number] for number in chosen], _chosen_of_block, rows)
-        return np.concatenate([np.empty((0, self.shape[1]), dtype=self.dtype), *found])
+        parts = self._map([items[number] for number in chosen], _select_from_block, rows)
+        return np.concatenate([np.empty((0, self.shape[1]), dtype=self.dtype), *parts])
 
     def blocks(self) -> list[slice]:
         """The blocks as ranges of rows, in order."""
@@ -154,10 +153,10 @@ class RowBlocks:
         return HERE if self.reference() is None else tasks()
 
     def items(self) -> list[Any]:
-        """The blocks as they are sent to where they are worked on, in order; see `loaded`."""
+        """The blocks as they are sent to where they are worked on, in order; see `load`."""
         return list(self.blocks())
 
-    def loaded(self, item: Any) -> tuple[Array, int]:
+    def load(self, item: Any) -> tuple[Array, int]:
         """The rows of an item of `items`, and the number of the first one."""
         return self.read(item), item.start
 
@@ -177,7 +176,7 @@ class RowBlocks:
     def _map(
         self, items: list[Any], function: Callable[..., Result], *shared: Any
     ) -> Iterator[Result]:
-        return self.tasks.map(partial(_of_block, self, function, shared), items)
+        return self.tasks.map(partial(_apply_to_block, self, function, shared), items)
 
     def exchange(
         self,
@@ -191,7 +190,7 @@ class RowBlocks:
 
         `split` is called as the function of `map` is.
         """
-        divide = partial(_of_block, self, split, shared)
+        divide = partial(_apply_to_block, self, split, shared)
         return self.tasks.exchange(divide, self.items(), count, group, work)
 
     # --- what all rows are read for once --------------------------------------------------------
@@ -199,7 +198,7 @@ class RowBlocks:
     def scan(self) -> Scan:
         """Read all rows once: checks that they are finite, finds the largest and a digest."""
         if self._scanned is None:
-            self._scanned = _joined(self, self.map(_scan_block))
+            self._scanned = _join_scans(self, self.map(_scan_block))
         return self._scanned
 
     def fingerprint(self) -> str:
@@ -214,14 +213,14 @@ class Scan:
         self.digest, self.largest = digest, largest
 
 
-def _of_block(
+def _apply_to_block(
     source: RowBlocks, function: Callable[..., Result], shared: tuple[Any, ...], item: Any
 ) -> Result:
-    rows, first = source.loaded(item)
+    rows, first = source.load(item)
     return function(rows, first, *shared)
 
 
-def _chosen_of_block(rows: Array, first: int, numbers: Array) -> Array:
+def _select_from_block(rows: Array, first: int, numbers: Array) -> Array:
     begin, end = np.searchsorted(numbers, (first, first + len(rows)))
     return np.asarray(rows[numbers[begin:end] - first])
 
@@ -237,7 +236,7 @@ def _scan_block(rows: Array, first: int) -> tuple[float, bytes, Array, bytes]:
     return largest, octets[:head].tobytes(), digests, octets[head + whole :].tobytes()
 
 
-def _joined(source: RowBlocks, parts: Iterator[tuple[float, bytes, Array, bytes]]) -> Scan:
+def _join_scans(source: RowBlocks, parts: Iterator[tuple[float, bytes, Array, bytes]]) -> Scan:
     """The scan of all rows from those of the blocks."""
     total = hashlib.blake2b(digest_header(source), digest_size=8)
     largest, open_chunk = 0.0, b""

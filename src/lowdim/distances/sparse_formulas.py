@@ -14,7 +14,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.distances.formulas import BOOLEAN, boolean, with_undefined_rows
+from lowdim.distances.formulas import BOOLEAN, boolean, fill_undefined_rows
 
 
 def _sums(rows: Any, values: Array) -> Array:
@@ -63,8 +63,8 @@ def _hellinger(A: Any, B: Any) -> Array:
             return np.full((A.shape[0], B.shape[0]), np.nan)
     first, second = _pair(lambda rows: _sums(rows, rows.data), A, B)
     sizes = np.sqrt(np.where(first == 0, 1, first) * np.where(second == 0, 1, second))
-    found = np.sqrt(np.maximum(1 - backend().sum_shared(A, B, "root") / sizes, 0))
-    return with_undefined_rows(found, _counts(A) == 0, _counts(B) == 0, 1)
+    distances = np.sqrt(np.maximum(1 - backend().sum_shared(A, B, "root") / sizes, 0))
+    return fill_undefined_rows(distances, _counts(A) == 0, _counts(B) == 0, 1)
 
 
 def _correlation(A: Any, B: Any) -> Array:
@@ -74,21 +74,21 @@ def _correlation(A: Any, B: Any) -> Array:
     products = backend().sum_shared(A, B, "product") - first * second / d
     spread = (squares[0] - first * first / d) * (squares[1] - second * second / d)
     with np.errstate(invalid="ignore", divide="ignore"):  # constant rows, see below
-        found = np.clip(1 - products / np.sqrt(spread), 0, 2)
-    return with_undefined_rows(found, _constant(A), _constant(B), 1)
+        distances = np.clip(1 - products / np.sqrt(spread), 0, 2)
+    return fill_undefined_rows(distances, _is_constant(A), _is_constant(B), 1)
 
 
-def _constant(rows: Any) -> Array:
+def _is_constant(rows: Any) -> Array:
     """The rows whose entries are all the same, stored or not."""
     counts = np.diff(rows.indptr)
-    found = np.asarray(counts == 0)
+    constant = np.asarray(counts == 0)
     for i in np.flatnonzero(counts == rows.shape[1]):
         entries = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
-        found[i] = (entries == entries[0]).all()
-    return found
+        constant[i] = (entries == entries[0]).all()
+    return constant
 
 
-def _boolean(name: str) -> Callable[[Any, Any], Array]:
+def _boolean_formula(name: str) -> Callable[[Any, Any], Array]:
     def block(A: Any, B: Any) -> Array:
         both = backend().sum_shared(A, B, "count")
         return boolean(name, both, *_pair(_counts, A, B), A.shape[1])
@@ -103,12 +103,12 @@ SPARSE_FORMULAS: dict[str, Callable[[Any, Any], Array]] = {
     "hamming": _hamming,
     "hellinger": _hellinger,
     "correlation": _correlation,
-    **{name: _boolean(name) for name in BOOLEAN},
+    **{name: _boolean_formula(name) for name in BOOLEAN},
 }
 """By the name of the metric; the sparse rows of other metrics are made dense, block by block."""
 
 
-def without_zeros(rows: Any) -> Any:
+def drop_zeros(rows: Any) -> Any:
     """A CSR matrix without duplicates and stored zeros: `rows` itself if it has none."""
     if rows.has_canonical_format and rows.data.all():
         return rows

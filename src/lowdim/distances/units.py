@@ -39,7 +39,7 @@ def exponent_of(values: Any) -> int:
     return exponent if abs(exponent) > SAFE_EXPONENTS[entries.dtype.itemsize] else 0
 
 
-def scaled(value: Any, exponent: int) -> Any:
+def scale_by_power(value: Any, exponent: int) -> Any:
     """A number, array, sparse matrix or neighbour graph times 2^exponent.
 
     Results beyond the range of floats, as squares of distances near its end, are infinite or zero.
@@ -49,13 +49,13 @@ def scaled(value: Any, exponent: int) -> Any:
     if isinstance(value, NeighborGraph):
         return replace(
             value,
-            distances=scaled(value.distances, exponent),
-            bridge_lengths=scaled(value.bridge_lengths, exponent),
+            distances=scale_by_power(value.distances, exponent),
+            bridge_lengths=scale_by_power(value.bridge_lengths, exponent),
         )
     if is_sparse(value):
         out = value.copy()
-        out.data = scaled(out.data, exponent)
+        out.data = scale_by_power(out.data, exponent)
         return out
     with np.errstate(over="ignore", under="ignore"):
-        found = np.ldexp(value, exponent)
-    return found if isinstance(value, np.ndarray) else float(found)
+        result = np.ldexp(value, exponent)
+    return result if isinstance(value, np.ndarray) else float(result)

@@ -1,5 +1,3 @@
-"""Base classes of the estimators: the public contract, without any algorithm."""
+"""The contract of the estimators: one driver, and functions that methods share; no algorithm."""
 
 from lowdim.estimator.embedder import Embedder as Embedder
-from lowdim.estimator.graph_embedder import GraphEmbedder as GraphEmbedder
-from lowdim.estimator.neighbor_embedder import NeighborEmbedder as NeighborEmbedder

@@ -9,7 +9,7 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.checks import Array, dense
 from lowdim.distances.metrics import Metric, euclidean
-from lowdim.neighbor_graphs.search import query
+from lowdim.neighbor_graphs.exact import query
 from lowdim.runtime.scheduling import blocks
 
 REG = 1e-3  # default regularisation, as a share of the trace of the local Gram matrix

@@ -17,7 +17,7 @@ from lowdim.estimator.persist import GRAPH_PARTS
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import GivenGraph
-from lowdim.runtime.checkpoint import Checkpoint, States, current_states
+from lowdim.runtime.checkpoint import Checkpoint, States
 from lowdim.runtime.context import current
 
 # parameters that change no result
@@ -70,7 +70,7 @@ def states_of(
 
 def kept_graph(compute: Callable[[], NeighborGraph]) -> NeighborGraph:
     """The neighbour graph that the fit has remembered if it goes on, or else computed."""
-    states = current_states()
+    states = current().states
     if states is None:
         return compute()
     parts = states.recall("graph")

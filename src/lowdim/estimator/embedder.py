@@ -1,8 +1,7 @@
 """The contract of every estimator: checks, fit, transform, feature names, tags, saving.
 
 A method implements `_fit(objects)`, which sets `embedding_`, and `_transform(new)`. A method with
-an inverse of its own also implements `_inverse(Y)`. Everything else is done here, in `inputs` and
-in `units`.
+an inverse of its own also implements `_inverse(Y)`. Everything else is done here.
 """
 
 from __future__ import annotations
@@ -11,31 +10,33 @@ import inspect
 from collections.abc import Callable
 from functools import cache, partial
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks
 from lowdim.catalog import find
 from lowdim.checks import Array
-from lowdim.distances.metrics import NAN_AWARE
+from lowdim.distances.metrics import NAN_AWARE, euclidean, resolve_metric
+from lowdim.distances.preparation import IF_NAN, rescale_rows
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.distances.units import scaled
+from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator import persist
 from lowdim.estimator.checkpoints import states_of
 from lowdim.estimator.decoders import NearestObjects, apply_decoder, fit_decoder, nearest_objects
 from lowdim.estimator.footprint import claim_memory
 from lowdim.estimator.partitions import placed, placed_lazily
 from lowdim.estimator.placement import METHODS, where_x_is
-from lowdim.estimator.units import FitsInUnit, exponent_of_rows, is_fitted_state
+from lowdim.estimator.units import converted, exponent_of_rows, fit_in_unit, is_fitted_state
 from lowdim.estimator.updating import Growth, growing, update
-from lowdim.objects.block_sources import opened
-from lowdim.objects.blocked_objects import BlockedObjects
+from lowdim.messages import argument
+from lowdim.objects.block_sources import opened, reopened, whole
+from lowdim.objects.blocked_objects import BlockedObjects, blocked_objects
 from lowdim.objects.dask_rows import DaskRows, is_dask
-from lowdim.objects.new_objects import NewObjects
-from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed
+from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, given_relations
+from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed, objects_of
 from lowdim.runtime.callbacks import Change, Monitor, reporting, verbosity
 from lowdim.runtime.checkpoint import States, new_slot, resuming
 from lowdim.runtime.context import suited
@@ -48,7 +49,7 @@ def _signature(constructor: Callable[..., None]) -> inspect.Signature:
     return inspect.signature(constructor)
 
 
-class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
+class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of all estimators.
 
     Fitted attributes end in `_`. Further fitted state is named `_fitted...`, and state that can be
@@ -56,11 +57,23 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
     deletes all three before each fit.
     """
 
+    embedding_: Array
+    X_fit_: Any
+    gower_kinds_: list[Any]
+    source_: dict[str, Any]
     decoder_: dict[str, Any]
     drift_: Array
     drift_score_: float
+    _fitted_in_unit: Self
+    _fitted_exponent: int
+    _cached_training: MeasuredObjects | BlockedObjects
     _cached_states: States
 
+    # Fitted attributes, parameters and arguments of `fit` that have the unit of the
+    # dissimilarities, each with the power of the unit.
+    _units: ClassVar[dict[str, float]] = {}
+    _follows_unit: bool = True  # whether the map of c X follows from that of X; see `units`
+    _unknown_pairs = False  # whether NaN in precomputed input marks an unknown pair
     _leaves_out = False  # whether `transform` gives NaN to objects that it cannot place
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -108,9 +121,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
         return self._fit_to(X)
 
     @where_x_is
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Fit to X and return `embedding_`; the parameters are those of `fit`."""
-        return self.fit(X, y).embedding_
+        return self.fit(X, y, **fit_params).embedding_
 
     @where_x_is
     def transform(self, X: Any) -> Array:
@@ -139,7 +152,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
                 return found
             new = self._new_objects(X)
             Y = self._in_unit._transform(new)
-            Y = self._converted("embedding_", Y, getattr(self, "_fitted_exponent", 0))
+            Y = converted(self, "embedding_", Y, getattr(self, "_fitted_exponent", 0))
             return self._finite_result(Y, "transform")
 
     @where_x_is
@@ -169,12 +182,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
             )
         with running(self._n_jobs):
             exponent = getattr(self, "_fitted_exponent", 0)
-            found = self._in_unit._decoded_rows(self._converted("embedding_", Y, -exponent))
+            found = self._in_unit._decoded_rows(converted(self, "embedding_", Y, -exponent))
             if isinstance(found, NearestObjects):
                 return found
             if hasattr(self, "_fitted_in_unit") and hasattr(self, "X_fit_"):
                 exponent = self._training.metric.exponent
-            return self._finite_result(scaled(found, exponent), "inverse_transform")
+            return self._finite_result(scale_by_power(found, exponent), "inverse_transform")
 
     @growing
     @where_x_is
@@ -313,6 +326,104 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
         decoder = getattr(self, "decoder_", {"kind": "local"})
         return apply_decoder(decoder, self.embedding_[placed], vectors[placed], Y)
 
+    # --- to be overridden by a method with other input -----------------------------------------
+
+    def _objects(self, X: Any) -> Objects:
+        """Check the argument of `fit`."""
+        metric, params = self._metric_choice()
+        if not is_precomputed(metric):
+            X = opened(X) if self._reads_blocks() else whole(X)
+        if not hasattr(self, "metric"):  # a method of vectors alone, such as PCA
+            if isinstance(X, RowBlocks):
+                self._check_features(X, "euclidean", fitting=True)
+                return blocked_objects(X)
+            rows = checks.vectors(X, sparse=True)
+            self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
+            exponent = exponent_of(rows) if self._follows_unit else 0
+            return MeasuredObjects(scale_by_power(rows, -exponent), euclidean(exponent))
+        learned = hasattr(metric, "get_params")
+        if not isinstance(metric, str) and not callable(metric) and not learned:
+            raise checks.WrongTypeError(
+                f"{argument('metric')} must be a name, a function of two objects or a fitted "
+                f"estimator that has learned a metric, got {metric!r}."
+            )
+        if not is_precomputed(metric):
+            self._check_features(X, metric, fitting=True)
+        objects = objects_of(X, metric, params, unknown_pairs=self._unknown_pairs)
+        if is_precomputed(metric):
+            self.n_features_in_ = objects.n
+        return objects
+
+    def _new_objects(self, X: Any) -> NewObjects:
+        """Check the argument of `transform`."""
+        exponent = getattr(self, "_fitted_exponent", 0)
+        if not hasattr(self, "metric"):
+            rows = rescale_rows(_vectors, exponent, X)
+            self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
+            return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
+        if is_precomputed(self._metric_choice()[0]):
+            unknown_pairs = self._unknown_pairs
+            new = given_relations(X, unknown_pairs=unknown_pairs, exponent=exponent)
+            validate_data(self, new.vectors(), skip_check_array=True, reset=False)
+            return new
+        known = self._training
+        self._check_features(X, known.metric_name, fitting=False)
+        return MeasuredNewObjects(known.metric.prepare(X), known)
+
+    def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
+        """The metric and its parameters."""
+        params = checks.keywords(getattr(self, "metric_params", None), "metric_params")
+        metric = getattr(self, "metric", "euclidean")
+        if isinstance(metric, str) and metric == "minkowski" and hasattr(self, "p"):
+            params.setdefault("p", self.p)
+        return metric, params
+
+    def _check_features(self, X: Any, metric: Any, *, fitting: bool) -> None:
+        """Record the number and names of the features (`fitting`), or compare them with `fit`."""
+        if callable(metric) or metric == "callable":
+            if not (hasattr(X, "shape") and len(X.shape) == 2):
+                return
+        elif metric != "gower" and not hasattr(X, "shape"):
+            X = checks.vectors(X, sparse=True, allow_nan=metric in NAN_AWARE, if_nan=IF_NAN)
+        if fitting and type(X) is np.ndarray and X.ndim == 2 and X.shape[1] > 0:
+            self.n_features_in_ = X.shape[1]  # features of an array have no names
+        elif hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] > 0:
+            validate_data(self, X, skip_check_array=True, reset=fitting)
+
+    def _reads_blocks(self) -> bool:
+        """Whether `fit` can read objects that do not fit into memory in blocks."""
+        return False
+
+    def _unit_of(self, name: str) -> float:
+        """The power of the unit that an attribute, parameter or argument has; see `_units`."""
+        return self._units.get(name, 0)
+
+    def _remember(self, objects: MeasuredObjects) -> None:
+        """Store the training objects, which `transform` needs."""
+        self.X_fit_ = objects.rows
+        if objects.metric.name == "gower":
+            self.gower_kinds_ = objects.metric.params["kinds"]
+        self._cached_training = objects
+
+    @property
+    def _training(self) -> Any:
+        """The training objects under their metric; computed again after loading or unpickling."""
+        if not hasattr(self, "_cached_training"):
+            metric, params = self._metric_choice()
+            if hasattr(self, "source_"):
+                self._cached_training = blocked_objects(reopened(self.source_), metric, params)
+                return self._cached_training
+            if hasattr(self, "gower_kinds_"):
+                params["kinds"] = self.gower_kinds_
+            found, rows = resolve_metric(metric, params, self.X_fit_)
+            self._cached_training = MeasuredObjects(rows, found)
+        return self._cached_training
+
+    @property
+    def _in_unit(self) -> Self:
+        """The model in the unit of the data, which `transform` reads; self for ordinary data."""
+        return self._fitted_in_unit if hasattr(self, "_fitted_in_unit") else self
+
     # --- a fit ------------------------------------------------------------------------------
 
     def _fit_to(self, X: Any, **arguments: Any) -> Self:
@@ -334,7 +445,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
                     if exponent_of_rows(objects) == objects.exponent == 0:
                         self._fit_objects(objects, **arguments)
                     else:
-                        self._fit_in_unit(objects, arguments)
+                        fit_in_unit(self, objects, arguments)
                 if states is not None and not states.path:
                     self._cached_states = states  # for a next fit with warm_start
         except BaseException:
@@ -349,7 +460,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
         if isinstance(objects, MeasuredObjects) and hasattr(self, "metric"):
             self._remember(objects)
         elif isinstance(objects, BlockedObjects) and hasattr(self, "metric"):
-            self.source_, self._cached_training = objects.blocks.described(), objects
+            self.source_, self._cached_training = objects.rows.full_reference(), objects
         claim_memory(self, objects, arguments)
         with suited(objects.n):
             self._fit(objects, **arguments)
@@ -439,3 +550,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsInUnit):
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if not k.startswith("_cached")}
+
+
+def _vectors(X: Any, name: str, copy: bool) -> Any:
+    """Rows of methods without a metric, as `Metric.prepare` returns them."""
+    return checks.vectors(X, name=name, sparse=True, copy=copy)

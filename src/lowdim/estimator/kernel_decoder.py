@@ -10,7 +10,7 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.checks import Array, dense
 from lowdim.distances.metrics import euclidean
-from lowdim.neighbor_graphs.search import query
+from lowdim.neighbor_graphs.exact import query
 from lowdim.numerics.kernels import gaussian
 from lowdim.runtime.scheduling import blocks, run
 

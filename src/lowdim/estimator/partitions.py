@@ -42,7 +42,7 @@ def placed_lazily(estimator: Any, X: DaskRows) -> Any:
 
 
 def _placed_item(estimator: Any, X: DaskRows, item: Any) -> Array:
-    rows, first = X.loaded(item)
+    rows, first = X.load(item)
     return np.asarray(_placed_block(rows, first, estimator), dtype=X.dtype)
 
 

@@ -38,6 +38,6 @@ def where_x_is(method: Method) -> Method:
         tensor = inputs.tensor_of(X)
         with compute(inputs.name_of(tensor)), keeping_uploads():
             found = method(self, inputs.on_host(tensor), *args, **kwargs)
-        return inputs.back(found, tensor) if isinstance(found, np.ndarray) else found
+        return inputs.to_device_of(found, tensor) if isinstance(found, np.ndarray) else found
 
     return cast(Method, call)

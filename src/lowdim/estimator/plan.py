@@ -9,10 +9,10 @@ from sklearn.base import clone
 
 from lowdim.catalog import find
 from lowdim.estimator.footprint import Problem, alternatives, claim_memory, footprint
-from lowdim.estimator.neighbor_embedder import NeighborEmbedder
+from lowdim.estimator.neighbors import search_method
 from lowdim.estimator.probes import SMALLEST as SMALLEST
 from lowdim.estimator.probes import seconds_of_fit
-from lowdim.neighbor_graphs.choice import exact_is_fast
+from lowdim.neighbor_graphs.indexes import exact_is_fast
 from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory
@@ -147,7 +147,7 @@ def _steps(estimator: Any, objects: Objects, *, square: bool) -> dict[str, int]:
     """The peak of the memory, divided by what takes it."""
     problem, total = Problem(estimator, objects), footprint(estimator, objects)
     steps: dict[str, int] = {}
-    if isinstance(estimator, NeighborEmbedder):
+    if hasattr(estimator, "_n_wanted"):
         steps["nearest neighbours"] = min(total, int(problem.arcs * (4 + problem.size)))
     elif square and problem.distances <= total:
         steps["dissimilarities of all pairs"] = int(problem.distances)
@@ -164,7 +164,7 @@ def _allowed() -> int | None:
 def _approximations(estimator: Any, objects: Objects) -> list[str]:
     """What a fit to these objects computes approximately."""
     found = []
-    searched = getattr(estimator, "_search", "exact") == "auto"
+    searched = hasattr(estimator, "_n_wanted") and search_method(estimator) == "auto"
     large = isinstance(objects, BlockedObjects) or (
         isinstance(objects, MeasuredObjects) and not exact_is_fast(objects.rows, objects.metric)
     )

@@ -305,6 +305,14 @@ scale_ : float
 
 PARAMETRIC_PASSAGES = {
     "layers": """
+layers : sequence of int or "auto", default="auto"
+    Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
+    channels of convolutions. "auto" is (256, 256, 256), and (32, 64) for images.
+decoder_layers : sequence of int, default=None
+    The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
+image_shape : tuple of int, default=None
+    Height and width, or height, width and channels, of images that are rows of X: the network
+    is then convolutional.
 activation : {"relu", "silu", "elu", "tanh", "gelu"}, default="relu"
     Function between the layers.
 network : torch.nn.Module, default=None

@@ -1,100 +1,78 @@
-"""Fits to objects of extreme magnitude, in a unit of their own; see `lowdim.distances.units`."""
+"""Fits to objects of extreme magnitude, in a unit of their own; see `lowdim.distances.units`.
+
+A copy of the estimator is fitted to numbers of ordinary magnitude, and its result is converted.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from lowdim.checks import Array
-from lowdim.distances.units import scaled
-from lowdim.estimator.inputs import TakesObjects
+from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime.callbacks import Callback, State
 
 
-class FitsInUnit(TakesObjects):
-    """Fits a copy of the estimator to numbers of ordinary magnitude, and converts the result."""
+def fit_in_unit(estimator: Any, objects: Objects, arguments: dict[str, Any]) -> None:
+    """Fit a copy to objects of extreme magnitude in their unit, and convert what it found."""
+    inner, exponent = clone(estimator), objects.exponent
+    for name, value in estimator.get_params(deep=False).items():
+        setattr(inner, name, converted(estimator, name, value, -exponent))
+    if callable(getattr(estimator, "callback", None)):
+        inner.callback = _in_own_unit(estimator, estimator.callback, exponent)
+    given = {k: converted(estimator, k, v, -exponent) for k, v in arguments.items()}
+    inner._fit_objects(objects, **given)
+    if hasattr(inner, "callback"):
+        inner.callback = None  # the function made above cannot be pickled
+    take_over(estimator, inner, exponent)
+    if hasattr(estimator, "X_fit_"):
+        estimator.X_fit_ = scale_by_power(inner.X_fit_, exponent_of_rows(objects))
+    if np.isinf(estimator.embedding_).any():
+        raise ValueError("X: coordinates of the map overflow. Divide X by a large number.")
+    estimator._fitted_in_unit, estimator._fitted_exponent = inner, exponent
 
-    embedding_: Array
-    _fitted_in_unit: Self
-    _fitted_exponent: int
 
-    # Fitted attributes, parameters and arguments of `fit` that have the unit of the
-    # dissimilarities, each with the power of the unit.
-    _units: ClassVar[dict[str, float]] = {}
+def take_over(estimator: Any, inner: Any, exponent: int) -> None:
+    """Set the fitted attributes to those of a model in units of 2^exponent."""
+    for name, value in vars(inner).items():
+        if is_fitted_state(name) and not name.startswith("_cached"):
+            setattr(estimator, name, converted(estimator, name, value, exponent))
 
-    def _fit_objects(self, objects: Objects, **arguments: Any) -> None:
-        """Fit to objects that have been checked."""
-        raise NotImplementedError
 
-    def _fit_in_unit(self, objects: Objects, arguments: dict[str, Any]) -> None:
-        """Fit a copy to objects of extreme magnitude in their unit, and convert what it found."""
-        inner = clone(self)
-        for name, value in self.get_params(deep=False).items():
-            setattr(inner, name, self._converted(name, value, -objects.exponent))
-        if callable(getattr(self, "callback", None)):
-            inner.callback = self._in_own_unit(self.callback, objects.exponent)
-        inner._fit_objects(
-            objects,
-            **{k: self._converted(k, v, -objects.exponent) for k, v in arguments.items()},
-        )
-        if hasattr(inner, "callback"):
-            inner.callback = None  # the function made above cannot be pickled
-        self._take_over(inner, objects.exponent)
-        if hasattr(self, "X_fit_"):
-            self.X_fit_ = scaled(inner.X_fit_, exponent_of_rows(objects))
-        if np.isinf(self.embedding_).any():
-            raise ValueError("X: coordinates of the map overflow. Divide X by a large number.")
-        self._fitted_in_unit, self._fitted_exponent = inner, objects.exponent
+def converted(estimator: Any, name: str, value: Any, exponent: int) -> Any:
+    """An attribute, parameter or argument times the power of 2^exponent that its unit has."""
+    if isinstance(value, NeighborGraph):
+        return scale_by_power(value, exponent)
+    if isinstance(value, dict):
+        return {k: converted(estimator, f"{name}.{k}", v, exponent) for k, v in value.items()}
+    power = estimator._unit_of(name)
+    if not power or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return tuple(converted(estimator, name, one, exponent) for one in value)
+    if abs(power) != 1 and isinstance(value, np.ndarray):
+        value = value.astype(np.float64)  # the range of float32 holds distances, not squares
+    if power != int(power):  # of weights d^-power
+        return value * 2.0 ** (exponent * power)
+    return scale_by_power(
+        np.asarray(value) if isinstance(value, list) else value, exponent * int(power)
+    )
 
-    @property
-    def _in_unit(self) -> Self:
-        """The model in the unit of the data, which `transform` reads; self for ordinary data."""
-        return self._fitted_in_unit if hasattr(self, "_fitted_in_unit") else self
 
-    def _take_over(self, inner: Self, exponent: int) -> None:
-        """Set the fitted attributes to those of a model in units of 2^exponent."""
-        for name, value in vars(inner).items():
-            if is_fitted_state(name) and not name.startswith("_cached"):
-                setattr(self, name, self._converted(name, value, exponent))
+def _in_own_unit(estimator: Any, callback: Callback, exponent: int) -> Callback:
+    """The callback for a solver whose unit is 2^exponent."""
 
-    def _in_own_unit(self, callback: Callback, exponent: int) -> Callback:
-        """The callback for a solver whose unit is 2^exponent."""
+    def call(state: State) -> object:
+        Y = converted(estimator, "embedding_", state.embedding, exponent)
+        Y.flags.writeable = False
+        loss = converted(estimator, "history_", float(state.loss), exponent)
+        return callback(replace(state, embedding=Y, loss=loss))
 
-        def call(state: State) -> object:
-            Y = self._converted("embedding_", state.embedding, exponent)
-            Y.flags.writeable = False
-            loss = self._converted("history_", float(state.loss), exponent)
-            return callback(replace(state, embedding=Y, loss=loss))
-
-        return call
-
-    def _unit_of(self, name: str) -> float:
-        """The power of the unit that an attribute, parameter or argument has; see `_units`."""
-        return self._units.get(name, 0)
-
-    def _converted(self, name: str, value: Any, exponent: int) -> Any:
-        """An attribute, parameter or argument times the power of 2^exponent that its unit has."""
-        if isinstance(value, NeighborGraph):
-            return scaled(value, exponent)
-        if isinstance(value, dict):
-            return {k: self._converted(f"{name}.{k}", v, exponent) for k, v in value.items()}
-        power = self._unit_of(name)
-        if not power or value is None or isinstance(value, str):
-            return value
-        if isinstance(value, tuple):
-            return tuple(self._converted(name, one, exponent) for one in value)
-        if abs(power) != 1 and isinstance(value, np.ndarray):
-            value = value.astype(np.float64)  # the range of float32 holds distances, not squares
-        if power != int(power):  # of weights d^-power
-            return value * 2.0 ** (exponent * power)
-        return scaled(
-            np.asarray(value) if isinstance(value, list) else value, exponent * int(power)
-        )
+    return call
 
 
 def is_fitted_state(name: str) -> bool:

@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.catalog import CATALOG, find
 from lowdim.checks import Array
-from lowdim.distances.metrics import canonical
-from lowdim.distances.units import exponent_of, scaled
+from lowdim.distances.metrics import canonical_metric
+from lowdim.distances.units import exponent_of, scale_by_power
+from lowdim.estimator.units import take_over
 from lowdim.objects.block_sources import whole
 from lowdim.objects.objects import is_precomputed
 from lowdim.runtime.callbacks import reporting, verbosity
@@ -113,7 +114,7 @@ def _check_metric(estimator: Any) -> None:
         )
     if not isinstance(metric, str):
         return
-    known, params = canonical(metric, params)
+    known, params = canonical_metric(metric, params)
     if known in ESTIMATED and ESTIMATED[known] not in params:
         given = ESTIMATED[known] and f"give metric_params={{{ESTIMATED[known]!r}: ...}}, or "
         raise ValueError(
@@ -123,15 +124,15 @@ def _check_metric(estimator: Any) -> None:
 
 
 def _in_unit_of(estimator: Any, model: Any) -> Any:
-    """The model that has grown, in the unit of the data; see `Embedder._fit_in_unit`."""
+    """The model that has grown, in the unit of the data; see `fit_in_unit`."""
     if not hasattr(estimator, "_fitted_in_unit"):
         return model
     exponent = estimator._fitted_exponent
     rows_exponent = estimator._training.metric.exponent if hasattr(model, "X_fit_") else 0
     grown = copy.copy(estimator)
-    grown._take_over(model, exponent)
+    take_over(grown, model, exponent)
     if hasattr(model, "X_fit_"):
-        grown.X_fit_ = scaled(model.X_fit_, rows_exponent)
+        grown.X_fit_ = scale_by_power(model.X_fit_, rows_exponent)
     vars(grown).pop("_cached_training", None)
     grown._fitted_in_unit = model
     return grown

@@ -18,7 +18,7 @@ from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
 from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.numerics.objective import Objective
 from lowdim.numerics.quasi_newton import lbfgs
-from lowdim.numerics.starts import given_start, random_start, separated
+from lowdim.numerics.starts import check_start, random_start, separate_points
 from lowdim.objects.identical import merge_identical, zero_up_to
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities
@@ -105,7 +105,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         D, self._fitted_largest = relative_dissimilarities(objects)
         first, groups = merge_identical(D, zero_up_to(D))
         if not isinstance(self.init, str):
-            start = given_start(self.init, (n, k), INITS) / self._fitted_largest
+            start = check_start(self.init, (n, k), INITS) / self._fitted_largest
         elif checks.choice(self.init, "init", INITS) == "random":
             size = float(D.mean(dtype=np.float64)) or 1.0
             random = check_random_state(self.random_state)
@@ -114,7 +114,7 @@ class AllPairsDivergenceEmbedder(Embedder):
             found = classical_start(D, k)
             start = np.zeros((n, k))
             start[:, : found.shape[1]] = found
-        return D, separated(np.array(start[first], dtype=np.float64))[groups], groups
+        return D, separate_points(np.array(start[first], dtype=np.float64))[groups], groups
 
     def _prepare_sample(self, objects: Objects, k: int) -> tuple[SampledObjects, Array, Array]:
         if not can_sample(objects):
@@ -129,7 +129,7 @@ class AllPairsDivergenceEmbedder(Embedder):
             start = layout_start(self.init, k, objects, None, check_random_state(self.random_state))
             start = start * (0.5 / np.sqrt(start.var(axis=0).mean()))
         else:
-            start = given_start(self.init, (objects.n, k), INITS) / sample.largest
+            start = check_start(self.init, (objects.n, k), INITS) / sample.largest
         return sample, np.array(start, dtype=np.float64), np.arange(objects.n)
 
     def _descend(

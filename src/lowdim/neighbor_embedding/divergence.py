@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends import backend
-from lowdim.backends.generic import host, like, subtract_scaled, total
+from lowdim.backends.generic import convert_like, subtract_scaled, to_numpy, total
 from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
@@ -47,7 +47,7 @@ class PairDivergence:
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
         logs, gradient = self.attraction(Y, loss=value)
         if self.mass is not None and type(Y) not in self._mass:
-            self._mass[type(Y)] = like(self.mass, Y)
+            self._mass[type(Y)] = convert_like(self.mass, Y)
         mass = self._mass.get(type(Y))
         push, z = self.repulsion(Y, mass)
         if mass is not None:
@@ -89,7 +89,7 @@ class RowDivergence:
         subtract_scaled(gradient, 2 * scale * self.exaggeration, push, scale)
         if not value:
             return np.nan, gradient
-        return (self.constant - logs + total(np.log(host(z)))) / self.n, gradient
+        return (self.constant - logs + total(np.log(to_numpy(z)))) / self.n, gradient
 
     def renumber(self, order: Array) -> None:
         """Call point order[i] by the number i."""

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from lowdim.checks import Array
+from lowdim.estimator import Embedder, neighbors
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.estimator.updating import Growth
+from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.affinities import conditional_matrix
 from lowdim.neighbor_embedding.divergence import RowDivergence
-from lowdim.neighbor_embedding.stochastic_neighbors import StochasticNeighborEmbedder
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import Objects
+from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 
 @fill(**SNE_PASSAGES)
-class SNE(StochasticNeighborEmbedder):
+class SNE(Embedder):
     """Stochastic neighbour embedding (SNE).
 
     perplexity affinities, row by row -> descend(attract P, repel Gaussian kernel)
@@ -58,8 +65,70 @@ class SNE(StochasticNeighborEmbedder):
     (200, 2)
     """
 
-    def _affinities(self, graph: NeighborGraph) -> Any:
-        return conditional_matrix(graph, self._perplexities(graph.n_objects))
+    fit = neighbors.fit_with_graph
+    _n_wanted = shared.n_for_perplexity
 
-    def _objective(self, P: Any) -> ForceField:
-        return self._divergence(RowDivergence, P)
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: Any = 30.0,
+        early_exaggeration: float = 12.0,
+        learning_rate: Any = "auto",
+        max_iter: int = 1000,
+        n_iter_without_progress: int = 300,
+        min_grad_norm: float = 1e-7,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        init: Any = "pca",
+        random_state: Any = None,
+        method: str = "auto",
+        angle: float = 0.5,
+        exaggeration: float = 1.0,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+        checkpoint: CheckpointFile = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.early_exaggeration = early_exaggeration
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_iter_without_progress = n_iter_without_progress
+        self.min_grad_norm = min_grad_norm
+        self.metric = metric
+        self.metric_params = metric_params
+        self.init = init
+        self.random_state = random_state
+        self.method = method
+        self.angle = angle
+        self.exaggeration = exaggeration
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
+        shared.check_parameters(self, objects.n)
+        found = shared.perplexity_graph(self, objects, graph)
+        if objects.in_memory:
+            self._fitted_neighbors = found
+        objective = self._objective(found)
+        start = shared.start_of(self, objects, found)
+        wider = partial(shared.wider_graph, self, objects, found if graph is None else graph)
+        shared.minimize(self, objective, start, lambda: self._objective(wider()))
+
+    def _objective(self, graph: NeighborGraph) -> ForceField:
+        """KL(P_i || Q_i) of the rows of the affinities."""
+        P = conditional_matrix(graph, shared.perplexities(self, graph.n_objects))
+        return shared.divergence(self, RowDivergence, P, shared.GAUSSIAN)
+
+    def _update(self, new: NewObjects) -> Growth:
+        return shared.grow(self, new, self._objective)
+
+    def _transform(self, new: NewObjects) -> Array:
+        wanted = shared.perplexities(self, len(self.embedding_))
+        return shared.place_new(new, self.embedding_, wanted, shared.GAUSSIAN)

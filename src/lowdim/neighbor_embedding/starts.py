@@ -10,7 +10,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.numerics.starts import given_start
+from lowdim.numerics.starts import check_start
 from lowdim.numerics.svd import principal_scores
 from lowdim.objects.objects import Objects
 from lowdim.spectral.spectral_start import spectral_start
@@ -45,7 +45,7 @@ def layout_start(
     names = ("pca", "spectral", "random")
     n, shape = objects.n, (objects.n, dim)
     if not isinstance(init, str):
-        return given_start(init, shape, names)
+        return check_start(init, shape, names)
     checks.choice(init, "init", names)
     if init == "random":
         return np.asarray(START_SIZE * random.standard_normal(shape))
@@ -93,7 +93,7 @@ def spread_start(
     """
     shape = (graph.shape[0], dim)
     if not isinstance(init, str):
-        start = given_start(init, shape, SPREAD_STARTS).astype(np.float64)
+        start = check_start(init, shape, SPREAD_STARTS).astype(np.float64)
     elif init in ("spectral", "tswspectral"):
         start = spectral_start(graph, dim, random, rows=rows)
     elif init == "random":

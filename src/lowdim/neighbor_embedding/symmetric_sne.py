@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from lowdim.checks import Array
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.divergence import PairDivergence
-from lowdim.neighbor_embedding.stochastic_neighbors import StochasticNeighborEmbedder
+from lowdim.neighbor_embedding.sne import SNE
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
+from lowdim.objects.new_objects import NewObjects
 
 
 @fill(**SNE_PASSAGES)
-class SymmetricSNE(StochasticNeighborEmbedder):
+class SymmetricSNE(SNE):
     """Symmetric stochastic neighbour embedding.
 
     perplexity affinities -> descend(attract P, repel Gaussian kernel)
@@ -59,10 +60,11 @@ class SymmetricSNE(StochasticNeighborEmbedder):
     (200, 2)
     """
 
-    _joint = True
+    def _objective(self, graph: NeighborGraph) -> ForceField:
+        """KL(P || Q) of the affinities of pairs."""
+        P = joint(conditional_matrix(graph, shared.perplexities(self, graph.n_objects)))
+        return shared.divergence(self, PairDivergence, P, shared.GAUSSIAN)
 
-    def _affinities(self, graph: NeighborGraph) -> Any:
-        return joint(conditional_matrix(graph, self._perplexities(graph.n_objects)))
-
-    def _objective(self, P: Any) -> ForceField:
-        return self._divergence(PairDivergence, P)
+    def _transform(self, new: NewObjects) -> Array:
+        wanted = shared.perplexities(self, len(self.embedding_))
+        return shared.place_new(new, self.embedding_, wanted, shared.GAUSSIAN, joint=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
+from lowdim.estimator import Embedder
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.estimator.updating import Growth
+from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.descent import Phase
 from lowdim.neighbor_embedding.descent import learning_rate as step_size
 from lowdim.neighbor_embedding.divergence import PairDivergence
-from lowdim.neighbor_embedding.stochastic_neighbors import MOMENTUM, StochasticNeighborEmbedder
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
+from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import running
@@ -31,7 +36,7 @@ DOF_RANGE = (1e-3, 1e6)  # a heavier tail overflows, and a lighter one is a Gaus
 
 
 @fill(**SNE_PASSAGES)
-class TSNE(StochasticNeighborEmbedder):
+class TSNE(Embedder):
     """t-distributed stochastic neighbour embedding (t-SNE).
 
     perplexity affinities -> descend(attract P, repel Student kernel)
@@ -90,6 +95,8 @@ class TSNE(StochasticNeighborEmbedder):
     (3, 2)
     """
 
+    _n_wanted = shared.n_for_perplexity
+
     def __init__(
         self,
         n_components: int = 2,
@@ -114,35 +121,26 @@ class TSNE(StochasticNeighborEmbedder):
         checkpoint: CheckpointFile = None,
         warm_start: bool = False,
     ) -> None:
-        super().__init__(
-            n_components,
-            perplexity=perplexity,
-            early_exaggeration=early_exaggeration,
-            learning_rate=learning_rate,
-            max_iter=max_iter,
-            n_iter_without_progress=n_iter_without_progress,
-            min_grad_norm=min_grad_norm,
-            metric=metric,
-            metric_params=metric_params,
-            init=init,
-            random_state=random_state,
-            method=method,
-            angle=angle,
-            exaggeration=exaggeration,
-            n_jobs=n_jobs,
-            callback=callback,
-            verbose=verbose,
-            checkpoint=checkpoint,
-            warm_start=warm_start,
-        )
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.early_exaggeration = early_exaggeration
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_iter_without_progress = n_iter_without_progress
+        self.min_grad_norm = min_grad_norm
+        self.metric = metric
+        self.metric_params = metric_params
+        self.init = init
+        self.random_state = random_state
+        self.method = method
+        self.angle = angle
+        self.exaggeration = exaggeration
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
         self.dof = dof
-
-    _new_perplexity = NEW_PERPLEXITY
-
-    @property
-    def _similarity(self) -> Similarity:
-        dof = self.dof if self.dof is not None else max(self.n_components - 1, 1)
-        return Similarity("student", checks.real(dof, "dof", *DOF_RANGE))
 
     def fit(
         self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
@@ -169,19 +167,13 @@ class TSNE(StochasticNeighborEmbedder):
         """
         return self._fit_to(X, graph=graph, affinities=affinities)
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
-    ) -> Array:
-        """Fit to X and return `embedding_`; the parameters are those of `fit`."""
-        return self.fit(X, y, graph=graph, affinities=affinities).embedding_
-
     def resume(
         self,
         max_iter: int = 250,
         *,
         exaggeration: float = 1.0,
         learning_rate: float | str = "auto",
-        momentum: float = MOMENTUM,
+        momentum: float = shared.MOMENTUM,
     ) -> Self:
         """Continue the descent from `embedding_`, with other settings.
 
@@ -220,35 +212,62 @@ class TSNE(StochasticNeighborEmbedder):
         checks.real(exaggeration, "exaggeration", 0, open_low=True)
         checks.real(momentum, "momentum", 0, 1)
         with running(self._n_jobs):
-            divergence = self._objective(self.affinities_)
+            objective = self._objective(self.affinities_)
             rate = step_size(learning_rate, len(self.embedding_), max(exaggeration, 1.0))
-            start = np.array(self.embedding_, dtype=self._working_dtype, order="C")
-            descent = self._descent(divergence, start)
-            self._go_on(descent, Phase(max_iter, rate, momentum, exaggeration))
+            start = np.array(self.embedding_, dtype=shared.working_dtype(self), order="C")
+            descent = shared.descent_from(self, objective, start)
+            shared.go_on(self, descent, Phase(max_iter, rate, momentum, exaggeration))
         return self
 
     def _reads_blocks(self) -> bool:
         return True
 
     def _fit(
-        self,
-        objects: Objects,
-        graph: NeighborGraph | None = None,
-        affinities: Any = None,
-        **arguments: Any,
+        self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
     ) -> None:
-        if affinities is None:
-            super()._fit(objects, graph, **arguments)
-            return
-        self._check_parameters(objects.n)
-        P = joint_affinities(affinities, objects)
-        self._fit_affinities(objects, P, P, None, **arguments)
-
-    def _affinities(self, graph: NeighborGraph) -> Any:
-        return joint(conditional_matrix(graph, self._perplexities(graph.n_objects)))
+        shared.check_parameters(self, objects.n)
+        P, links, changed = fit_affinities(self, objects, graph, affinities)
+        objective = self._objective(P)
+        start = shared.start_of(self, objects, links)
+        shared.minimize(self, objective, start, changed)
 
     def _objective(self, P: Any) -> ForceField:
-        return self._divergence(PairDivergence, P)
+        """KL(P || Q)."""
+        return shared.divergence(self, PairDivergence, P, student(self))
+
+    def _update(self, new: NewObjects) -> Growth:
+        return shared.grow(self, new, lambda graph: self._objective(pair_affinities(self, graph)))
+
+    def _transform(self, new: NewObjects) -> Array:
+        wanted = min(NEW_PERPLEXITY, *shared.perplexities(self, len(self.embedding_)))
+        return shared.place_new(new, self.embedding_, [wanted], student(self))
+
+
+def student(estimator: Any) -> Similarity:
+    """Student's kernel of the map."""
+    dof = estimator.dof if estimator.dof is not None else max(estimator.n_components - 1, 1)
+    return Similarity("student", checks.real(dof, "dof", *DOF_RANGE))
+
+
+def pair_affinities(estimator: Any, graph: NeighborGraph) -> Any:
+    """The probabilities of pairs to be neighbours in the data, as a sparse matrix."""
+    return joint(conditional_matrix(graph, shared.perplexities(estimator, graph.n_objects)))
+
+
+def fit_affinities(
+    estimator: Any, objects: Objects, graph: NeighborGraph | None, affinities: Any
+) -> tuple[Any, Any, Callable[[], ForceField] | None]:
+    """The affinities of a fit, given or of the neighbours; the links of init="spectral"; and a
+    function that returns the objective of a changed perplexity."""
+    if affinities is not None:
+        P = joint_affinities(affinities, objects)
+        return P, P, None
+    found = shared.perplexity_graph(estimator, objects, graph)
+    if objects.in_memory:
+        estimator._fitted_neighbors = found
+    wider = partial(shared.wider_graph, estimator, objects, found if graph is None else graph)
+    P = pair_affinities(estimator, found)
+    return P, found, lambda: estimator._objective(pair_affinities(estimator, wider()))
 
 
 def joint_affinities(affinities: Any, objects: Objects) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +9,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.shared_docs import SNE_PASSAGES, fill
+from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.divergence import PairDivergence
-from lowdim.neighbor_embedding.tsne import TSNE
+from lowdim.neighbor_embedding.tsne import TSNE, fit_affinities, student
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.objects.objects import Objects
@@ -101,22 +101,25 @@ class WeightedTSNE(TSNE):
         """
         return self._fit_to(X, graph=graph, affinities=affinities, sample_weight=sample_weight)
 
-    def _fit_affinities(
+    def _fit(
         self,
         objects: Objects,
-        P: Any,
-        links: Any,
-        affinities: Callable[[], Any] | None,
+        graph: NeighborGraph | None = None,
+        affinities: Any = None,
         sample_weight: Any = None,
     ) -> None:
-        self.importance_ = (
-            _degrees(P) if sample_weight is None else _masses(sample_weight, objects.n)
-        )
-        super()._fit_affinities(objects, P, links, affinities)
+        shared.check_parameters(self, objects.n)
+        P, links, changed = fit_affinities(self, objects, graph, affinities)
+        given = sample_weight is not None
+        self.importance_ = _masses(sample_weight, objects.n) if given else _degrees(P)
+        objective = self._objective(P)
+        start = shared.start_of(self, objects, links)
+        shared.minimize(self, objective, start, changed)
 
     def _objective(self, P: Any) -> ForceField:
+        """KL(P || Q) with masses."""
         mass = None if (self.importance_ == 1).all() else self.importance_
-        return self._divergence(PairDivergence, P, mass=mass)
+        return shared.divergence(self, PairDivergence, P, student(self), mass=mass)
 
 
 def _degrees(P: Any) -> Array:

@@ -18,7 +18,7 @@ from lowdim.backends.protocol import Heaps
 from lowdim.checks import Array
 from lowdim.distances.matrices import check_defined
 from lowdim.distances.metrics import Metric
-from lowdim.neighbor_graphs.search import reach_of
+from lowdim.neighbor_graphs.exact import reach_of
 from lowdim.runtime.scheduling import blocks, run
 
 SAMPLE_OBJECTS = 128  # sample on which recall is measured
@@ -80,7 +80,7 @@ class PivotIndex:
                 self._visit(asked, own, numbers, cells, short, heaps, new)
                 full = p == len(self.pivots)
                 p = min(4 * p, len(self.pivots))
-                short = short[:0] if full else heaps.incomplete()
+                short = short[:0] if full else heaps.incomplete_rows()
             places, values = heaps.sorted()
             ids = self.order[places]
             best = np.lexsort((ids, values), axis=1)

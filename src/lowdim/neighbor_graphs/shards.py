@@ -15,23 +15,20 @@ the computation, not on the number of threads.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from lowdim.backends import backend
+from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array
+from lowdim.distances.metrics import Metric
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.neighbor_graphs.approximate import build_index
-from lowdim.neighbor_graphs.blocked_search import (
-    NO_NUMBER,
-    Nearest,
-    nearest_in_blocks,
-    plain_metric,
-)
-from lowdim.neighbor_graphs.division import Division, divided
-from lowdim.neighbor_graphs.search import nearest, query, tree_fits
+from lowdim.neighbor_graphs.exact import NO_NUMBER, Nearest, plain_metric, query, tree_fits
+from lowdim.neighbor_graphs.indexes import neighbor_query
 from lowdim.runtime.scheduling import blocks
 from lowdim.runtime.scratch import Rows
 
@@ -45,6 +42,12 @@ SMALL_SHARD = 20_000  # rows of a shard that is not divided for the sake of more
 LEAST_CELLS = 2  # to look at: with one, no row at the border of a shard has a neighbour beyond it,
 # which cuts the graph into pieces
 TEST_ROWS = 512  # rows on which recall is measured
+CELLS_PER_SHARD = 32
+MOST_CELLS = 2048  # every row is compared with the centres of all cells
+SAMPLE_ROWS_PER_CELL = 40  # of the sample for k-means
+ROUNDS = 8  # of k-means
+PIECE_ROWS = 8192  # of the sample, in a task of k-means
+FILL = 0.7  # expected size of a shard, as a share of the largest: sizes in a sample are estimates
 
 
 class Found(NamedTuple):
@@ -55,14 +58,15 @@ class Found(NamedTuple):
     recall: float
 
 
-def sharded_neighbors(source: RowBlocks, k: int, metric: str, recall: float, seed: int) -> Found:
+def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, seed: int) -> Found:
     """Each row's k nearest other rows, nearly all of them.
 
     Parameters
     ----------
     source : RowBlocks
     k : int
-    metric : {"euclidean", "cosine"}
+    metric : Metric
+        The Euclidean or the cosine distance.
     recall : float
         Share of the true neighbours that is to be found.
     seed : int
@@ -70,18 +74,21 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: str, recall: float, see
     n = source.shape[0]
     random = np.random.default_rng(seed)
     capacity = largest_shard(source, k)
-    division = divided(source, capacity, metric, random)
+    division = divided(source, capacity, metric.name, random)
     test = np.sort(random.choice(n, min(n, TEST_ROWS), replace=False))
     asked = source.take(test)
-    true_indices, true_distances = nearest_in_blocks(source, asked, k, metric, test)
+    true_indices, true_distances = query(source, asked, k, metric, test)
     each = recall + (1 - recall) / 2  # of the choice of shards, and of the search in a shard
     depth = needed_depth(source, division, asked, true_indices, each)
     found = Nearest(n, k, source.dtype)
     shard = partial(Shard, source.shape[1], source.dtype)
-    search = partial(searched, k=k, metric=metric, recall=each, seed=seed, capacity=capacity)
+    search = partial(searched, k=k, metric=metric.name, recall=each, seed=seed, capacity=capacity)
     for offer in source.exchange(routed, (division, depth), division.n_shards, shard, search):
         found.offer(*offer)
-    _complete(found, source, metric)
+    short = np.flatnonzero(found.indices[:, -1] == NO_NUMBER)
+    for part in blocks(len(short), source.block_rows):  # which have too few in their shards
+        own = short[part]
+        found.indices[own], found.distances[own] = query(source, source.take(own), k, metric, own)
     farthest = true_distances[:, -1:] * (1 + 32 * np.finfo(source.dtype).eps)
     measured = float((found.distances[test] <= farthest).mean())
     logger.info(
@@ -124,14 +131,6 @@ class Part(NamedTuple):
     member: bool
     numbers: Array
     rows: Array
-
-
-class Offer(NamedTuple):
-    """What was found for some rows; the arguments of `Nearest.offer`."""
-
-    queries: Array
-    indices: Array
-    distances: Array
 
 
 def routed(rows: Array, first: int, division: Division, depth: int) -> list[tuple[int, Part]]:
@@ -191,17 +190,25 @@ class Shard:
 
 def searched(
     shard: Shard, number: int, *, k: int, metric: str, recall: float, seed: int, capacity: int
-) -> Iterator[Offer]:
-    """What is found in a shard for the rows that are searched in it."""
+) -> Iterator[tuple[Array, Array, Array]]:
+    """What is found in a shard for the rows that are searched in it, for `Nearest.offer`."""
     numbers = {member: shard.numbers(member) for member in (True, False)}
     own = numbers[True]
     n_pieces = max(1, -(-len(own) // capacity))  # one, unless many rows are in a single cell
     for piece in blocks(len(own), max(1, -(-len(own) // n_pieces))):
         points, mine = shard.read(True, piece), own[piece]
-        searcher = Searcher(points, k, metric, recall, seed + number)
+        measure = plain_metric(metric)
+        searcher = neighbor_query(
+            points,
+            measure,
+            min(k, len(points)),
+            method="exact" if tree_fits(points, measure) else "approximate",
+            recall=recall,
+            seed=seed + number,
+        )
         if len(points) > 1:
             indices, distances = searcher.neighbors()
-            yield Offer(mine, mine[indices], distances)
+            yield mine, mine[indices], distances
         for member, begin, end in (
             (True, 0, piece.start),
             (True, piece.stop, len(own)),
@@ -209,8 +216,8 @@ def searched(
         ):
             for part in blocks(end - begin, max(1, capacity // 2)):
                 asked = slice(begin + part.start, begin + part.stop)
-                indices, distances = searcher.query(shard.read(member, asked))
-                yield Offer(numbers[member][asked], mine[indices], distances)
+                indices, distances = searcher(shard.read(member, asked))
+                yield numbers[member][asked], mine[indices], distances
 
 
 class Numbers:
@@ -238,33 +245,77 @@ class Numbers:
         return self._array[: self._count]
 
 
-class Searcher:
-    """A search for the k nearest of some rows: by an index, or exact where that is no slower."""
+@dataclass(frozen=True)
+class Division:
+    """Centres of cells, and the shard of each cell."""
 
-    def __init__(self, points: Array, k: int, metric: str, recall: float, seed: int) -> None:
-        self.points, self.k, self.metric = points, k, plain_metric(metric)
-        exact = tree_fits(points, self.metric)
-        self.index = None if exact else build_index(points, self.metric, k, recall, seed)
+    centers: Array
+    shard_of: Array
+    metric: str
 
-    def neighbors(self) -> tuple[Array, Array]:
-        """The nearest other rows of each row."""
-        if self.index is not None:
-            return self.index.neighbors()
-        return nearest(self.points, min(self.k, len(self.points) - 1), self.metric)
+    @property
+    def n_shards(self) -> int:
+        """The number of shards."""
+        return int(self.shard_of.max()) + 1
 
-    def query(self, rows: Array) -> tuple[Array, Array]:
-        """The nearest rows of new ones."""
-        k = min(self.k, len(self.points))
-        if self.index is not None:
-            return self.index.query(rows, k)
-        return query(self.points, rows, k, self.metric)
+    def shards_near(self, rows: Array, depth: int) -> Array:
+        """The shards of the `depth` cells nearest to each row, nearest first."""
+        return np.asarray(self.shard_of[_nearest(self.centers, rows, depth, self.metric)])
 
 
-def _complete(found: Nearest, source: RowBlocks, metric: str) -> None:
-    """Search the neighbours of rows that have too few in all of the source."""
-    short = np.flatnonzero(found.indices[:, -1] == NO_NUMBER)
-    for part in blocks(len(short), source.block_rows):
-        own = short[part]
-        k = found.indices.shape[1]
-        exact = nearest_in_blocks(source, source.take(own), k, metric, own)
-        found.indices[own], found.distances[own] = exact
+def divided(source: RowBlocks, capacity: int, metric: str, random: np.random.Generator) -> Division:
+    """Divide the rows of a source into shards of at most about `capacity` rows."""
+    n = source.shape[0]
+    n_shards = -(-n // max(1, int(FILL * capacity)))
+    count = max(1, min(CELLS_PER_SHARD * n_shards, MOST_CELLS, n // 4))
+    sample = np.sort(random.choice(n, min(n, count * SAMPLE_ROWS_PER_CELL), replace=False))
+    points = source.take(sample)
+    if metric == "cosine":
+        points = unit_length(points)
+    centers = points[np.sort(random.choice(len(points), count, replace=False))]
+    where = source.tasks
+    pieces = where.persist([points[part] for part in blocks(len(points), PIECE_ROWS)])
+    for _ in range(ROUNDS):
+        sums, sizes = _total(where.map(partial(_sums_of_cells, centers, metric), pieces))
+        used = sizes > 0  # centres without points stay
+        centers[used] = sums[used] / sizes[used, None]
+    sizes = _total(where.map(partial(_sums_of_cells, centers, metric), pieces))[1]
+    shard_of = np.zeros(count, dtype=np.int32)
+    _split(centers, sizes, np.arange(count), n_shards, shard_of)
+    return Division(centers, np.unique(shard_of, return_inverse=True)[1].astype(np.int32), metric)
+
+
+def _nearest(centers: Array, rows: Array, count: int, metric: str) -> Array:
+    return backend().nearest_to(centers, rows, min(count, len(centers)), metric == "cosine")[0]
+
+
+def _sums_of_cells(centers: Array, metric: str, points: Array) -> tuple[Array, Array]:
+    """The sum and the number of the points that are nearest to each centre."""
+    from scipy.sparse import csr_array
+
+    owner = _nearest(centers, points, 1, metric)[:, 0]
+    parts = (np.ones(len(owner), points.dtype), (owner, np.arange(len(owner))))
+    sums = csr_array(parts, shape=(len(centers), len(owner))) @ points
+    return sums.astype(np.float64), np.bincount(owner, minlength=len(centers))
+
+
+def _total(parts: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """The sums of what `_sums_of_cells` returns, in the order of the pieces."""
+    sums, sizes = zip(*parts, strict=True)
+    return np.sum(sums, axis=0), np.sum(sizes, axis=0)
+
+
+def _split(centers: Array, sizes: Array, cells: Array, pieces: int, shard_of: Array) -> None:
+    """Divide cells into pieces of similar size, by cuts across their longest extent."""
+    if pieces <= 1 or len(cells) == 1:
+        return
+    offsets = (centers[cells] - centers[cells].mean(axis=0)).astype(np.float64)
+    axis = np.linalg.svd(offsets, full_matrices=False)[2][0]
+    cells = cells[np.argsort(offsets @ axis, kind="stable")]
+    filled = np.cumsum(sizes[cells])
+    first = pieces // 2
+    cut = int(np.searchsorted(filled, filled[-1] * first / pieces, side="right"))
+    cut = min(max(cut, 1), len(cells) - 1)
+    shard_of[cells[cut:]] += first  # numbers below are those of the other part
+    _split(centers, sizes, cells[:cut], first, shard_of)
+    _split(centers, sizes, cells[cut:], pieces - first, shard_of)

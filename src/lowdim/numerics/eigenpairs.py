@@ -22,8 +22,8 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.backends.generic import column_norms, host, like, qr, side_by_side
-from lowdim.backends.numpy_blocks import scaled_entries
+from lowdim.backends.generic import column_norms, convert_like, join_columns, qr, to_numpy
+from lowdim.backends.numpy_blocks import scale_entries
 from lowdim.checks import Array, is_sparse
 from lowdim.numerics.eigensolvers import (
     Eigenpairs,
@@ -89,16 +89,16 @@ def top_eigenpairs(
     solver = _choose(operator.n, k, solver, "arpack")
     with _eigenvectors(operator) as operator:
         if solver == "dense":
-            found = dense(A, operator, k, top=True)
+            pairs = dense(A, operator, k, top=True)
         elif operator.dense:
-            found = krylov(operator, k, tol, max_iter, seed)
+            pairs = krylov(operator, k, tol, max_iter, seed)
         else:
             try:
-                found = lanczos(operator, k, tol, max_iter, seed)
+                pairs = lanczos(operator, k, tol, max_iter, seed)
             except ArpackNoConvergence:
                 logger.warning("Lanczos iterations did not converge; going on in blocks")
-                found = krylov(operator, k, tol, max_iter, seed)
-    return _finish(operator, found, np.argsort(-found.values, kind="stable"), None)
+                pairs = krylov(operator, k, tol, max_iter, seed)
+    return _sort_and_check(operator, pairs, np.argsort(-pairs.values, kind="stable"), None)
 
 
 def bottom_eigenpairs(
@@ -134,7 +134,7 @@ def bottom_eigenpairs(
         scale = 1 / np.sqrt(B)
         null = None if null is None else np.asarray(null).reshape(len(B), -1) / scale[:, None]
         inner = bottom_eigenpairs(
-            scaled_both_sides(A, scale),
+            scale_both_sides(A, scale),
             k,
             null=null,
             solver=solver,
@@ -148,8 +148,8 @@ def bottom_eigenpairs(
     known = 0 if basis is None else basis.shape[1]
     solver = _choose(operator.n, k + known, solver, "bottom")
     with _eigenvectors(operator) as operator:
-        found = _bottom(A, operator, k, basis, solver, tol, max_iter, seed)
-    return _finish(operator, found, np.argsort(found.values, kind="stable"), basis)
+        pairs = _solve_bottom(A, operator, k, basis, solver, tol, max_iter, seed)
+    return _sort_and_check(operator, pairs, np.argsort(pairs.values, kind="stable"), basis)
 
 
 def fix_signs(vectors: Array) -> Array:
@@ -174,14 +174,16 @@ def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
             full = operator.matmat(np.eye(n, dtype=operator.dtype)).astype(np.float64)
             return float(np.abs(np.linalg.eigvalsh((full + full.T) / 2)).sum())
         sketch = operator.matmat(operator.matmat(columns(operator, random_signs(operator, 16, 1))))
-        Q = qr(side_by_side(like(known.vectors, sketch), sketch))[0]
+        Q = qr(join_columns(convert_like(known.vectors, sketch), sketch))[0]
         AQ = operator.matmat(Q)
         values, S = rayleigh(Q, AQ)
-        turn = like(S, Q)
-        residuals = column_norms(AQ @ turn - (Q @ turn) * like(values, Q))
-        found = residuals <= 0.1 * np.abs(values)
-        inside = float(np.abs(values[found]).sum())
-        return inside + quadrature(operator, Q @ like(S[:, found], Q), probes=4, steps=10)
+        turn = convert_like(S, Q)
+        residuals = column_norms(AQ @ turn - (Q @ turn) * convert_like(values, Q))
+        converged = residuals <= 0.1 * np.abs(values)
+        inside = float(np.abs(values[converged]).sum())
+        return inside + quadrature(
+            operator, Q @ convert_like(S[:, converged], Q), probes=4, steps=10
+        )
 
 
 @contextmanager
@@ -191,9 +193,9 @@ def _eigenvectors(operator: Operator) -> Iterator[Operator]:
         finish = counted()
 
         def product(V: Any) -> Any:
-            found = operator.matmat(V)
+            images = operator.matmat(V)
             finish(V.shape[1])
-            return found
+            return images
 
         yield replace(operator, matmat=product)
 
@@ -206,12 +208,14 @@ def _choose(n: int, k: int, solver: str, otherwise: str) -> str:
     return otherwise if solver in ("auto", "randomized") else solver
 
 
-def _finish(operator: Operator, found: Eigenpairs, order: Array, basis: Array | None) -> Eigenpairs:
+def _sort_and_check(
+    operator: Operator, pairs: Eigenpairs, order: Array, basis: Array | None
+) -> Eigenpairs:
     """Eigenpairs in the given order with fixed signs; warns if a residual is too large."""
-    values, vectors = found.values[order], fix_signs(found.vectors[:, order])
+    values, vectors = pairs.values[order], fix_signs(pairs.vectors[:, order])
     vectors = vectors.astype(operator.dtype, copy=False)
     if vectors.shape[1]:
-        products = host(operator.matmat(columns(operator, vectors)))
+        products = to_numpy(operator.matmat(columns(operator, vectors)))
         if basis is not None:  # eigenvectors of A restricted to the complement of `basis`
             products = products - basis @ (basis.T @ products)
         residual = np.linalg.norm(products - vectors * values.astype(vectors.dtype), axis=0).max()
@@ -228,7 +232,7 @@ def _finish(operator: Operator, found: Eigenpairs, order: Array, basis: Array | 
     return Eigenpairs(values, vectors)
 
 
-def _bottom(
+def _solve_bottom(
     A: Any,
     operator: Operator,
     k: int,
@@ -246,9 +250,9 @@ def _bottom(
     if solver == "bottom":
         solver = "shift-invert" if _factors_cheaply(A) else "arpack"
         if solver == "arpack" and is_sparse(A):
-            found = chebyshev(A.tocsr(), operator, k, basis, tol, seed)
-            if found is not None:
-                return found
+            pairs = chebyshev(A.tocsr(), operator, k, basis, tol, seed)
+            if pairs is not None:
+                return pairs
             logger.info("The eigenvalues are close to each other; going on with Lanczos iterations")
     if solver == "shift-invert":
         try:
@@ -292,19 +296,19 @@ def _orthonormal(null: Array | None, operator: Operator) -> Array | None:
     return np.linalg.qr(columns)[0]
 
 
-def scaled_both_sides(A: Any, scale: Array) -> Any:
+def scale_both_sides(A: Any, scale: Array) -> Any:
     """diag(scale) A diag(scale): an array, CSR matrix or Operator, as A is."""
     if is_sparse(A):
         from scipy.sparse import csr_array
 
         csr = A.tocsr()
-        data = scaled_entries(csr, scale, np.result_type(csr.dtype, scale.dtype))
+        data = scale_entries(csr, scale, np.result_type(csr.dtype, scale.dtype))
         return csr_array((data, csr.indices, csr.indptr), shape=csr.shape)
     if isinstance(A, Operator):
         column = scale[:, None]
 
         def product(V: Any) -> Any:
-            factor = like(column, V)
+            factor = convert_like(column, V)
             return factor * A.matmat(factor * V)
 
         return Operator(A.n, A.dtype, product, A.dense)

@@ -11,13 +11,13 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.backends.generic import (
     column_norms,
-    host,
-    like,
+    convert_like,
+    join_columns,
     norms,
     orthonormal_basis,
     qr,
-    side_by_side,
-    some_columns,
+    select_columns,
+    to_numpy,
 )
 from lowdim.backends.native.algebra import NARROW_COLUMNS, gram, matmul, times
 from lowdim.backends.subspace import Problem, smallest_eigenpairs
@@ -48,7 +48,7 @@ def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = N
     full = full + full.T
     full /= 2
     if basis is not None:  # above every other eigenvalue
-        full = _off(basis, _off(basis, full).T)
+        full = _project_out(basis, _project_out(basis, full).T)
         full += (2 * np.abs(full).sum(axis=1).max() + 1) * (basis @ basis.T)
     return _lapack(full, k, top)
 
@@ -57,9 +57,9 @@ def extreme_eigh(A: Array, k: int, top: bool) -> Eigenpairs:
     """The k largest (or smallest) eigenpairs of a symmetric array, ascending, to rounding."""
     width = 4 * (k // 4 + 1)
     if top and k > 0 and len(A) >= LEAST_ITERATED and width <= NARROW_COLUMNS:
-        found = _block_lanczos(A, k, width)
-        if found is not None:
-            return found
+        pairs = _block_lanczos(A, k, width)
+        if pairs is not None:
+            return pairs
     return _lapack(A, k, top)
 
 
@@ -128,8 +128,8 @@ def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: A
     AQ = operator.matmat(Q)
     for _ in range(max_iter or 200):
         values, S = rayleigh(Q, AQ)
-        turn = like(S[:, :width], Q)
-        residuals = AQ @ turn - (Q @ turn) * like(values[:width], Q)
+        turn = convert_like(S[:, :width], Q)
+        residuals = AQ @ turn - (Q @ turn) * convert_like(values[:width], Q)
         size = max(float(np.abs(values).max()), 1e-300)
         lengths = column_norms(residuals)
         converged = lengths[:k].max() <= max(tol, floor) * size
@@ -137,12 +137,12 @@ def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: A
         if not fresh.shape[1]:  # accurate enough, or the subspace is invariant
             break
         if Q.shape[1] + width > most:
-            better = like(S[:, : max(k + width, most // 2)], Q)
+            better = convert_like(S[:, : max(k + width, most // 2)], Q)
             Q, AQ = Q @ better, AQ @ better
-        Q, AQ = side_by_side(Q, fresh), side_by_side(AQ, operator.matmat(fresh))
+        Q, AQ = join_columns(Q, fresh), join_columns(AQ, operator.matmat(fresh))
     else:
         values, S = rayleigh(Q, AQ)
-    return Eigenpairs(values[:k], host(Q @ like(S[:, :k], Q)))
+    return Eigenpairs(values[:k], to_numpy(Q @ convert_like(S[:, :k], Q)))
 
 
 def lanczos(
@@ -178,8 +178,8 @@ def chebyshev(
     width = min(width, operator.n - (0 if basis is None else basis.shape[1]))
     problem = Problem(step, _norm_bound(A), basis, gram, times, lambda V: np.linalg.qr(V)[0])
     start = random_start(operator, width, seed)
-    found = smallest_eigenpairs(problem, start, k, max(tol, floor), MOST_PRODUCTS)
-    return None if found is None else Eigenpairs(*found)
+    pairs = smallest_eigenpairs(problem, start, k, max(tol, floor), MOST_PRODUCTS)
+    return None if pairs is None else Eigenpairs(*pairs)
 
 
 def _norm_bound(A: Any) -> float:
@@ -225,8 +225,8 @@ def shift_invert(
         return np.asarray(x if basis is None else x - basis @ (basis.T @ x))
 
     inverse = Operator(operator.n, np.dtype(np.float64), solve)
-    found = lanczos(inverse, k, tol, max_iter, seed)
-    return _ritz(operator, found.vectors)
+    pairs = lanczos(inverse, k, tol, max_iter, seed)
+    return _rayleigh_ritz(operator, pairs.vectors)
 
 
 def lobpcg(
@@ -249,20 +249,22 @@ def lobpcg(
         def preconditioner(V: Array) -> Array:
             return np.asarray(V / diagonal[:, None])
 
-    def linear(product: Callable[[Array], Array]) -> Any:
-        def one(v: Array) -> Array:
+    def linear_operator(product: Callable[[Array], Array]) -> Any:
+        def multiply_one(v: Array) -> Array:
             return product(v.reshape(-1, 1))[:, 0]
 
-        return LinearOperator(operator.shape, matvec=one, matmat=product, dtype=operator.dtype)
+        return LinearOperator(
+            operator.shape, matvec=multiply_one, matmat=product, dtype=operator.dtype
+        )
 
     guard = min(k + 5, operator.n // 5)
     with warnings.catch_warnings():  # `spectral` checks the residuals and warns
         warnings.simplefilter("ignore", UserWarning)
         values, vectors = scipy_lobpcg(
-            linear(operator.matmat),
+            linear_operator(operator.matmat),
             random_start(operator, max(guard, k), seed),
             Y=basis,
-            M=None if preconditioner is None else linear(preconditioner),
+            M=None if preconditioner is None else linear_operator(preconditioner),
             largest=False,
             tol=max(tol, 1e-9) * norm_estimate(operator),
             maxiter=max_iter or 1000,
@@ -292,10 +294,10 @@ def quadrature(operator: Operator, known: Array, probes: int, steps: int) -> flo
         W -= V * alpha
         beta = norms(W)
         before, V = V, W / beta.clip(1e-30)
-        for found, value in zip(steps_of, (alpha, beta), strict=True):
-            found.append(value[:, None])
-    alphas, betas = (host(side_by_side(*found)).astype(np.float64).T for found in steps_of)
-    lengths = host(lengths)
+        for series, value in zip(steps_of, (alpha, beta), strict=True):
+            series.append(value[:, None])
+    alphas, betas = (to_numpy(join_columns(*series)).astype(np.float64).T for series in steps_of)
+    lengths = to_numpy(lengths)
     total = 0.0
     for p in range(probes):
         T = np.diag(alphas[:, p]) + np.diag(betas[:-1, p], 1) + np.diag(betas[:-1, p], -1)
@@ -317,19 +319,19 @@ def lift(operator: Operator, basis: Array | None) -> Operator:
     return Operator(operator.n, operator.dtype, product)
 
 
-def _off(basis: Array, V: Array) -> Array:
+def _project_out(basis: Array, V: Array) -> Array:
     """V minus its projection on the span of `basis`."""
     return np.asarray(V - basis @ (basis.T @ V))
 
 
 def rayleigh(Q: Any, AQ: Any) -> tuple[Array, Array]:
     """Eigenvalues of Q'AQ, descending, and their eigenvectors, as NumPy arrays."""
-    inner = host(Q.T @ AQ)
+    inner = to_numpy(Q.T @ AQ)
     values, S = np.linalg.eigh((inner + inner.T) / 2)
     return values[::-1], S[:, ::-1]
 
 
-def _ritz(operator: Operator, vectors: Array) -> Eigenpairs:
+def _rayleigh_ritz(operator: Operator, vectors: Array) -> Eigenpairs:
     """Rayleigh-Ritz approximations to eigenpairs from the span of `vectors`."""
     basis = np.linalg.qr(vectors)[0].astype(operator.dtype, copy=False)
     values, rotation = np.linalg.eigh(basis.T @ operator.matmat(basis))
@@ -339,7 +341,7 @@ def _ritz(operator: Operator, vectors: Array) -> Eigenpairs:
 def _new_directions(W: Any, lengths: Array, Q: Any) -> Any:
     """An orthonormal basis of the part of W that is orthogonal to Q, from the lengths of W."""
     used = lengths > 0
-    W = some_columns(W, used) / like(lengths[used], W)
+    W = select_columns(W, used) / convert_like(lengths[used], W)
     for _ in range(2):  # orthogonalising twice is enough
         W = orthonormal_basis(W - Q @ (Q.T @ W), 100 * float(np.finfo(lengths.dtype).eps))
     return W
@@ -348,7 +350,7 @@ def _new_directions(W: Any, lengths: Array, Q: Any) -> Any:
 def norm_estimate(operator: Operator) -> float:
     """A lower bound of the spectral norm, from one product."""
     probe = np.cos(np.arange(operator.n, dtype=np.float64) ** 2)[:, None].astype(operator.dtype)
-    product = host(operator.matmat(columns(operator, probe)))
+    product = to_numpy(operator.matmat(columns(operator, probe)))
     return float(np.linalg.norm(product) / np.linalg.norm(probe))
 
 

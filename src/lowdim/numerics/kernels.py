@@ -17,7 +17,7 @@ from lowdim.backends import backend
 from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array, dense, is_sparse
 from lowdim.distances.metrics import Metric
-from lowdim.numerics.operators import Operator, as_operator, centered
+from lowdim.numerics.operators import Operator, as_operator, center
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
@@ -146,7 +146,7 @@ class KernelCenter:
     mean: float
 
     @classmethod
-    def of(cls, K: Array) -> KernelCenter:
+    def from_kernel(cls, K: Array) -> KernelCenter:
         ones = np.full((len(K), 1), 1.0 / len(K), dtype=K.dtype)
         means = backend().matmul(K.T, ones)[:, 0].astype(np.float64)
         return cls(means, float(means.mean()))
@@ -161,7 +161,7 @@ class KernelCenter:
 
 def centered_kernel(K: Array) -> Operator:
     """J K J as an operator; no second n x n matrix."""
-    return centered(as_operator(K))
+    return center(as_operator(K))
 
 
 def kernel_metric(kernel: Kernel) -> Metric:

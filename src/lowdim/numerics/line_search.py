@@ -49,7 +49,7 @@ def wolfe_step(along: Callable[[float], Trial], start: Trial, step: float) -> Tr
         tangent = start.value + DECREASE * step * start.slope
         if not trial.value <= min(tangent, low.value):
             high = trial
-            step = _between(low, high)
+            step = _interpolate(low, high)
             continue
         if abs(trial.slope) <= -CURVATURE * start.slope:
             return trial
@@ -57,11 +57,11 @@ def wolfe_step(along: Callable[[float], Trial], start: Trial, step: float) -> Tr
         if trial.slope * (1.0 if high is None else high.step - low.step) >= 0:
             high = low
         low = trial
-        step = _beyond(before, low) if high is None else _between(low, high)
+        step = _extrapolate(before, low) if high is None else _interpolate(low, high)
     return low if low.value < start.value else None
 
 
-def _between(low: Trial, high: Trial) -> float:
+def _interpolate(low: Trial, high: Trial) -> float:
     """A step between two trials, by interpolation, kept from their steps.
 
     If the second one is higher, the step is not longer than to the mean of the minima of the cubic
@@ -76,7 +76,7 @@ def _between(low: Trial, high: Trial) -> float:
     return low.step + width * (min(max(share, MARGIN), 1 - MARGIN) if share == share else 0.5)
 
 
-def _beyond(before: Trial, low: Trial) -> float:
+def _extrapolate(before: Trial, low: Trial) -> float:
     """A step beyond the second trial, by extrapolation.
 
     Where the line gets steeper the cubic does not tell how far away the minimum is.

@@ -96,7 +96,7 @@ def claim_factors(graphs: list[Any], n: int, block: int, what: str, instead: str
     memory.claim(int(BYTES_PER_ENTRY * block**2 * entries), what, instead)
 
 
-def centered(A: Operator) -> Operator:
+def center(A: Operator) -> Operator:
     """J A J with the centring matrix J = I - 11'/n."""
 
     def product(V: Any) -> Any:

@@ -124,7 +124,7 @@ def procrustes(
             "the same number of coordinates. Add columns of zeros to the one with fewer."
         )
     w = _weights(weights, len(Y))
-    (A, a, size_a), (B, b, size_b) = _standardized(target, w), _standardized(Y, w)
+    (A, a, size_a), (B, b, size_b) = _standardize(target, w), _standardize(Y, w)
     left, singular, right = np.linalg.svd((B * w[:, None]).T @ A)
     signs = np.ones(len(singular))
     if not reflection and np.linalg.det(left @ right) < 0:
@@ -151,7 +151,7 @@ def procrustes(
     )
 
 
-def registered(old: Array, Y: Array) -> Array:
+def align_to_old(old: Array, Y: Array) -> Array:
     """A map moved, without scaling, so that its first points fit those of an old map best.
 
     Points without coordinates (NaN) are left out of the fit.
@@ -180,20 +180,20 @@ def _weights(weights: Any, n: int) -> Array:
     """Check the weights and scale them to sum 1."""
     if weights is None:
         return np.full(n, 1.0 / n)
-    given = checks.vectors(np.reshape(np.asarray(weights), (-1, 1)), name="weights")[:, 0]
-    if len(given) != n:
-        raise ValueError(f"weights has {len(given)} entries for {n} objects: give one for each.")
-    if given.min() < 0:
-        i = int(given.argmin())
-        raise ValueError(f"weights must not be negative, but weights[{i}] is {given[i]:g}.")
-    largest = float(given.max())
+    values = checks.vectors(np.reshape(np.asarray(weights), (-1, 1)), name="weights")[:, 0]
+    if len(values) != n:
+        raise ValueError(f"weights has {len(values)} entries for {n} objects: give one for each.")
+    if values.min() < 0:
+        i = int(values.argmin())
+        raise ValueError(f"weights must not be negative, but weights[{i}] is {values[i]:g}.")
+    largest = float(values.max())
     if largest == 0:
         raise ValueError("weights are all zero: at least one must be positive.")
-    given = given.astype(np.float64) / largest
-    return np.asarray(given / given.sum())
+    values = values.astype(np.float64) / largest
+    return np.asarray(values / values.sum())
 
 
-def _standardized(X: Array, w: Array) -> tuple[Array, Array, float]:
+def _standardize(X: Array, w: Array) -> tuple[Array, Array, float]:
     """X centred and scaled to weighted sum of squares 1, its centroid, and the scale.
 
     A scale below the rounding error of the coordinates counts as 0.

@@ -81,11 +81,11 @@ def lbfgs(
     memory = _Memory(x.size)
     limit = monitor.max_iter if most is None else most
 
-    def at(z: Array) -> tuple[float, Array]:
-        found, slope = objective(z.reshape(shape))
-        return float(found), np.array(slope, dtype=np.float64).ravel()
+    def evaluate(z: Array) -> tuple[float, Array]:
+        loss, slope = objective(z.reshape(shape))
+        return float(loss), np.array(slope, dtype=np.float64).ravel()
 
-    def converged() -> bool:
+    def has_converged() -> bool:
         before = history[-1 - span] if len(history) > span else math.inf
         return before - value <= tol * max(value, floor) or value <= enough
 
@@ -102,13 +102,13 @@ def lbfgs(
             value = history[-1]
             memory.restore(saved)
         else:
-            value, gradient = at(x)
+            value, gradient = evaluate(x)
             history.append(value)
-        while len(history) <= limit and not converged():
-            found = _step(at, x, value, gradient, memory)
-            if found is None:
+        while len(history) <= limit and not has_converged():
+            trial = _step(evaluate, x, value, gradient, memory)
+            if trial is None:
                 break
-            x, value, gradient = found.x, found.value, found.gradient
+            x, value, gradient = trial.x, trial.value, trial.gradient
             history.append(value)
             seen = x.reshape(shape)
             seen = show(seen) if monitor.wants_embedding else seen
@@ -132,18 +132,18 @@ def _step(
     direction = memory.direction(gradient)
     slope = float(direction @ gradient)
 
-    def along(step: float) -> Trial:
+    def evaluate_along(step: float) -> Trial:
         z = x + step * direction
         there, slopes = at(z)
         return Trial(step, there, float(slopes @ direction), z, slopes)
 
     if slope < 0:  # false for NaN
         first = 1.0 if memory.count else 1 / math.sqrt(-slope)
-        found = wolfe_step(along, Trial(0.0, value, slope, x, gradient), first)
-        if found is not None:
-            if found.slope - slope > CURVED * -slope:
-                memory.add(found.x - x, found.gradient - gradient)
-            return found
+        trial = wolfe_step(evaluate_along, Trial(0.0, value, slope, x, gradient), first)
+        if trial is not None:
+            if trial.slope - slope > CURVED * -slope:
+                memory.add(trial.x - x, trial.gradient - gradient)
+            return trial
     if memory.count == 0:
         return None
     memory.count = 0

@@ -11,16 +11,16 @@ from lowdim.checks import Array
 from lowdim.messages import argument
 
 
-def given_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
+def check_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
     """Check a start that the user gave as an array; `names` are the other values of init."""
     is_array = hasattr(init, "shape") or isinstance(init, list | tuple)
-    found = np.shape(init) if is_array else repr(init)
-    if found != shape:
+    value = np.shape(init) if is_array else repr(init)
+    if value != shape:
         listed = ", ".join(map(repr, names))
         raise ValueError(
             f"{argument('init')} must "
             f"be one of {listed} or an array of shape {shape}, one row of n_components "
-            f"coordinates for each object; got {found}."
+            f"coordinates for each object; got {value}."
         )
     return np.asarray(checks.vectors(init, name="init"))
 
@@ -33,7 +33,7 @@ def random_start(
     return np.asarray(spread, dtype=dtype)
 
 
-def separated(Y: Array) -> Array:
+def separate_points(Y: Array) -> Array:
     """Add small noise to coinciding points and to coordinates without extent, in place.
 
     The stress has no gradient there.

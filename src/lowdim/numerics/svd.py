@@ -95,7 +95,7 @@ def principal_axes(
     return Axes(mean, components, np.maximum(values, 0) / max(n - 1, 1), total / max(n - 1, 1))
 
 
-def grown_axes(axes: Axes, n: int, X: Array) -> Axes:
+def update_axes(axes: Axes, n: int, X: Array) -> Axes:
     """The principal axes of n rows, of which the axes are known, and of the rows of X.
 
     Exact if the known axes hold all of the variance of the n rows. Otherwise the variance beside
@@ -271,13 +271,13 @@ def _by_lanczos(X: Any, mean: Array, k: int, tol: float, seed: Any) -> tuple[Arr
         inner = X @ V - center.T @ V
         return np.asarray(X.T @ inner - center * inner.sum(axis=0))
 
-    found = top_eigenpairs(Operator(d, X.dtype, small_side), k, tol=tol, seed=seed)
-    return found.values.astype(np.float64), found.vectors.T
+    pairs = top_eigenpairs(Operator(d, X.dtype, small_side), k, tol=tol, seed=seed)
+    return pairs.values.astype(np.float64), pairs.vectors.T
 
 
 def principal_scores(rows: Any, k: int, random: np.random.RandomState) -> Array:
     """Scores on the k leading principal axes, with fixed signs; 0 if there are fewer axes."""
-    found = min(k, min(rows.shape))
-    axes = principal_axes(rows, found, seed=random)
+    rank = min(k, min(rows.shape))
+    axes = principal_axes(rows, rank, seed=random)
     Y = fix_signs(scores(rows, axes.mean, axes.components))
-    return np.hstack([Y, np.zeros((rows.shape[0], k - found), Y.dtype)])
+    return np.hstack([Y, np.zeros((rows.shape[0], k - rank), Y.dtype)])

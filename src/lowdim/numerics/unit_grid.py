@@ -67,12 +67,12 @@ class UnitGrid:
 
     def nearest_unit(self, points: Array) -> Array:
         """The unit nearest to each point."""
-        found = np.empty(len(points), dtype=np.int64)
+        units = np.empty(len(points), dtype=np.int64)
         for rows in blocks(len(points)):
             clipped = np.clip(points[rows], -self.periods, self.periods)  # for finite squares
             apart = self.displacements(clipped[:, None, :], self.coordinates[None])
-            found[rows] = np.einsum("abk,abk->ab", apart, apart).argmin(axis=1)
-        return found
+            units[rows] = np.einsum("abk,abk->ab", apart, apart).argmin(axis=1)
+        return units
 
     @cached_property
     def edges(self) -> tuple[Array, Array]:
@@ -86,7 +86,7 @@ class UnitGrid:
         i, j = np.concatenate(first), np.concatenate(second)
         return i[i != j], j[i != j]
 
-    def adjacent(self, A: Array, B: Array) -> Array:
+    def are_adjacent(self, A: Array, B: Array) -> Array:
         """Whether units A and B are adjacent or the same."""
         apart = self.displacements(self.coordinates[A], self.coordinates[B])
         within = ADJACENT_WITHIN[self.topology] ** 2
@@ -100,7 +100,7 @@ class UnitGrid:
         return np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 
 
-def checked_shape(shape: Any, n_components: int, topology: str, toroidal: bool) -> tuple[int, ...]:
+def check_shape(shape: Any, n_components: int, topology: str, toroidal: bool) -> tuple[int, ...]:
     """Check a shape that the user gave."""
     if not isinstance(shape, tuple | list) or len(shape) != n_components:
         raise ValueError(
@@ -120,7 +120,7 @@ def checked_shape(shape: Any, n_components: int, topology: str, toroidal: bool) 
     return sides
 
 
-def suited_shape(
+def choose_shape(
     n_units: float, spread: Array, n_components: int, topology: str, toroidal: bool
 ) -> tuple[int, ...]:
     """A shape of about `n_units` units whose sides are in the ratio of the spread of the data.

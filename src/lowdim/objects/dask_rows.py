@@ -75,15 +75,15 @@ class DaskRows(RowBlocks):
             for values, part in zip(self.partitions(), self.blocks(), strict=True)
         ]
 
-    def loaded(self, item: Any) -> tuple[Array, int]:
+    def load(self, item: Any) -> tuple[Array, int]:
         values, start, stop = item
-        return self.checked(np.asarray(values), start, stop), start
+        return self.check_values(np.asarray(values), start, stop), start
 
     def _values(self, start: int, stop: int) -> Array:
         return np.asarray(self._array[start:stop].compute())
 
     def __getstate__(self) -> dict[str, Any]:
-        return dict(vars(self), _array=None)  # `loaded` is all that workers call
+        return dict(vars(self), _array=None)  # `load` is all that workers call
 
 
 def _array_of_frame(frame: Any) -> Any:

@@ -100,7 +100,7 @@ def _searched(
     n, k = graph.n_objects, graph.indices.shape[1]
     reach = graph.reach()
     search = new.known.search(k, method)
-    found = search.joined(objects.rows, n)
+    found = search.neighbors_of_new(objects.rows, n)
     if found is not None:
         new.remember(_among_old(*found, n), method)
         return (found[0][:, :k].copy(), found[1][:, :k].copy()), _reverse(*found, reach)

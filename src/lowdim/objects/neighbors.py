@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.distances.units import scaled
-from lowdim.neighbor_graphs.choice import METHODS, SEED, neighbor_graph
+from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.neighbor_graphs.indexes import SEED
 from lowdim.neighbor_graphs.precomputed import check_k
+from lowdim.neighbor_graphs.search import METHODS
 from lowdim.objects.block_sources import opened
-from lowdim.objects.blocked_objects import BlockedObjects
-from lowdim.objects.objects import MeasuredObjects, is_precomputed, objects_of
+from lowdim.objects.objects import is_precomputed, objects_of
 from lowdim.runtime.scheduling import uses_threads
 
 
@@ -99,17 +99,9 @@ def neighbors(
         check_k(k, objects.n, "k")
     if radius is not None:
         radius = float(np.ldexp(checks.real(radius, "radius", 0), -objects.exponent))
-    if isinstance(objects, MeasuredObjects):
-        seed = index_seed(random_state)
-        graph = neighbor_graph(
-            objects.rows, objects.metric, k, radius, method=method, recall=recall, seed=seed
-        )
-    elif isinstance(objects, BlockedObjects):
-        seed = index_seed(random_state)
-        graph = objects.searched(k, radius, method, recall, seed)
-    else:
-        graph = objects.neighbor_graph(k, radius)
-    found: NeighborGraph = scaled(graph, objects.exponent)
+    seed = index_seed(random_state) if objects.measured else SEED
+    graph = objects.neighbor_graph(k, radius, method, recall=recall, seed=seed)
+    found: NeighborGraph = scale_by_power(graph, objects.exponent)
     if objects.exponent:
         checks.distances_in_range(found.distances)
     return found

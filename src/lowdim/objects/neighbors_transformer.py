@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lowdim import checks
 from lowdim.checks import Array, float_kind
 from lowdim.distances.metrics import resolve_metric
-from lowdim.neighbor_graphs.choice import METHODS
+from lowdim.neighbor_graphs.search import METHODS
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import running

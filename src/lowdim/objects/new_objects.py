@@ -5,7 +5,7 @@ There is one type for each kind of input; see `objects` for the training objects
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,11 +13,15 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_defined, cross_distances
-from lowdim.distances.units import scaled
-from lowdim.neighbor_graphs.lists import nearest_within, padded
+from lowdim.distances.units import scale_by_power
+from lowdim.neighbor_graphs.exact import distances_to, within_reach
+from lowdim.neighbor_graphs.lists import merged, nearest_within, padded
 from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, sparse_rows
-from lowdim.neighbor_graphs.search import within_reach
 from lowdim.objects.objects import MeasuredObjects, Objects
+from lowdim.runtime import memory
+
+if TYPE_CHECKING:
+    from lowdim.objects.blocked_objects import BlockedObjects
 
 
 class NewObjects(Protocol):
@@ -55,7 +59,7 @@ class NewObjects(Protocol):
 
 
 class MeasuredNewObjects:
-    """Rows that are measured against those of the training objects.
+    """Rows that are measured against those of the training objects, in memory or in blocks.
 
     `numbers` are the rows' numbers in the user's X and `known_numbers` those of the training
     objects, for error messages; the first n unless given.
@@ -64,16 +68,17 @@ class MeasuredNewObjects:
     def __init__(
         self,
         rows: Any,
-        known: MeasuredObjects,
+        known: MeasuredObjects | BlockedObjects,
         numbers: Array | None = None,
         known_numbers: Array | None = None,
     ) -> None:
-        if rows.dtype.kind == "f" and known.rows.dtype.kind == "f":
-            rows = rows.astype(known.rows.dtype, copy=False)
-            if is_sparse(rows) and not is_sparse(known.rows):
+        there: Any = known.rows
+        if rows.dtype.kind == "f" and there.dtype.kind == "f":
+            rows = rows.astype(there.dtype, copy=False)
+            if is_sparse(rows) and not is_sparse(there):
                 rows = rows.toarray()
-            elif is_sparse(known.rows) and not is_sparse(rows):
-                rows = known.rows.__class__(rows)
+            elif is_sparse(there) and not is_sparse(rows):
+                rows = type(there)(rows)
         self.rows, self.known, self.n = rows, known, rows.shape[0]
         self.numbers = np.arange(self.n) if numbers is None else numbers
         self.known_numbers = np.arange(known.n) if known_numbers is None else known_numbers
@@ -90,6 +95,13 @@ class MeasuredNewObjects:
         )
 
     def distances(self) -> Array:
+        if not self.known.in_memory:
+            memory.claim(
+                self.n * self.known.n * self.known.dtype.itemsize,
+                f"The distances of {self.n} new objects to {self.known.n} training objects",
+                "Transform fewer objects at a time.",
+            )
+            return distances_to(self.known.rows, self.rows, self.known.metric)
         D = cross_distances(self.rows, self.known.rows, self.known.metric)
         check_defined(D, self.known.metric, self.numbers, self.known_numbers, new=True)
         return D
@@ -105,7 +117,9 @@ class MeasuredNewObjects:
         self._found[method] = lists
 
     def within(self, radius: float) -> tuple[Array, Array]:
-        return nearest_within(self.distances(), radius)
+        if self.known.in_memory:
+            return nearest_within(self.distances(), radius)
+        return merged(*self.nearest(1), self.within_reach(np.full(1, radius)))
 
     def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
         return within_reach(self.known.rows, self.rows, reach, self.known.metric)
@@ -199,8 +213,8 @@ def given_relations(X: Any, *, unknown_pairs: bool = False, exponent: int = 0) -
         The dissimilarities of the training objects are in units of 2^exponent.
     """
     if is_sparse(X) and not unknown_pairs:
-        return NewSparseDissimilarities(scaled(check_stored_dissimilarities(X), -exponent))
+        return NewSparseDissimilarities(scale_by_power(check_stored_dissimilarities(X), -exponent))
     X = checks.vectors(X, allow_nan=unknown_pairs)
     if X.size and np.nanmin(X, initial=0) < 0:
         raise ValueError(f"X: dissimilarities must not be negative, found {np.nanmin(X):g}.")
-    return NewDissimilarities(scaled(X, -exponent))
+    return NewDissimilarities(scale_by_power(X, -exponent))

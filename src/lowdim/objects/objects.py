@@ -18,17 +18,17 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.fingerprint import fingerprint
-from lowdim.distances.matrices import check_dissimilarities, distance_matrix
+from lowdim.distances.matrices import check_dissimilarities, distance_matrix, distances_from
 from lowdim.distances.metrics import NAN_AWARE, Metric, resolve_metric
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.distances.units import exponent_of, scaled
-from lowdim.neighbor_graphs.choice import NeighborQuery, neighbor_graph, neighbor_query
+from lowdim.distances.units import exponent_of, scale_by_power
+from lowdim.neighbor_graphs.exact import nearest_outside
 from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
+from lowdim.neighbor_graphs.indexes import NeighborQuery, neighbor_query
 from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, precomputed_graph
-from lowdim.neighbor_graphs.search import nearest_outside
+from lowdim.neighbor_graphs.search import neighbor_graph
 from lowdim.objects.identical import all_identical
 from lowdim.objects.pairs import Pairs, check_known, dense_pairs, sparse_pairs
-from lowdim.objects.streams import distances_from
 from lowdim.runtime.scheduling import blocks
 
 LARGEST_KEPT_MATRIX = 1024**3  # bytes; a larger matrix of distances is computed in parts
@@ -104,9 +104,12 @@ class Objects:
         return self.all_pairs()
 
     def neighbor_graph(
-        self, k: int | None, radius: float | None = None, method: str = "exact"
+        self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
     ) -> NeighborGraph:
-        """The graph of k nearest neighbours, or of all neighbours within a radius."""
+        """The graph of k nearest neighbours, or of all neighbours within a radius.
+
+        Options are `recall` and `seed` of `lowdim.neighbor_graphs.search.neighbor_graph`.
+        """
         raise NotImplementedError
 
     def nearest_outside(self) -> NearestOutside:
@@ -171,13 +174,15 @@ class MeasuredObjects(Objects):
         return distances_from(self.rows, self.metric)
 
     def neighbor_graph(
-        self, k: int | None, radius: float | None = None, method: str = "exact"
+        self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
     ) -> NeighborGraph:
         def keep(search: NeighborQuery) -> None:
             if search.n_bytes <= LARGEST_KEPT_INDEX * getattr(self.rows, "nbytes", 0):
                 self._searches[search.k, method] = search
 
-        return neighbor_graph(self.rows, self.metric, k, radius, method=method, keep=keep)
+        return neighbor_graph(
+            self.rows, self.metric, k, radius, method=method, keep=keep, **options
+        )
 
     def nearest_outside(self) -> NearestOutside:
         return nearest_outside(self.rows, self.metric)
@@ -221,7 +226,7 @@ class Dissimilarities(Objects):
         return dense_pairs(self.matrix)
 
     def neighbor_graph(
-        self, k: int | None, radius: float | None = None, method: str = "exact"
+        self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
     ) -> NeighborGraph:
         return precomputed_graph(self.matrix, k, radius)
 
@@ -249,7 +254,7 @@ class SparseDissimilarities(Objects):
         return sparse_pairs(self.matrix)
 
     def neighbor_graph(
-        self, k: int | None, radius: float | None = None, method: str = "exact"
+        self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
     ) -> NeighborGraph:
         return precomputed_graph(self.matrix, k, radius)
 
@@ -271,7 +276,7 @@ class GivenGraph(Objects):
         return self.graph.fingerprint
 
     def neighbor_graph(
-        self, k: int | None, radius: float | None = None, method: str = "exact"
+        self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
     ) -> NeighborGraph:
         return precomputed_graph(self.graph, k, radius)
 
@@ -312,14 +317,14 @@ def objects_of(
         return MeasuredObjects(rows, found)
     if isinstance(X, NeighborGraph):
         exponent = exponent_of(X.check("X").distances)
-        return GivenGraph(scaled(X, -exponent), exponent)
+        return GivenGraph(scale_by_power(X, -exponent), exponent)
     if is_sparse(X):
         stored = check_stored_dissimilarities(X)
         exponent = exponent_of(stored)
-        return SparseDissimilarities(scaled(stored, -exponent), exponent)
+        return SparseDissimilarities(scale_by_power(stored, -exponent), exponent)
     D = check_known(X) if unknown_pairs else check_dissimilarities(X)
     exponent = exponent_of(D)
-    return Dissimilarities(scaled(D, -exponent), exponent)
+    return Dissimilarities(scale_by_power(D, -exponent), exponent)
 
 
 def relative_dissimilarities(objects: Objects) -> tuple[Array, float]:

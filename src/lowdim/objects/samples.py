@@ -19,8 +19,8 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.distances.metrics import straightened
-from lowdim.neighbor_graphs.candidates import has_candidates, ranked_candidates
+from lowdim.distances.metrics import to_euclidean
+from lowdim.neighbor_graphs.indexes import has_candidates, ranked_candidates
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Dissimilarities, MeasuredObjects, Objects
 from lowdim.runtime.scheduling import blocks, run
@@ -154,7 +154,7 @@ def can_sample(objects: Objects) -> bool:
         return True
     if not isinstance(objects, MeasuredObjects) or not objects.has_vectors:
         return False
-    rows, metric = straightened(objects.rows, objects.metric)
+    rows, metric = to_euclidean(objects.rows, objects.metric)
     return isinstance(rows, np.ndarray) and (metric.euclidean or has_candidates(rows, metric))
 
 
@@ -165,7 +165,7 @@ def pair_distances(objects: Objects) -> Callable[[Array, Array], tuple[Array, Ar
         D = objects.matrix
         return lambda some, ids: (ids, D[some[:, None], ids])
     assert isinstance(objects, MeasuredObjects)
-    rows, metric = straightened(objects.rows, objects.metric)
+    rows, metric = to_euclidean(objects.rows, objects.metric)
     return lambda some, ids: ranked_candidates(rows, rows[some], ids, metric)
 
 

@@ -51,10 +51,8 @@ def animate(
         Frames a second.
     align : bool, default=True
         Rotate each map onto the next one, so that only real motion is seen.
-    title : str, default=None
-        Written above the map.
-    size : float, default=None
-        Area of a marker in square points.
+    title, size
+        As in `scatter`.
 
     Returns
     -------
@@ -76,7 +74,7 @@ def animate(
     check_writable(path, force=True)
     frames = _frames(_record(source, X) if X is not None else source)
     if align:
-        frames = _aligned(frames)
+        frames = _align_frames(frames)
     with replacing(path, force=True) as temporary:
         write(_pictures(frames, labels, title, size), temporary, float(fps))
     return path
@@ -117,7 +115,7 @@ def _frames(source: Any) -> list[Snapshot]:
     return frames
 
 
-def _aligned(frames: list[Snapshot]) -> list[Snapshot]:
+def _align_frames(frames: list[Snapshot]) -> list[Snapshot]:
     """Each map turned onto the one after it; the last stays as it is."""
     turned = frames[-1:]
     for frame in reversed(frames[:-1]):

@@ -56,7 +56,7 @@ def new_figure(width: float, height: float, *, shown: bool = True) -> Figure:
         from matplotlib import pyplot
 
         return pyplot.figure(
-            FigureClass=_figure_shown_once(), figsize=(width, height), layout="constrained"
+            FigureClass=_notebook_figure_class(), figsize=(width, height), layout="constrained"
         )
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -67,7 +67,7 @@ def new_figure(width: float, height: float, *, shown: bool = True) -> Figure:
 
 
 @cache
-def _figure_shown_once() -> type[Figure]:
+def _notebook_figure_class() -> type[Figure]:
     """A class of figures of pyplot that notebooks show once, also as the value of a cell."""
     from matplotlib import pyplot
     from matplotlib.figure import Figure
@@ -79,13 +79,13 @@ def _figure_shown_once() -> type[Figure]:
             NotImplementedError makes IPython show the figure in its usual way: if pyplot asks for
             it, at the end of the cell, and if pyplot has closed it since.
             """
-            if not pyplot.fignum_exists(getattr(self, "number", -1)) or _asked_by_pyplot():
+            if not pyplot.fignum_exists(getattr(self, "number", -1)) or _is_asked_by_pyplot():
                 raise NotImplementedError
 
     return PyplotFigure
 
 
-def _asked_by_pyplot() -> bool:
+def _is_asked_by_pyplot() -> bool:
     """Whether the backend of notebooks is showing its open figures."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
@@ -130,7 +130,7 @@ def save(picture: Axes | Figure, path: str | PathLike[str], *, force: bool = Tru
         figure.savefig(temporary)
 
 
-def bare(ax: Any) -> None:
+def remove_ticks(ax: Any) -> None:
     """No ticks, and a faint frame: coordinates of an embedding carry no units."""
     ax.set_xticks([])
     ax.set_yticks([])
@@ -144,7 +144,7 @@ def bare(ax: Any) -> None:
         spine.set(color=FAINT, linewidth=0.6)
 
 
-def tidy(ax: Any, across: str, up: str, title: str | None = None) -> None:
+def style_chart(ax: Any, across: str, up: str, title: str | None = None) -> None:
     """A chart's labels and ticks, small and dark, and no frame above and to the right."""
     ax.set_xlabel(across, fontsize=TEXT, color=INK)
     ax.set_ylabel(up, fontsize=TEXT, color=INK)

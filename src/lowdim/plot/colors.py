@@ -117,7 +117,7 @@ class Kinds(NamedTuple):
         )
 
 
-def natural(name: str) -> tuple[Any, ...]:
+def natural_key(name: str) -> tuple[Any, ...]:
     """A key that sorts numbers inside of names by value."""
     parts = re.split(r"(\d+)", name)
     return tuple(int(part) if i % 2 else part for i, part in enumerate(parts))
@@ -129,18 +129,20 @@ def kinds_of(values: Array) -> Kinds | None:
     Integers of many values are kinds if they look like the clusters of a clustering: all numbers
     from -1, which stands for noise, to the largest one.
     """
-    values = in_words(values)
+    values = to_strings(values)
     if values.dtype.kind not in "biuU":
         return None
-    found, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    unique, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     if values.dtype.kind in "iu":
-        clusters = found[0] == -1 and found[-1] == len(found) - 2
-        if len(found) > MAX_KINDS and not clusters:
+        clusters = unique[0] == -1 and unique[-1] == len(unique) - 2
+        if len(unique) > MAX_KINDS and not clusters:
             return None
-        order = np.arange(len(found))  # by value
+        order = np.arange(len(unique))  # by value
     else:
-        order = np.array(sorted(range(len(found)), key=lambda place: natural(str(found[place]))))
-    names = [str(name) for name in found[order]]
+        order = np.array(
+            sorted(range(len(unique)), key=lambda place: natural_key(str(unique[place])))
+        )
+    names = [str(name) for name in unique[order]]
     ranks = np.empty_like(order)
     ranks[order] = np.arange(len(order))
     return Kinds(tuple(names), ranks[codes], _places(names, counts[order]))
@@ -156,13 +158,15 @@ def _places(names: Iterable[str], counts: Array) -> Array:
     return np.where(named, np.cumsum(named) - 1, -1)
 
 
-def in_words(labels: Array) -> Array:
+def to_strings(labels: Array) -> Array:
     """Labels that are no numbers as strings, with one kind for None, NaN and empty ones."""
     if labels.dtype.kind not in "OUS":
         return labels
     entries = labels.astype("U") if labels.dtype.kind == "S" else labels
-    return np.array([MISSING_KIND if _absent(entry) else str(entry) for entry in entries.tolist()])
+    return np.array(
+        [MISSING_KIND if _is_absent(entry) else str(entry) for entry in entries.tolist()]
+    )
 
 
-def _absent(entry: Any) -> bool:
+def _is_absent(entry: Any) -> bool:
     return entry is None or entry == "" or (isinstance(entry, float) and np.isnan(entry))

@@ -11,7 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.numerics.procrustes import procrustes
 from lowdim.plot.canvas import INK, TEXT, TITLE, new_figure
-from lowdim.plot.given import named_maps
+from lowdim.plot.maps import maps_by_name
 from lowdim.plot.paint import LEGEND, paint
 from lowdim.plot.scatter import scatter
 
@@ -78,18 +78,18 @@ def compare(
 
     >>> figure = lowdim.plot.compare([lowdim.PCA(2).fit(X), lowdim.Isomap().fit(X)], t)
     """
-    maps = {name: _columns(getattr(Y, "embedding_", Y)) for name, Y in named_maps(embeddings)}
+    maps = {name: _columns(getattr(Y, "embedding_", Y)) for name, Y in maps_by_name(embeddings)}
     if not maps:
         raise ValueError("embeddings is empty: give at least one, as {title: coordinates}.")
     if len({len(Y) for Y in maps.values()}) > 1:
-        found = ", ".join(f"{len(Y)} in {name!r}" for name, Y in maps.items())
-        raise ValueError(f"embeddings must place the same objects, got {found}.")
+        sizes = ", ".join(f"{len(Y)} in {name!r}" for name, Y in maps.items())
+        raise ValueError(f"embeddings must place the same objects, got {sizes}.")
     quality = quality or {}
     strangers = set(quality) - set(maps)
     if strangers:
         raise ValueError(f"quality names {sorted(strangers)[0]!r}, which is not in embeddings.")
     if align:
-        maps = aligned(maps)
+        maps = align_maps(maps)
     count = len(maps)
     if columns is None:
         columns = count if count <= 3 else int(np.ceil(np.sqrt(count)))
@@ -125,7 +125,7 @@ def compare(
     return figure
 
 
-def aligned(maps: Mapping[str, Array]) -> dict[str, Array]:
+def align_maps(maps: Mapping[str, Array]) -> dict[str, Array]:
     """Each map turned and mirrored, not scaled, onto the first one with as many columns."""
     first: dict[int, Array] = {}
     turned = {}

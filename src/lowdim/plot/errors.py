@@ -47,12 +47,8 @@ def errors(
         `lowdim.quality.point_errors` computes it. Objects with NaN are left out.
     false : array of shape (n,)
         How far each object's neighbours on the map are from it in the data, in [0, 1].
-    ax : matplotlib axes, default=None
-        Axes to draw on; by default those of a new figure.
-    title : str, default=None
-        Written above the map.
-    size : float, default=None
-        Area of a marker in square points.
+    ax, title, size
+        As in `scatter`.
 
     Returns
     -------

@@ -17,7 +17,7 @@ from lowdim.plot.canvas import (
     new_figure,
     plot_points,
     require_matplotlib,
-    tidy,
+    style_chart,
 )
 from lowdim.plot.names import Names
 from lowdim.plot.scatter import scatter
@@ -85,7 +85,7 @@ def scree(
     else:
         axes.set_ylim(bottom=0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    tidy(axes, "dimension", label, title)
+    style_chart(axes, "dimension", label, title)
     return axes
 
 
@@ -99,10 +99,8 @@ def rnx(curves: Mapping[str, tuple[Any, Any]], ax: Any = None, *, title: str | N
     ----------
     curves : mapping of str to (K, R)
         For each map its sizes K and its values R_NX(K).
-    ax : matplotlib axes, default=None
-        Axes to draw on; by default those of a new figure.
-    title : str, default=None
-        Written above the chart.
+    ax, title
+        As in `scatter`.
 
     Returns
     -------
@@ -138,7 +136,7 @@ def rnx(curves: Mapping[str, tuple[Any, Any]], ax: Any = None, *, title: str | N
         axes.plot(K, R, color=color, linestyle=dashes, linewidth=1.4, label=name)
     axes.set_xscale("log")
     axes.set_ylim(top=1)
-    tidy(axes, "neighbourhood size K", "$R_{NX}(K)$", title)
+    style_chart(axes, "neighbourhood size K", "$R_{NX}(K)$", title)
     axes.legend(frameon=False, fontsize=TEXT, labelcolor=INK)
     return axes
 

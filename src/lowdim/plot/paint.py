@@ -85,10 +85,10 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     from matplotlib.colors import to_rgba_array
 
     if labels is None:
-        return Paint(_given(n, LIGHT[0] if color is None else color))
+        return Paint(_check_colors(n, LIGHT[0] if color is None else color))
     if color is not None:
         raise ValueError("labels and color both say how to colour the points: give one of them.")
-    title, labels = named_column(labels)
+    title, labels = name_and_values(labels)
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels has shape {values.shape}, but there are {n} objects.")
@@ -108,7 +108,7 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     return Paint(viridis(unit), scale=(low, high), title=title)
 
 
-def named_column(labels: Any) -> tuple[str | None, Any]:
+def name_and_values(labels: Any) -> tuple[str | None, Any]:
     """The name of a column and its values: of a mapping with one entry, or a Series."""
     if isinstance(labels, Mapping):
         if len(labels) != 1:
@@ -130,7 +130,7 @@ def viridis(unit: Array) -> Array:
     return shades
 
 
-def _given(n: int, color: Any) -> Array:
+def _check_colors(n: int, color: Any) -> Array:
     from matplotlib.colors import is_color_like, to_rgba, to_rgba_array
 
     if is_color_like(color):

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.plot.canvas import INK, TEXT, new_figure, require_matplotlib, tidy
+from lowdim.plot.canvas import INK, TEXT, new_figure, require_matplotlib, style_chart
 from lowdim.plot.scatter import scatter
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def path(
     if Y.shape[1] != 2:
         raise ValueError(f"estimator: a map of two dimensions is needed, got {Y.shape[1]}.")
     corners = _corners(waypoints, Y)
-    places = along(corners, n_steps)
+    places = points_along(corners, n_steps)
     decoded = estimator.inverse_transform(places)
     figure = new_figure(6.0, 5.6)
     above, below = figure.subplots(2, 1, height_ratios=(4, 1.2))
@@ -88,7 +88,7 @@ def path(
     return figure
 
 
-def along(corners: Array, n_steps: int) -> Array:
+def points_along(corners: Array, n_steps: int) -> Array:
     """Points that are evenly spaced along a path with these corners, both ends included."""
     lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
     ends = np.concatenate([[0.0], np.cumsum(lengths)])
@@ -99,27 +99,27 @@ def along(corners: Array, n_steps: int) -> Array:
 
 
 def _corners(waypoints: Any, Y: Array) -> Array:
-    given = np.asarray(waypoints)
-    if given.ndim == 1 and given.dtype.kind in "iu":
-        outside = (given < 0) | (given >= len(Y))
+    points = np.asarray(waypoints)
+    if points.ndim == 1 and points.dtype.kind in "iu":
+        outside = (points < 0) | (points >= len(Y))
         if outside.any():
             raise ValueError(
-                f"waypoints: there is no object {given[outside][0]} among {len(Y)} objects."
+                f"waypoints: there is no object {points[outside][0]} among {len(Y)} objects."
             )
-        return np.asarray(Y[given], dtype=np.float64)
-    if given.ndim != 2 or given.shape[1] != 2:
+        return np.asarray(Y[points], dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(
             "waypoints must be coordinates of shape (m, 2) or m numbers of objects, got an array "
-            f"of shape {given.shape} and type {given.dtype}."
+            f"of shape {points.shape} and type {points.dtype}."
         )
-    return np.asarray(checks.vectors(given, name="waypoints"), dtype=np.float64)
+    return np.asarray(checks.vectors(points, name="waypoints"), dtype=np.float64)
 
 
 def _strip(
     axes: Axes, decoded: Any, image_shape: tuple[int, ...] | None, names: Array | None
 ) -> None:
     """Draw decoded points side by side, in the order of the path."""
-    tidy(axes, "", "", None)
+    style_chart(axes, "", "", None)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_xlabel("along the path, from start to end", fontsize=TEXT)

@@ -9,7 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.plot import density as pixels
-from lowdim.plot.canvas import INK, TITLE, PlotPoints, axes_for, bare, plot_points
+from lowdim.plot.canvas import INK, TITLE, PlotPoints, axes_for, plot_points, remove_ticks
 from lowdim.plot.names import Names, write_names
 from lowdim.plot.paint import LEGEND, Paint, paint
 from lowdim.plot.shared_places import spread
@@ -159,7 +159,7 @@ def frame(ax: Any, place: PlotPoints) -> None:
         ax.set_box_aspect(sides, zoom=1.15)
     elif not place.strip:
         ax.set_aspect("equal", adjustable="datalim")
-    bare(ax)
+    remove_ticks(ax)
 
 
 def _legend(ax: Any, place: PlotPoints, painted: Paint, where: str | None) -> int:
@@ -214,7 +214,7 @@ def _images(ax: Any, place: PlotPoints, images: Array, colors: Array) -> None:
     side = _IMAGE_SHARE * max(np.ptp(points[place.drawn], axis=0), default=0.0) or 1.0
     height, width = images.shape[1:3]
     half = side / 2 * np.array([width, height]) / max(width, height)
-    for i in apart(points, place.drawn, _IMAGE_STEP * half):
+    for i in select_apart(points, place.drawn, _IMAGE_STEP * half):
         (left, bottom), (right, top) = points[i] - half, points[i] + half
         picture = AxesImage(ax, cmap="gray_r", extent=(left, right, bottom, top), zorder=3)
         picture.set_data(images[i])
@@ -225,7 +225,7 @@ def _images(ax: Any, place: PlotPoints, images: Array, colors: Array) -> None:
     ax.margins(0.06)
 
 
-def apart(points: Array, drawn: Array, step: Array) -> list[int]:
+def select_apart(points: Array, drawn: Array, step: Array) -> list[int]:
     """Rows, the first ones first, no two of which are within `step` on both axes."""
     chosen: list[int] = []
     free = np.array(drawn)

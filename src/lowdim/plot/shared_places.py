@@ -32,9 +32,9 @@ def spread(place: PlotPoints) -> PlotPoints:
     number = _number_in_group(of, counts)
     away = _DISC * _distance(places) * np.sqrt(number / counts.max())
     angle = _GOLDEN_ANGLE * number
-    found = place.points.copy()
-    found[place.drawn] += away[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    return place._replace(points=found)
+    points = place.points.copy()
+    points[place.drawn] += away[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return place._replace(points=points)
 
 
 def _number_in_group(group: Array, counts: Array) -> Array:

@@ -30,10 +30,8 @@ def u_matrix(som: Any, *, title: str | None = None, ax: Any = None) -> Axes:
     Parameters
     ----------
     som : fitted SelfOrganizingMap
-    title : str, default=None
-        Written above the picture.
-    ax : matplotlib axes, default=None
-        Axes to draw on; by default those of a new figure.
+    title, ax
+        As in `scatter`.
 
     Returns
     -------
@@ -126,10 +124,8 @@ def hits(som: Any, *, title: str | None = None, ax: Any = None) -> Axes:
     Parameters
     ----------
     som : fitted SelfOrganizingMap
-    title : str, default=None
-        Written above the picture.
-    ax : matplotlib axes, default=None
-        Axes to draw on; by default those of a new figure.
+    title, ax
+        As in `scatter`.
 
     Returns
     -------
@@ -173,10 +169,8 @@ def unit_labels(
         One for each object of `fit`.
     names : sequence of str of length n_samples, default=None
         Names of the objects, written in their cells.
-    title : str, default=None
-        Written above the picture.
-    ax : matplotlib axes, default=None
-        Axes to draw on; by default those of a new figure.
+    title, ax
+        As in `scatter`.
 
     Returns
     -------

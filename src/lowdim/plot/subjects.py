@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.plot.canvas import FAINT, PlotPoints, new_figure, tidy
+from lowdim.plot.canvas import FAINT, PlotPoints, new_figure, style_chart
 from lowdim.plot.names import Names, write_names
 from lowdim.plot.paint import paint
 
@@ -39,10 +39,8 @@ def subject_weights(
         Names of the subjects, written at the ends of the vectors.
     dimensions : tuple of two int, default=(0, 1)
         The columns to draw.
-    title : str, default=None
-        Written above the picture.
-    ax : matplotlib axes, default=None
-        Axes to draw on; by default those of a new figure.
+    title, ax
+        As in `scatter`.
 
     Returns
     -------
@@ -83,7 +81,7 @@ def subject_weights(
     axes.set(xlim=(0, 1.05 * most), ylim=(0, 1.05 * most))
     axes.set_aspect("equal")
     across, up = (f"weight of dimension {d + 1}" for d in dimensions)
-    tidy(axes, across, up, title)
+    style_chart(axes, across, up, title)
     if names is not None:
         write_names(axes, PlotPoints(ends, drawn, False), names, 4)
         axes.set(xlim=(0, 1.05 * most), ylim=(0, 1.05 * most))

@@ -130,7 +130,7 @@ def fit_vectors(
     """
     from lowdim.checks import check_random_state
 
-    Y, values = _regressed(Y, variables)
+    Y, values = _regress(Y, variables)
     checks.integer(n_permutations, "n_permutations", 0)
     Z = np.array(list(values.values()), dtype=np.float64).T
     known = np.isfinite(Y).all(axis=1) & np.isfinite(Z).all(axis=1)
@@ -229,7 +229,7 @@ def biplot_axes(Y: Any, variables: Any, ax: Any, *, color: Any = None) -> None:
     """
     from matplotlib.ticker import MaxNLocator
 
-    Y, values = _regressed(Y, variables)
+    Y, values = _regress(Y, variables)
     if Y.shape[1] != 2:
         raise ValueError(f"Y must have two columns for a biplot, got {Y.shape[1]}.")
     color = "0.45" if color is None else color
@@ -293,7 +293,7 @@ def _regression(Y: Array, Z: Array) -> tuple[Array, Array]:
     return slopes.T, np.divide(explained, total, out=np.zeros_like(total), where=total > 0)
 
 
-def _regressed(Y: Any, variables: Any) -> tuple[Array, dict[str, Array]]:
+def _regress(Y: Any, variables: Any) -> tuple[Array, dict[str, Array]]:
     Y = np.asarray(Y, dtype=np.float64)
     if Y.ndim != 2:
         raise ValueError(f"Y must have rows and columns, got shape {Y.shape}.")

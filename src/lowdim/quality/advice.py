@@ -13,20 +13,20 @@ from lowdim.catalog import Method, find
 if TYPE_CHECKING:
     from lowdim.quality.assessment import Assessment
 
-POOR = 0.5  # a correlation below this is no ground to read from
+POOR = 0.5  # correlations below this are too weak to interpret distances
 FAIR = 0.75
 
 
-def verdict(found: Assessment) -> str:
+def verdict(assessment: Assessment) -> str:
     """Say in a few sentences how far the map can be trusted."""
-    structure = found.structure
+    structure = assessment.structure
     if structure is not None and structure.kind == "none":
         return (
             "No structure was found in these data: they cannot be distinguished from independent "
             "columns with one mode each. Groups, curves or gaps on this map come from chance or "
             "from the method, not from the data."
         )
-    auc = float(found.rnx_auc)
+    auc = float(assessment.rnx_auc)
     level = (
         "faithful at most scales"
         if auc >= 0.6
@@ -36,7 +36,7 @@ def verdict(found: Assessment) -> str:
         if auc >= 0.1
         else "hardly better than a random map"
     )
-    text = f"This map is {level} (R_NX AUC {found.rnx_auc}). {_scales(found)}"
+    text = f"This map is {level} (R_NX AUC {assessment.rnx_auc}). {_scales(assessment)}"
     if structure is not None and structure.kind == "columns":
         text += (
             f" {' '.join(structure.findings)} No relation between columns was found: groups on "
@@ -45,24 +45,24 @@ def verdict(found: Assessment) -> str:
     return text
 
 
-def _row(found: Assessment) -> Method | None:
+def _catalog_row(assessment: Assessment) -> Method | None:
     """The catalog's row of the method."""
-    return None if found.method is None else find(found.method)
+    return None if assessment.method is None else find(assessment.method)
 
 
-def _scales(found: Assessment) -> str:
+def _scales(assessment: Assessment) -> str:
     """Which scales the map preserves."""
-    near, far = float(found.trustworthiness), found.spearman
+    near, far = float(assessment.trustworthiness), assessment.spearman
     close = (
         "Most neighbours on it are real"
-        if float(found.neighborhood_preservation) >= 0.5
+        if float(assessment.neighborhood_preservation) >= 0.5
         else "Neighbours on it are real or nearly so"
-        if near >= 0.9 and found.false_rank <= 5 * found.n_neighbors
+        if near >= 0.9 and assessment.false_rank <= 5 * assessment.n_neighbors
         else "Neighbours on it come from the same region of the data, but are seldom the nearest"
         if near >= 0.9
         else "Its neighbours are often false"
     )
-    what, measure, along = "straight-line distances", "Spearman", found.geodesic_correlation
+    what, measure, along = "straight-line distances", "Spearman", assessment.geodesic_correlation
     if along is not None and along > far + 0.1:
         what, measure, far = "distances along the data", "geodesic", along
     wide = (
@@ -75,31 +75,31 @@ def _scales(found: Assessment) -> str:
     return f"{close} (trustworthiness {near:.3f}); {wide} ({measure} correlation {far:.2f})."
 
 
-def advice(found: Assessment) -> Iterator[str]:
+def advice(assessment: Assessment) -> Iterator[str]:
     """Say what must not be read from the map, the most serious first."""
-    yield from _neighbours(found)
-    yield from _densities(found)
-    yield from _gaps(found)
-    yield from _components(found)
-    yield from _crowding(found)
-    yield from _scale_of_axes(found)
-    if found.n_left_out:
+    yield from _neighbours(assessment)
+    yield from _densities(assessment)
+    yield from _gaps(assessment)
+    yield from _components(assessment)
+    yield from _crowding(assessment)
+    yield from _scale_of_axes(assessment)
+    if assessment.n_left_out:
         yield (
-            f"Missing objects: {found.n_left_out:,} objects have no coordinates and are left out "
-            "of every measure."
+            f"Missing objects: {assessment.n_left_out:,} objects have no coordinates and are left "
+            "out of every measure."
         )
 
 
-def _neighbours(found: Assessment) -> Iterator[str]:
-    k = found.n_neighbors
-    lost = 1 - float(found.neighborhood_preservation)
+def _neighbours(assessment: Assessment) -> Iterator[str]:
+    k = assessment.n_neighbors
+    lost = 1 - float(assessment.neighborhood_preservation)
     if lost > 0.3:
         yield (
             f"Single neighbours: {lost:.0%} of an object's {k} nearest on the map are not among "
-            f"its {k} nearest in the data; half of those are beyond its {found.false_rank:,.0f} "
-            "nearest in the data."
+            f"its {k} nearest in the data; half of those are beyond its "
+            "{assessment.false_rank:,.0f} nearest in the data."
         )
-    trust, continuity = float(found.trustworthiness), float(found.continuity)
+    trust, continuity = float(assessment.trustworthiness), float(assessment.continuity)
     if continuity - trust > 0.03:
         yield (
             "Overlaps: the map lays parts of the data on top of each other (trustworthiness "
@@ -114,15 +114,15 @@ def _neighbours(found: Assessment) -> Iterator[str]:
         )
 
 
-def _densities(found: Assessment) -> Iterator[str]:
-    value = found.density_correlation
+def _densities(assessment: Assessment) -> Iterator[str]:
+    value = assessment.density_correlation
     known = f"density correlation {value:.2f}"
-    row = _row(found)
+    row = _catalog_row(assessment)
     if row is not None and row.local_only and value < FAIR:
         follow = "hardly follow" if value < POOR else "only partly follow"
         yield (
-            f"Sizes and densities of clusters: {found.method} evens them out. On this map they "
-            f"{follow} those in the data ({known})."
+            f"Sizes and densities of clusters: {assessment.method} evens them out. On this map "
+            f"they {follow} those in the data ({known})."
         )
     elif value < POOR:
         yield (
@@ -131,16 +131,16 @@ def _densities(found: Assessment) -> Iterator[str]:
         )
 
 
-def _gaps(found: Assessment) -> Iterator[str]:
-    far = found.spearman_far
+def _gaps(assessment: Assessment) -> Iterator[str]:
+    far = assessment.spearman_far
     known = f"Spearman correlation of far pairs {far:.2f}"
-    along = found.geodesic_correlation
-    row = _row(found)
+    along = assessment.geodesic_correlation
+    row = _catalog_row(assessment)
     if row is not None and row.local_only and far < FAIR:
         follows = "hardly follows" if far < POOR else "only partly follows"
         yield (
-            f"Distances between clusters: {found.method} keeps neighbours; where it puts clusters "
-            f"and how wide the gaps are {follows} the data ({known})."
+            f"Distances between clusters: {assessment.method} keeps neighbours; where it puts "
+            f"clusters and how wide the gaps are {follows} the data ({known})."
         )
     elif far < POOR and along is not None and along >= FAIR:
         yield (
@@ -156,36 +156,39 @@ def _gaps(found: Assessment) -> Iterator[str]:
         )
 
 
-def _components(found: Assessment) -> Iterator[str]:
-    count = found.n_graph_components
+def _components(assessment: Assessment) -> Iterator[str]:
+    count = assessment.n_graph_components
     if count is not None and count > 1:
         yield (
-            f"Positions of separate groups: the data's graph of {found.n_neighbors} neighbours has "
-            f"{count} connected components. A method that uses the graph alone places them by a "
-            "rule of its own."
+            f"Positions of separate groups: the data's graph of {assessment.n_neighbors} "
+            f"neighbours has {count} connected components. A method that uses the graph alone "
+            "places them by a rule of its own."
         )
 
 
-def _crowding(found: Assessment) -> Iterator[str]:
-    dimension = found.dimension.consensus
-    if dimension > found.n_components + 1 and float(found.neighborhood_preservation) < 0.7:
+def _crowding(assessment: Assessment) -> Iterator[str]:
+    dimension = assessment.dimension.consensus
+    if (
+        dimension > assessment.n_components + 1
+        and float(assessment.neighborhood_preservation) < 0.7
+    ):
         yield (
             f"All neighbours at once: the data have about {dimension:.0f} dimensions locally, the "
-            f"map {found.n_components}. There is no room for all neighbours around an object, so "
-            "some of them are far from it on the map (crowding)."
+            f"map {assessment.n_components}. There is no room for all neighbours around an object, "
+            "so some of them are far from it on the map (crowding)."
         )
-    if found.concentration < 0.1:
+    if assessment.concentration < 0.1:
         yield (
             "The crowded middle: half of the objects lie within "
-            f"{found.concentration:.1%} of the map's radius. Look at them on their own, or at a "
-            "map that keeps distances."
+            f"{assessment.concentration:.1%} of the map's radius. Look at them on their own, or at "
+            "a map that keeps distances."
         )
 
 
-def _scale_of_axes(found: Assessment) -> Iterator[str]:
-    row = _row(found)
-    if row is not None and row.scales_axes and found.stress_1 > 0.2:
+def _scale_of_axes(assessment: Assessment) -> Iterator[str]:
+    row = _catalog_row(assessment)
+    if row is not None and row.scales_axes and assessment.stress_1 > 0.2:
         yield (
-            f"Lengths: {found.method} scales every axis on its own, so its distances are not the "
-            f"data's (stress-1 {found.stress_1:.2f})."
+            f"Lengths: {assessment.method} scales every axis on its own, so its distances are not "
+            f"the data's (stress-1 {assessment.stress_1:.2f})."
         )

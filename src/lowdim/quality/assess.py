@@ -24,13 +24,13 @@ from lowdim.quality.dimension import (
 from lowdim.quality.labels import label_quality
 from lowdim.quality.measures import MEASURES
 from lowdim.quality.ranks import Ranks, ranks_between
-from lowdim.quality.rows import Rows, chosen_rows, data_rows, map_rows, rows_of, sampled
+from lowdim.quality.rows import Rows, choose_rows, data_rows, map_rows, rows_of, sample_objects
 from lowdim.quality.stress import (
     MAX_OBJECTS_PAIRED,
     Distances,
+    choose_objects,
     distances_of,
     rank_correlation,
-    some_objects,
 )
 from lowdim.quality.structure import Structure, structure_of
 from lowdim.runtime.scheduling import uses_threads
@@ -107,27 +107,27 @@ def assess(
     --------
     >>> import lowdim
     >>> X, t = lowdim.data.swiss_roll(300, random_state=0)
-    >>> found = lowdim.quality.assess(X, lowdim.PCA(n_components=2).fit(X))
-    >>> print(found.trustworthiness)
+    >>> assessment = lowdim.quality.assess(X, lowdim.PCA(n_components=2).fit(X))
+    >>> print(assessment.trustworthiness)
     0.903
-    >>> found.structure.kind
+    >>> assessment.structure.kind
     'relations'
     """
-    given = embedding
+    coordinates = embedding
     if metric is None:
         metric, metric_params = metric_of(embedding, metric_params)
-    X, chosen = sampled(X, metric, random_state)
+    X, chosen = sample_objects(X, metric, random_state)
     data = AssessedData(data_rows(X, metric, metric_params), random_state)
     if hasattr(embedding, "embedding_"):
         method = method or type(embedding).__name__
-        given = embedding.embedding_
+        coordinates = embedding.embedding_
         graph = neighbor_graph_of(embedding) if graph is None else graph
     if chosen is not None:
-        given, graph = np.asarray(given)[chosen], None
+        coordinates, graph = np.asarray(coordinates)[chosen], None
         labels = None if labels is None else np.asarray(labels)[chosen]
     return assess_map(
         data,
-        given,
+        coordinates,
         method=method,
         labels=labels,
         n_neighbors=n_neighbors,
@@ -162,15 +162,17 @@ def metric_of(
     `metric_params` (or `metric_kwds`) and `p` are read. What is given as `params` takes precedence.
     """
     if isinstance(model, Embedder):
-        metric, given = model._metric_choice()
-        return metric, given if params is None else params
+        metric, own_params = model._metric_choice()
+        return metric, own_params if params is None else params
     metric = getattr(model, "metric", None)
     if not isinstance(metric, str) and not callable(metric):
         return "euclidean", params
-    given = dict(getattr(model, "metric_params", None) or getattr(model, "metric_kwds", None) or {})
+    own_params = dict(
+        getattr(model, "metric_params", None) or getattr(model, "metric_kwds", None) or {}
+    )
     if isinstance(metric, str) and metric == "minkowski" and hasattr(model, "p"):
-        given.setdefault("p", model.p)
-    return metric, given if params is None else params
+        own_params.setdefault("p", model.p)
+    return metric, own_params if params is None else params
 
 
 def neighbor_graph_of(model: Any) -> NeighborGraph | None:
@@ -207,12 +209,12 @@ def assess_map(
         )
     k = max(1, min(DEFAULT_NEIGHBORS, (rows.n - 1) // 3)) if n_neighbors is None else n_neighbors
     k = checks.integer(k, "n_neighbors", 1, (rows.n - 1) // 2, " (less than half of the objects)")
-    ranks = ranks_between(rows, placed, chosen_rows(rows.n, n_rows, random_state), k)
-    distances = distances_of(rows, placed, some_objects(rows.n, MAX_OBJECTS_PAIRED, random_state))
+    ranks = ranks_between(rows, placed, choose_rows(rows.n, n_rows, random_state), k)
+    distances = distances_of(rows, placed, choose_objects(rows.n, MAX_OBJECTS_PAIRED, random_state))
     false = ranks.data_ranks[ranks.data_ranks > k]
     known = _known_graph(ranks, graph)
     sources = {"ranks": ranks, "distances": distances}
-    found: dict[str, Any] = {
+    measures: dict[str, Any] = {
         measure.name: getattr(sources[measure.source], measure.name)
         for measure in MEASURES
         if measure.source in sources
@@ -238,7 +240,7 @@ def assess_map(
         errors=ranks.point_errors,
         shepard=distances.shepard(),
         embedding=Y,
-        **found,
+        **measures,
     )
     return replace(bare, verdict=verdict(bare), warnings=tuple(advice(bare)))
 
@@ -268,7 +270,7 @@ def _geodesic_correlation(
         return None
     if graph.n_neighbors is not None:
         graph = graph.take(min(graph.n_neighbors, GEODESIC_NEIGHBORS))
-    sources = some_objects(graph.n_objects, GEODESIC_SOURCES, random_state)
+    sources = choose_objects(graph.n_objects, GEODESIC_SOURCES, random_state)
     along = geodesics(graph.adjacency(), sources)
     across = placed.distances(sources)
     known = np.isfinite(along)

@@ -126,14 +126,14 @@ class Assessment:
     @property
     def knn_accuracy(self) -> IntervalEstimate | None:
         """Accuracy of the nearest neighbours on the map; None without classes."""
-        found = self.labels
-        return None if found is None or found.kind != "classes" else found.knn_map
+        labels = self.labels
+        return None if labels is None or labels.kind != "classes" else labels.knn_map
 
     @property
     def knn_r2(self) -> IntervalEstimate | None:
         """R² of the nearest neighbours on the map; None without labels on a scale."""
-        found = self.labels
-        return None if found is None or found.kind != "scale" else found.knn_map
+        labels = self.labels
+        return None if labels is None or labels.kind != "scale" else labels.knn_map
 
     @property
     def silhouette(self) -> float | None:
@@ -143,8 +143,8 @@ class Assessment:
     @property
     def measures(self) -> dict[str, float]:
         """The measures that are known, by name, in the order of `lowdim.quality.MEASURES`."""
-        found = {measure.name: getattr(self, measure.name) for measure in MEASURES}
-        return {name: value for name, value in found.items() if value is not None}
+        values = {measure.name: getattr(self, measure.name) for measure in MEASURES}
+        return {name: value for name, value in values.items() if value is not None}
 
     def meaning(self, measure: QualityMeasure) -> str:
         """What a measure means for this map, and its value in the data where that is known."""
@@ -152,19 +152,19 @@ class Assessment:
         if measure.needs_labels and self.labels is not None:
             silhouette = self.labels.silhouette_data
             data = silhouette if measure.name == "silhouette" else self.labels.knn_data
-            text += "" if data is None else f"; in the data {shown(data)}"
+            text += "" if data is None else f"; in the data {format_value(data)}"
         return text
 
     def __str__(self) -> str:
         name = self.method or "Map"
         lines = [f"{name}: {self.n_objects:,} objects in {self.n_components} dimensions", ""]
-        lines += [*_wrapped(self.verdict), "", *self._measure_lines(), *self._data_lines()]
+        lines += [*_wrap(self.verdict), "", *self._measure_lines(), *self._data_lines()]
         if self.n_rows < self.n_objects:
             note = f"Ranks are those seen from {self.n_rows:,} objects drawn at random, each "
             lines += ["", note + "against all; ± is half of the 95 % confidence interval."]
         if self.warnings:
             lines += ["", "Do not read from this map"]
-            lines += [line for text in self.warnings for line in _wrapped(text, "- ")]
+            lines += [line for text in self.warnings for line in _wrap(text, "- ")]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -176,7 +176,7 @@ class Assessment:
         rows = [
             [
                 f"{measure.label} {'↑' if measure.better == 'higher' else '↓'}",
-                shown(self.measures[measure.name]),
+                format_value(self.measures[measure.name]),
                 self.meaning(measure),
             ]
             for measure in MEASURES
@@ -199,14 +199,16 @@ class Assessment:
                     _HEADINGS[source].format(k=self.n_neighbors, n_compared=self.n_compared)
                 )
             arrow = "↑" if measure.better == "higher" else "↓"
-            entry = f"  {measure.label:<26} {arrow} {shown(value):<14} {self.meaning(measure)}"
+            entry = (
+                f"  {measure.label:<26} {arrow} {format_value(value):<14} {self.meaning(measure)}"
+            )
             lines.append(entry.rstrip())
         return lines
 
     def _data_lines(self) -> list[str]:
         lines = ["The data", f"  intrinsic dimension {self.dimension}"]
         if self.structure is not None:
-            lines += _wrapped(f"structure: {self.structure}", "  ", "    ")
+            lines += _wrap(f"structure: {self.structure}", "  ", "    ")
         if self.n_graph_components is not None:
             what = f"connected components of the {self.n_neighbors}-neighbour graph"
             lines.append(f"  {what}: {self.n_graph_components}")
@@ -223,8 +225,8 @@ class Assessment:
         """
         kept = {field.name for field in fields(self)} - set(_ARRAYS)
         values = {name: value for name, value in vars(self).items() if name in kept}
-        found: dict[str, Any] = plain({**values, **self.measures})
-        return found
+        result: dict[str, Any] = to_json({**values, **self.measures})
+        return result
 
     def plot(self) -> Figure:
         """Draw the R_NX curve, the Shepard diagram and, in up to three dimensions, the errors.
@@ -249,38 +251,39 @@ class Assessment:
         return figure
 
 
-def shown(value: float) -> str:
+def format_value(value: float) -> str:
     """A measure with three decimals, and its margin where it has one."""
     return str(value) if isinstance(value, IntervalEstimate) else f"{value:.3f}"
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Convert a value to what JSON knows: numbers that are not finite become None."""
     if isinstance(value, IntervalEstimate):
-        return {"value": plain(float(value)), "margin": value.margin}
+        return {"value": to_json(float(value)), "margin": value.margin}
     if isinstance(value, Curve):
         return {
-            name: plain(array[_log_spaced(len(array))]) for name, array in value._asdict().items()
+            name: to_json(array[_log_spaced_indices(len(array))])
+            for name, array in value._asdict().items()
         }
     if is_dataclass(value) and not isinstance(value, type):
-        return plain(vars(value))
+        return to_json(vars(value))
     if isinstance(value, dict):
-        return {key: plain(inner) for key, inner in value.items()}
+        return {key: to_json(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
+        return [to_json(inner) for inner in value]
     if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
+        return to_json(value.tolist())
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     return value
 
 
-def _wrapped(text: str, first: str = "", further: str | None = None) -> list[str]:
+def _wrap(text: str, first: str = "", further: str | None = None) -> list[str]:
     further = " " * len(first) if further is None else further
     return textwrap.wrap(text, TEXT_WIDTH, initial_indent=first, subsequent_indent=further)
 
 
-def _log_spaced(count: int) -> Array:
+def _log_spaced_indices(count: int) -> Array:
     """Up to `MAX_CURVE_POINTS` entries, evenly spaced in the logarithm of their number."""
     if count <= MAX_CURVE_POINTS:
         return np.arange(count)

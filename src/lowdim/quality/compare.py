@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lowdim.quality.assess import AssessedData, assess_map, metric_of, neighbor_graph_of
-from lowdim.quality.assessment import Assessment, plain, shown
+from lowdim.quality.assessment import Assessment, format_value, to_json
 from lowdim.quality.measures import MEASURES, find_measure
 from lowdim.quality.rows import data_rows
 from lowdim.runtime.scheduling import uses_threads
@@ -44,9 +44,9 @@ class Comparison:
         """
         sign = 1.0 if find_measure(name).better == "higher" else -1.0
         values = {
-            key: sign * found.measures[name]
-            for key, found in self.assessments.items()
-            if name in found.measures and found.measures[name] == found.measures[name]
+            key: sign * one.measures[name]
+            for key, one in self.assessments.items()
+            if name in one.measures and one.measures[name] == one.measures[name]
         }
         top = max(values.values(), default=0.0)
         return [key for key, value in values.items() if value == top]
@@ -66,13 +66,13 @@ class Comparison:
         names = list(self.assessments)
         rows: list[list[str]] = []
         for measure in MEASURES:
-            found = [one.measures.get(measure.name) for one in self.assessments.values()]
-            if not measure.compared or all(value is None for value in found):
+            values = [one.measures.get(measure.name) for one in self.assessments.values()]
+            if not measure.compared or all(value is None for value in values):
                 continue
             best = self.best(measure.name) if len(names) > 1 else []
             cells = [
-                "-" if value is None else shown(value) + ("*" if name in best else " ")
-                for name, value in zip(names, found, strict=True)
+                "-" if value is None else format_value(value) + ("*" if name in best else " ")
+                for name, value in zip(names, values, strict=True)
             ]
             rows.append([measure.label, "↑" if measure.better == "higher" else "↓", *cells])
         return rows
@@ -92,9 +92,9 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the arrays of single objects, ready for `json.dumps`."""
-        assessments = {name: found.to_dict() for name, found in self.assessments.items()}
-        found: dict[str, Any] = plain({"assessments": assessments, "failures": self.failures})
-        return found
+        assessments = {name: one.to_dict() for name, one in self.assessments.items()}
+        result: dict[str, Any] = to_json({"assessments": assessments, "failures": self.failures})
+        return result
 
 
 @uses_threads
@@ -145,8 +145,8 @@ def compare(
     >>> import lowdim
     >>> X, t = lowdim.data.swiss_roll(800, random_state=0)
     >>> models = {"PCA": lowdim.PCA(2).fit(X), "Isomap": lowdim.Isomap(n_neighbors=8).fit(X)}
-    >>> found = lowdim.quality.compare(X, models)
-    >>> found.best("rnx_auc")
+    >>> result = lowdim.quality.compare(X, models)
+    >>> result.best("rnx_auc")
     ['Isomap']
     """
     if not embeddings:
@@ -157,16 +157,16 @@ def compare(
     data = AssessedData(data_rows(X, metric, metric_params), random_state)
     assessments: dict[str, Assessment] = {}
     failures: dict[str, str] = {}
-    for name, given in embeddings.items():
-        fitted = hasattr(given, "embedding_")
+    for name, embedding in embeddings.items():
+        fitted = hasattr(embedding, "embedding_")
         try:
             assessments[name] = assess_map(
                 data,
-                given.embedding_ if fitted else given,
-                method=type(given).__name__ if fitted else name,
+                embedding.embedding_ if fitted else embedding,
+                method=type(embedding).__name__ if fitted else name,
                 labels=labels,
                 n_neighbors=n_neighbors,
-                graph=neighbor_graph_of(given),
+                graph=neighbor_graph_of(embedding),
                 n_rows=n_rows,
             )
         except (TypeError, ValueError, MemoryError) as error:

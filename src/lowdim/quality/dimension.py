@@ -17,8 +17,8 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.neighbor_graphs.precomputed import check_k
-from lowdim.quality.rows import Rows, blocks_of, chosen_rows, data_rows
-from lowdim.quality.stress import between, some_objects
+from lowdim.quality.rows import Rows, blocks_of, choose_rows, data_rows
+from lowdim.quality.stress import choose_objects, pairwise_distances
 from lowdim.runtime.scheduling import uses_threads
 from lowdim.summaries import html_facts, short_repr
 
@@ -119,8 +119,8 @@ def dimension_of(
     """The estimates for prepared rows."""
     k = min(n_neighbors, data.n - 1)
     near = nearest_distances(data, k, random_state)
-    objects = some_objects(data.n, 2000, random_state)
-    D = between(data, objects)
+    objects = choose_objects(data.n, 2000, random_state)
+    D = pairwise_distances(data, objects)
     values: list[float] = [
         from_neighbors(near),
         from_two_neighbors(near),
@@ -129,7 +129,7 @@ def dimension_of(
     steps = None
     if isomap and data.n >= 20:
         part = objects[:: -(-len(objects) // ISOMAP_OBJECTS)]
-        steps = elbow(isomap_residuals(between(data, part)))
+        steps = elbow(isomap_residuals(pairwise_distances(data, part)))
         values += [] if steps is None else [float(steps)]
     known = [value for value in values if np.isfinite(value)]
     return IntrinsicDimension(
@@ -140,12 +140,12 @@ def dimension_of(
 def nearest_distances(data: Rows, k: int, random_state: Any = None) -> Array:
     """Distances of a sample of objects to their k nearest among all, (rows, k), ascending."""
     k = check_k(k, data.n)
-    found = []
-    for rows in blocks_of(chosen_rows(data.n, None, random_state), data.n):
+    parts = []
+    for rows in blocks_of(choose_rows(data.n, None, random_state), data.n):
         keys = data.keys(rows)
         keys[np.arange(len(rows)), rows] = np.inf
-        found.append(data.lengths(backend().smallest(keys, k)[1]).astype(np.float64))
-    return np.concatenate(found)
+        parts.append(data.lengths(backend().smallest(keys, k)[1]).astype(np.float64))
+    return np.concatenate(parts)
 
 
 def maximum_likelihood(X: Any, n_neighbors: int = 20, **options: Any) -> float:

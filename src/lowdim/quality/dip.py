@@ -57,20 +57,20 @@ def dip(values: Array) -> float:
     if n < 2 or x[0] == x[-1]:
         return 0.5 / n
     before, after = _minorant(x.tolist()), _majorant(x.tolist())
-    low, high, found = 0, n - 1, 1.0  # `found` counts objects: the dip is found / (2 n)
+    low, high, width = 0, n - 1, 1.0  # `found` counts objects: the dip is found / (2 n)
     while True:
         convex = _chain(high, low, before)[::-1]
         concave = _chain(low, high, after)
         gap, start, end = _largest_gap(x, convex, concave)
-        if gap < found:
+        if gap < width:
             break
         left = _deviation(x, convex[: convex.index(start) + 1], 1.0)
         right = _deviation(x, concave[concave.index(end) :], -1.0)
-        found = max(found, left, right)
+        width = max(width, left, right)
         if (low, high) == (start, end):
             break
         low, high = start, end
-    return found / (2 * n)
+    return width / (2 * n)
 
 
 def dip_p_value(statistic: float, n: int) -> float:
@@ -112,10 +112,10 @@ def _majorant(x: list[float]) -> list[int]:
 
 
 def _chain(start: int, end: int, step: list[int]) -> list[int]:
-    found = [start]
-    while found[-1] != end:
-        found.append(step[found[-1]])
-    return found
+    nodes = [start]
+    while nodes[-1] != end:
+        nodes.append(step[nodes[-1]])
+    return nodes
 
 
 def _largest_gap(x: Array, convex: list[int], concave: list[int]) -> tuple[float, int, int]:

@@ -40,7 +40,9 @@ def label_quality(labels: Any, ranks: Ranks, distances: Distances) -> LabelQuali
     values = check_labels(labels, ranks.n)
     if is_scale(values):
         numbers = values.astype(np.float64)
-        on_map, in_data = (_explained(numbers, ranks, i) for i in (ranks.map_ids, ranks.data_ids))
+        on_map, in_data = (
+            _explained_share(numbers, ranks, i) for i in (ranks.map_ids, ranks.data_ids)
+        )
         return LabelQuality("scale", on_map, in_data, None, None)
     codes = class_codes(values)[1]
     some = codes[distances.objects]
@@ -73,7 +75,7 @@ def class_codes(values: Array) -> tuple[Array, Array]:
     return classes, codes
 
 
-def commonest(codes: Array) -> tuple[Array, Array]:
+def most_common(codes: Array) -> tuple[Array, Array]:
     """The commonest entry of each row and how often it occurs; of several, the smallest."""
     n = len(codes)
     kinds = int(codes.max(initial=0)) + 1
@@ -122,14 +124,10 @@ def knn_r2(Y: Any, values: Any, n_neighbors: int = 10, **options: Any) -> Interv
 
     Parameters
     ----------
-    Y : array-like of shape (n, p)
-        The map, or any other vectors.
     values : array-like of shape (n,)
         A number of each object.
-    n_neighbors : int, default=10
-        Number of neighbours; the object itself is not one of them.
-    **options
-        Further arguments of `compare_ranks`.
+    Y, n_neighbors, **options
+        As in `knn_accuracy`.
 
     Returns
     -------
@@ -145,7 +143,7 @@ def knn_r2(Y: Any, values: Any, n_neighbors: int = 10, **options: Any) -> Interv
     1.000
     """
     ranks = compare_ranks(Y, Y, n_neighbors, **options)
-    return _explained(check_labels(values, ranks.n).astype(np.float64), ranks, ranks.map_ids)
+    return _explained_share(check_labels(values, ranks.n).astype(np.float64), ranks, ranks.map_ids)
 
 
 def silhouette(Y: Any, labels: Any, **options: Any) -> float:
@@ -178,21 +176,21 @@ def silhouette(Y: Any, labels: Any, **options: Any) -> float:
     """
     distances = compare_distances(Y, Y, **options)
     codes = class_codes(check_labels(labels, np.shape(Y)[0]))[1]
-    found = _silhouette(distances.map, codes[distances.objects])
-    if found is None:
+    value = _silhouette(distances.map, codes[distances.objects])
+    if value is None:
         raise ValueError(
             "labels: a silhouette needs at least two classes, and two objects of one class."
         )
-    return found
+    return value
 
 
 def _accuracy(codes: Array, ranks: Ranks, ids: Array) -> IntervalEstimate:
     """Whether the commonest class of the neighbours is the object's own."""
-    hits = commonest(codes[ids])[0] == codes[ranks.rows]
+    hits = most_common(codes[ids])[0] == codes[ranks.rows]
     return mean_of(hits.astype(np.float64), ranks.n)
 
 
-def _explained(values: Array, ranks: Ranks, ids: Array) -> IntervalEstimate:
+def _explained_share(values: Array, ranks: Ranks, ids: Array) -> IntervalEstimate:
     """The share of the values' variance that the neighbours' mean explains."""
     own = values[ranks.rows]
     spread = float(own.var()) or 1.0

@@ -13,14 +13,10 @@ def trustworthiness(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Int
 
     Parameters
     ----------
-    X : array-like
-        The data, or all dissimilarities with `metric="precomputed"`.
-    Y : array-like of shape (n, p)
-        The map.
     n_neighbors : int, default=5
         Size of the neighbourhoods, less than n / 2.
-    **options
-        Further arguments of `compare_ranks`.
+    X, Y, **options
+        As in `compare_ranks`.
 
     Returns
     -------
@@ -52,14 +48,6 @@ def continuity(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Interval
     -------
     IntervalEstimate
         Between 0 and 1, higher is better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> print(quality.continuity(X, X[:, :2]))
-    0.955
     """
     return compare_ranks(X, Y, n_neighbors, **options).continuity
 
@@ -81,15 +69,6 @@ def mean_relative_rank_errors(
     References
     ----------
     Lee and Verleysen, "Nonlinear Dimensionality Reduction", Springer 2007.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> mrre_map, mrre_data = quality.mean_relative_rank_errors(X, 2 * X)
-    >>> print(mrre_map, mrre_data)
-    0.000 0.000
     """
     ranks = compare_ranks(X, Y, n_neighbors, **options)
     return ranks.mrre_map, ranks.mrre_data
@@ -106,14 +85,6 @@ def neighborhood_preservation(
     -------
     IntervalEstimate
         Between 0 and 1, higher is better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> print(quality.neighborhood_preservation(X, 2 * X))
-    1.000
     """
     return compare_ranks(X, Y, n_neighbors, **options).neighborhood_preservation
 
@@ -128,14 +99,6 @@ def density_correlation(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -
     -------
     float
         Between -1 and 1, higher is better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> round(quality.density_correlation(X, 2 * X), 3)
-    1.0
     """
     return compare_ranks(X, Y, n_neighbors, **options).density_correlation
 
@@ -149,14 +112,6 @@ def qnx(X: Any, Y: Any, **options: Any) -> Curve:
     -------
     Curve
         For every K with up to 5,000 objects; for sizes K evenly spaced in log K with more.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> float(quality.qnx(X, 2 * X).values.min())
-    1.0
     """
     return compare_ranks(X, Y, 1, **options).qnx
 
@@ -175,14 +130,6 @@ def rnx_curve(X: Any, Y: Any, **options: Any) -> Curve:
     ----------
     Lee, Renard, Bernard, Dupont and Verleysen, "Type 1 and 2 mixtures of Kullback-Leibler
     divergences as cost functions in dimensionality reduction", Neurocomputing 112, 2013.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> float(quality.rnx_curve(X, 2 * X).values.min())
-    1.0
     """
     return compare_ranks(X, Y, 1, **options).rnx
 
@@ -201,14 +148,6 @@ def rnx_auc(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
     ----------
     Lee, Peluffo-Ordóñez and Verleysen, "Multi-scale similarities in stochastic neighbour
     embedding", Neurocomputing 169, 2015.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> print(quality.rnx_auc(X, X[:, :2]))
-    0.514
     """
     return compare_ranks(X, Y, 1, **options).rnx_auc
 
@@ -228,14 +167,6 @@ def local_global(X: Any, Y: Any, **options: Any) -> Split:
     ----------
     Lee and Verleysen, "Scale-independent quality criteria for dimensionality reduction", Pattern
     Recognition Letters 31, 2010.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> quality.local_global(X, X[:, :2]).K_max
-    13
     """
     return compare_ranks(X, Y, 1, **options).split
 
@@ -249,13 +180,5 @@ def point_errors(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -> Point
     -------
     PointErrors
         Errors and neighbours of each object.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> float(quality.point_errors(X, 2 * X).torn.max())
-    0.0
     """
     return compare_ranks(X, Y, n_neighbors, **options).point_errors

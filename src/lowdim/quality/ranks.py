@@ -24,7 +24,7 @@ from lowdim.checks import Array
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.precomputed import check_k
 from lowdim.quality.interval import IntervalEstimate, margins, mean_of
-from lowdim.quality.rows import MAX_OBJECTS_EXACT, Rows, blocks_of, chosen_rows, data_rows, map_rows
+from lowdim.quality.rows import MAX_OBJECTS_EXACT, Rows, blocks_of, choose_rows, data_rows, map_rows
 from lowdim.quality.stress import rank_correlation
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import uses_threads
@@ -190,7 +190,7 @@ class Ranks:
     def rnx(self) -> Curve:
         """R_NX(K) = ((n - 1) Q_NX(K) - K) / (n - 1 - K): 0 by chance, 1 at best; K < n - 1."""
         K, Q, margin = (values[: np.searchsorted(self.K, self.n - 1)] for values in self.qnx)
-        return Curve(K, _rescaled(Q, K, self.n), margin * (self.n - 1) / (self.n - 1 - K))
+        return Curve(K, _rescale(Q, K, self.n), margin * (self.n - 1) / (self.n - 1 - K))
 
     @property
     def rnx_auc(self) -> IntervalEstimate:
@@ -215,7 +215,7 @@ class Ranks:
         if self.overlaps is None:
             return IntervalEstimate(float(weights @ self.rnx.values))
         Q = self.overlaps[:, : len(K)] / K
-        return mean_of(_rescaled(Q, K, self.n) @ weights, self.n)
+        return mean_of(_rescale(Q, K, self.n) @ weights, self.n)
 
     @cached_property
     def split(self) -> Split:
@@ -243,7 +243,7 @@ class Ranks:
         return mean_of((self.overlaps / self.K) @ weights, self.n)
 
 
-def _rescaled(Q: Array, K: Array, n: int) -> Array:
+def _rescale(Q: Array, K: Array, n: int) -> Array:
     return np.asarray(((n - 1) * Q - K) / (n - 1 - K))
 
 
@@ -257,9 +257,9 @@ def _weights(K: Array, measure: Array) -> Array:
     left = np.maximum(right - (K[right] != every), 0)
     gap = np.maximum(K[right] - K[left], 1)
     share = np.clip((every - K[left]) / gap, 0.0, 1.0)
-    found = np.bincount(left, measure * (1 - share), len(K))
-    found += np.bincount(right, measure * share, len(K))
-    return np.asarray(found / measure.sum())
+    weights = np.bincount(left, measure * (1 - share), len(K))
+    weights += np.bincount(right, measure * share, len(K))
+    return np.asarray(weights / measure.sum())
 
 
 def rank_grid(n: int, k: int) -> Array:
@@ -288,12 +288,12 @@ def _passes(data: Rows, placed: Rows, chosen: Array, k: int, grid: Array) -> Ite
         first, second = data.keys(rows), placed.keys(rows)
         dtype = np.result_type(first, second)
         first, second = (np.ascontiguousarray(keys, dtype) for keys in (first, second))
-        found = backend().compare_orders(first, second, rows, k, grid)
+        orders = backend().compare_orders(first, second, rows, k, grid)
         lengths = (
-            np.take_along_axis(first, found[0], axis=1),
-            np.take_along_axis(second, found[2], axis=1),
+            np.take_along_axis(first, orders[0], axis=1),
+            np.take_along_axis(second, orders[2], axis=1),
         )
-        yield _Block(rows, *found, data.lengths(lengths[0]), placed.lengths(lengths[1]))
+        yield _Block(rows, *orders, data.lengths(lengths[0]), placed.lengths(lengths[1]))
 
 
 def ranks_between(data: Rows, placed: Rows, chosen: Array, k: int) -> Ranks:
@@ -310,9 +310,9 @@ def ranks_between(data: Rows, placed: Rows, chosen: Array, k: int) -> Ranks:
         near = (block.data_ids, block.map_ranks, block.map_ids, block.data_ranks)
         kept = (block.data_distances, block.map_distances, *(() if exact else (block.shared,)))
         parts.append((*near, *kept))
-    found = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-    overlaps = None if exact else found[6]
-    return Ranks(data.n, chosen, grid, overlap, overlaps, *found[:6])
+    joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+    overlaps = None if exact else joined[6]
+    return Ranks(data.n, chosen, grid, overlap, overlaps, *joined[:6])
 
 
 @uses_threads
@@ -369,7 +369,7 @@ def compare_ranks(
     """
     data = data_rows(X, metric, metric_params)
     placed = map_rows(Y, data.n)
-    chosen = chosen_rows(data.n, n_rows, random_state)
+    chosen = choose_rows(data.n, n_rows, random_state)
     return ranks_between(data, placed, chosen, n_neighbors)
 
 

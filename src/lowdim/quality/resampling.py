@@ -82,7 +82,7 @@ class Permutations(NamedTuple):
         }
 
 
-def fresh(estimator: Any) -> Any:
+def clone_unfitted(estimator: Any) -> Any:
     """A copy that is not fitted and keeps no checkpoint: those of several fits would clash."""
     copy = clone(estimator)
     return copy.set_params(checkpoint=None) if "checkpoint" in copy.get_params() else copy
@@ -121,23 +121,23 @@ def jackknife(estimator: Any, D: Any) -> Jackknife:
     --------
     >>> import lowdim
     >>> D, names = lowdim.data.cities()
-    >>> found = lowdim.quality.jackknife(lowdim.MDS(metric="precomputed", random_state=0), D)
-    >>> print(f"{found.stability:.2f} {found.cross_validity:.2f}")
+    >>> result = lowdim.quality.jackknife(lowdim.MDS(metric="precomputed", random_state=0), D)
+    >>> print(f"{result.stability:.2f} {result.cross_validity:.2f}")
     0.96 1.00
     """
     D = check_known(D, "D")
     n = len(D)
     if n < 4:
         raise ValueError(f"D: n_samples = {n}, but leaving one out needs at least 4 objects.")
-    base = fresh(estimator).fit(D).embedding_.astype(np.float64)
+    base = clone_unfitted(estimator).fit(D).embedding_.astype(np.float64)
     base -= base.mean(axis=0)
     maps = np.full((n, *base.shape), np.nan)
     for i in range(n):
         others = np.delete(np.arange(n), i)
         start = {"init": base[others]} if hasattr(estimator, "init") else {}
-        fitted = fresh(estimator).set_params(**start).fit(D[np.ix_(others, others)])
+        fitted = clone_unfitted(estimator).set_params(**start).fit(D[np.ix_(others, others)])
         maps[i, others] = fitted.embedding_
-    mean, maps = _rotated_to_mean(maps, base)
+    mean, maps = _rotate_to_mean(maps, base)
     base = procrustes(mean, base, scaling=False).aligned
     missing = float(np.sum(mean**2))  # of all replications together
     total = float(np.nansum(maps**2)) + missing
@@ -148,7 +148,7 @@ def jackknife(estimator: Any, D: Any) -> Jackknife:
     return Jackknife(stability, validity, 2 - (stability + validity), mean, base, maps)
 
 
-def _rotated_to_mean(maps: Array, start: Array) -> tuple[Array, Array]:
+def _rotate_to_mean(maps: Array, start: Array) -> tuple[Array, Array]:
     """Rotate and move maps with one missing object each to their mean, until it converges."""
     n = len(maps)
     mean, maps = start, maps.copy()
@@ -198,8 +198,8 @@ def permutation_test(
     >>> import lowdim
     >>> D, names = lowdim.data.cities()
     >>> mds = lowdim.MDS(metric="precomputed", random_state=0)
-    >>> found = lowdim.quality.permutation_test(mds, D, n_permutations=19, random_state=0)
-    >>> round(found.p_value, 2)
+    >>> result = lowdim.quality.permutation_test(mds, D, n_permutations=19, random_state=0)
+    >>> round(result.p_value, 2)
     0.05
     """
     D = check_known(D, "D")
@@ -209,7 +209,7 @@ def permutation_test(
     shuffled = [pairs.matrix(random.permutation(pairs.values)) for _ in range(count)]
 
     def stress(values: Array) -> float:
-        return float(fresh(estimator).fit(values).stress_)
+        return float(clone_unfitted(estimator).fit(values).stress_)
 
     own = stress(D)
     null = np.array(run(stress, shuffled))

@@ -14,7 +14,7 @@ from lowdim.backends import backend
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import check_defined
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.messages import argument
 from lowdim.objects.block_sources import opened
 from lowdim.objects.objects import (
@@ -50,7 +50,9 @@ class Rows:
         return self.objects.n
 
     def lengths(self, keys: Array) -> Array:
-        return np.asarray(scaled(np.sqrt(keys) if self.squared else keys, self.objects.exponent))
+        return np.asarray(
+            scale_by_power(np.sqrt(keys) if self.squared else keys, self.objects.exponent)
+        )
 
     def distances(self, chosen: Array) -> Array:
         """The distances from the chosen objects to all."""
@@ -64,7 +66,7 @@ def data_rows(
     return rows_of(objects_of(X, metric, metric_params))
 
 
-def sampled(X: Any, metric: Any, random_state: Any) -> tuple[Any, Array | None]:
+def sample_objects(X: Any, metric: Any, random_state: Any) -> tuple[Any, Array | None]:
     """The objects to assess, and their numbers if they are a sample.
 
     Data in files that are large for the memory of the computation are assessed by a sample.
@@ -93,10 +95,10 @@ def rows_of(objects: Objects) -> Rows:
         )
     if objects.euclidean and isinstance(objects.rows, np.ndarray):
         return _euclidean(objects, objects.rows)
-    return Rows(objects, partial(_measured_from, objects))
+    return Rows(objects, partial(_distance_blocks, objects))
 
 
-def _measured_from(objects: MeasuredObjects, chosen: Array) -> Array:
+def _distance_blocks(objects: MeasuredObjects, chosen: Array) -> Array:
     """The distances from the chosen objects to all, by blocks."""
     rows, metric = objects.rows, objects.metric
     out = np.empty((len(chosen), objects.n), dtype=objects.dtype)
@@ -131,7 +133,7 @@ def map_rows(Y: Any, n: int) -> Rows:
     return data_rows(Y)
 
 
-def chosen_rows(n: int, n_rows: int | None, random_state: Any = None) -> Array:
+def choose_rows(n: int, n_rows: int | None, random_state: Any = None) -> Array:
     """Rows to compare with all objects, ascending: all of few objects, a sample of many."""
     if n_rows is None:
         most = min(MAX_SAMPLED_ROWS, max(int(MAX_COMPARED_PAIRS / n), 256))

@@ -15,7 +15,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array, check_random_state, is_sparse
 from lowdim.numerics.procrustes import procrustes
-from lowdim.quality.resampling import fresh
+from lowdim.quality.resampling import clone_unfitted
 
 ROUNDS = 10
 
@@ -114,8 +114,8 @@ def stability(
     --------
     >>> import lowdim
     >>> X, t = lowdim.data.swiss_roll(200, random_state=0)
-    >>> found = lowdim.quality.stability(lowdim.PCA(2), X, how="bootstrap", random_state=0)
-    >>> found.score > 0.9
+    >>> result = lowdim.quality.stability(lowdim.PCA(2), X, how="bootstrap", random_state=0)
+    >>> result.score > 0.9
     True
     """
     checks.choice(how, "how", ("seeds", "bootstrap"))
@@ -137,20 +137,20 @@ def stability(
     else:
         groups = [np.unique(random.choice(n, n)) for _ in range(count)]
         seeds[:] = seeds[0]
-    maps = _fitted(estimator, data, groups, seeds, square)
-    score, mean, aligned = _aligned(maps)
+    maps = _fit_maps(estimator, data, groups, seeds, square)
+    score, mean, aligned = _align_maps(maps)
     null_score = None
     if null and not square and isinstance(data, np.ndarray) and data.shape[1] > 1:
         shuffled = np.random.default_rng(random.randint(2**31 - 1)).permuted(data, axis=0)
-        null_score = _aligned(_fitted(estimator, shuffled, groups, seeds, square))[0]
-    return Stability(score, _spread(mean, aligned), mean, aligned, null_score, how)
+        null_score = _align_maps(_fit_maps(estimator, shuffled, groups, seeds, square))[0]
+    return Stability(score, _movement(mean, aligned), mean, aligned, null_score, how)
 
 
-def _fitted(estimator: Any, X: Any, groups: Sequence[Array], seeds: Array, square: bool) -> Array:
+def _fit_maps(estimator: Any, X: Any, groups: Sequence[Array], seeds: Array, square: bool) -> Array:
     """The maps, (runs, n, p), NaN for objects that are not in a group."""
     maps: Array | None = None
     for run, (group, seed) in enumerate(zip(groups, seeds, strict=True)):
-        model = fresh(estimator)
+        model = clone_unfitted(estimator)
         if "random_state" in model.get_params():
             model.set_params(random_state=int(seed))
         part = X[np.ix_(group, group)] if square else X[group]
@@ -162,7 +162,7 @@ def _fitted(estimator: Any, X: Any, groups: Sequence[Array], seeds: Array, squar
     return maps
 
 
-def _aligned(maps: Array) -> tuple[float, Array, Array]:
+def _align_maps(maps: Array) -> tuple[float, Array, Array]:
     """Rotate and scale all maps to their mean: the score, the mean and the maps."""
     maps = maps.copy()
     placed = np.asarray(np.isfinite(maps).all(axis=2))
@@ -192,10 +192,10 @@ def _mean(maps: Array, placed: Array) -> Array:
     return np.asarray(mean - np.nanmean(mean, axis=0))
 
 
-def _spread(mean: Array, maps: Array) -> Array:
+def _movement(mean: Array, maps: Array) -> Array:
     """How far each object moves about its average place."""
     counts = np.isfinite(maps).all(axis=2).sum(axis=0)
     squares = np.nansum((maps - mean) ** 2, axis=(0, 2)) / np.maximum(counts, 1)
     size = np.sqrt(np.nanmean(np.nansum(mean**2, axis=1)))
-    found = np.sqrt(squares) / (size or 1.0)
-    return np.where(counts >= 2, found, np.nan)
+    movement = np.sqrt(squares) / (size or 1.0)
+    return np.where(counts >= 2, movement, np.nan)

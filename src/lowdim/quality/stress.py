@@ -60,24 +60,24 @@ class Distances:
     @property
     def stress_1(self) -> float:
         """Kruskal's stress-1 of the map at its best scale: 0 at best."""
-        given, found = self.pairs
-        square = _product(found, found)
+        data, placed = self.pairs
+        square = _product(placed, placed)
         if square == 0:
             return 1.0
-        scale = _product(given, found) / square
-        size = _product(given, given)
-        return float(np.sqrt(np.sum((given - scale * found) ** 2) / size)) if size else 0.0
+        scale = _product(data, placed) / square
+        size = _product(data, data)
+        return float(np.sqrt(np.sum((data - scale * placed) ** 2) / size)) if size else 0.0
 
     @property
     def sammon_stress(self) -> float:
         """Sammon's stress of the map at its best scale; pairs of no dissimilarity do not count."""
-        given, found = (values[self.pairs[0] > 0] for values in self.pairs)
-        total = float(given.sum())
-        relative = float((found**2 / given).sum()) if len(given) else 0.0
+        data, placed = (values[self.pairs[0] > 0] for values in self.pairs)
+        total = float(data.sum())
+        relative = float((placed**2 / data).sum()) if len(data) else 0.0
         if total == 0 or relative == 0:
             return float(total > 0)
-        scale = float(found.sum()) / relative
-        return float(((given - scale * found) ** 2 / given).sum() / total)
+        scale = float(placed.sum()) / relative
+        return float(((data - scale * placed) ** 2 / data).sum() / total)
 
     @property
     def spearman(self) -> float:
@@ -87,9 +87,9 @@ class Distances:
     @property
     def spearman_far(self) -> float:
         """Rank correlation among the half of the pairs that are farther apart in the data."""
-        given, found = self.pairs
-        far = given >= np.median(given)
-        return rank_correlation(given[far], found[far])
+        data, placed = self.pairs
+        far = data >= np.median(data)
+        return rank_correlation(data[far], placed[far])
 
     @property
     def pearson(self) -> float:
@@ -103,16 +103,16 @@ class Distances:
     @property
     def distance_correlation(self) -> float:
         """Distance correlation of data and map, 0 to 1 (Székely, Rizzo and Bakirov 2007)."""
-        a, b = _centered(self.data), _centered(self.map)
+        a, b = _double_center(self.data), _double_center(self.map)
         size = float(np.sqrt((a**2).mean() * (b**2).mean()))
         return float(np.sqrt(max(float((a * b).mean()) / size, 0.0))) if size else 0.0
 
     def shepard(self) -> ShepardDiagram:
         """The Shepard diagram, with the best monotone relation as disparities."""
-        given, found = self.pairs
-        order = np.lexsort((found, given))
+        data, placed = self.pairs
+        order = np.lexsort((placed, data))
         return ShepardDiagram(
-            given[order], found[order], backend().isotonic(found[order], None, None, False)
+            data[order], placed[order], backend().isotonic(placed[order], None, None, False)
         )
 
 
@@ -127,11 +127,11 @@ def _pearson(a: Array, b: Array) -> float:
     return _product(a, b) / size if size else 0.0
 
 
-def _centered(D: Array) -> Array:
+def _double_center(D: Array) -> Array:
     return np.asarray(D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean())
 
 
-def some_objects(n: int, most: int, random_state: Any = None) -> Array:
+def choose_objects(n: int, most: int, random_state: Any = None) -> Array:
     """All objects, or `most` of them drawn at random, ascending."""
     if n <= most:
         return np.arange(n, dtype=np.int32)
@@ -139,7 +139,7 @@ def some_objects(n: int, most: int, random_state: Any = None) -> Array:
     return np.sort(random.choice(n, most, replace=False)).astype(np.int32)
 
 
-def between(rows: Rows, chosen: Array) -> Array:
+def pairwise_distances(rows: Rows, chosen: Array) -> Array:
     """The distances between the chosen objects, in double precision."""
     if not rows.objects.measured:
         return np.asarray(rows.distances(chosen)[:, chosen], dtype=np.float64)
@@ -156,7 +156,9 @@ def rank_correlation(a: Array, b: Array) -> float:
 
 def distances_of(data: Rows, placed: Rows, objects: Array) -> Distances:
     """The distances between some objects in two spaces."""
-    return Distances(objects, between(data, objects), between(placed, objects))
+    return Distances(
+        objects, pairwise_distances(data, objects), pairwise_distances(placed, objects)
+    )
 
 
 @uses_threads
@@ -174,20 +176,12 @@ def compare_distances(
 
     Parameters
     ----------
-    X : array-like
-        The data, or all dissimilarities with `metric="precomputed"`.
-    Y : array-like of shape (n, p)
-        The map.
-    metric : str or callable, default="euclidean"
-        How distances in the data are measured.
-    metric_params : dict, optional
-        Further arguments of the metric.
+    X, Y, metric, metric_params, n_jobs
+        As in `compare_ranks`.
     n_objects : int, default=1000
         All pairs of this many objects are compared, drawn at random if there are more.
     random_state : int, RandomState instance or None, optional
         Seed of the sample.
-    n_jobs : int, optional
-        Number of threads; the result does not depend on it.
 
     Returns
     -------
@@ -199,158 +193,80 @@ def compare_distances(
     >>> import numpy as np
     >>> from lowdim import quality
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> found = quality.compare_distances(X, X[:, :2])
-    >>> round(found.stress_1, 3), round(found.spearman, 3)
+    >>> result = quality.compare_distances(X, X[:, :2])
+    >>> round(result.stress_1, 3), round(result.spearman, 3)
     (0.231, 0.846)
     """
     data = data_rows(X, metric, metric_params)
     placed = map_rows(Y, data.n)
     count = checks.integer(n_objects, "n_objects", 3)
-    return distances_of(data, placed, some_objects(data.n, count, random_state))
+    return distances_of(data, placed, choose_objects(data.n, count, random_state))
 
 
 def stress_1(X: Any, Y: Any, **options: Any) -> float:
-    """Compute Kruskal's stress-1 of the map at its best scale.
+    """Compute Kruskal's stress-1 of the map at its best scale: 0 to 1, lower is better.
 
     Parameters are those of `compare_distances`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, lower is better.
 
     References
     ----------
     Kruskal, "Multidimensional scaling by optimizing goodness of fit to a nonmetric hypothesis",
     Psychometrika 29, 1964.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> round(quality.stress_1(X, 2 * X), 3)
-    0.0
     """
     return compare_distances(X, Y, **options).stress_1
 
 
 def sammon_stress(X: Any, Y: Any, **options: Any) -> float:
-    """Compute Sammon's stress of the map at its best scale.
+    """Compute Sammon's stress of the map at its best scale: 0 to 1, lower is better.
 
     Parameters are those of `compare_distances`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, lower is better.
 
     References
     ----------
     Sammon, "A nonlinear mapping for data structure analysis", IEEE Transactions on Computers 18,
     1969.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> round(quality.sammon_stress(X, 2 * X), 3)
-    0.0
     """
     return compare_distances(X, Y, **options).sammon_stress
 
 
 def spearman(X: Any, Y: Any, **options: Any) -> float:
-    """Compute the rank correlation of the distances in the data and on the map.
+    """Compute the rank correlation of the distances in data and map: higher is better.
 
     Parameters are those of `compare_distances`.
-
-    Returns
-    -------
-    float
-        Between -1 and 1, higher is better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> round(quality.spearman(X, 2 * X), 3)
-    1.0
     """
     return compare_distances(X, Y, **options).spearman
 
 
 def spearman_far(X: Any, Y: Any, **options: Any) -> float:
-    """Compute the rank correlation of the half of the pairs that are farther apart in the data.
+    """Compute `spearman` for the half of the pairs that are farther apart in the data.
 
     Parameters are those of `compare_distances`.
-
-    Returns
-    -------
-    float
-        Between -1 and 1, higher is better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> round(quality.spearman_far(X, 2 * X), 3)
-    1.0
     """
     return compare_distances(X, Y, **options).spearman_far
 
 
 def distance_correlation(X: Any, Y: Any, **options: Any) -> float:
-    """Compute the distance correlation of data and map.
+    """Compute the distance correlation of data and map: 0 to 1, higher is better.
 
     Parameters are those of `compare_distances`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, higher is better.
 
     References
     ----------
     Székely, Rizzo and Bakirov, "Measuring and testing dependence by correlation of distances",
     Annals of Statistics 35, 2007.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> round(quality.distance_correlation(X, 2 * X), 3)
-    1.0
     """
     return compare_distances(X, Y, **options).distance_correlation
 
 
 def residual_variance(X: Any, Y: Any, **options: Any) -> float:
-    """Compute 1 - R² of the distances in the data and on the map.
+    """Compute 1 - R² of the distances in data and map: 0 to 1, lower is better.
 
     Parameters are those of `compare_distances`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, lower is better.
 
     References
     ----------
     Tenenbaum, de Silva and Langford, "A global geometric framework for nonlinear dimensionality
     reduction", Science 290, 2000.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> round(quality.residual_variance(X, 2 * X), 3)
-    0.0
     """
     return compare_distances(X, Y, **options).residual_variance
 
@@ -359,18 +275,5 @@ def shepard(X: Any, Y: Any, **options: Any) -> ShepardDiagram:
     """Compute the pairs of a Shepard diagram, for `lowdim.plot.shepard`.
 
     Parameters are those of `compare_distances`.
-
-    Returns
-    -------
-    ShepardDiagram
-        Dissimilarities, distances and disparities.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> len(quality.shepard(X, X[:, :2]).distances)
-    1225
     """
     return compare_distances(X, Y, **options).shepard()

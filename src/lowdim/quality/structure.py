@@ -48,7 +48,7 @@ import numpy as np
 
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.metrics import Metric, euclidean
-from lowdim.neighbor_graphs.search import nearest
+from lowdim.neighbor_graphs.exact import nearest
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.quality.dip import dip, dip_p_value
 from lowdim.quality.rows import Rows
@@ -118,8 +118,8 @@ class Structure:
     @property
     def findings(self) -> tuple[str, ...]:
         """What was found, the strongest evidence first."""
-        found = [test for test in self.tests if test.finding]
-        return tuple(test.finding for test in sorted(found, key=lambda test: test.p_value))
+        positive = [test for test in self.tests if test.finding]
+        return tuple(test.finding for test in sorted(positive, key=lambda test: test.p_value))
 
     def __str__(self) -> str:
         if self.kind == "none":
@@ -181,20 +181,20 @@ _Result = tuple[str, float, float, Callable[[], str]]
 
 def _column_groups(X: Array, generator: np.random.Generator) -> _Result:
     """The dip test of every column."""
-    smooth = _unrounded(X, generator)
+    smooth = _undo_rounding(X, generator)
     dips = np.array(run(dip, list(np.ascontiguousarray(smooth.T))))
     p = np.array([dip_p_value(value, len(X)) for value in dips]) * X.shape[1]
     order = np.argsort(p, kind="stable")
 
     def sentence() -> str:
-        found = order[p[order] <= LEVEL]
-        noun, verb = ("Column", "falls") if len(found) == 1 else ("Columns", "fall")
-        return f"{noun} {_listed(found)} {verb} into separate groups (dip test)."
+        significant = order[p[order] <= LEVEL]
+        noun, verb = ("Column", "falls") if len(significant) == 1 else ("Columns", "fall")
+        return f"{noun} {_list_columns(significant)} {verb} into separate groups (dip test)."
 
     return "column groups", min(1.0, float(p.min())), 4 * float(dips.max()), sentence
 
 
-def _unrounded(X: Array, generator: np.random.Generator) -> Array:
+def _undo_rounding(X: Array, generator: np.random.Generator) -> Array:
     """Columns with rounded values spread over the rounding unit.
 
     The unit is the smallest difference of two values. A unit of more than half a standard deviation
@@ -318,17 +318,17 @@ def _near_neighbors(
     def reaches(values: Array, plane: Array) -> tuple[Array, Array]:
         return _reach(values, metric), _reach(np.ascontiguousarray(plane[:, :2]), euclidean())
 
-    def shuffled(random: np.random.Generator) -> tuple[Array, Array]:
+    def shuffle(random: np.random.Generator) -> tuple[Array, Array]:
         values = random.permuted(X, axis=0)
         return reaches(values, _components(values))
 
     own = reaches(X, scores)
-    null = run(shuffled, generator.spawn(N_SHUFFLES))
-    results = [_compared("near neighbours", own[0], [r[0] for r in null], "")]
+    null = run(shuffle, generator.spawn(N_SHUFFLES))
+    results = [_compare("near neighbours", own[0], [r[0] for r in null], "")]
     if X.shape[1] > 2:  # else the plane holds all
         where = "in the plane of the two leading principal components, "
         plane = [r[1] for r in null]
-        results.append(_compared("near neighbours in the plane", own[1], plane, where))
+        results.append(_compare("near neighbours in the plane", own[1], plane, where))
     return results
 
 
@@ -339,7 +339,7 @@ def _reach(values: Array, metric: Metric) -> Array:
     return np.asarray(np.log(np.maximum(reach, np.finfo(np.float64).tiny)))
 
 
-def _compared(name: str, own: Array, null: list[Array], where: str) -> _Result:
+def _compare(name: str, own: Array, null: list[Array], where: str) -> _Result:
     """Compare the objects' reaches with those in shuffled data.
 
     Each statistic is taken to be normal over the shuffles, so that the difference of the data's
@@ -381,7 +381,7 @@ def _compared(name: str, own: Array, null: list[Array], where: str) -> _Result:
     return name, min(1.0, float(p.min())), ratio, sentence
 
 
-def _listed(items: Array) -> str:
+def _list_columns(items: Array) -> str:
     """The first of many column numbers."""
     shown = [str(item) for item in items[:MAX_LISTED]]
     if len(items) > MAX_LISTED:

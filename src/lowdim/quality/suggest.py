@@ -23,7 +23,7 @@ from lowdim.objects.objects import MeasuredObjects
 from lowdim.quality.dimension import dimension_of
 from lowdim.quality.ranks import Ranks, ranks_between
 from lowdim.quality.rows import Rows, data_rows, map_rows
-from lowdim.quality.stress import between, some_objects
+from lowdim.quality.stress import choose_objects, pairwise_distances
 from lowdim.quality.structure import structure_of
 from lowdim.quality.suggestion import SCORES, Candidate, Suggestion
 from lowdim.runtime.scheduling import uses_threads
@@ -88,14 +88,14 @@ def suggest(
     --------
     >>> import lowdim
     >>> X, t = lowdim.data.swiss_roll(800, random_state=0)
-    >>> found = lowdim.quality.suggest(X, ["PCA", "Isomap"], n_neighbors=[8])
-    >>> found.best.name
+    >>> result = lowdim.quality.suggest(X, ["PCA", "Isomap"], n_neighbors=[8])
+    >>> result.best.name
     'Isomap(n_neighbors=8)'
     """
     began = time.perf_counter()
     count = checks.integer(n_objects, "n_objects", 10)
     data = data_rows(X, metric, metric_params)
-    objects = some_objects(data.n, count, random_state)
+    objects = choose_objects(data.n, count, random_state)
     sample, fixed = _sample(data, objects, metric, metric_params)
     rows = data_rows(sample, **fixed)
     sizes = _sizes(n_neighbors, "n_neighbors", rows.n - 1)
@@ -104,14 +104,14 @@ def suggest(
     graph = neighbors(sample, k=widest, **fixed)
     names = _names(methods, fixed["metric"] == "euclidean" and isinstance(sample, np.ndarray))
     candidates = [
-        _tried(name, params, sample, graph, rows)
+        _try_candidate(name, params, sample, graph, rows)
         for name in names
         for params in _candidates(name, n_components, sizes, scales, fixed, random_state)
     ]
     dimension = dimension_of(rows, min(20, rows.n - 1), True, random_state)
     consensus = dimension.consensus if np.isfinite(dimension.consensus) else n_components
     return Suggestion(
-        tuple(_reasoned(candidates)),
+        tuple(_add_reasons(candidates)),
         data.n,
         rows.n,
         dimension,
@@ -126,7 +126,7 @@ def _sample(
 ) -> tuple[Any, dict[str, Any]]:
     """The objects to try, and how they are measured."""
     if not isinstance(data.objects, MeasuredObjects):
-        D = between(data, objects)
+        D = pairwise_distances(data, objects)
         return np.maximum(D, D.T), {"metric": "precomputed"}
     rows = data.objects.rows
     part = rows if len(objects) == data.n else rows[objects]
@@ -135,10 +135,10 @@ def _sample(
 
 def _sizes(values: Iterable[float], name: str, most: float) -> list[Any]:
     """The values that so many objects allow, at least one."""
-    given = sorted(values)
-    if not given:
+    sizes = sorted(values)
+    if not sizes:
         raise ValueError(f"{name} is empty: give at least one value to try.")
-    return [value for value in given if value <= most] or [type(given[0])(max(1, most))]
+    return [value for value in sizes if value <= most] or [type(sizes[0])(max(1, most))]
 
 
 def _names(methods: Iterable[str] | None, euclidean: bool) -> list[str]:
@@ -185,7 +185,7 @@ def _default(key: str, value: Any) -> bool:
     return (key == "metric" and isinstance(value, str) and value == "euclidean") or value is None
 
 
-def _tried(
+def _try_candidate(
     name: str,
     params: dict[str, Any],
     sample: Any,
@@ -199,8 +199,8 @@ def _tried(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # joined components and the like show in the scores
             model = candidate.estimator()
-            Y = model.fit(sample, **_ready(model, graph)).embedding_
-        ranks = _ranked(Y, rows)
+            Y = model.fit(sample, **_shared_graph(model, graph)).embedding_
+        ranks = _compare_ranks(Y, rows)
     except (ValueError, RuntimeError, MemoryError, np.linalg.LinAlgError) as error:
         message = " ".join(str(error).split())
         return replace(candidate, failed=message or type(error).__name__)
@@ -209,20 +209,20 @@ def _tried(
     return replace(candidate, seconds=seconds, **scores)
 
 
-def _ready(model: Any, graph: NeighborGraph) -> dict[str, Any]:
+def _shared_graph(model: Any, graph: NeighborGraph) -> dict[str, Any]:
     """The shared graph, for methods that take one."""
     from inspect import signature
 
     return {"graph": graph} if "graph" in signature(model.fit).parameters else {}
 
 
-def _ranked(Y: Any, rows: Rows) -> Ranks:
+def _compare_ranks(Y: Any, rows: Rows) -> Ranks:
     placed = map_rows(Y, rows.n)
     everyone = np.arange(rows.n, dtype=np.int32)
     return ranks_between(rows, placed, everyone, 1)
 
 
-def _reasoned(candidates: list[Candidate]) -> Iterator[Candidate]:
+def _add_reasons(candidates: list[Candidate]) -> Iterator[Candidate]:
     """The candidates in order, each with its reason."""
     good = sorted(
         (c for c in candidates if c.failed is None), key=lambda c: (-c.rnx_auc, c.seconds)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lowdim.catalog import find
-from lowdim.quality.assessment import plain
+from lowdim.quality.assessment import to_json
 from lowdim.quality.dimension import IntrinsicDimension
 from lowdim.quality.measures import find_measure
 from lowdim.quality.structure import Structure
@@ -152,5 +152,5 @@ class Suggestion:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for `json.dumps`."""
-        found: dict[str, Any] = plain(vars(self))
-        return found
+        result: dict[str, Any] = to_json(vars(self))
+        return result

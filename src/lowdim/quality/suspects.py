@@ -165,8 +165,8 @@ def suspects(
     >>> y = np.repeat([0, 1], 30)
     >>> X = np.random.default_rng(0).normal(8 * y[:, None], size=(60, 2))
     >>> y[7] = 1
-    >>> found = quality.suspects(X, y)
-    >>> found.objects.tolist(), found.suggested.tolist()
+    >>> indices = quality.suspects(X, y)
+    >>> indices.objects.tolist(), indices.suggested.tolist()
     ([7], [0])
     """
     data = data_rows(X, metric, metric_params)
@@ -184,17 +184,17 @@ def suspects(
     outlier = (logs > middle + OUTLIER_DEVIATIONS * spread) & (factors > 1)
     scores, suggested = _label_scores(codes, ids, near, len(classes))
     total = np.where(outlier, 1 - 1 / factors, scores)
-    found = np.flatnonzero(outlier | (scores > 0.5))
-    found = found[np.lexsort((found, -total[found]))]
-    around = codes[ids[found]]
+    indices = np.flatnonzero(outlier | (scores > 0.5))
+    indices = indices[np.lexsort((indices, -total[indices]))]
+    around = codes[ids[indices]]
     return Suspects(
-        objects=found,
-        reasons=np.where(outlier[found], "outlier", "label"),
-        scores=total[found],
-        labels=classes[codes[found]],
-        suggested=classes[suggested[found]],
-        n_same=(around == codes[found, None]).sum(axis=1),
-        n_suggested=(around == suggested[found, None]).sum(axis=1),
+        objects=indices,
+        reasons=np.where(outlier[indices], "outlier", "label"),
+        scores=total[indices],
+        labels=classes[codes[indices]],
+        suggested=classes[suggested[indices]],
+        n_same=(around == codes[indices, None]).sum(axis=1),
+        n_suggested=(around == suggested[indices, None]).sum(axis=1),
         label_scores=scores,
         outlier_factors=factors,
         n_neighbors=k,
@@ -207,9 +207,9 @@ def _neighbors(data: Rows, k: int) -> tuple[Array, Array]:
     for rows in blocks_of(np.arange(data.n, dtype=np.int32), data.n):
         keys = data.keys(rows)
         keys[np.arange(len(rows)), rows] = np.inf
-        found = backend().smallest(keys, k)
-        ids.append(found[0])
-        near.append(data.lengths(found[1]).astype(np.float64))
+        nearest = backend().smallest(keys, k)
+        ids.append(nearest[0])
+        near.append(data.lengths(nearest[1]).astype(np.float64))
     return np.concatenate(ids), np.concatenate(near)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.plot.colors import DARK, LIGHT, OTHER, kinds_of
-from lowdim.plot.compare import aligned
+from lowdim.plot.compare import align_maps
 from lowdim.report.markup import clean
 from lowdim.report.runs import Run
 
@@ -38,7 +38,7 @@ def encode(
 ) -> str:
     """The data as JSON for a script element; the maps are aligned."""
     n = len(runs[0].points)
-    maps = aligned({run.name: run.points for run in runs})
+    maps = align_maps({run.name: run.points for run in runs})
     shown_features = list((features or {}).items())[: max(_MOST_VALUES // max(n, 1), 1)]
     known = [*_by_name(labels), *(name for name, _ in shown_features)]
     if color_by is not None and color_by not in known:

@@ -66,7 +66,7 @@ class Run:
             Y = Y[:, None]
         if Y.ndim != 2 or not Y.shape[1]:
             raise ValueError(
-                f"runs: the embedding of {self.name!r} must have a row an object, got {Y.shape}."
+                f"runs: the embedding of {self.name!r} must have one row per object, got {Y.shape}."
             )
         return Y if Y.shape[1] <= 3 else Y[:, :2]
 

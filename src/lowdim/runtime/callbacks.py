@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from types import TracebackType
@@ -15,6 +14,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.runtime.checkpoint import Slot
 from lowdim.runtime.checkpoint import State as SolverState
+from lowdim.runtime.context import Context, current, override
 from lowdim.runtime.progress import counting
 
 
@@ -90,29 +90,15 @@ CheckpointFile = str | PathLike[str] | None
 """The file in which a fit keeps its state; None: it keeps none."""
 
 
-_reported: ContextVar[str] = ContextVar("reported", default="")
-"""Name of the method whose phases are shown; empty if none are."""
-
-
-_interrupts_raise: ContextVar[bool] = ContextVar("interrupts_raise", default=False)
-"""Whether Ctrl-C ends the whole computation, not only the solver that runs."""
-
-
-@contextmanager
-def interrupts_raise() -> Iterator[None]:
+def interrupts_raise() -> AbstractContextManager[Context]:
     """Let Ctrl-C raise KeyboardInterrupt, instead of ending a solver with its best coordinates.
 
     For solvers whose coordinates are only a step of a computation.
     """
-    token = _interrupts_raise.set(True)
-    try:
-        yield
-    finally:
-        _interrupts_raise.reset(token)
+    return override(interrupts_raise=True)
 
 
-@contextmanager
-def reporting(label: str) -> Iterator[None]:
+def reporting(label: str) -> AbstractContextManager[Context]:
     """Show a progress bar for each phase of a computation, such as the neighbour search.
 
     Parameters
@@ -121,11 +107,7 @@ def reporting(label: str) -> Iterator[None]:
         Name of the method; if empty, the phases are shown as those of the surrounding computation,
         if there is one that shows them.
     """
-    token = _reported.set(label or _reported.get())
-    try:
-        yield
-    finally:
-        _reported.reset(token)
+    return override(label=label or current().label)
 
 
 @contextmanager
@@ -142,7 +124,7 @@ def phase(name: str, unit: str = "parts") -> Iterator[None]:
     unit : str, default="parts"
         What is counted, in the plural.
     """
-    label = _reported.get()
+    label = current().label
     if not label:
         yield
         return
@@ -303,7 +285,7 @@ class Monitor:
             self._slot.close(complete=kind is None and not self.stopped)
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.stopped = True
-            if _interrupts_raise.get():
+            if current().interrupts_raise:
                 return False
             checks.warn(f"{self.label} was interrupted; the best coordinates so far are kept.")
             return True

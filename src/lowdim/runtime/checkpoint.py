@@ -13,9 +13,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from os import PathLike
 from time import perf_counter
 from typing import Any
@@ -26,6 +25,7 @@ from lowdim import checks
 from lowdim.messages import argument
 from lowdim.runtime import archive
 from lowdim.runtime.atomic import check_writable
+from lowdim.runtime.context import Context, current, override
 
 logger = logging.getLogger("lowdim")
 
@@ -318,28 +318,14 @@ class Slot:
         self.entries += 1
 
 
-_current: ContextVar[States | None] = ContextVar("lowdim.states", default=None)
-
-
-@contextmanager
-def resuming(states: States | None) -> Iterator[None]:
+def resuming(states: States | None) -> AbstractContextManager[Context]:
     """Keep the states of the fit in the block, and go on from those that there are."""
-    token = _current.set(states)
-    try:
-        with checks.seeding(None if states is None else states.seed):
-            yield
-    finally:
-        _current.reset(token)
-
-
-def current_states() -> States | None:
-    """The states of the fit that is running, if they are kept."""
-    return _current.get()
+    return override(states=states)
 
 
 def new_slot() -> Slot | None:
     """The slot of the next solver of the fit that is running, if its states are kept."""
-    states = _current.get()
+    states = current().states
     return None if states is None else states.slot()
 
 

@@ -1,9 +1,9 @@
-"""The resources of a computation: device, threads, memory and a folder for temporary files.
+"""The context of a computation: its resources, who is told of its progress, where its states are.
 
-They are chosen once, when a public call begins, and live in a context variable, so that internal
-functions need no argument for them: `current` reads them. `compute` sets them for a block of code;
-values that it does not set come from the environment (`LOWDIM_DEVICE`, `LOWDIM_NUM_THREADS`,
-`LOWDIM_MEMORY`, `LOWDIM_SCRATCH`).
+It is one immutable value in one context variable, so that internal functions need no argument for
+it: `current` reads it, and `override` replaces fields of it for a block of code. `compute` does so
+for users; resources that it does not set come from the environment (`LOWDIM_DEVICE`,
+`LOWDIM_NUM_THREADS`, `LOWDIM_MEMORY`, `LOWDIM_SCRATCH`).
 """
 
 from __future__ import annotations
@@ -13,18 +13,22 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from lowdim import checks
 from lowdim.checks import integer
 from lowdim.messages import argument as spell
 from lowdim.runtime.atomic import uninterrupted
 
 if TYPE_CHECKING:
     from lowdim.backends.protocol import Backend
+    from lowdim.runtime.checkpoint import States
+    from lowdim.runtime.progress import Count
+    from lowdim.runtime.tasks import Tasks
 
 ENGINES = {"cpu": "lowdim.backends.native"}
 """The module that implements `lowdim.backends.protocol.Backend` for each device.
@@ -40,8 +44,8 @@ _BYTES_PER_UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 @dataclass(frozen=True)
-class Compute:
-    """The resources of a computation.
+class Context:
+    """The context of a computation.
 
     Parameters
     ----------
@@ -54,12 +58,31 @@ class Compute:
         Number of bytes that the computation may use; None: the free memory of the machine.
     scratch : str or None
         Folder for temporary files; None: that of the system.
+    tasks : Tasks or None
+        Where blocks of data are worked on; None: see `lowdim.runtime.tasks.tasks`.
+    uploads : dict or None
+        Where a backend keeps copies of arrays on its device; None outside of a public call.
+    label : str
+        Name of the method whose phases are shown as progress bars; empty if none are.
+    count : Count or None
+        Counts the finished parts of the phase that is shown.
+    states : States or None
+        The states of the running fit, if they are kept (`checkpoint`, `warm_start`). Their seed is
+        what random_state=None stands for.
+    interrupts_raise : bool
+        Whether Ctrl-C ends the whole computation, not only the solver that runs.
     """
 
     device: str
     threads: int
     memory: int | None = None
     scratch: str | None = None
+    tasks: Tasks | None = None
+    uploads: dict[Any, Any] | None = field(default=None, repr=False, compare=False)
+    label: str = ""
+    count: Count | None = None
+    states: States | None = None
+    interrupts_raise: bool = False
 
     @property
     def backend(self) -> Backend:
@@ -77,33 +100,48 @@ def _module(name: str) -> Backend:
     return import_module(name)
 
 
-_chosen: ContextVar[Compute | None] = ContextVar("lowdim.compute", default=None)
-_resident: ContextVar[dict[Any, Any] | None] = ContextVar("lowdim.resident", default=None)
+_context: ContextVar[Context | None] = ContextVar("lowdim.context", default=None)
+
+
+def current() -> Context:
+    """The current context; outside of all, the resources are those of the environment."""
+    return _context.get() or _from_environment()
+
+
+@contextmanager
+def override(**fields: Any) -> Iterator[Context]:
+    """Replace fields of the current context inside the block."""
+    context = current()
+    if any(getattr(context, name) is not value for name, value in fields.items()):
+        context = replace(context, **fields)
+    token = _context.set(context)
+    try:
+        yield context
+    finally:
+        _context.reset(token)
 
 
 @contextmanager
 def keeping_uploads() -> Iterator[None]:
     """Keep arrays on the device, once copied there, until the outermost such context ends."""
-    if _resident.get() is not None:
+    if current().uploads is not None:
         yield
         return
     kept: dict[Any, Any] = {}
-    token = _resident.set(kept)
     try:
-        yield
+        with override(uploads=kept):
+            yield
     finally:
-        _resident.reset(token)
         kept.clear()  # its entries refer to it
 
 
-def uploads() -> dict[Any, Any] | None:
-    """Where a backend keeps copies of arrays on its device; None outside of a public call."""
-    return _resident.get()
+def _seed_of_none() -> int | None:
+    """What random_state=None stands for; None: the generator of NumPy."""
+    context = _context.get()
+    return None if context is None or context.states is None else context.states.seed
 
 
-def current() -> Compute:
-    """The current resources: those of the enclosing context, else those of the environment."""
-    return _chosen.get() or _from_environment()
+checks.seed_none_by(_seed_of_none)
 
 
 @contextmanager
@@ -114,7 +152,7 @@ def compute(
     memory: int | str | None = None,
     scratch: str | os.PathLike[str] | None = None,
     scheduler: str | None = None,
-) -> Iterator[Compute]:
+) -> Iterator[Context]:
     """Choose the device, the threads, the memory and the cluster for all calls in a block of code.
 
     Parameters
@@ -146,8 +184,8 @@ def compute(
 
     Yields
     ------
-    Compute
-        The resources inside the block.
+    Context
+        The context inside the block, with the resources as its attributes.
 
     Examples
     --------
@@ -157,14 +195,14 @@ def compute(
     (1, 2000000000)
     """
     outer = current()
-    inner = Compute(
-        outer.device if device is None else check_device(device, "device"),
-        n_threads(n_jobs),
-        outer.memory if memory is None else check_bytes(memory, "memory"),
-        outer.scratch if scratch is None else check_folder(scratch, "scratch"),
-    )
-    with using(inner), _joined(scheduler):
-        yield inner
+    resources = {
+        "device": outer.device if device is None else check_device(device, "device"),
+        "threads": n_threads(n_jobs),
+        "memory": outer.memory if memory is None else check_bytes(memory, "memory"),
+        "scratch": outer.scratch if scratch is None else check_folder(scratch, "scratch"),
+    }
+    with override(**resources), _joined(scheduler):
+        yield current()
 
 
 def _joined(scheduler: str | None) -> AbstractContextManager[None]:
@@ -173,7 +211,7 @@ def _joined(scheduler: str | None) -> AbstractContextManager[None]:
         return nullcontext()
     if not isinstance(scheduler, str):
         raise TypeError(f"scheduler must be the address of a Dask scheduler, got {scheduler!r}.")
-    found: AbstractContextManager[None] = dask_clusters("scheduler").joined(scheduler)
+    found: AbstractContextManager[None] = dask_clusters("scheduler").join_cluster(scheduler)
     return found
 
 
@@ -186,33 +224,13 @@ def dask_clusters(argument: str) -> Any:
     return import_module("lowdim.backends.dask.clusters")
 
 
-def choose(resources: Compute) -> None:
-    """Set the current resources for the rest of the calling context."""
-    _chosen.set(resources)
-
-
-@contextmanager
-def using(resources: Compute) -> Iterator[None]:
-    """Set the current resources of the calling thread inside the block."""
-    token = _chosen.set(resources)
-    try:
-        yield
-    finally:
-        _chosen.reset(token)
-
-
-@contextmanager
-def suited(n: int) -> Iterator[None]:
-    """The current resources with "auto" resolved for n objects: a GPU if they are many."""
-    resources = current()
-    if resources.device != "auto":
-        yield
-        return
-    device = "cpu"
-    if n >= AUTO_FROM and find_spec("torch") is not None:
-        device = _torch_engine().gpu() or "cpu"
-    with using(replace(resources, device=device)):
-        yield
+def suited(n: int) -> AbstractContextManager[Context]:
+    """The current context with "auto" resolved for n objects: a GPU if they are many."""
+    device = current().device
+    if device == "auto":
+        many = n >= AUTO_FROM and find_spec("torch") is not None
+        device = (_torch_engine().gpu() if many else None) or "cpu"
+    return override(device=device)
 
 
 def n_threads(n_jobs: int | None = None) -> int:
@@ -227,15 +245,10 @@ def n_threads(n_jobs: int | None = None) -> int:
     return count if count > 0 else max(1, current().threads + 1 + count)
 
 
-def with_threads(threads: int) -> Compute:
-    """The current resources with another number of threads."""
-    return replace(current(), threads=threads)
-
-
-def _from_environment() -> Compute:
+def _from_environment() -> Context:
     device = os.environ.get("LOWDIM_DEVICE") or "cpu"
     memory, scratch = os.environ.get("LOWDIM_MEMORY"), os.environ.get("LOWDIM_SCRATCH")
-    return Compute(
+    return Context(
         check_device(device, "LOWDIM_DEVICE"),
         _environment_threads(),
         check_bytes(memory, "LOWDIM_MEMORY") if memory else None,

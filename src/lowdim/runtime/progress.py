@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from lowdim.runtime.context import Context, current, override
 
 Show = Callable[[int, int | None], object]
 """Takes the number of finished parts, and that of all parts if it is known."""
 
 
-class _Count:
+class Count:
     """Parts that several threads finish."""
 
     def __init__(self, show: Show) -> None:
@@ -34,17 +35,9 @@ class _Count:
             self.show(self.finished, self.total)
 
 
-_count: ContextVar[_Count | None] = ContextVar("count", default=None)
-
-
-@contextmanager
-def counting(show: Show) -> Iterator[None]:
+def counting(show: Show) -> AbstractContextManager[Context]:
     """Call `show` whenever a part of the computation inside is finished."""
-    token = _count.set(_Count(show))
-    try:
-        yield
-    finally:
-        _count.reset(token)
+    return override(count=Count(show))
 
 
 def counted(total: int | None = None) -> Callable[[int], object]:
@@ -56,7 +49,7 @@ def counted(total: int | None = None) -> Callable[[int], object]:
         Number of parts, which is added to those that are expected already; None: not known before
         the end, as for iterations until convergence.
     """
-    count = _count.get()
+    count = current().count
     if count is None:
         return lambda parts: None
     if total is not None:

@@ -22,14 +22,7 @@ from math import isfinite
 from typing import Any, ParamSpec, TypeVar
 
 from lowdim import _native, checks
-from lowdim.runtime.context import (
-    choose,
-    current,
-    keeping_uploads,
-    n_threads,
-    using,
-    with_threads,
-)
+from lowdim.runtime.context import current, keeping_uploads, n_threads, override
 from lowdim.runtime.progress import counted
 
 Item = TypeVar("Item")
@@ -127,7 +120,7 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def running(n_jobs: int | None) -> Iterator[None]:
     """The context of one public call: `n_jobs` threads for lowdim, one thread for BLAS."""
-    with using(with_threads(n_threads(n_jobs))), keeping_uploads(), blas_on_one_thread():
+    with override(threads=n_threads(n_jobs)), keeping_uploads(), blas_on_one_thread():
         yield
 
 
@@ -181,8 +174,8 @@ def run(
         if threads <= 1:
             return [finished(item) for item in items]
         results: dict[int, Result] = {}
-        context = copy_context()
-        context.run(choose, with_threads(1))
+        with override(threads=1):
+            context = copy_context()
 
         def one(number: int) -> None:
             # A context can be entered by one thread at a time; copying it takes no time.

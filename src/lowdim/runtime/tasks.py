@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
+from contextlib import ExitStack
 from importlib import import_module
 from typing import Any, Protocol, Self, TypeVar
 
 from lowdim.runtime import memory
+from lowdim.runtime.context import current
 from lowdim.runtime.scratch import Rows, ScratchRows
 
 Result = TypeVar("Result")
@@ -59,7 +59,7 @@ class Tasks:
         for item in items:
             yield function(item)
 
-    def held(self, items: Sequence[Any]) -> Sequence[Any]:
+    def persist(self, items: Sequence[Any]) -> Sequence[Any]:
         """Items for several calls of `map`, which are sent to the workers once."""
         return items
 
@@ -102,25 +102,13 @@ class Tasks:
 
 HERE = Tasks()
 
-_chosen: ContextVar[Tasks | None] = ContextVar("lowdim.tasks", default=None)
-
 
 def tasks() -> Tasks:
     """Where blocks are worked on: on the workers of the cluster in scope, else in this process."""
-    chosen = _chosen.get()
+    chosen = current().tasks
     if chosen is not None:
         return chosen
     if "distributed" not in sys.modules:
         return HERE
-    found: Tasks | None = import_module("lowdim.backends.dask.clusters").in_scope()
+    found: Tasks | None = import_module("lowdim.backends.dask.clusters").current_tasks()
     return found or HERE
-
-
-@contextmanager
-def working(place: Tasks) -> Iterator[None]:
-    """Work on blocks in a given place."""
-    token = _chosen.set(place)
-    try:
-        yield
-    finally:
-        _chosen.reset(token)

@@ -10,7 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.estimator import Embedder
 from lowdim.numerics.kernels import kernel_metric, resolve_kernel
 from lowdim.numerics.svd import principal_axes, scores
@@ -18,13 +18,14 @@ from lowdim.objects.landmarks import choose_landmarks
 from lowdim.objects.new_objects import NewObjects, as_new
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime.scheduling import blocks
-from lowdim.spectral.gram import corrected, squared_means
 from lowdim.spectral.projection import gower_projection
 from lowdim.spectral.scaling import (
     Scaling,
+    corrected,
     leading_count,
     pivoted_cholesky_scaling,
     scale_distances,
+    squared_means,
 )
 
 
@@ -259,7 +260,7 @@ class ClassicalMDS(Embedder):
                 "kernel needs vectors, but metric='precomputed'. For a kernel matrix use "
                 "KernelPCA(kernel='precomputed')."
             )
-        rows = scaled(objects.rows, objects.metric.exponent)  # kernels depend on the unit
+        rows = scale_by_power(objects.rows, objects.metric.exponent)  # kernels depend on the unit
         return MeasuredObjects(rows, self._kernel_metric(rows))
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import GraphEmbedder
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
@@ -18,7 +18,7 @@ from lowdim.spectral.laplacian import degrees, edge_weights, heat_width, laplaci
 
 
 @fill(**GRAPH_PASSAGES)
-class DiffusionMap(GraphEmbedder):
+class DiffusionMap(Embedder):
     """Diffusion map: distances on the map are diffusion distances.
 
     graph -> heat weights, density removed -> top eigenvectors of the random walk
@@ -97,6 +97,8 @@ class DiffusionMap(GraphEmbedder):
     True
     """
 
+    fit = neighbors.fit_with_graph
+    _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 30
 
     _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
@@ -135,14 +137,18 @@ class DiffusionMap(GraphEmbedder):
     def _reads_blocks(self) -> bool:
         return True
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         from scipy.sparse import csr_array, eye_array
 
-        n = graph.n_objects
+        n = objects.n
         k = self._check_n_components(n)
         alpha = checks.real(self.alpha, "alpha", 0, 1)
         time = checks.real(self.time, "time", 0)
-        edges = graph.adjacency()
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
+        if parts:
+            neighbors.fit_parts(self, objects, parts)
+            return
+        edges = self.graph_.adjacency()
         self.t_ = heat_width(self.t, edges)
         kernel = weighted(edges, "heat", self.t_).astype(np.float64)
         kernel = csr_array(kernel + eye_array(n, format="csr"))
@@ -162,14 +168,14 @@ class DiffusionMap(GraphEmbedder):
         self.affinity_matrix_ = kernel
         self.eigenvalues_ = 1 - found.values
         psi = found.vectors * np.sqrt(mass.sum())  # the trivial eigenvector is 1
-        self.embedding_ = (psi * self._decay(time)).astype(edges.dtype, copy=False)
+        decay = np.abs(self.eigenvalues_) ** time
+        self.embedding_ = (psi * decay).astype(edges.dtype, copy=False)
 
-    def _decay(self, time: float) -> Array:
-        return np.asarray(np.abs(self.eigenvalues_) ** time)
-
-    def _place(self, new: NewObjects) -> Array:
+    def _transform(self, new: NewObjects) -> Array:
         """lambda psi(x) = sum_j p(x, j) psi_j, over the new object's neighbours."""
-        nearest, distances = self._new_links(new, itself=True)
+        if hasattr(self, "parts_"):
+            return links.transform_parts(self, new)
+        nearest, distances = links.new_links(self, new, itself=True)
         w = edge_weights(distances, "heat", self.t_).astype(np.float64) / self.density_[nearest]
         w /= np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
         mean = np.einsum("mk,mkd->md", w, self.embedding_[nearest].astype(np.float64))

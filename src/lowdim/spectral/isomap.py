@@ -8,26 +8,25 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import GraphEmbedder
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.updating import Growth
-from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
-from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
+from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import rotation_to
+from lowdim.objects.growth import novelty
 from lowdim.objects.landmarks import choose_landmarks
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks
-from lowdim.spectral.gram import gram_operator, squared_means
 from lowdim.spectral.projection import gower_projection
-from lowdim.spectral.scaling import Scaling, scale_distances
+from lowdim.spectral.scaling import Scaling, gram_operator, scale_distances, squared_means
 from lowdim.stress.majorization import smacof
 
 
 @fill(**GRAPH_PASSAGES)
-class Isomap(GraphEmbedder):
+class Isomap(Embedder):
     """Isomap: distances on the map fit distances along the data's manifold.
 
     k-NN -> geodesics -> classical (or stress) MDS
@@ -127,7 +126,10 @@ class Isomap(GraphEmbedder):
     3.14
     """
 
-    _fitted_rotation: Array  # of an update; see `_register`
+    fit = neighbors.fit_with_graph
+    _n_wanted = neighbors.n_neighbors_or_default
+    _default_neighbors = 10
+    _fitted_rotation: Array  # of an update
 
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "dist_matrix_", "radius"), 1),
@@ -182,11 +184,15 @@ class Isomap(GraphEmbedder):
     def _reads_blocks(self) -> bool:
         return True
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         checks.choice(self.mds, "mds", ("classical", "stress"))
         if self.mds == "stress" and self.n_landmarks is not None:
             raise ValueError("mds='stress' needs all geodesics: set n_landmarks=None.")
         k = self._check_n_components(objects.n)
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
+        if parts:
+            neighbors.fit_parts(self, objects, parts)
+            return
         sources = None
         if self.n_landmarks is not None:
             if not hasattr(self, "landmarks_"):  # those of an update are the old ones
@@ -194,17 +200,18 @@ class Isomap(GraphEmbedder):
                     objects.n, self.n_landmarks, k + 1, self.random_state
                 )
             sources = self.landmarks_
-        self.dist_matrix_ = shortest_path_lengths(graph.adjacency(), sources, self.path_method)
+        D = shortest_path_lengths(self.graph_.adjacency(), sources, self.path_method)
+        self.dist_matrix_ = D
         scaling = self._scaling(k)
         self.negative_share_ = scaling.negative_share
-        self.eigenvalues_ = scaling.values.astype(self.dist_matrix_.dtype)
+        self.eigenvalues_ = scaling.values.astype(D.dtype)
         self.eigenvectors_ = scaling.vectors
         self.mean_squares_ = squared_means(self._between_landmarks())
-        self.embedding_ = (
-            scaling.coordinates if sources is None else self._project(self.dist_matrix_.T)
-        )
+        self.embedding_ = scaling.coordinates if sources is None else self._project(D.T)
         if self.mds == "stress":
-            self._reduce_stress()
+            found = smacof(D, self.embedding_, self._monitor(self.max_iter or 300))
+            self.embedding_, self.stress_, self.history_ = found
+            self.n_iter_ = len(found.history) - 1
 
     def _scaling(self, k: int) -> Scaling:
         """Classical scaling of the geodesics between the landmarks (or all objects)."""
@@ -216,31 +223,28 @@ class Isomap(GraphEmbedder):
             max_iter=self.max_iter,
         )
 
-    def _reduce_stress(self) -> None:
-        monitor = self._monitor(self.max_iter or 300)
-        found = smacof(self.dist_matrix_, self.embedding_, monitor)
-        self.embedding_, self.stress_, self.history_ = found
-        self.n_iter_ = len(found.history) - 1
-
     def _between_landmarks(self) -> Array:
         if not hasattr(self, "landmarks_"):
             return self.dist_matrix_
         return np.ascontiguousarray(self.dist_matrix_[:, self.landmarks_])
 
     def _update(self, new: NewObjects) -> Growth:
-        if hasattr(self, "_fitted_rotation"):
-            del self._fitted_rotation
-        return super()._update(new)
+        """Embed the graph that the new objects have joined, and turn the map to the old one."""
+        old = self.embedding_
+        self.__dict__.pop("_fitted_rotation", None)
+        graph = neighbors.refit(self, new)
+        if not hasattr(self, "parts_"):
+            self._fitted_rotation = rotation_to(old, self.embedding_[: len(old)])
+            self.embedding_ = self.embedding_ @ self._fitted_rotation
+        chosen = hasattr(self, "landmarks_")  # among the old objects
+        return Growth(novelty(graph, len(old)) if chosen else 0.0, refined=False)
 
-    def _register(self, old: Array) -> None:
-        """Turn the map; the eigenvectors stay as they are."""
-        self._fitted_rotation = rotation_to(old, self.embedding_[: len(old)])
-        self.embedding_ = self.embedding_ @ self._fitted_rotation
-
-    def _place(self, new: NewObjects) -> Array:
+    def _transform(self, new: NewObjects) -> Array:
+        if hasattr(self, "parts_"):
+            return links.transform_parts(self, new)
         lengths = self.dist_matrix_.T if hasattr(self, "landmarks_") else self.dist_matrix_
         out = np.empty((new.n, len(self.eigenvalues_)), dtype=self.embedding_.dtype)
-        return place_by_geodesics(*self._new_neighbors(new), lengths, self._project, out)
+        return place_by_geodesics(*links.new_neighbors(self, new), lengths, self._project, out)
 
     def _project(self, D: Array) -> Array:
         means = self.mean_squares_.astype(D.dtype)

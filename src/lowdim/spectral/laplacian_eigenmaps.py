@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import GraphEmbedder
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_graphs.graph import SYMMETRIES, NeighborGraph
@@ -41,7 +41,7 @@ NORMALIZATIONS = ("random-walk", "symmetric", "none")
 
 
 @fill(**GRAPH_PASSAGES)
-class LaplacianEigenmaps(GraphEmbedder):
+class LaplacianEigenmaps(Embedder):
     """Laplacian eigenmaps: neighbours stay near each other.
 
     graph -> heat weights -> bottom eigenvectors of (L, D) or (L, I)
@@ -139,6 +139,8 @@ class LaplacianEigenmaps(GraphEmbedder):
     True
     """
 
+    fit = neighbors.fit_with_graph
+    _default_neighbors = 10
     _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
 
     def __init__(
@@ -180,53 +182,32 @@ class LaplacianEigenmaps(GraphEmbedder):
 
     # --- fit -------------------------------------------------------------------------------
 
-    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
-        if self._uses_graph:
-            super()._fit(objects, graph, **arguments)
-            return
-        if graph is not None:
-            raise ValueError(f"graph cannot be used with affinity={self.affinity!r}.")
-        k = self._check_n_components(objects.n)
-        self.t_ = np.nan
-        self.affinity_matrix_ = weights_of_all_pairs(objects, self.affinity, self._kernel)
-        W = without_loops(self.affinity_matrix_)
-        check_components(W, "raise" if self.disconnected == "raise" else "warn")
-        self._embed(W, k, rows_dtype=objects.dtype)
-
-    def _joined(self, objects: Objects, graph: NeighborGraph, problem: str) -> NeighborGraph:
-        if self.affinity != "precomputed_nearest_neighbors":
-            return super()._joined(objects, graph, problem)
-        checks.warn(f"{problem}: the first coordinates only tell the components apart.")
-        return graph
-
-    def _reads_blocks(self) -> bool:
-        return self._uses_graph
-
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
+        checks.choice(self.normalization, "normalization", NORMALIZATIONS)
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
         k = self._check_n_components(objects.n)
-        self.t_ = heat_width(self.t, graph.adjacency(self.symmetry))
-        self.affinity_matrix_ = graph_weights(graph, self.symmetry, self.weights, self.t_)
-        self._embed(self.affinity_matrix_, k, rows_dtype=graph.distances.dtype)
-
-    @property
-    def _tolerance(self) -> float:
-        if isinstance(self.eigen_tol, str):
-            checks.choice(self.eigen_tol, "eigen_tol", ("auto",))
-            return TOLERANCE
-        return checks.real(self.eigen_tol, "eigen_tol", 0)
-
-    def _embed(self, W: Any, k: int, rows_dtype: Any) -> None:
-        """Bottom eigenvectors of the Laplacian of W under the chosen constraint."""
-        checks.choice(self.normalization, "normalization", NORMALIZATIONS)
+        if self._uses_graph:
+            keep = self.affinity == "precomputed_nearest_neighbors"
+            self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2, keep)
+            if parts:
+                neighbors.fit_parts(self, objects, parts)
+                return
+            self.t_ = heat_width(self.t, self.graph_.adjacency(self.symmetry))
+            W = graph_weights(self.graph_, self.symmetry, self.weights, self.t_)
+            self.affinity_matrix_, dtype = W, self.graph_.distances.dtype
+        else:
+            if graph is not None:
+                raise ValueError(f"graph cannot be used with affinity={self.affinity!r}.")
+            self.t_ = np.nan
+            self.affinity_matrix_ = weights_of_all_pairs(objects, self.affinity, self._kernel)
+            W, dtype = without_loops(self.affinity_matrix_), objects.dtype
+            check_components(W, "raise" if self.disconnected == "raise" else "warn")
         self.degrees_ = positive_degrees(W, self.t_)
-        L = laplacian(W.astype(np.float64))
-        mass = None if self.normalization == "none" else self.degrees_
         found = bottom_eigenpairs(
-            L,
+            laplacian(W.astype(np.float64)),
             k,
-            B=mass,
-            null=np.ones(len(self.degrees_)),
+            B=None if self.normalization == "none" else self.degrees_,
+            null=np.ones(objects.n),
             solver="auto" if self.eigen_solver is None else self.eigen_solver,
             tol=self._tolerance,
             seed=self.random_state,
@@ -235,29 +216,42 @@ class LaplacianEigenmaps(GraphEmbedder):
         if self.normalization == "symmetric":
             vectors = vectors * np.sqrt(self.degrees_)[:, None]
         self.eigenvalues_ = found.values
-        self.embedding_ = vectors.astype(rows_dtype, copy=False)
+        self.embedding_ = vectors.astype(dtype, copy=False)
+
+    @property
+    def _tolerance(self) -> float:
+        if isinstance(self.eigen_tol, str):
+            checks.choice(self.eigen_tol, "eigen_tol", ("auto",))
+            return TOLERANCE
+        return checks.real(self.eigen_tol, "eigen_tol", 0)
 
     def _update(self, new: NewObjects) -> Growth:
+        """Embed the graph that the new objects have joined.
+
+        The axes get the signs and the map the size of the old one. The axes have eigenvalues, so
+        they are not turned. The size of the map depends on the number of objects.
+        """
         if not self._uses_graph:
             raise ValueError(
                 f"LaplacianEigenmaps.update: affinity={self.affinity!r} has no neighbour graph "
                 "that new objects could join. Fit again to all objects."
             )
-        return super()._update(new)
-
-    def _register(self, old: Array) -> None:
-        """Give the axes the signs and the map the size of the old one.
-
-        The axes have eigenvalues, so they are not turned. The size of the map depends on the number
-        of objects.
-        """
-        signs = axis_signs(old, self.embedding_[: len(old)])
-        scale = np.linalg.norm(old) / np.linalg.norm(self.embedding_[: len(old)])
-        self.embedding_ = self.embedding_ * (signs * scale).astype(self.embedding_.dtype)
+        old = self.embedding_
+        neighbors.refit(self, new)
+        if not hasattr(self, "parts_"):
+            signs = axis_signs(old, self.embedding_[: len(old)])
+            scale = np.linalg.norm(old) / np.linalg.norm(self.embedding_[: len(old)])
+            self.embedding_ = self.embedding_ * (signs * scale).astype(self.embedding_.dtype)
+        return Growth(0.0, refined=False)
 
     def _transform(self, new: NewObjects) -> Array:
+        if hasattr(self, "parts_"):
+            return links.transform_parts(self, new)
         if self._uses_graph:
-            return super()._transform(new)
+            nearest, distances = links.new_links(self, new)
+            shares = links.link_shares(self, new, nearest, distances)
+            w = edge_weights(distances, self.weights, self.t_) * shares
+            return links.keep_known(self._extend(nearest, w), self.embedding_, nearest, distances)
         everyone = np.arange(len(self.embedding_))[None, :]
         if self.affinity == "precomputed":
             weights = np.asarray(new.vectors())
@@ -265,20 +259,12 @@ class LaplacianEigenmaps(GraphEmbedder):
             weights = weights_to_all(new, self.X_fit_, self.affinity, self._kernel)
         Y = np.concatenate([self._extend(everyone, row[None, :]) for row in weights])
         if self.affinity != "precomputed":
-            return self._keep_known(Y, *new.nearest(1))
+            return links.keep_known(Y, self.embedding_, *new.nearest(1))
         for i, row in enumerate(weights):
             same = equal_row(self.affinity_matrix_, row)
             if same is not None:
                 Y[i] = self.embedding_[same]
         return Y
-
-    def _place(self, new: NewObjects) -> Array:
-        nearest, distances = self._new_links(new)
-        w = edge_weights(distances, self.weights, self.t_) * self._link_shares(
-            new, nearest, distances
-        )
-        Y = self._extend(nearest, w)
-        return self._keep_known(Y, nearest, distances)
 
     def _extend(self, nearest: Array, w: Array) -> Array:
         """The eigenvector equation solved for new objects, given their weights."""
@@ -297,9 +283,8 @@ class LaplacianEigenmaps(GraphEmbedder):
         """Whether the weights are those of a neighbour graph."""
         return isinstance(self.affinity, str) and self.affinity in GRAPHS
 
-    def _check_affinity(self) -> None:
-        if not callable(self.affinity):
-            checks.choice(self.affinity, "affinity", AFFINITIES)
+    def _reads_blocks(self) -> bool:
+        return self._uses_graph
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
         if isinstance(self.affinity, str) and self.affinity.startswith("precomputed"):
@@ -307,7 +292,7 @@ class LaplacianEigenmaps(GraphEmbedder):
         return super()._metric_choice() if self._uses_graph else ("euclidean", {})
 
     def _n_wanted(self, n: int) -> int:
-        wanted = super()._n_wanted(n)
+        wanted = neighbors.n_neighbors_or_default(self, n)
         if self.affinity == "precomputed_nearest_neighbors":
             return checks.integer(wanted, "n_neighbors", 2) - 1
         return wanted
@@ -316,7 +301,8 @@ class LaplacianEigenmaps(GraphEmbedder):
         return resolve_kernel(self.affinity, gamma=self.gamma, n_features=n_features)
 
     def _objects(self, X: Any) -> Objects:
-        self._check_affinity()
+        if not callable(self.affinity):
+            checks.choice(self.affinity, "affinity", AFFINITIES)
         if self.affinity != "precomputed":
             return super()._objects(X)
         objects = similarities_of(X, "affinity", nonnegative=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import GraphEmbedder
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.barycentric import barycentric_map
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -21,7 +21,7 @@ METHODS = ("standard", "modified", "hessian", "ltsa")
 
 
 @fill(**GRAPH_PASSAGES)
-class LocallyLinearEmbedding(GraphEmbedder):
+class LocallyLinearEmbedding(Embedder):
     """Locally linear embedding: objects are reconstructed from neighbours as in the input space.
 
     k-NN -> reconstruction / alignment matrix -> bottom eigenvectors
@@ -104,6 +104,9 @@ class LocallyLinearEmbedding(GraphEmbedder):
     True
     """
 
+    fit = neighbors.fit_with_graph
+    _n_wanted = neighbors.n_neighbors_or_default
+    _default_neighbors = 10
     radius = None
 
     def __init__(
@@ -141,14 +144,16 @@ class LocallyLinearEmbedding(GraphEmbedder):
         self.metric_params = metric_params
         self.disconnected = disconnected
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        n = graph.n_objects
-        dim = self._check_n_components(n)
-        M = self._matrix(objects, graph, dim)
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
+        dim = self._check_n_components(objects.n)
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, dim + 2)
+        if parts:
+            neighbors.fit_parts(self, objects, parts)
+            return
         found = bottom_eigenpairs(
-            M,
+            self._matrix(objects, self.graph_, dim),
             dim,
-            null=np.ones(n),
+            null=np.ones(objects.n),
             solver="auto" if self.eigen_solver == "arpack" else self.eigen_solver,
             tol=checks.real(self.tol, "tol", 0) * 1e-3,
             max_iter=None,
@@ -191,7 +196,9 @@ class LocallyLinearEmbedding(GraphEmbedder):
             raise ValueError(f"method='ltsa' needs n_neighbors > n_components, got {k} <= {dim}.")
         return reconstruction.alignment_matrix(grams, neighbors, dim)
 
-    def _place(self, new: NewObjects) -> Array:
+    def _transform(self, new: NewObjects) -> Array:
+        if hasattr(self, "parts_"):
+            return links.transform_parts(self, new)
         if not hasattr(self, "X_fit_") or self.X_fit_.ndim != 2:
             raise ValueError(
                 "transform needs vectors: the weights of a new object depend on the distances "

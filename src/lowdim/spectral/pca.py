@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.checks import Array, dense
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.distances.units import scaled
+from lowdim.distances.units import scale_by_power
 from lowdim.estimator import Embedder
 from lowdim.estimator.updating import Growth
 from lowdim.messages import argument
-from lowdim.numerics.svd import Axes, grown_axes, principal_axes, residual_share, scores
+from lowdim.numerics.svd import Axes, principal_axes, residual_share, scores, update_axes
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.scheduling import running
@@ -189,7 +189,7 @@ class PCA(Embedder):
         left = float(self.noise_variance_) * (min(n, len(mean)) - k)
         known = Axes(mean.astype(np.float64), components, variances, variances.sum() + left)
         old, beside = self.embedding_ / self._scale(), residual_share(X, mean, components)
-        axes = grown_axes(known, n, X)
+        axes = update_axes(known, n, X)
         signs = np.where((axes.components * components).sum(axis=1) < 0, -1, 1).astype(X.dtype)
         axes = axes._replace(components=axes.components * signs[:, None])
         self._describe(axes, k, n + len(X))
@@ -209,7 +209,7 @@ class PCA(Embedder):
         array of shape (n_features, n_features)
         """
         model, exponent = self._model
-        return np.asarray(scaled(model.covariance(), 2 * exponent))
+        return np.asarray(scale_by_power(model.covariance(), 2 * exponent))
 
     def get_precision(self) -> Array:
         """The inverse of the covariance matrix; its pseudo-inverse if there is no noise.
@@ -219,7 +219,7 @@ class PCA(Embedder):
         array of shape (n_features, n_features)
         """
         model, exponent = self._model
-        return np.asarray(scaled(model.precision(), -2 * exponent))
+        return np.asarray(scale_by_power(model.precision(), -2 * exponent))
 
     def score_samples(self, X: Any) -> Array:
         """The log-likelihood of each object under the probabilistic model.

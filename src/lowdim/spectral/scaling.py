@@ -1,17 +1,187 @@
-"""Classical scaling: coordinates from a Gram matrix (Torgerson 1952; Gower 1966)."""
+"""Classical scaling: Gram matrices of dissimilarities, and coordinates from them.
+
+Torgerson 1952; Gower 1966; with tests and corrections of Euclidean distances.
+
+Theorem (Schoenberg 1935; Young and Householder 1938; Gower 1966): a matrix of dissimilarities D
+is the distance matrix of points in a Euclidean space if and only if B = -1/2 J (D o D) J is
+positive semidefinite; the least dimension of such a space is the rank of B, and coordinates are
+the rows of any factor F with B = F F'.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim import checks
+from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.distances.matrices import check_dissimilarities
 from lowdim.numerics.eigenpairs import fix_signs, spectrum_size, top_eigenpairs
-from lowdim.numerics.operators import Operator
-from lowdim.spectral.gram import gram_operator, negative_share, squared_means
+from lowdim.numerics.operators import Operator, center
+from lowdim.summaries import html_facts, short_repr
 
+CORRECTIONS = ("none", "lingoes", "cailliez")
 FULL_SPECTRUM_UP_TO = 1000  # objects up to which the negative share is exact, not an estimate
+
+
+def double_center(A: Array) -> Array:
+    """-1/2 J A J of a matrix of squared dissimilarities A, as a new array."""
+    B = A - A.mean(axis=0, dtype=np.float64).astype(A.dtype)
+    B -= B.mean(axis=1, keepdims=True, dtype=np.float64).astype(A.dtype)
+    B *= -0.5
+    return np.asarray(B)
+
+
+def gram_operator(D: Array) -> Operator:
+    """B = -1/2 J (D o D) J as an operator: products read D, and neither B nor D o D is stored."""
+
+    def product(V: Any) -> Any:
+        found = backend().matmul(D, V, squared=True)
+        found *= -0.5
+        return found
+
+    return center(Operator(len(D), D.dtype, product, dense=True))
+
+
+def squared_means(D: Array) -> Array:
+    """The mean squared dissimilarity of each row."""
+    ones = np.ones((D.shape[1], 1), dtype=D.dtype)
+    return backend().matmul(D, ones, squared=True)[:, 0] / np.float64(D.shape[1])
+
+
+@dataclass(frozen=True)
+class EuclideanTest:
+    """The result of `is_euclidean`; its truth value is `euclidean`.
+
+    Attributes
+    ----------
+    euclidean : bool
+        Whether the dissimilarities are Euclidean distances.
+    dimension : int
+        Number of positive eigenvalues of B: the dimension of a Euclidean configuration.
+    negative_share : float
+        Share of the negative eigenvalues in the sum of absolute eigenvalues.
+    eigenvalues : array of shape (n,)
+        All eigenvalues of B, in descending order.
+    """
+
+    euclidean: bool
+    dimension: int
+    negative_share: float
+    eigenvalues: Array
+
+    def __bool__(self) -> bool:
+        return self.euclidean
+
+    def __repr__(self) -> str:
+        return short_repr(self, self._facts())
+
+    def _repr_html_(self) -> str:
+        return html_facts("Are the dissimilarities Euclidean?", self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "euclidean": self.euclidean,
+            "dimension": self.dimension,
+            "negative_share": self.negative_share,
+            "n_objects": len(self.eigenvalues),
+        }
+
+
+def is_euclidean(D: Any, *, tol: float | None = None) -> EuclideanTest:
+    """Test whether dissimilarities are distances between points of a Euclidean space.
+
+    They are if and only if their doubly centred matrix ``B = -1/2 J (D o D) J`` has no negative
+    eigenvalue.
+
+    Parameters
+    ----------
+    D : array of shape (n, n)
+        Dissimilarities.
+    tol : float, default=None
+        An eigenvalue counts as zero up to this share of the largest absolute eigenvalue; None is
+        1e-9, or 1e-5 for float32.
+
+    Returns
+    -------
+    EuclideanTest
+        The answer, which can be used as a bool, with the eigenvalues.
+
+    Notes
+    -----
+    All eigenvalues are computed, which takes n^3 time and two n x n matrices.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> test = lowdim.is_euclidean([[0, 3, 4], [3, 0, 5], [4, 5, 0]])
+    >>> bool(test), test.dimension
+    (True, 2)
+    >>> bool(lowdim.is_euclidean([[0, 1, 1], [1, 0, 3], [1, 3, 0]]))  # no triangle
+    False
+    """
+    D = check_dissimilarities(D, "D")
+    slack = tol if tol is not None else (1e-5 if D.dtype == np.float32 else 1e-9)
+    checks.real(slack, "tol", 0)
+    values = gram_eigenvalues(D)
+    size = np.abs(values).max(initial=0.0)
+    positive, negative = values > slack * size, values < -slack * size
+    share = negative_share(values)
+    return EuclideanTest(not negative.any(), int(positive.sum()), share, values)
+
+
+def gram_eigenvalues(D: Array) -> Array:
+    """All eigenvalues of B, descending."""
+    from scipy.linalg import eigvalsh
+
+    B = double_center(D.astype(np.float64) ** 2)
+    return np.asarray(eigvalsh(B, overwrite_a=True, check_finite=False)[::-1])
+
+
+def negative_share(values: Array) -> float:
+    """The sum of the absolute values of the negative eigenvalues, as a share of that of all."""
+    total = np.abs(values).sum()
+    return float(-values[values < 0].sum() / total) if total > 0 else 0.0
+
+
+def lingoes_constant(D: Array) -> float:
+    """The smallest c for which sqrt(d_ij^2 + 2 c), i != j, is Euclidean (Lingoes 1971)."""
+    return max(0.0, -float(gram_eigenvalues(D)[-1]))
+
+
+def cailliez_constant(D: Array) -> float:
+    """The smallest c for which d_ij + c, i != j, is Euclidean (Cailliez 1983).
+
+    It is the largest real eigenvalue of the 2n x 2n matrix [[0, 2 B], [-I, -4 B_1]], with B and
+    B_1 = -1/2 J D J the double-centred squared and plain dissimilarities.
+    """
+    from scipy.linalg import eigvals
+
+    n = len(D)
+    exact = D.astype(np.float64)
+    zero, identity = np.zeros((n, n)), np.eye(n)
+    block = np.block([[zero, 2 * double_center(exact**2)], [-identity, -4 * double_center(exact)]])
+    values = eigvals(block, overwrite_a=True, check_finite=False)
+    real = values.real[np.abs(values.imag) <= 1e-8 * np.abs(values).max(initial=1e-300)]
+    return max(0.0, float(real.max()))
+
+
+def corrected(D: Array, correction: str) -> tuple[Array, float]:
+    """Dissimilarities made Euclidean by an additive constant, and that constant."""
+    checks.choice(correction, "correction", CORRECTIONS)
+    if correction == "none" or is_euclidean(D):
+        return D, 0.0
+    if correction == "lingoes":
+        constant = lingoes_constant(D)
+        out = np.sqrt(D**2 + np.asarray(2 * constant, dtype=D.dtype))
+    else:
+        constant = cailliez_constant(D)
+        out = D + np.asarray(constant, dtype=D.dtype)
+    np.fill_diagonal(out, 0)
+    return out, constant
 
 
 class Scaling(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -181,31 +181,15 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         self.kernel_params = kernel_params
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> Self:
-        """Compute `labels_` and `embedding_` from the objects X.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            One object per row; with metric="precomputed" dissimilarities, with
-            affinity="precomputed" weights.
-        y : None
-            Ignored.
-        graph : NeighborGraph, default=None
-            The neighbour graph of X from `lowdim.neighbors`, instead of computing it.
-
-        Returns
-        -------
-        self
-        """
-        checks.integer(self.n_clusters, "n_clusters", 1)
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
+        checks.integer(self.n_clusters, "n_clusters", 1, objects.n, " (n_samples)")
         checks.choice(self.disconnected, "disconnected", ("join", "raise"))
         checks.choice(self.assign_labels, "assign_labels", ("kmeans", *ASSIGNMENTS))
-        return super().fit(X, y, graph=graph)
-
-    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
-        super()._fit(objects, graph, **arguments)
-        self._cluster()
+        super()._fit(objects, graph)
+        if self.assign_labels == "kmeans":
+            self._cluster()
+        else:
+            self._assign(ASSIGNMENTS[self.assign_labels])
 
     def _kernel(self, n_features: int) -> Kernel:
         return resolve_kernel(
@@ -221,10 +205,6 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         from sklearn.cluster import KMeans
         from threadpoolctl import threadpool_limits
 
-        checks.integer(self.n_clusters, "n_clusters", 1, len(self.embedding_), " (n_samples)")
-        if self.assign_labels != "kmeans":
-            self._assign(ASSIGNMENTS[self.assign_labels])
-            return
         kmeans = KMeans(
             self.n_clusters,
             n_init=self.n_init,

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.numerics.eigenpairs import top_eigenpairs
-from lowdim.spectral.gram import gram_operator, squared_means
+from lowdim.spectral.scaling import gram_operator, squared_means
 
 LANDMARKS = 200  # of `landmark_start`
 

@@ -14,7 +14,7 @@ from lowdim.estimator import Embedder
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.quasi_newton import Minimum, lbfgs
-from lowdim.numerics.starts import given_start, random_start, separated
+from lowdim.numerics.starts import check_start, random_start, separate_points
 from lowdim.objects.identical import merge_identical, zero_up_to
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities
@@ -180,7 +180,7 @@ class Sammon(Embedder):
         """Coordinates of the objects that differ, in units of the largest dissimilarity."""
         n, k = len(D), self.n_components
         if not isinstance(self.init, str):
-            given = given_start(self.init, (n, k), INITS).astype(np.float64) / unit
+            given = check_start(self.init, (n, k), INITS).astype(np.float64) / unit
             sums = np.zeros((len(first), k))
             np.add.at(sums, kinds, given)
             return sums / np.bincount(kinds)[:, None]
@@ -195,7 +195,7 @@ class Sammon(Embedder):
             most = min(k, len(first) - 1)
             found = classical_start(inside, most)
             start[:, : found.shape[1]] = found
-        return separated(start)
+        return separate_points(start)
 
     def _turned(self, Y: Array) -> Array:
         if not isinstance(self.init, str):

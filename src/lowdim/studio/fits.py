@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.catalog import find
-from lowdim.estimator.graph_embedder import GraphEmbedder
-from lowdim.estimator.neighbor_embedder import neighbor_search
+from lowdim.estimator.neighbors import neighbor_search
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.neighbors import neighbors
 from lowdim.runtime.atomic import replacing
@@ -115,8 +114,8 @@ def shared_graph(estimator: Any, X: Any, folder: Path) -> NeighborGraph | None:
         else:
             graph = neighbors(X, search.k, metric=search.metric, method=search.method)
             graph.save(folder / f"{stem}-{search.k}.npz")
-    # Without n_neighbors, a graph embedder takes all neighbours of a given graph.
-    return graph.take(search.k) if isinstance(estimator, GraphEmbedder) else graph
+    # Without n_neighbors, a method on a connected graph takes all neighbours of a given one.
+    return graph.take(search.k) if hasattr(estimator, "disconnected") else graph
 
 
 def _has_inverse(estimator: Any) -> bool:

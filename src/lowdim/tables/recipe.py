@@ -266,8 +266,9 @@ def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
     if ratio < _UNEVEN:
         return []
     return [
-        f"column {_name(recipe, wide)} spreads {ratio:,.0f} times as wide as the others "
-        f"do: {argument('standardize', True)} gives every column the same weight"
+        f"column {_name(recipe, wide)} has a standard deviation {ratio:,.0f} times "
+        f"that of a typical column: {argument('standardize', True)} gives every column "
+        "the same weight"
     ]
 
 

@@ -103,8 +103,8 @@ def _frame(path: Path, columns: Mapping[str, Sequence[Any]], missing: Sequence[s
         wrong = next((v for v in values if isinstance(v, list | dict)), None)
         if wrong is not None:
             raise DataError(
-                f"{path}: column {name!r} holds {type(wrong).__name__}s, not one value an "
-                "object. Leave it out of the file."
+                f"{path}: column {name!r} holds {type(wrong).__name__}s instead of one value "
+                "per object. Leave it out of the file."
             )
         if all(v is None or isinstance(v, int | float) for v in values):
             typed[name] = np.array([np.nan if v is None else float(v) for v in values])
@@ -180,7 +180,9 @@ def _arrow_values(column: Any, what: str, exact: bool = False) -> Array:
         column = column.cast(column.type.value_type)
     kind = column.type
     if types.is_nested(kind):
-        raise DataError(f"{what} holds {kind}, not one value an object. Leave it out of the file.")
+        raise DataError(
+            f"{what} holds {kind} instead of one value per object. Leave it out of the file."
+        )
     if column.null_count == len(column):
         return np.full(len(column), np.nan)
     if types.is_boolean(kind):

@@ -106,7 +106,7 @@ class _TextFile:
             lines = list(islice(file, 4 * _SAMPLE))
         known = [line for line in lines if line.strip()]
         if not known:
-            raise DataError(f"{path} is empty: it holds nothing but blank lines.")
+            raise DataError(f"{path} is empty: all its lines are blank.")
         hashed = [line.startswith("#") for line in known]
         comments = hashed[0] and not all(hashed)  # if all lines begin with #, they are data
         body = [line for line in lines if not (comments and line.startswith("#"))]

@@ -1,7 +1,7 @@
 """Calls as tasks of Dask; see `lowdim.runtime.tasks`.
 
 A function is sent with its arguments as a part of the graph of tasks, which the scheduler keeps.
-So what a lost worker held can be computed again, which data that were scattered could not.
+So what a lost worker persist can be computed again, which data that were scattered could not.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 
 from lowdim.runtime import memory
-from lowdim.runtime.context import Compute, current, using
+from lowdim.runtime.context import current, override
 from lowdim.runtime.scheduling import blocks, running
 from lowdim.runtime.scratch import HeldRows
-from lowdim.runtime.tasks import HERE, NewGroup, Tasks, working
+from lowdim.runtime.tasks import HERE, NewGroup, Tasks
 
 Result = TypeVar("Result")
 
@@ -31,27 +31,27 @@ NO_WARNING = {"distributed.admin.large-graph-warning-threshold": "1PB"}
 
 
 class Call:
-    """A function that is sent to workers, with the resources that it may use there.
+    """A function that is sent to workers, with the memory that it may use there.
 
     Tasks run on one thread each: a worker runs as many at a time as it has threads. The function is
-    pickled as a whole, so that arrays that it holds are aligned in memory there; see `_aligned`.
+    pickled as a whole, so that arrays that it holds are aligned in memory there; see `_align`.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.resources = Compute("cpu", 1, current().memory)
+        self.memory = current().memory
 
     def __call__(self, *arguments: Any) -> Any:
-        with working(HERE), using(self.resources), running(None):
+        with override(device="cpu", threads=1, memory=self.memory, tasks=HERE), running(None):
             return self.function(*arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (cloudpickle.dumps(self.function), self.resources)
+        return _unpickle, (cloudpickle.dumps(self.function), self.memory)
 
 
-def _unpickled(function: bytes, resources: Compute) -> Call:
+def _unpickle(function: bytes, limit: int | None) -> Call:
     call = Call(cloudpickle.loads(function))
-    call.resources = resources
+    call.memory = limit
     return call
 
 
@@ -92,7 +92,7 @@ class ClusterTasks(Tasks):
     def map(self, function: Callable[[Any], Result], items: Sequence[Any]) -> Iterator[Result]:
         return self._results(_calls(function, items))
 
-    def held(self, items: Sequence[Any]) -> Sequence[Any]:
+    def persist(self, items: Sequence[Any]) -> Sequence[Any]:
         with dask.config.set(NO_WARNING):
             found: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
         return found
@@ -125,7 +125,7 @@ class ClusterTasks(Tasks):
             futures = deque(self.client.compute(calls))
         while futures:
             try:
-                yield _aligned(futures.popleft().result())
+                yield _align(futures.popleft().result())
             except KilledWorker as error:
                 raise RuntimeError(
                     "The cluster has lost several workers with the same task. Did they run out of "
@@ -145,7 +145,7 @@ def _calls(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Delayed
 
 
 def _called(function: Call, item: Any) -> Any:
-    return function(_aligned(item))
+    return function(_align(item))
 
 
 def _pieces_of(pieces: Iterable[tuple[int, Any]], number: int) -> list[Any]:
@@ -156,7 +156,7 @@ def _work(work: Call, group: NewGroup, number: int, pieces: list[list[Any]]) -> 
     """The results of a group, whose pieces are those of all items."""
     with group(HeldRows) as gathered:
         for piece in chain.from_iterable(pieces):
-            gathered.add(_aligned(piece))
+            gathered.add(_align(piece))
         return work(gathered, number)
 
 
@@ -164,7 +164,7 @@ def _listed(function: Callable[[Any, int], Iterator[Any]], group: Any, number: i
     return list(function(group, number))
 
 
-def _aligned(value: Any) -> Any:
+def _align(value: Any) -> Any:
     """A value whose arrays begin at addresses that are multiples of the size of an entry.
 
     Those that were received are parts of a buffer of bytes, and may begin anywhere.
@@ -172,8 +172,8 @@ def _aligned(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.require(value, requirements="A")
     if isinstance(value, list):
-        return [_aligned(part) for part in value]
+        return [_align(part) for part in value]
     if isinstance(value, tuple):
-        parts = map(_aligned, value)
+        parts = map(_align, value)
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value

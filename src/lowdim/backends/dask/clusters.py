@@ -9,13 +9,12 @@ from typing import Any
 
 from lowdim.backends.dask.calls import ClusterTasks
 from lowdim.messages import argument
-from lowdim.runtime.context import current
-from lowdim.runtime.tasks import working
+from lowdim.runtime.context import current, override
 
 ANSWER_SECONDS = 10  # that a scheduler has to answer
 
 
-def in_scope() -> ClusterTasks | None:
+def current_tasks() -> ClusterTasks | None:
     """Tasks for the client in scope; None without one, or inside of a task of a worker."""
     from distributed import default_client, get_worker
 
@@ -33,7 +32,7 @@ def in_scope() -> ClusterTasks | None:
 
 
 @contextmanager
-def joined(address: str) -> Iterator[None]:
+def join_cluster(address: str) -> Iterator[None]:
     """Use the workers of the scheduler at an address, such as "tcp://10.0.0.1:8786"."""
     from distributed import Client
 
@@ -41,14 +40,15 @@ def joined(address: str) -> Iterator[None]:
         client = Client(address, timeout=ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"{argument('scheduler', address)}: no scheduler of Dask answers there ({error})."
+            f"{argument('scheduler', address)}: no Dask scheduler answers at this address "
+            f"({error})."
         ) from error
-    with client, working(ClusterTasks(client, wanted=True)):
+    with client, override(tasks=ClusterTasks(client, wanted=True)):
         yield
 
 
 @contextmanager
-def started(workers: int) -> Iterator[None]:
+def start_cluster(workers: int) -> Iterator[None]:
     """Use processes on this machine, which end with the context or this process."""
     from distributed import Client, LocalCluster
 
@@ -61,5 +61,5 @@ def started(workers: int) -> Iterator[None]:
         local_directory=resources.scratch,
         silence_logs=logging.ERROR,
     )
-    with cluster, Client(cluster) as client, working(ClusterTasks(client, wanted=True)):
+    with cluster, Client(cluster) as client, override(tasks=ClusterTasks(client, wanted=True)):
         yield

@@ -12,7 +12,7 @@ from lowdim import _native
 from lowdim.backends import subspace
 from lowdim.backends.native.optional import or_empty
 from lowdim.backends.native.sparse import csr_indices, csr_matrix
-from lowdim.backends.numpy_blocks import Shifted, scaled_entries
+from lowdim.backends.numpy_blocks import Shifted, scale_entries
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
@@ -105,9 +105,9 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     total, sums = np.zeros((d, d)), np.zeros(d)
     parts = blocks(n, int(np.clip(-(-n // 16), 1024, 8192)))
     for first in range(0, len(parts), 16):  # a few at a time, because each product is d x d
-        found = run(share, parts[first : first + 16])
-        run(partial(_add, total, [product for product, _ in found]), blocks(d, ADDED_ROWS))
-        for _, sum_of_rows in found:
+        shares = run(share, parts[first : first + 16])
+        run(partial(_add, total, [product for product, _ in shares]), blocks(d, ADDED_ROWS))
+        for _, sum_of_rows in shares:
             sums += sum_of_rows
     return total, sums
 
@@ -129,7 +129,7 @@ def _smooth_modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
     n = graph.shape[0]
     ones = np.ones((n, 1), dtype=graph.dtype)
     roots = np.sqrt(spmm(graph, ones)[:, 0].astype(np.float64))
-    data = scaled_entries(graph, 1 / roots, np.float32)
+    data = scale_entries(graph, 1 / roots, np.float32)
     walk = csr_matrix((graph.indptr, graph.indices, data), graph.shape)
     constant = (roots / np.linalg.norm(roots)).astype(np.float32)[:, None]
 

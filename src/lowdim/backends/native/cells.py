@@ -20,17 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from lowdim import _native
 from lowdim.backends.native.algebra import matmul, scatter, spmm
-from lowdim.backends.native.panels import (
-    axis_panels,
-    cell_means,
-    fill_panels,
-    order_by_cell,
-    project,
-    search_cells,
-)
 from lowdim.backends.native.products import squared_norms
 from lowdim.checks import Array, is_sparse
+from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 
 WIDTHS = (32, 64, 96, 128)  # numbers of dimensions of the coarse space to choose from
@@ -43,6 +37,8 @@ COVARIANCE_COLUMNS = 1500  # up to which the axes are computed from the covarian
 KMEANS_ROUNDS = 5
 RESIDUAL_COSINE = 0.4  # c; on images it needs a fifth fewer candidates than c = 0
 LARGEST_CELL = 4  # in units of the mean size; a larger cell is divided
+
+PANEL = int(_native.PANEL_POINTS)  # number of points whose coordinates a panel interleaves
 
 Panels = tuple[Array, Array, Array, Array]
 """Points stored for `search_cells`; see `fill_panels`."""
@@ -153,14 +149,14 @@ def leading_axes(A: Any, count: int, random: np.random.Generator) -> tuple[Array
         A = scatter(A, np.zeros(A.shape[1], A.dtype))[0].astype(A.dtype)
         transposed = None
 
-    def squared(V: Array) -> Array:
+    def apply(V: Array) -> Array:
         return multiply(A, V) if transposed is None else multiply(transposed, multiply(A, V))
 
     Q = random.standard_normal((A.shape[1], wide)).astype(A.dtype)
     with blas_on_one_thread():
         for _ in range(3):
-            Q = np.linalg.qr(squared(Q))[0]
-        squares, vectors = np.linalg.eigh((Q.T @ squared(Q)).astype(np.float64))
+            Q = np.linalg.qr(apply(Q))[0]
+        squares, vectors = np.linalg.eigh((Q.T @ apply(Q)).astype(np.float64))
         axes = Q @ vectors[:, : -count - 1 : -1].astype(A.dtype)
         return np.ascontiguousarray(axes.T), squares[: -count - 1 : -1]
 
@@ -198,7 +194,7 @@ class Cells:
         """
         return search_cells(self.members, Z, self_places, probes, m, ordered=ordered)[0]
 
-    def filled_with(self, Z: Array, squares: Array) -> Cells:
+    def refill(self, Z: Array, squares: Array) -> Cells:
         """The same cells with other vectors in them; some may be empty."""
         order, starts = order_by_cell(self.nearest(Z, 1)[:, 0], self.count)
         return Cells(order, starts, self.centers, fill_panels(Z, squares, order, starts))
@@ -211,19 +207,19 @@ def build_cells(Z: Array, squares: Array, count: int, random: np.random.Generato
     points = np.ascontiguousarray(Z[sample])
     centers = points[np.sort(random.choice(len(points), count, replace=False))]
     for _ in range(KMEANS_ROUNDS):
-        owner = _nearest(_packed(centers), points, 1)[:, 0]
+        owner = _nearest(_pack(centers), points, 1)[:, 0]
         cell_means(points, *order_by_cell(owner, count), centers)
-    owner = _nearest(_packed(centers), Z, 1)[:, 0]
+    owner = _nearest(_pack(centers), Z, 1)[:, 0]
     owner = _divide_large(Z, owner, LARGEST_CELL * -(-n // count))
     order, starts = order_by_cell(owner, int(owner.max()) + 1)
     starts = np.unique(starts)  # removes empty cells
     means = np.empty((len(starts) - 1, Z.shape[1]), dtype=np.float32)
     cell_means(Z, order, starts, means)
     members = fill_panels(Z, squares, order, starts)
-    return Cells(order, starts, _packed(means), members)
+    return Cells(order, starts, _pack(means), members)
 
 
-def _packed(centers: Array) -> Panels:
+def _pack(centers: Array) -> Panels:
     """The centres as panels of a single cell."""
     count = len(centers)
     in_order = np.arange(count, dtype=np.int32)
@@ -250,3 +246,97 @@ def _divide_large(Z: Array, owner: Array, largest: int) -> Array:
         owner[rows] = following + np.arange(len(rows)) * pieces // len(rows)
         following += pieces
     return owner
+
+
+# --- kernels: points stored cell by cell in panels ------------------------------------------------
+
+
+def order_by_cell(owner: Array, n_cells: int) -> tuple[Array, Array]:
+    """The points in the order of their cells, and the first place of each cell in that order.
+
+    Point i is in cell owner[i]; the points of a cell are in ascending order.
+    """
+    owner = np.ascontiguousarray(owner, dtype=np.int32)
+    order, starts = _native.order_by_cell(owner, n_cells, current().threads)
+    return np.asarray(order), np.asarray(starts)
+
+
+def cell_means(points: Array, order: Array, starts: Array, means: Array) -> None:
+    """Write the mean of each cell's points to `means`, float32; empty cells are left as they are.
+
+    Cell c holds the rows order[starts[c]], ..., order[starts[c + 1] - 1].
+    """
+    _native.cell_means(points, order, starts, means, current().threads)
+
+
+def fill_panels(points: Array, norms: Array, order: Array, starts: Array) -> Panels:
+    """Store points cell by cell in panels, in float32, for `search_cells`.
+
+    The point at place i is row order[i]; cell c holds the places starts[c] <= i < starts[c + 1].
+    Returns starts, the first panel of each cell, the panels, and the squared norms in panels.
+    """
+    first = np.concatenate([[0], np.cumsum(-(-np.diff(starts) // PANEL))]).astype(np.int64)
+    panels = np.empty((first[-1], points.shape[1], PANEL), dtype=np.float32)
+    sums = np.empty((first[-1], PANEL), dtype=np.float32)
+    _native.fill_panels(points, norms, order, starts, first, panels, sums, current().threads)
+    return starts, first, panels, sums
+
+
+def search_cells(
+    cells: Panels,
+    queries: Array,
+    self_places: Array,
+    probes: Array,
+    m: int,
+    *,
+    ordered: bool = False,
+) -> tuple[Array, Array]:
+    """The m points of least score |y|^2 - 2 x.y for each query x, from some cells.
+
+    Parameters
+    ----------
+    cells : tuple
+        From `fill_panels`.
+    queries : array of shape (n, dim)
+    self_places : array of shape (n,)
+        Place of each query, which is left out; -1 if it has none.
+    probes : array of shape (n, p)
+        Cells to search for each query, nearest first; padded with -1.
+    m : int
+    ordered : bool
+        Whether to sort the points by their score.
+
+    Returns
+    -------
+    places, scores : arrays of shape (n, m)
+        Padded with place -1. They do not depend on the other queries.
+    """
+    values = np.empty((len(queries), m), dtype=np.float32)
+    places = np.empty((len(queries), m), dtype=np.int32)
+    _native.search_cells(
+        *cells, queries, self_places, probes, ordered, values, places, current().threads
+    )
+    return places, values
+
+
+def project(
+    X: Array, center: Array, scale: float, axes: Array, width: int, share: float
+) -> tuple[Array, Array]:
+    """scale (X - center) axes' in float32 with one more column, and squared norms.
+
+    The last column is sqrt(share) times the length of what the axes leave out. The norms are those
+    of scale (X - center). `axes` are panels (see `axis_panels`). Each row is computed
+    independently.
+    """
+    out = np.empty((len(X), width + 1), dtype=np.float32)
+    squares = np.empty(len(X), dtype=np.float32)
+    _native.project_rows(X, center, scale, axes, share, out, squares, current().threads)
+    return out, squares
+
+
+def axis_panels(axes: Array) -> Array:
+    """Axes (rows) in the panels that `project` takes."""
+    count, d = axes.shape
+    padded = np.zeros((-(-count // PANEL) * PANEL, d), dtype=np.float32)
+    padded[:count] = axes
+    return np.ascontiguousarray(padded.reshape(-1, PANEL, d).transpose(0, 2, 1))

@@ -33,18 +33,8 @@ class Heaps:
     ) -> None:
         """Offer the scores `scale * tile + offset` to the heaps of some rows (default: all).
 
-        Parameters
-        ----------
-        tile : array (a, b)
-        first : (int or None, int)
-            Object numbers of the tile's first row and first column. An object is not offered to
-            itself. None: the objects of the rows are not among those of the columns.
-        rows : slice or array of int, default=None
-            The heaps that get the scores; default: all.
-        scale, offset : float and array, default=1 and zeros
-            One offset for each column of the tile (for each row if `columns`).
-        columns : bool, default=False
-            Offer each column of the tile to a heap, in place of each row.
+        There is one offset for each column of the tile, or for each row if `columns`. The other
+        parameters are those of the protocol.
         """
         own = slice(None) if rows is None else rows
         first_row = -1 - len(tile) if first[0] is None else first[0]
@@ -60,7 +50,7 @@ class Heaps:
         """Empty the heaps of some rows."""
         self.values[rows], self.ids[rows] = np.inf, NO_ID
 
-    def incomplete(self) -> Array:
+    def incomplete_rows(self) -> Array:
         """The rows with fewer than k scores."""
         return np.flatnonzero((self.ids == NO_ID).any(axis=1))
 

@@ -19,16 +19,21 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends.native.cells import Cells, CoarseSpace, build_cells, coarse_spaces
+from lowdim.backends.native.cells import (
+    Cells,
+    CoarseSpace,
+    build_cells,
+    coarse_spaces,
+    search_cells,
+)
 from lowdim.backends.native.heaps import rank_candidates, rerank
-from lowdim.backends.native.panels import search_cells
 from lowdim.backends.native.products import (
     SAMPLE_BLOCK_ROWS,
-    canonical,
+    add_zero_column,
     nearest_of_sample,
     squared_norms,
+    sum_duplicates,
     unit_rows,
-    with_zero_column,
 )
 from lowdim.backends.numpy_blocks import unit_length
 from lowdim.backends.protocol import Ranking
@@ -82,8 +87,8 @@ class CellIndex:
         def search(part: slice) -> None:
             own = self.cells.order[part]
             places = np.arange(part.start, part.stop, dtype=np.int32)
-            found = self._candidates(self.vectors[own], places, self.k)
-            indices[own], distances[own] = self._ranked(self.rows[own], found, self.k)
+            candidates = self._candidates(self.vectors[own], places, self.k)
+            indices[own], distances[own] = self._rank(self.rows[own], candidates, self.k)
 
         run(search, blocks(n, BATCH_ROWS), counts=True)
         distances_in_range(distances)
@@ -92,11 +97,11 @@ class CellIndex:
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
         """Indices and distances of the k rows nearest to each query, for k <= self.k."""
         k = checks.integer(k, "k", 1, self.k, " (that of the index)")
-        asked = self._like_rows(queries)
+        asked = self._convert_queries(queries)
         Z, _ = self.space.vectors(asked)
         no_place = np.full(len(Z), -1, dtype=np.int32)
-        found = self._candidates(Z, no_place, k)
-        indices, distances = self._ranked(asked, found, k)
+        candidates = self._candidates(Z, no_place, k)
+        indices, distances = self._rank(asked, candidates, k)
         distances_in_range(distances)
         return indices, distances
 
@@ -110,29 +115,31 @@ class CellIndex:
         arrays = (self.vectors, self.cells.order, *self.cells.centers, *self.cells.members)
         return float(sum(array.nbytes for array in arrays))
 
-    def joined(self, rows: Any, first: int) -> tuple[Array, Array] | None:
+    def neighbors_of_new(self, rows: Any, first: int) -> tuple[Array, Array] | None:
         """Neighbours of rows[first:] among all rows, of which the index has those before them.
 
         All candidates, nearest first, padded with infinite distances. The new rows have cells of
         their own, by the same centres; of the candidates from both, those of the best scores are
         ranked by their true distances.
         """
-        asked = self._like_rows(rows[first:])
+        asked = self._convert_queries(rows[first:])
         zeros = self.cosine and not squared_norms(asked).all()  # see `unit_rows`
         Z, squares = self.space.vectors(asked)
         if zeros or not np.isfinite(squares).all():
             return None
-        own = self.cells.filled_with(Z, squares)
+        own = self.cells.refill(Z, squares)
         place = np.empty(len(Z), dtype=np.int32)
         place[own.order] = np.arange(len(Z), dtype=np.int32)
-        points = stacked(self.rows, asked) if self.cosine else canonical(rows)
+        points = stacked(self.rows, asked) if self.cosine else sum_duplicates(rows)
 
         def search(part: slice) -> tuple[Array, Array]:
-            found = self._candidates_of_both(own, Z[part], place[part], first, self.plan.probes)
-            return rerank(asked[part], points, found, found.shape[1], self.cosine)
+            candidates = self._candidates_of_both(
+                own, Z[part], place[part], first, self.plan.probes
+            )
+            return rerank(asked[part], points, candidates, candidates.shape[1], self.cosine)
 
-        found = run(search, blocks(len(Z), BATCH_ROWS))
-        indices, distances = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        parts = run(search, blocks(len(Z), BATCH_ROWS))
+        indices, distances = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         distances_in_range(distances[:, : self.k])
         return indices, distances
 
@@ -142,35 +149,35 @@ class CellIndex:
         probes, nowhere = self.cells.nearest(Z, p), np.full(len(Z), -1, dtype=np.int32)
         old, scores = search_cells(self.cells.members, Z, nowhere, probes, m)
         new, more = search_cells(own.members, Z, places, probes, m)
-        found = np.concatenate(
+        candidates = np.concatenate(
             [
                 np.where(old >= 0, self.cells.order[old], -1),
                 np.where(new >= 0, own.order[new] + first, -1),
             ],
             axis=1,
         ).astype(np.int32)
-        scores = np.where(found >= 0, np.concatenate([scores, more], axis=1), np.inf)
+        scores = np.where(candidates >= 0, np.concatenate([scores, more], axis=1), np.inf)
         best = np.argpartition(scores, m - 1, axis=1)[:, :m]
-        found = np.take_along_axis(found, best, axis=1)
-        short = np.flatnonzero((found >= 0).sum(axis=1) < self.k)
+        candidates = np.take_along_axis(candidates, best, axis=1)
+        short = np.flatnonzero((candidates >= 0).sum(axis=1) < self.k)
         if len(short) and p < self.cells.count:
             few, wider = np.ascontiguousarray(Z[short]), min(4 * p, self.cells.count)
-            found[short] = self._candidates_of_both(own, few, places[short], first, wider)
-        return found
+            candidates[short] = self._candidates_of_both(own, few, places[short], first, wider)
+        return candidates
 
-    def _like_rows(self, queries: Any) -> Any:
+    def _convert_queries(self, queries: Any) -> Any:
         """Queries in the form of the rows: dense or CSR, of the same dtype, normalised."""
         if is_sparse(self.rows):
             from scipy.sparse import csr_array
 
-            asked = canonical(csr_array(queries, dtype=self.rows.dtype))
+            asked = sum_duplicates(csr_array(queries, dtype=self.rows.dtype))
         else:
             asked = np.ascontiguousarray(dense(queries), dtype=self.rows.dtype)
         if not self.cosine:
             return asked
         units = unit_length(asked)
         has_zeros = self.rows.shape[1] > units.shape[1]  # see `unit_rows`
-        return with_zero_column(units) if has_zeros else units
+        return add_zero_column(units) if has_zeros else units
 
     def _candidates(self, Z: Array, self_places: Array, k: int) -> Array:
         """Row numbers of the candidates for each coarse vector, at least k; padded with -1.
@@ -187,7 +194,7 @@ class CellIndex:
             places[short] = self.cells.search(few, self_places[short], probes, m)
         return np.where(places >= 0, self.cells.order[places], np.int32(-1))
 
-    def _ranked(self, queries: Any, candidates: Array, k: int) -> tuple[Array, Array]:
+    def _rank(self, queries: Any, candidates: Array, k: int) -> tuple[Array, Array]:
         """The k nearest candidates of each query by their true distances."""
         if self.ranking is None:
             return rerank(queries, self.rows, candidates, k, self.cosine)
@@ -205,7 +212,7 @@ def build_index(
 ) -> CellIndex | None:
     """An index of at least this recall, or None if the exact search is cheaper."""
     n = rows.shape[0]
-    points = unit_rows(rows)[0] if cosine else canonical(rows)
+    points = unit_rows(rows)[0] if cosine else sum_duplicates(rows)
     if ranking is None:
         sample = np.sort(random.choice(n, SAMPLE_ROWS, replace=False))
         farthest = nearest_of_sample(points, sample, k, cosine)[1][:, -1]
@@ -261,7 +268,7 @@ def _plan(
         own, probes = sample[part], cells.nearest(Z[part], cells.count)
         places = cells.search(Z[part], place[own], probes, most, ordered=True)
         candidates = cells.order[places]
-        ranked, distances = index._ranked(index.rows[own], candidates, most)
+        ranked, distances = index._rank(index.rows[own], candidates, most)
         rank = np.empty_like(probes)
         np.put_along_axis(rank, probes, np.arange(cells.count, dtype=rank.dtype)[None, :], axis=1)
         cell = np.searchsorted(cells.starts, places, side="right") - 1
@@ -282,13 +289,13 @@ def _plan(
         hit = good & inside
         hit &= np.cumsum(hit, axis=1, dtype=np.int32) <= k
         order = np.cumsum(inside, axis=1, dtype=np.int32)[hit]
-        found = np.cumsum(np.bincount(order, minlength=most + 1)) / (len(sample) * k)
-        enough = np.flatnonzero(found >= wanted)
+        recall_by_rank = np.cumsum(np.bincount(order, minlength=most + 1)) / (len(sample) * k)
+        enough = np.flatnonzero(recall_by_rank >= wanted)
         if not len(enough):
             return None
         m = max(int(enough[0]), least)
         cost = _cost(index, float(compared[p - 1]), m)
-        return Plan(p, m, float(found[m]), cost) if cost < limit else None
+        return Plan(p, m, float(recall_by_rank[m]), cost) if cost < limit else None
 
     best: Plan | None = None
     for p in _grid(cells.count):

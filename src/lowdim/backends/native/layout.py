@@ -51,7 +51,7 @@ def layout_epochs(
 ) -> float:
     """Run epochs of a layout; updates Y and velocity; returns the cross-entropy if `loss`."""
     empty = np.empty((0, Y.shape[1]), Y.dtype)
-    found = _native.layout_epochs(
+    cross_entropy = _native.layout_epochs(
         *arcs,
         Y,
         velocity,
@@ -65,7 +65,7 @@ def layout_epochs(
         loss,
         current().threads,
     )
-    return float(found)
+    return float(cross_entropy)
 
 
 def layout_radii(arcs: LayoutArcs, Y: Array, curve: tuple[float, float]) -> tuple[Array, Array]:

@@ -33,7 +33,7 @@ PASS_ROWS = 1024  # rows of a block in simple passes over a matrix
 def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
     """Indices and distances of each row's k nearest other rows."""
     n = X.shape[0]
-    shifted, norms = _scores(unit_rows(X)[0]) if cosine else _prepared(X)
+    shifted, norms = _scores(unit_rows(X)[0]) if cosine else _prepare(X)
     heaps = Heaps(n, min(n - 1, k + EXTRA_CANDIDATES), shifted.dtype)
     tiles = blocks(n, int(np.clip(-(-n // LEAST_TILES), LEAST_TILE_ROWS, TILE_ROWS)))
     locks = {rows.start: threading.Lock() for rows in tiles}
@@ -50,7 +50,7 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
                 heaps.offer(tile, first, rows=right, scale=-2.0, offset=norms[left], columns=True)
 
     run(multiply, combinations_with_replacement(tiles, 2), counts=True)
-    exact = shifted if cosine else canonical(X)
+    exact = shifted if cosine else sum_duplicates(X)
     if is_sparse(X):
         distances_in_range(heaps.values)
         return rerank(exact, exact, heaps.ids, k, cosine)
@@ -66,13 +66,13 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
 def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, Array]:
     """Indices and distances of the k points nearest to each query, for dense vectors."""
     dtype = points.dtype
-    points, queries = _common(points, queries)
+    points, queries = _to_common_dtype(points, queries)
     n, m = points.shape[0], min(points.shape[0], k + EXTRA_CANDIDATES)
     if cosine:
         shifted, asked = unit_rows(points, queries)
         norms = _scores(shifted)[1]
     else:
-        (shifted, norms), asked = _prepared(points), queries - _center(points)
+        (shifted, norms), asked = _prepare(points), queries - _center(points)
     exact = (asked, shifted) if cosine else (queries, points)
     out_i = np.empty((queries.shape[0], k), dtype=np.int32)
     out_d = np.empty((queries.shape[0], k), dtype=dtype)
@@ -121,11 +121,11 @@ def nearest_of_sample(X: Any, sample: Array, k: int, cosine: bool) -> tuple[Arra
         candidates[number] = heaps.candidates()
 
     run(search, range(len(sixteenths)))
-    found = np.concatenate(list(candidates), axis=1)
-    found[found == sample[:, None]] = -1
+    columns = np.concatenate(list(candidates), axis=1)
+    columns[columns == sample[:, None]] = -1
 
     def rank(rows: slice) -> tuple[Array, Array]:
-        return rerank(X[sample[rows]], X, found[rows], k, cosine)
+        return rerank(X[sample[rows]], X, columns[rows], k, cosine)
 
     indices, distances = zip(*run(rank, blocks(len(sample), SAMPLE_BLOCK_ROWS)), strict=True)
     return np.concatenate(indices), np.concatenate(distances)
@@ -165,9 +165,9 @@ def distance_matrix(X: Array) -> Array:
 def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Array, Array]:
     """Query, point and distance of every pair with |query - point| <= reach[point]."""
     center = _center(points)
-    shifted, norms = _prepared(points)
+    shifted, norms = _prepare(points)
 
-    def one(part: slice) -> tuple[Array, Array, Array]:
+    def search(part: slice) -> tuple[Array, Array, Array]:
         asked = queries[part] - center
         sizes = np.einsum("ij,ij->i", asked, asked)
         squares = asked @ shifted.T
@@ -180,8 +180,8 @@ def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Ar
         near = exact <= reach[columns]
         return rows[near] + part.start, columns[near], exact[near]
 
-    found = run(one, blocks(queries.shape[0], 128))
-    rows, columns, distances = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    parts = run(search, blocks(queries.shape[0], 128))
+    rows, columns, distances = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return rows, columns, distances
 
 
@@ -239,11 +239,11 @@ def _product(A: Any, B: Any, local: threading.local) -> Array:
 
 
 def _scores(units: Any) -> tuple[Any, Array]:
-    """As `_prepared`, for the cosine distance of rows of unit length."""
+    """As `_prepare`, for the cosine distance of rows of unit length."""
     return units, np.zeros(units.shape[0], dtype=units.dtype)
 
 
-def _prepared(X: Any) -> tuple[Any, Array]:
+def _prepare(X: Any) -> tuple[Any, Array]:
     """Vectors v and offsets c such that the scores c_j - 2 v_i.v_j rank the neighbours of row i."""
     if is_sparse(X):
         exact = X.astype(np.float64)  # not centred, and no faster in float32
@@ -277,10 +277,10 @@ def unit_rows(*matrices: Any) -> tuple[Any, ...]:
     units = [unit_length(rows) for rows in matrices]
     if all(squared_norms(rows).all() for rows in units):
         return tuple(units)
-    return tuple(with_zero_column(rows) for rows in units)
+    return tuple(add_zero_column(rows) for rows in units)
 
 
-def with_zero_column(rows: Any) -> Any:
+def add_zero_column(rows: Any) -> Any:
     """Rows with one more column, which is 1 for zero rows and else 0."""
     column = (squared_norms(rows) == 0).astype(rows.dtype)[:, None]
     if not is_sparse(rows):
@@ -290,7 +290,7 @@ def with_zero_column(rows: Any) -> Any:
     return csr_array(hstack([rows, csr_array(column)], format="csr"))
 
 
-def canonical(X: Any) -> Any:
+def sum_duplicates(X: Any) -> Any:
     """X; a copy with duplicate entries summed if it is a sparse matrix that has them."""
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
@@ -298,7 +298,7 @@ def canonical(X: Any) -> Any:
     return X
 
 
-def _common(points: Array, queries: Array) -> tuple[Array, Array]:
+def _to_common_dtype(points: Array, queries: Array) -> tuple[Array, Array]:
     """Points and queries in a common dtype, C-contiguous."""
     dtype = np.result_type(points, queries)
     return np.ascontiguousarray(points, dtype), np.ascontiguousarray(queries, dtype)

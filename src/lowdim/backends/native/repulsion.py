@@ -66,14 +66,14 @@ class GridField:
         self._offset = 0.0
 
     def __call__(self, Y: Array, mass: Array | None = None) -> tuple[Array, Array]:
-        field = self.frozen(Y, mass)
+        field = self.freeze(Y, mass)
         if mass is None:
             return replace(field, offset=field.offset - 1)(Y)
         force, z = field(Y)
         z -= mass
         return force, z
 
-    def frozen(self, Y: Array, mass: Array | None = None, margin: float = 0.0) -> GridValues:
+    def freeze(self, Y: Array, mass: Array | None = None, margin: float = 0.0) -> GridValues:
         """The field of the points Y, to be evaluated anywhere up to `margin` outside of them."""
         low, high = forces.bounds(Y)
         low, high = low - margin, high + margin
@@ -209,4 +209,4 @@ def frozen_field(embedding: Array, similarity: Similarity, margin: float) -> Fro
     """The repulsion of a fixed embedding, for points up to `margin` outside its bounding box."""
     if len(embedding) <= ALL_PAIRS_UP_TO or embedding.shape[1] > 2:
         return FixedPoints(embedding, similarity)
-    return GridField(similarity).frozen(embedding, margin=margin)
+    return GridField(similarity).freeze(embedding, margin=margin)

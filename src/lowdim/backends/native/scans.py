@@ -21,23 +21,25 @@ def extremes(A: Array) -> tuple[float, float]:
         _native.extremes(A.ravel(order="K"), both, current().threads)
         return float(both[0]), float(both[1])
 
-    def of_block(rows: slice) -> tuple[float, float]:
+    def extremes_of_block(rows: slice) -> tuple[float, float]:
         with np.errstate(invalid="ignore"):
             return float(A[rows].min()), float(A[rows].max())
 
-    found = run(of_block, blocks(len(A), max(1, ENTRIES * len(A) // A.size)))
-    low, high = np.array(found).T
+    bounds = run(extremes_of_block, blocks(len(A), max(1, ENTRIES * len(A) // A.size)))
+    low, high = np.array(bounds).T
     return float(low.min()), float(high.max())
 
 
 def asymmetry(D: Array) -> float:
     """The largest difference between a square matrix and its transpose."""
 
-    def of_tile(pair: tuple[slice, slice]) -> float:
+    def asymmetry_of_tile(pair: tuple[slice, slice]) -> float:
         left, right = pair
         return float(np.abs(D[left, right] - D[right, left].T).max())
 
-    return max(run(of_tile, combinations_with_replacement(blocks(len(D)), 2)), default=0.0)
+    return max(
+        run(asymmetry_of_tile, combinations_with_replacement(blocks(len(D)), 2)), default=0.0
+    )
 
 
 def stable_order(values: Array) -> Array:

@@ -82,10 +82,10 @@ def pair_stress(
 ) -> PairStress:
     """The weighted raw stress of listed pairs of n objects, as a function of the coordinates."""
 
-    def at(X: Array) -> tuple[float, Array]:
+    def evaluate(X: Array) -> tuple[float, Array]:
         return pair_gradient(first, second, pair_distances(first, second, X), targets, weights, X)
 
-    return at
+    return evaluate
 
 
 def stress_sgd_round(
@@ -107,8 +107,8 @@ def isotonic(
 ) -> Array:
     """Weighted isotonic regression."""
     out = np.empty_like(values)
-    given = or_empty(weights, values.dtype), or_empty(ties, np.int64)
-    _native.isotonic(values, *given, primary, out, current().threads)
+    optional = or_empty(weights, values.dtype), or_empty(ties, np.int64)
+    _native.isotonic(values, *optional, primary, out, current().threads)
     return out
 
 
@@ -124,7 +124,7 @@ def curvilinear_sweep(
     step: bool,
 ) -> float:
     """One sweep of curvilinear component analysis; updates Y; returns the error before it."""
-    found = _native.curvilinear_sweep(
+    loss = _native.curvilinear_sweep(
         distances, rows, pins, Y, unit, alpha, reach, step, current().threads
     )
-    return float(found)
+    return float(loss)

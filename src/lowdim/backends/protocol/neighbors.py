@@ -37,7 +37,7 @@ class GrowingIndex(Index, Protocol):
     def for_queries(self) -> Index:
         """The index without what only `neighbors` needs."""
 
-    def joined(self, rows: Any, first: int) -> Neighbors | None:
+    def neighbors_of_new(self, rows: Any, first: int) -> Neighbors | None:
         """Neighbours of rows[first:] among all rows, of which the index has those before them.
 
         At least k, and as many more as have been compared, nearest first; shorter lists are padded
@@ -92,7 +92,7 @@ class Heaps(Protocol):
     def clear(self, rows: Array) -> None:
         """Empty the heaps of some rows."""
 
-    def incomplete(self) -> Array:
+    def incomplete_rows(self) -> Array:
         """The rows with fewer than k scores."""
 
     def sorted(self) -> Neighbors:

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.torch.arrays import get, put, tensor_dtype, wide
-from lowdim.backends.torch.graphs import half_sum, with_transpose
-from lowdim.backends.torch.resident import resident, returned
+from lowdim.backends.torch.arrays import get, put, tensor_dtype, widest_float
+from lowdim.backends.torch.graphs import combine_with_transpose, half_sum
+from lowdim.backends.torch.resident import get_and_remember, resident
 from lowdim.backends.torch.sparse import resident_csr
 from lowdim.checks import Array
 
@@ -28,22 +28,24 @@ class Rows:
         self.sizes = np.diff(indptr)
         width = int(self.sizes.max(initial=0))
         self.full = bool((self.sizes == width).all())
-        given = resident(device, values)
+        entries = resident(device, values)
         if precise:
-            given = given.to(wide(device))
+            entries = entries.to(widest_float(device))
         shape = (len(self.sizes), width)
         if self.full:
-            self.matrix = given.reshape(shape)
+            self.matrix = entries.reshape(shape)
             self.known = torch.ones(shape, dtype=torch.bool, device=device)
         else:
             sizes = put(device, self.sizes.astype(np.int64))
             self.known = torch.arange(width, device=device)[None, :] < sizes[:, None]
-            self.matrix = given.new_full(shape, torch.inf)
-            self.matrix[self.known] = given
+            self.matrix = entries.new_full(shape, torch.inf)
+            self.matrix[self.known] = entries
 
-    def flat(self, matrix: Tensor) -> Array:
+    def flatten(self, matrix: Tensor) -> Array:
         """A matrix of the same shape as the entries of the CSR matrix, in the type of these."""
-        return returned((matrix.ravel() if self.full else matrix[self.known]).to(self.dtype))
+        return get_and_remember(
+            (matrix.ravel() if self.full else matrix[self.known]).to(self.dtype)
+        )
 
     def column(self, values: Tensor) -> Array:
         """Values of the rows, of shape (n, 1), as an array of the same type."""
@@ -85,22 +87,22 @@ def perplexity_affinities(
     e = torch.exp(-beta * d)
     p = torch.where(uniform, known / count, e / e.sum(dim=1, keepdim=True))
     betas = torch.where(uniform, torch.zeros_like(beta), beta / unit)[:, 0]
-    return rows.flat(p), get(betas).astype(np.float64)
+    return rows.flatten(p), get(betas).astype(np.float64)
 
 
 def joint_probabilities(device: torch.device, P: Any) -> Any:
     """(P + P') / 2, divided by the sum of its entries."""
-    return with_transpose(resident_csr(device, P), half_sum, _normalized)
+    return combine_with_transpose(resident_csr(device, P), half_sum, _normalize)
 
 
-def _normalized(values: Tensor) -> Tensor:
-    return values / values.sum(dtype=wide(values.device)).to(values.dtype)
+def _normalize(values: Tensor) -> Tensor:
+    return values / values.sum(dtype=widest_float(values.device)).to(values.dtype)
 
 
 def negative_entropy(device: torch.device, p: Array) -> float:
     """The sum of p log p, in double precision; 0 log 0 is 0."""
     values = resident(device, p)
-    return float(torch.xlogy(values, values).sum(dtype=wide(device)))
+    return float(torch.xlogy(values, values).sum(dtype=widest_float(device)))
 
 
 def memberships(
@@ -129,7 +131,7 @@ def memberships(
     sigma = width.clamp(max=float(np.finfo(distances.dtype).max))
     out = torch.where(beyond > 0, torch.exp(-beyond / width), torch.ones_like(d))
     out = torch.where(known, out, torch.zeros_like(d))
-    return rows.flat(out), rows.column(near), rows.column(sigma)
+    return rows.flatten(out), rows.column(near), rows.column(sigma)
 
 
 def _nearest_positive(finite: Tensor, connectivity: float) -> Tensor:
@@ -142,12 +144,12 @@ def _nearest_positive(finite: Tensor, connectivity: float) -> Tensor:
     leading = torch.where(finite > 0, zeros, torch.zeros_like(zeros)).amax(dim=1, keepdim=True)
     whole, part = int(connectivity), connectivity - int(connectivity)
 
-    def positive(number: Tensor | int) -> Tensor:
+    def nth_positive(number: Tensor | int) -> Tensor:
         place = (leading + number).clamp(0, width - 1)
         return finite.gather(1, place.to(torch.int64))
 
-    below = positive(whole - 1) if whole > 0 else torch.zeros_like(finite[:, :1])
-    above = positive(whole) if part > 1e-5 else below
+    below = nth_positive(whole - 1) if whole > 0 else torch.zeros_like(finite[:, :1])
+    above = nth_positive(whole) if part > 1e-5 else below
     largest = finite.amax(dim=1, keepdim=True)
     return torch.where(count >= connectivity, below + part * (above - below), largest)
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from lowdim.backends import subspace
-from lowdim.backends.generic import like
+from lowdim.backends.generic import convert_like
 from lowdim.backends.torch import kernels
 from lowdim.backends.torch.arrays import (
     Unsupported,
@@ -20,7 +20,7 @@ from lowdim.backends.torch.arrays import (
     put,
     tensor_dtype,
     tile_rows,
-    wide,
+    widest_float,
 )
 from lowdim.backends.torch.resident import resident, resident_square
 from lowdim.backends.torch.segments import segment_sums
@@ -42,11 +42,11 @@ def matmul(device: torch.device, A: Array, V: Any, *, squared: bool = False) -> 
     transposed = A.flags.f_contiguous and not A.flags.c_contiguous
     squares = resident_square(device, A) if squared and not transposed else None
     if squares is not None:
-        found = squares @ right
+        result = squares @ right
     else:
         left = resident(device, A.T).T if transposed else resident(device, A)
-        found = _squared_product(left, right) if squared else left @ right
-    return found if isinstance(V, Tensor) else get(found)
+        result = _squared_product(left, right) if squared else left @ right
+    return result if isinstance(V, Tensor) else get(result)
 
 
 def _squared_product(A: Tensor, V: Tensor) -> Tensor:
@@ -75,12 +75,12 @@ def product(
     A: Csr, V: Tensor, scale: float = 1.0, shift: float = 0.0, before: Tensor | None = None
 ) -> Tensor:
     """scale A V + shift V - before."""
-    if _narrow(V) and A.shape[0]:
+    if _is_narrow(V) and A.shape[0]:
         return kernels.matrices().product(A, V, scale, shift, before)  # type: ignore[no-any-return]
-    found = _plain_product(A, V)
+    result = _plain_product(A, V)
     if scale != 1.0 or shift != 0.0:
-        found = scale * found + shift * V
-    return found if before is None else found - before
+        result = scale * result + shift * V
+    return result if before is None else result - before
 
 
 def _plain_product(A: Csr, V: Tensor) -> Tensor:
@@ -98,7 +98,7 @@ def _plain_product(A: Csr, V: Tensor) -> Tensor:
     return torch.cat(parts)
 
 
-def _narrow(V: Tensor) -> bool:
+def _is_narrow(V: Tensor) -> bool:
     """Whether a product with V is for the kernel."""
     return kernels.run_on(V.device, V.dtype) and V.shape[1] <= NARROW_COLUMNS
 
@@ -108,7 +108,7 @@ def smooth_modes(device: torch.device, graphs: list[Any], k: int, seed: int) -> 
     A = block_diagonal(device, graphs)
     ends = np.cumsum([0, *(graph.shape[0] for graph in graphs)])
     blocks = Blocks([slice(*pair) for pair in pairwise(ends)], device)
-    precise = wide(device)
+    precise = widest_float(device)
     ones = torch.ones(A.shape[0], 1, dtype=precise, device=device)
     degrees = _plain_product(Csr(A.offsets, A.columns, A.values.to(precise), A.shape), ones)[:, 0]
     scale = degrees.rsqrt()
@@ -120,16 +120,18 @@ def smooth_modes(device: torch.device, graphs: list[Any], k: int, seed: int) -> 
     def step(V: Tensor, a: Any, b: Any, W: Tensor | None) -> Tensor:
         if np.size(a) == 1:
             return product(walk, V, -float(np.squeeze(a)), float(np.squeeze(a + b)), W)
-        found = blocks.of_rows(a + b, V) * V - blocks.of_rows(a, V) * product(walk, V)
-        return found if W is None else found - W
+        result = blocks.expand_to_rows(a + b, V) * V - blocks.expand_to_rows(a, V) * product(
+            walk, V
+        )
+        return result if W is None else result - W
 
     problem = subspace.Problem(
         step, 2.0, constant[:, None].float(), blocks.gram, blocks.times, blocks.qr
     )
     random = torch.Generator(device).manual_seed(seed)
     start = torch.rand(A.shape[0], subspace.width(k), generator=random, device=device)
-    found = subspace.smooth_modes(problem, 2 * start - 1, k) * scale[:, None].float()
-    modes = get(found)
+    result = subspace.smooth_modes(problem, 2 * start - 1, k) * scale[:, None].float()
+    modes = get(result)
     return [modes[part] for part in blocks]
 
 
@@ -141,21 +143,21 @@ class Blocks(list[slice]):
         sizes = torch.tensor([part.stop - part.start for part in parts], device=device)
         self._block = torch.arange(len(parts), device=device).repeat_interleave(sizes)
 
-    def of_rows(self, values: Array, V: Tensor) -> Tensor:
+    def expand_to_rows(self, values: Array, V: Tensor) -> Tensor:
         """The value of each row's block, as a column."""
-        column: Tensor = like(values, V)[self._block, None]
+        column: Tensor = convert_like(values, V)[self._block, None]
         return column
 
     def gram(self, V: Tensor, W: Tensor) -> Array:
         """V' W of each block, in double precision."""
-        left = V.to(wide(V.device))
+        left = V.to(widest_float(V.device))
         right = left if W is V else W.to(left.dtype)
         products = [left[part].T @ right[part] for part in self]
         return get(torch.stack(products)).astype(np.float64)
 
     def times(self, V: Tensor, S: Array) -> Tensor:
         """V S with a matrix S for each block, in double precision, rounded to the dtype of V."""
-        left = V.to(wide(V.device))
+        left = V.to(widest_float(V.device))
         right = put(V.device, S).to(left.dtype)
         products = [left[part] @ right[i] for i, part in enumerate(self)]
         return torch.cat(products).to(V.dtype)
@@ -189,8 +191,8 @@ def scatter(device: torch.device, X: Array, center: Array) -> tuple[Array, Array
     """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
     rows, shift = resident(device, X), put(device, center.astype(X.dtype, copy=False))
     d = rows.shape[1]
-    total = torch.zeros(d, d, dtype=wide(device), device=device)
-    sums = torch.zeros(d, dtype=wide(device), device=device)
+    total = torch.zeros(d, d, dtype=widest_float(device), device=device)
+    sums = torch.zeros(d, dtype=widest_float(device), device=device)
     for begin in range(0, len(rows), SUM_ROWS):
         block = rows[begin : begin + SUM_ROWS] - shift
         total += block.T @ block

@@ -20,14 +20,14 @@ SMALL_TILE = 64 << 20  # bytes that are taken without asking how much is free; a
 
 def put(device: torch.device, array: Array) -> Tensor:
     """A copy of an array on the device (on the CPU, the array itself)."""
-    given = np.ascontiguousarray(array)
-    if device.type == "cuda" and given.nbytes > STAGED_FROM:
-        out = torch.empty(given.shape, dtype=tensor_dtype(given), device=device)
-        copy_in(given, out)
+    source = np.ascontiguousarray(array)
+    if device.type == "cuda" and source.nbytes > STAGED_FROM:
+        out = torch.empty(source.shape, dtype=tensor_dtype(source), device=device)
+        copy_in(source, out)
         return out
-    if not given.flags.writeable:  # PyTorch has no read-only tensors
-        given = given.copy()
-    return torch.from_numpy(given).to(device)
+    if not source.flags.writeable:  # PyTorch has no read-only tensors
+        source = source.copy()
+    return torch.from_numpy(source).to(device)
 
 
 def get(tensor: Tensor) -> Array:
@@ -36,8 +36,8 @@ def get(tensor: Tensor) -> Array:
         out = np.empty(tuple(tensor.shape), dtype=_array_dtype(tensor))
         copy_out(tensor.contiguous(), out)
         return out
-    found: Array = tensor.detach().cpu().numpy()
-    return found
+    array: Array = tensor.detach().cpu().numpy()
+    return array
 
 
 class Outflow:
@@ -55,7 +55,7 @@ class Outflow:
         self.beside = Beside(device) if device.type == "cuda" else None
         self.waiting: list[tuple[tuple[slice, slice], Tensor]] = []
 
-    def give(self, place: tuple[slice, slice], part: Tensor) -> None:
+    def add_part(self, place: tuple[slice, slice], part: Tensor) -> None:
         """Take a part that the device has been asked to compute; it must not change any more."""
         self.waiting.append((place, part))
         if self.beside is not None:
@@ -102,7 +102,7 @@ def tile_rows(device: torch.device, bytes_per_row: int, n: int) -> int:
     return int(np.clip(room // max(bytes_per_row, 1), 1, max(n, 1)))
 
 
-def wide(device: torch.device) -> torch.dtype:
+def widest_float(device: torch.device) -> torch.dtype:
     """float64 if the device has it, else float32."""
     return torch.float32 if device.type == "mps" else torch.float64
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from lowdim.backends.torch.arrays import Unsupported, free_bytes, get, put, tile_rows
-from lowdim.backends.torch.resident import resident, returned
+from lowdim.backends.torch.resident import get_and_remember, resident
 from lowdim.checks import Array
 
 DISTANCE_ROWS = 4096  # rows of a block of distances
@@ -32,14 +32,14 @@ def distance_matrix(device: torch.device, X: Array) -> Array:
         D[part] = squares(rows[part]).sqrt_()
     D = torch.minimum(D, D.T)  # the two products of a pair differ by rounding
     D.fill_diagonal_(0)
-    return returned(D)
+    return get_and_remember(D)
 
 
 def squared_distances(device: torch.device, queries: Array, points: Array) -> Array:
     """|q - p|^2 of all queries and points; equal pairs tie exactly."""
     if device.type == "mps" or 4 * len(queries) * len(points) * 8 > free_bytes(device):
         raise Unsupported
-    return returned(Squares(resident(device, points))(put(device, queries)))
+    return get_and_remember(Squares(resident(device, points))(put(device, queries)))
 
 
 class Squares:
@@ -60,9 +60,9 @@ class Squares:
             return squares_of_differences(queries, self.points)
         asked = queries.double() - self.center
         norms = asked.square().sum(dim=1)[:, None]
-        found = torch.addmm(self.norms, asked, self.exact.T, alpha=-2).add_(norms)
-        found.masked_fill_(found <= SMALLEST * (self.norms + norms), 0)
-        return found.to(self.points.dtype)
+        squares = torch.addmm(self.norms, asked, self.exact.T, alpha=-2).add_(norms)
+        squares.masked_fill_(squares <= SMALLEST * (self.norms + norms), 0)
+        return squares.to(self.points.dtype)
 
 
 def squares_of_differences(queries: Tensor, points: Tensor) -> Tensor:
@@ -70,10 +70,10 @@ def squares_of_differences(queries: Tensor, points: Tensor) -> Tensor:
     if queries.shape[1] > BY_COLUMNS_UP_TO:
         far = torch.cdist(queries, points, compute_mode="donot_use_mm_for_euclid_dist")
         return far.square_()
-    found = queries.new_zeros(len(queries), len(points))
+    squares = queries.new_zeros(len(queries), len(points))
     for q, p in zip(queries.T, points.T, strict=True):
-        found += (q[:, None] - p).square_()
-    return found
+        squares += (q[:, None] - p).square_()
+    return squares
 
 
 def compare_orders(
@@ -87,7 +87,7 @@ def compare_orders(
     parts = []
     for begin in range(0, len(own), rows):
         part = slice(begin, begin + rows)
-        orders, ranks = zip(*(_ranked(one[part], objects[part]) for one in keys), strict=True)
+        orders, ranks = zip(*(_rank(one[part], objects[part]) for one in keys), strict=True)
         near = [order[:, :k] for order in orders]
         # An object is in both neighbourhoods of a size if the larger of its ranks is at most that.
         larger = torch.maximum(*ranks)
@@ -95,11 +95,11 @@ def compare_orders(
         shared = counts.cumsum(dim=1)[:, sizes - 1]
         others = (ranks[1].gather(1, near[0]), ranks[0].gather(1, near[1]))
         parts.append((near[0], others[0], near[1], others[1], shared))
-    found = [get(torch.cat(columns).int()) for columns in zip(*parts, strict=True)]
-    return found[0], found[1], found[2], found[3], found[4]
+    arrays = [get(torch.cat(columns).int()) for columns in zip(*parts, strict=True)]
+    return arrays[0], arrays[1], arrays[2], arrays[3], arrays[4]
 
 
-def _ranked(keys: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+def _rank(keys: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
     """The objects in the order of their keys, and the rank of each, from 1; the own one is last."""
     others = keys.scatter(1, own[:, None], torch.nan)  # NaN is behind all numbers
     order = torch.argsort(others, dim=1, stable=True)

@@ -28,14 +28,16 @@ def divergence_gradient(
         own = torch.arange(begin, min(begin + rows, n), device=device)
         part = slice(begin, begin + len(own))
         s = squares_of_differences(at[part], at)
-        found, slope = _of_rows(_with_own(known[part], own), beta[part], trade_off, s, own)
-        sums += found
+        values, slope = _divergences_of_rows(
+            _insert_own(known[part], own), beta[part], trade_off, s, own
+        )
+        sums += values
         gradient[part] += 2 * (slope.sum(dim=1)[:, None] * at[part] - slope @ at)
         gradient -= 2 * (slope.T @ at[part] - slope.sum(dim=0)[:, None] * at)
     return float(sums[0]), float(sums[1]), get(gradient)
 
 
-def _with_own(costs: Tensor, own: Tensor) -> Tensor:
+def _insert_own(costs: Tensor, own: Tensor) -> Tensor:
     """Costs of all objects, from those of all others: that of the object itself is infinite."""
     n = costs.shape[1] + 1
     columns = torch.arange(n, device=own.device)[None, :]
@@ -43,7 +45,7 @@ def _with_own(costs: Tensor, own: Tensor) -> Tensor:
     return costs.double().gather(1, places).masked_fill_(columns == own[:, None], torch.inf)
 
 
-def _of_rows(
+def _divergences_of_rows(
     costs: Tensor, beta: Tensor, trade_off: float, s: Tensor, own: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Both divergences, summed over some rows, and the slope of their mixture by s.

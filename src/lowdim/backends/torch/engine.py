@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable
 from functools import cache, partial
@@ -12,7 +11,7 @@ import numpy as np
 import torch
 
 from lowdim.backends import native
-from lowdim.backends.generic import host
+from lowdim.backends.generic import to_numpy
 from lowdim.backends.protocol import Backend
 from lowdim.backends.torch import (
     affinities,
@@ -36,68 +35,135 @@ from lowdim.runtime.memory import readable
 
 logger = logging.getLogger("lowdim")
 
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "on_device": algebra.on_device,
-    "matmul": algebra.matmul,
-    "spmm": algebra.spmm,
-    "smooth_modes": algebra.smooth_modes,
-    "scatter": algebra.scatter,
-    "project": algebra.project,
-    "distance_matrix": distances.distance_matrix,
-    "squared_distances": distances.squared_distances,
-    "compare_orders": distances.compare_orders,
-    "extremes": scans.extremes,
-    "asymmetry": scans.asymmetry,
-    "stable_order": scans.stable_order,
-    "group_sums": scans.group_sums,
-    "nearest": neighbors.nearest,
-    "nearest_to": neighbors.nearest_to,
-    "build_index": index.build_index,
-    "exact_search_seconds": index.exact_search_seconds,
-    "symmetrize": graphs.symmetrize,
-    "fuzzy_union": graphs.fuzzy_union,
-    "components": graphs.components,
-    "split": sparse.split,
-    "shortest_paths": graphs.shortest_paths,
-    "perplexity_affinities": affinities.perplexity_affinities,
-    "joint_probabilities": affinities.joint_probabilities,
-    "negative_entropy": affinities.negative_entropy,
-    "memberships": affinities.memberships,
-    "attraction": forces.Attraction,
-    "repulsion": forces.repulsion,
-    "frozen_field": forces.frozen_field,
-    "descend": forces.descend,
-    "layout_arcs": layout.layout_arcs,
-    "layout_epochs": layout.layout_epochs,
-    "layout_radii": layout.layout_radii,
-    "inverse": algebra.inverse,
-    "stress_gradient": stress.stress_gradient,
-    "pair_stress": stress.pair_stress,
-    "sammon_gradient": stress.sammon_gradient,
-    "divergence_gradient": divergence.divergence_gradient,
-    "stochastic_neighbor_errors": stochastic.stochastic_neighbor_errors,
-}
-"""Functions of the device and of the arguments of the operation, by the operation's name."""
 
-QUIETLY_ON_CPU = {
-    "digest",  # reads an array once, in less time than it takes to copy it
-    "momentum_step",  # of arrays on the host; descents use `descend`
-    "quasi_newton_direction",  # of arrays on the host
-    "level_structure",
-    "heaps",
-    "smallest",
-}
-"""Operations that are not announced when they run on the CPU, where they belong."""
+class Operation:
+    """An operation of the protocol on a device, as an attribute of `TorchBackend`.
+
+    It goes to the CPU if the device cannot do it or has too little memory.
+
+    Parameters
+    ----------
+    function : callable
+        Of the device and of the arguments of the operation.
+    """
+
+    name: str
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, backend: TorchBackend, owner: type | None = None) -> Callable[..., Any]:
+        return partial(self, backend)
+
+    def __call__(self, backend: TorchBackend, /, *args: Any, **kwargs: Any) -> Any:
+        device = backend.device
+        try:
+            if device.type == "mps" and _has_doubles(args):
+                raise Unsupported  # Apple's GPUs have no double precision
+            try:
+                return self.function(device, *args, **kwargs)
+            except torch.OutOfMemoryError:
+                if not release():
+                    raise
+            return self.function(device, *args, **kwargs)
+        except Unsupported:
+            backend.announce(self.name, " for these arguments")
+        except torch.OutOfMemoryError:
+            free = readable(free_bytes(device))
+            backend.announce(self.name, f": {device} has only {free} of free memory")
+        if self.name in ("layout_epochs", "layout_radii"):  # their arcs are on the device
+            raise MemoryError(
+                f"{self.name} needs more than the {readable(free_bytes(device))} that are free "
+                f"on {device}. Use device='cpu'."
+            )
+        args = tuple(to_numpy(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
+        return getattr(native, self.name)(*args, **kwargs)
+
+
+class OnCPU:
+    """An operation that the device lacks: that of the native backend, announced once."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __get__(self, backend: TorchBackend, owner: type | None = None) -> Callable[..., Any]:
+        backend.announce(self.function.__name__, "")
+        return self.function
 
 
 class TorchBackend:
     """A `Backend` on a device of PyTorch; what it lacks is done by the native backend."""
 
+    on_device = Operation(algebra.on_device)
+    matmul = Operation(algebra.matmul)
+    spmm = Operation(algebra.spmm)
+    smooth_modes = Operation(algebra.smooth_modes)
+    scatter = Operation(algebra.scatter)
+    project = Operation(algebra.project)
+    distance_matrix = Operation(distances.distance_matrix)
+    squared_distances = Operation(distances.squared_distances)
+    compare_orders = Operation(distances.compare_orders)
+    extremes = Operation(scans.extremes)
+    asymmetry = Operation(scans.asymmetry)
+    stable_order = Operation(scans.stable_order)
+    group_sums = Operation(scans.group_sums)
+    nearest = Operation(neighbors.nearest)
+    nearest_to = Operation(neighbors.nearest_to)
+    build_index = Operation(index.build_index)
+    exact_search_seconds = Operation(index.exact_search_seconds)
+    symmetrize = Operation(graphs.symmetrize)
+    fuzzy_union = Operation(graphs.fuzzy_union)
+    components = Operation(graphs.components)
+    split = Operation(sparse.split)
+    shortest_paths = Operation(graphs.shortest_paths)
+    perplexity_affinities = Operation(affinities.perplexity_affinities)
+    joint_probabilities = Operation(affinities.joint_probabilities)
+    negative_entropy = Operation(affinities.negative_entropy)
+    memberships = Operation(affinities.memberships)
+    attraction = Operation(forces.Attraction)
+    repulsion = Operation(forces.repulsion)
+    frozen_field = Operation(forces.frozen_field)
+    descend = Operation(forces.descend)
+    layout_arcs = Operation(layout.layout_arcs)
+    layout_epochs = Operation(layout.layout_epochs)
+    layout_radii = Operation(layout.layout_radii)
+    inverse = Operation(algebra.inverse)
+    stress_gradient = Operation(stress.stress_gradient)
+    pair_stress = Operation(stress.pair_stress)
+    sammon_gradient = Operation(stress.sammon_gradient)
+    divergence_gradient = Operation(divergence.divergence_gradient)
+    stochastic_neighbor_errors = Operation(stochastic.stochastic_neighbor_errors)
+
+    pairs_within = OnCPU(native.pairs_within)
+    rank_candidates = OnCPU(native.rank_candidates)
+    floyd_warshall = OnCPU(native.floyd_warshall)
+    place_by_divergence = OnCPU(native.place_by_divergence)
+    curve_order = OnCPU(native.curve_order)
+    barycentric_weights = OnCPU(native.barycentric_weights)
+    bregman_projections = OnCPU(native.bregman_projections)
+    sum_shared = OnCPU(native.sum_shared)
+    curvilinear_sweep = OnCPU(native.curvilinear_sweep)
+    isotonic = OnCPU(native.isotonic)
+    pair_distances = OnCPU(native.pair_distances)
+    pair_gradient = OnCPU(native.pair_gradient)
+    stress_sgd_round = OnCPU(native.stress_sgd_round)
+
+    # These belong on the CPU, and are not announced.
+    digest = staticmethod(native.digest)  # reads an array once, faster than it is copied
+    momentum_step = staticmethod(native.momentum_step)  # of arrays on the to_numpy: see `descend`
+    quasi_newton_direction = staticmethod(
+        native.quasi_newton_direction
+    )  # of arrays on the to_numpy
+    level_structure = staticmethod(native.level_structure)
+    heaps = staticmethod(native.heaps)
+    smallest = staticmethod(native.smallest)
+
     def __init__(self, device: torch.device) -> None:
         self.device = device
         self._announced: set[str] = set()
-        for name, function in OPERATIONS.items():
-            setattr(self, name, self._operation(name, partial(function, device)))
 
     def description(self) -> str:
         """The name of the device, for `lowdim.show_versions`."""
@@ -106,43 +172,8 @@ class TorchBackend:
             return f"{properties.name}, {readable(properties.total_memory)}"
         return f"PyTorch on {self.device.type}"
 
-    def __getattr__(self, name: str) -> Any:
-        operation = getattr(native, name)  # AttributeError if there is no such operation
-        if name not in QUIETLY_ON_CPU:
-            self._announce(name, "")
-        return operation
-
-    def _operation(self, name: str, function: partial[Any]) -> Callable[..., Any]:
-        """An operation that goes to the CPU if the device cannot do it or has too little memory."""
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                if self.device.type == "mps" and _has_doubles(args):
-                    raise Unsupported  # Apple's GPUs have no double precision
-                try:
-                    return function(*args, **kwargs)
-                except torch.OutOfMemoryError:
-                    if not release():
-                        raise
-                return function(*args, **kwargs)
-            except Unsupported:
-                self._announce(name, " for these arguments")
-            except torch.OutOfMemoryError:
-                free = readable(free_bytes(self.device))
-                self._announce(name, f": {self.device} has only {free} of free memory")
-            if name in ("layout_epochs", "layout_radii"):  # their arcs are on the device
-                raise MemoryError(
-                    f"{name} needs more than the {readable(free_bytes(self.device))} that are free "
-                    f"on {self.device}. Use device='cpu'."
-                )
-            args = tuple(host(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
-            return getattr(native, name)(*args, **kwargs)
-
-        call.__doc__ = function.func.__doc__
-        call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-        return call
-
-    def _announce(self, name: str, why: str) -> None:
+    def announce(self, name: str, why: str) -> None:
+        """Log, once, that an operation runs on the CPU."""
         if name not in self._announced:
             self._announced.add(name)
             logger.info("%s runs on the CPU%s", name, why)

@@ -15,7 +15,7 @@ from torch import Tensor
 from lowdim.backends.protocol import FrozenField, Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.backends.torch import grid, kernels
-from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows, wide
+from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows, widest_float
 from lowdim.backends.torch.segments import segment_sums
 from lowdim.backends.torch.sparse import resident_csr
 from lowdim.checks import Array
@@ -40,8 +40,8 @@ class Attraction:
             logs, force = kernels.forces().attraction(self.edges, at, self.similarity, loss)
         else:
             logs, force = self._by_segments(at)
-        total = float(logs.sum(dtype=wide(self.device))) if loss else 0.0
-        return total, _like(force, Y)
+        total = float(logs.sum(dtype=widest_float(self.device))) if loss else 0.0
+        return total, _convert_like(force, Y)
 
     def _by_segments(self, at: Tensor) -> tuple[Tensor, Tensor]:
         if self._rows is None:
@@ -70,7 +70,7 @@ class Attraction:
     def renumber(self, order: Array) -> None:
         """Reorder the vertices: vertex i is from now on the former vertex order[i]."""
         self._state = None
-        self.edges = self.edges.renumbered(put(self.device, order.astype(np.int64)))
+        self.edges = self.edges.renumber(put(self.device, order.astype(np.int64)))
         self._rows = None
 
 
@@ -84,9 +84,9 @@ class AllPairs:
         """sum_j m_j w_ij u_ij (y_i - y_j) and sum_j m_j w_ij over all j != i."""
         at = _tensor(self.device, Y)
         weights = None if mass is None else _tensor(self.device, mass)
-        force, z = repelled(at, at, weights, self.similarity)
+        force, z = sum_repulsion(at, at, weights, self.similarity)
         z = z - (1 if weights is None else weights)
-        return _like(force, Y), _like(z, Y)
+        return _convert_like(force, Y), _convert_like(z, Y)
 
 
 class GridRepulsion:
@@ -113,7 +113,7 @@ class GridRepulsion:
         z, gradient = grid.values_at(at, field, place)
         force = gradient * (-self.similarity.width / 2)
         z = z + (constant - 1 if weights is None else constant - weights)
-        return _like(force, Y), _like(z, Y)
+        return _convert_like(force, Y), _convert_like(z, Y)
 
 
 class FrozenPoints:
@@ -138,13 +138,13 @@ class FrozenPoints:
         """sum_j w u (y - x_j) and sum_j w over all fixed points x_j."""
         at = put(self.device, Y)
         if self.field is None:
-            force, z = repelled(at, self.points, None, self.similarity)
+            force, z = sum_repulsion(at, self.points, None, self.similarity)
             return get(force), get(z)
         z, gradient = grid.values_at(at, self.field, self.place)
         return get(gradient * (-self.similarity.width / 2)), get(z + self.constant)
 
 
-def repelled(
+def sum_repulsion(
     at: Tensor, points: Tensor, mass: Tensor | None, similarity: Similarity
 ) -> tuple[Tensor, Tensor]:
     """sum_j m_j w u (y - x_j) and sum_j m_j w over all points x_j, by tiles."""
@@ -213,7 +213,7 @@ def descend(
             state.iterate(field, settings, (plan, field.exaggeration, *settings))
             continue
         loss, gradient = field(state.at, value=value)
-        norm = float(torch.linalg.vector_norm(gradient, dtype=wide(device)))
+        norm = float(torch.linalg.vector_norm(gradient, dtype=widest_float(device)))
         state.move(gradient, *settings)
     for array, tensor in ((Y, state.at), (velocity, state.velocity), (gains, state.gains)):
         array[...] = get(tensor)
@@ -294,6 +294,6 @@ def _tensor(device: torch.device, array: Any) -> Tensor:
     return array if isinstance(array, Tensor) else put(device, array)
 
 
-def _like(found: Tensor, given: Any) -> Any:
+def _convert_like(tensor: Tensor, sample: Any) -> Any:
     """A tensor, or a NumPy array if that was given."""
-    return found if isinstance(given, Tensor) else get(found)
+    return tensor if isinstance(sample, Tensor) else get(tensor)

@@ -36,11 +36,13 @@ def symmetrize(device: torch.device, graph: Any, how: str) -> Any:
             return value, both if how == "mutual" else torch.ones_like(both)
         return torch.where(both, one / 2, one), torch.ones_like(both)
 
-    return with_transpose(resident_csr(device, graph), half_sum if how == "half-sum" else combine)
+    return combine_with_transpose(
+        resident_csr(device, graph), half_sum if how == "half-sum" else combine
+    )
 
 
 def half_sum(a: Tensor, b: Tensor, both: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean of both values; see `with_transpose`."""
+    """The mean of both values; see `combine_with_transpose`."""
     return (a + b) / 2, torch.ones_like(both)
 
 
@@ -51,10 +53,10 @@ def fuzzy_union(device: torch.device, graph: Any, mix: float) -> Any:
         value = mix * (a + b - a * b) + (1 - mix) * a * b
         return value, value > 0
 
-    return with_transpose(resident_csr(device, graph), combine)
+    return combine_with_transpose(resident_csr(device, graph), combine)
 
 
-def with_transpose(
+def combine_with_transpose(
     graph: Csr,
     combine: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
     scaled: Callable[[Tensor], Tensor] = lambda values: values,
@@ -102,12 +104,12 @@ def components(device: torch.device, graph: Any) -> tuple[int, Array]:
         if not len(rows):
             break
         larger, smaller = torch.maximum(left, right), torch.minimum(left, right)
-        labels = _followed(labels.scatter_reduce(0, larger, smaller, "amin"))
+        labels = _follow_labels(labels.scatter_reduce(0, larger, smaller, "amin"))
     names, numbers = torch.unique(labels, return_inverse=True)
     return len(names), get(numbers.int())
 
 
-def _followed(labels: Tensor) -> Tensor:
+def _follow_labels(labels: Tensor) -> Tensor:
     """The last node on the way from each node to the node that its label names, and so on."""
     while True:
         further = labels[labels]
@@ -137,7 +139,7 @@ def shortest_paths(
         raise Unsupported
     out = np.empty((len(sources), n), dtype=graph.dtype)
     kept = arcs.values.new_empty(out.shape if whole else (0, n))
-    found = _SymmetricLengths(kept) if symmetric else _Lengths(kept)
+    path_lengths = _SymmetricLengths(kept) if symmetric else _Lengths(kept)
     relaxation = kernels.matrices().Relaxation(arcs) if fast else _Relaxation(arcs)
     finish = counted(len(sources))
     outflow = Outflow(device, out)
@@ -147,7 +149,7 @@ def shortest_paths(
         lengths[chosen, torch.arange(len(chosen), device=device)] = 0
         relaxation.begin(lengths)
         outflow.copy()  # lengths of the part before, while this one is relaxed
-        found.add(part, relaxation.end(), outflow)
+        path_lengths.add(part, relaxation.end(), outflow)
         finish(len(chosen))
     outflow.copy()
     if whole:
@@ -173,7 +175,7 @@ class _Lengths:
         rows = lengths.T.contiguous()
         if len(self.kept):
             self.kept[part] = rows
-        outflow.give((part, slice(None)), rows)
+        outflow.add_part((part, slice(None)), rows)
 
 
 class _SymmetricLengths:
@@ -195,7 +197,7 @@ class _SymmetricLengths:
             self.kept[other, part] = smaller
             self.kept[part, other] = smaller.T
         for place in ((part, slice(part.stop)), (slice(part.start), part)):
-            outflow.give(place, self.kept[place].contiguous())
+            outflow.add_part(place, self.kept[place].contiguous())
 
 
 class _Relaxation:
@@ -210,10 +212,10 @@ class _Relaxation:
 
     def end(self) -> Tensor:
         """The lengths, when none of them decreases any more."""
-        return _relaxed(self.arcs, self.lengths)
+        return _relax(self.arcs, self.lengths)
 
 
-def _relaxed(arcs: Csr, lengths: Tensor) -> Tensor:
+def _relax(arcs: Csr, lengths: Tensor) -> Tensor:
     """Lengths after relaxing all arcs until nothing changes; nodes are rows, sources columns."""
     width = int(arcs.sizes.max()) if len(arcs.values) else 0
     places = arcs.offsets[:-1, None] + torch.arange(width, device=lengths.device)

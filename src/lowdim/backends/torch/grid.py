@@ -111,7 +111,7 @@ def field_of(
     The value of w at the farthest corner is subtracted first: in a small embedding w is nearly
     constant, and its differences, which are the forces, would be lost to rounding.
     """
-    charges = _spread(Y, mass, plan, place)
+    charges = _spread_to_nodes(Y, mass, plan, place)
     kernel, corner = _centered_similarity(plan.squares * place.step.square(), similarity)
     axes = tuple(range(-len(plan.nodes), 0))
     transform = torch.fft.rfftn(kernel, dim=axes).real / plan.divisor
@@ -124,8 +124,8 @@ def field_of(
 def values_at(Y: Tensor, field: Tensor, place: Place) -> tuple[Tensor, Tensor]:
     """The values of a spline field at the points Y, and its gradients there."""
     if kernels.run_on(Y.device, Y.dtype) and Y.shape[1] == 2:
-        found: tuple[Tensor, Tensor] = kernels.forces().gather(Y, field, place.origin, place.step)
-        return found
+        values: tuple[Tensor, Tensor] = kernels.forces().gather(Y, field, place.origin, place.step)
+        return values
     first, weights, slopes = _splines(Y, field.shape, place)
     steps = torch.arange(ORDER, device=Y.device)
     if Y.shape[1] == 1:
@@ -146,7 +146,7 @@ def values_at(Y: Tensor, field: Tensor, place: Place) -> tuple[Tensor, Tensor]:
     return value, along / place.step
 
 
-def _spread(Y: Tensor, mass: Tensor | None, plan: Plan, place: Place) -> Tensor:
+def _spread_to_nodes(Y: Tensor, mass: Tensor | None, plan: Plan, place: Place) -> Tensor:
     """The charges of the nodes: sums of the masses of the points times their splines."""
     total = torch.full((), float(len(Y)), device=Y.device) if mass is None else mass.abs().sum()
     scale = torch.exp2(LARGEST_TOTAL - total.clamp(min=1e-30).log2().ceil())

@@ -19,25 +19,18 @@ from torch import Tensor
 from lowdim import checks
 from lowdim.backends import native
 from lowdim.backends.protocol import Ranking
-from lowdim.backends.torch.arrays import Unsupported, get, put
-from lowdim.backends.torch.cells import (
-    centers_of,
-    fewest_probes,
-    nearest_cells,
-    nearest_centers,
-    true_neighbors,
-)
+from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows
 from lowdim.backends.torch.neighbors import (
     GROUP,
     OWN_COLUMN,
     n_candidates,
-    ranked,
     require_finite,
+    rerank,
     smallest_columns,
     unit_rows,
 )
-from lowdim.backends.torch.resident import resident, returned
-from lowdim.backends.torch.segments import counts_of, offsets_of
+from lowdim.backends.torch.resident import get_and_remember, resident
+from lowdim.backends.torch.segments import counts_of, offsets_of, segment_sums
 from lowdim.checks import Array, is_sparse
 
 logger = logging.getLogger("lowdim")
@@ -46,6 +39,7 @@ EXACT_UP_TO = 5.0  # seconds of an exact search on the CPU below which an index 
 EXACT_UP_TO_GPU = 0.15  # the same on a GPU
 SAMPLE_ROWS = 512  # sample on which recall is measured
 ROWS_PER_CELL = 1024  # on average
+ROUNDS = 8  # of k-means
 TRAINING_ROWS = 64  # rows per cell from which the centres are computed
 SCORES_AT_ONCE = 1 << 28  # of queries and candidates in a batch of cells: 1 GB in float32
 LARGEST_SHARE = 0.4  # of all rows that a row may be compared with; otherwise all are cheaper
@@ -90,7 +84,7 @@ class CellIndex:
         ids, distances = (torch.empty_like(one) for one in found)
         ids[order], distances[order] = found
         require_finite(distances)
-        return returned(ids), returned(distances)
+        return get_and_remember(ids), get_and_remember(distances)
 
     def _search(
         self, queries: Tensor, starts: Tensor, k: int, *, own: bool
@@ -131,7 +125,7 @@ class CellIndex:
             found = at[cell[used, None], columns[used]]
             found.masked_fill_(values[used] == torch.inf, OWN_COLUMN)
             chosen = rows.ravel()[used]
-            near, length = ranked(queries[chosen], self.rows, found, k, self.cosine)
+            near, length = rerank(queries[chosen], self.rows, found, k, self.cosine)
             ids[chosen], distances[chosen] = self.order[near].int(), length
         return ids, distances
 
@@ -230,3 +224,74 @@ def _like_units(queries: Tensor, width: int) -> Tensor:
     if units.shape[1] < width:
         units = torch.cat([units, units.new_zeros(len(units), 1)], dim=1)
     return units[:, :width]
+
+
+def nearest_centers(points: Tensor, centers: Tensor) -> Tensor:
+    """The nearest centre of each point."""
+    offsets = centers.square().sum(dim=1)
+    rows = tile_rows(points.device, 8 * len(centers), len(points))
+    return torch.cat(
+        [
+            torch.addmm(offsets, points[begin : begin + rows], centers.T, alpha=-2).argmin(dim=1)
+            for begin in range(0, len(points), rows)
+        ]
+    )
+
+
+def centers_of(points: Tensor, count: int, random: np.random.Generator) -> Tensor:
+    """Centres by k-means (Lloyd 1982); an empty cell keeps its centre."""
+    start = np.sort(random.choice(len(points), count, replace=False))
+    centers = points[put(points.device, start)].clone()
+    for _ in range(ROUNDS):
+        cells = nearest_centers(points, centers)
+        order = torch.argsort(cells, stable=True)
+        sizes = counts_of(cells, count)
+        sums = segment_sums(points[order], sizes)
+        means = sums / sizes.clamp(min=1)[:, None].to(sums.dtype)
+        centers = torch.where(sizes[:, None] > 0, means, centers)
+    return centers
+
+
+def nearest_cells(centers: Tensor, sizes: Tensor, probes: int, least: int) -> Tensor:
+    """For each cell, the nearest cells by the distance of their centres, itself first.
+
+    At least `probes`, and so many that they have `least` rows.
+    """
+    count = len(centers)
+    while True:
+        near = _nearest(centers, torch.arange(count, device=centers.device), probes, own=-torch.inf)
+        if probes >= count or int(sizes[near].sum(dim=1).amin()) >= least:
+            return near
+        probes = min(2 * probes, count)
+
+
+def true_neighbors(points: Tensor, sample: Tensor, k: int) -> Tensor:
+    """The k nearest other points of some of the points."""
+    return _nearest(points, sample, k, own=torch.inf)
+
+
+def _nearest(points: Tensor, sample: Tensor, k: int, own: float) -> Tensor:
+    """The k nearest points of some of the points; each itself is first or last by `own`, +-inf."""
+    squares = points.square().sum(dim=1)
+    found = []
+    rows = tile_rows(points.device, 16 * len(points), len(sample))
+    for begin in range(0, len(sample), rows):
+        part = sample[begin : begin + rows]
+        scores = torch.addmm(squares, points[part], points.T, alpha=-2)
+        scores[torch.arange(len(part), device=part.device), part] = own
+        found.append(scores.topk(k, dim=1, largest=False).indices)
+    return torch.cat(found)
+
+
+def fewest_probes(
+    cells: Tensor, sample: Tensor, true: Tensor, centers: Tensor, wanted: float
+) -> tuple[int | None, float]:
+    """The smallest number of cells with the wanted recall on a sample, and that recall."""
+    count = len(centers)
+    near = _nearest(centers, cells[sample], count, own=-torch.inf)
+    rank = torch.empty_like(near)
+    rank.scatter_(1, near, torch.arange(count, device=near.device).expand_as(near))
+    ranks = rank.gather(1, cells[true])
+    share = np.cumsum(get(counts_of(ranks.ravel(), count))) / ranks.numel()
+    enough = np.flatnonzero(share >= wanted)
+    return (int(enough[0]) + 1, float(share[enough[0]])) if len(enough) else (None, 0.0)

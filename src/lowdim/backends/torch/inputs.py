@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
-from lowdim.backends.torch.resident import returned
+from lowdim.backends.torch.resident import get_and_remember
 from lowdim.checks import Array
 
 
 def tensor_of(X: Any) -> Tensor:
     """A tensor that shares the memory of an array with the DLPack protocol."""
-    found: Tensor = X.detach() if isinstance(X, Tensor) else from_dlpack(X)
-    return found
+    tensor: Tensor = X.detach() if isinstance(X, Tensor) else from_dlpack(X)
+    return tensor
 
 
 def name_of(tensor: Tensor) -> str:
@@ -25,9 +25,9 @@ def name_of(tensor: Tensor) -> str:
 
 def on_host(tensor: Tensor) -> Array:
     """The tensor as an array, of which the tensor is the copy on the device."""
-    return returned(tensor)
+    return get_and_remember(tensor)
 
 
-def back(result: Array, tensor: Tensor) -> Tensor:
+def to_device_of(result: Array, tensor: Tensor) -> Tensor:
     """A result on the device of the tensor."""
     return torch.from_numpy(result).to(tensor.device)

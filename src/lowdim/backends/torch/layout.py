@@ -44,7 +44,7 @@ def layout_arcs(device: torch.device, graph: Any, rank: Array | None = None) -> 
     place = put(device, rank).long()
     order = torch.empty_like(place)
     order[place] = torch.arange(len(place), device=device)
-    return arcs.renumbered(order)
+    return arcs.renumber(order)
 
 
 def layout_epochs(
@@ -70,19 +70,19 @@ def layout_epochs(
     dense = None if density is None else (put(device, density[0]), put(device, density[1]))
     total_weights = segment_sums(arcs.values, arcs.sizes)
     first, last, total = epochs
-    found = 0.0
+    cross_entropy = 0.0
     for number in range(first, last):
         left = 1 - number / total
         key = (seed + number * EPOCH_STRIDE) & WORD
         epoch = Epoch(*curve, rate * left, momentum * left, repulsion, n_negatives, key)
         if loss and number + 1 == last:
-            found = _cross_entropy(arcs, at, targets, total_weights, epoch)
+            cross_entropy = _cross_entropy(arcs, at, targets, total_weights, epoch)
         if n_negatives and kernels.run_on(device, at.dtype):
-            at = kernels.layout().moved(arcs, at, speed, targets, total_weights, dense, epoch)
+            at = kernels.layout().move_points(arcs, at, speed, targets, total_weights, dense, epoch)
         else:
-            at = _moved(arcs, at, speed, targets, total_weights, dense, epoch)
+            at = _move_points(arcs, at, speed, targets, total_weights, dense, epoch)
     Y[...], velocity[...] = get(at), get(speed)
-    return found
+    return cross_entropy
 
 
 def layout_radii(
@@ -98,7 +98,7 @@ def layout_radii(
     return get(sums[:, 0].contiguous()), get(sums[:, 1].contiguous())
 
 
-def _moved(
+def _move_points(
     arcs: Csr,
     at: Tensor,
     velocity: Tensor,
@@ -147,13 +147,13 @@ def _cross_entropy(
     a, b = epoch.a, epoch.b
     targets = at if fixed is None else fixed
     s = (targets[arcs.columns.long()] - at[arcs.rows()]).square().sum(dim=1).clamp(min=FLOOR)
-    found = float((arcs.values * torch.log1p(a * s**b)).sum())
+    loss = float((arcs.values * torch.log1p(a * s**b)).sum())
     share = epoch.repulsion * total_weights / (epoch.n_negatives or len(targets))
     for part in _parts(at, targets, epoch.n_negatives):
         gaps = _to_targets(at, targets, part, epoch, own=fixed is None)
         power = a * gaps.square().sum(dim=2).clamp(min=FLOOR) ** b
-        found += float((share[part, None] * (torch.log1p(power) - power.log())).sum())
-    return found
+        loss += float((share[part, None] * (torch.log1p(power) - power.log())).sum())
+    return loss
 
 
 def _parts(at: Tensor, targets: Tensor, n_negatives: int) -> list[slice]:
@@ -171,11 +171,11 @@ def _to_targets(at: Tensor, targets: Tensor, part: slice, epoch: Epoch, *, own: 
     draws = torch.arange(epoch.n_negatives, device=at.device)[None, :]
     stride = VERTEX_STRIDE if own else 0  # fixed targets: all vertices draw the same
     numbers = (vertices * stride + epoch.key + draws * DRAW_STRIDE) & WORD
-    drawn = (_hashed(numbers) * len(targets)) >> 32
+    drawn = (_hash(numbers) * len(targets)) >> 32
     return targets[drawn] - at[part, None]
 
 
-def _hashed(h: Tensor) -> Tensor:
+def _hash(h: Tensor) -> Tensor:
     """Wellons's hash "lowbias32" of 32-bit numbers, which are stored in 64 bits."""
     h = h ^ (h >> 16)
     h = (h * 0x7FEB352D) & WORD

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from lowdim.backends.native.products import EXTRA_CANDIDATES, rows_in_doubt
-from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows, wide
-from lowdim.backends.torch.resident import resident, returned
+from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows, widest_float
+from lowdim.backends.torch.resident import get_and_remember, resident
 from lowdim.checks import Array, distances_in_range, is_sparse
 
 GROUP = 64  # columns of which a tile keeps the smallest score in the first step of the selection
@@ -69,13 +69,13 @@ def _right_factor(points: Tensor, offsets: Tensor, scale: float) -> Tensor:
     for _ in range(3):
         parts.append(offset.half())
         offset = offset - parts[-1].float()
-    return _aligned([high, high, low, *parts])
+    return _pad_columns([high, high, low, *parts])
 
 
 def _left_factor(queries: Tensor, scale: float) -> Tensor:
     """-2 (high, low, high), and ones for the offset; the factor -2 is exact."""
     high, low = _halves(queries * (-2 * scale))
-    return _aligned([high, low, high, high.new_ones(len(queries), 3)])
+    return _pad_columns([high, low, high, high.new_ones(len(queries), 3)])
 
 
 def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -84,7 +84,7 @@ def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
     return high, (x - high.float()).half()
 
 
-def _aligned(parts: list[Tensor]) -> Tensor:
+def _pad_columns(parts: list[Tensor]) -> Tensor:
     """Columns side by side, padded to a multiple of eight, which tensor cores need."""
     width = sum(part.shape[1] for part in parts)
     return torch.cat([*parts, parts[0].new_zeros(len(parts[0]), -width % 8)], dim=1)
@@ -114,20 +114,20 @@ def smallest_columns(scores: Tensor, m: int) -> tuple[Tensor, Tensor]:
     """
     rows, n = scores.shape
     if n <= 4 * m * GROUP:
-        found = scores.topk(m, dim=1, largest=False, sorted=False)
-        return found.indices, found.values
+        best_scores = scores.topk(m, dim=1, largest=False, sorted=False)
+        return best_scores.indices, best_scores.values
     # A group is every (n / GROUP)-th column, so that minima of neighbouring columns are taken side
     # by side, which is several times faster than along a row.
     count = n // GROUP
     grouped = scores.view(rows, GROUP, count)
     best = grouped.amin(dim=1).topk(m, dim=1, largest=False, sorted=False).indices
     inside = grouped.gather(2, best[:, None, :].expand(-1, GROUP, -1)).reshape(rows, GROUP * m)
-    found = inside.topk(m, dim=1, largest=False, sorted=False)
-    columns = found.indices // m * count + best.gather(1, found.indices % m)
-    return columns, found.values
+    best_scores = inside.topk(m, dim=1, largest=False, sorted=False)
+    columns = best_scores.indices // m * count + best.gather(1, best_scores.indices % m)
+    return columns, best_scores.values
 
 
-def ranked(
+def rerank(
     queries: Tensor, points: Tensor, candidates: Tensor, k: int, cosine: bool
 ) -> tuple[Tensor, Tensor]:
     """The k nearest of each row's candidates by exact distances, ordered by (distance, index).
@@ -181,7 +181,7 @@ def _search(
     if cosine:
         units = unit_rows(points, queries)
         points, queries = units[0], units[0] if own else units[1]
-    center = points.mean(dim=0, dtype=wide(points.device)).to(points.dtype)
+    center = points.mean(dim=0, dtype=widest_float(points.device)).to(points.dtype)
     if cosine:
         center = torch.zeros_like(center)
     shifted = points - center
@@ -197,7 +197,7 @@ def _search(
         doubt = rows_in_doubt(last, get(worst), sizes, rounding)
         if len(doubt):
             _search_again(queries, points, center, k, doubt, own, ids, distances)
-    return returned(ids), returned(distances)
+    return get_and_remember(ids), get_and_remember(distances)
 
 
 def require_finite(distances: Tensor) -> None:
@@ -227,7 +227,7 @@ def _by_tiles(
         columns, values = smallest_columns(tile, m)
         del tile
         columns.masked_fill_(values == torch.inf, OWN_COLUMN)
-        ids, distances = ranked(queries[begin : begin + rows], points, columns, k, cosine)
+        ids, distances = rerank(queries[begin : begin + rows], points, columns, k, cosine)
         found_i.append(ids.int())
         found_d.append(distances)
         found_w.append(values.masked_fill(values == torch.inf, -torch.inf).amax(dim=1))
@@ -248,7 +248,7 @@ def _search_again(
     distances: Tensor,
 ) -> None:
     """Search the rows `doubt` again with scores in double precision; overwrites their results."""
-    exact = wide(points.device)
+    exact = widest_float(points.device)
     shifted = points.to(exact) - center
     known = scores_of(shifted, shifted.square().sum(dim=1), shifted)
     rows = tile_rows(points.device, 16 * len(known.offsets), len(doubt))
@@ -261,7 +261,7 @@ def _search_again(
             tile[torch.arange(len(at), device=at.device), at] = torch.inf
         columns, values = smallest_columns(tile, m)
         columns.masked_fill_(values == torch.inf, OWN_COLUMN)
-        found_i, found_d = ranked(queries[at], points, columns, k, False)
+        found_i, found_d = rerank(queries[at], points, columns, k, False)
         ids[at], distances[at] = found_i.int(), found_d
 
 

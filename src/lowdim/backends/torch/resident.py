@@ -21,7 +21,7 @@ from torch import Tensor
 
 from lowdim.backends.torch.arrays import free_bytes, get, put, tensor_dtype
 from lowdim.checks import Array
-from lowdim.runtime.context import uploads
+from lowdim.runtime.context import current
 
 RESIDENT_FROM = 1 << 20  # bytes of an array from which a second copy to the device is worth saving
 SQUARE_ROOM = 4  # arrays of the same size that must be free on the device to keep the squares
@@ -47,7 +47,7 @@ class Copy(NamedTuple):
         number = -(-first // self.step)  # of the first entry of the sample in this part
         now = array.reshape(-1)[number * self.step - first :: self.step]
         before = self.sample[number : number + len(now)]
-        if not _equal(now, before):
+        if not _all_equal(now, before):
             return None
         return self.tensor[first : first + array.size].view(array.shape)
 
@@ -86,14 +86,14 @@ def resident_square(device: torch.device, array: Array) -> Tensor | None:
 
 def _copies(device: torch.device, array: Array) -> tuple[Copy, ...]:
     """The copies of parts of the memory that an array shows."""
-    kept = uploads()
-    if kept is None or not _worth_keeping(array):
+    kept = current().uploads
+    if kept is None or not _is_worth_keeping(array):
         return ()
     found = kept.get(_key(device, array))
     return () if found is None else tuple(found.parts)
 
 
-def returned(tensor: Tensor) -> Array:
+def get_and_remember(tensor: Tensor) -> Array:
     """As `get`; the tensor is kept as the copy of the result."""
     array = get(tensor)
     remember(array, tensor)
@@ -102,8 +102,8 @@ def returned(tensor: Tensor) -> Array:
 
 def remember(array: Array, tensor: Tensor) -> None:
     """Keep a tensor as the copy of an array of the same entries."""
-    kept = uploads()
-    if kept is None or not _worth_keeping(array) or not tensor.is_contiguous():
+    kept = current().uploads
+    if kept is None or not _is_worth_keeping(array) or not tensor.is_contiguous():
         return
     key = _key(tensor.device, array)
     if key not in kept:
@@ -116,14 +116,14 @@ def remember(array: Array, tensor: Tensor) -> None:
 
 def release() -> bool:
     """Free all copies; False if there are none."""
-    kept = uploads()
+    kept = current().uploads
     found = bool(kept)
     if kept:
         kept.clear()
     return found
 
 
-def _equal(one: Array, other: Array) -> bool:
+def _all_equal(one: Array, other: Array) -> bool:
     """Whether all entries are equal or both NaN, which is rare and takes longer to find out."""
     same = np.array_equal(one, other)
     return same or (one.dtype.kind == "f" and np.array_equal(one, other, equal_nan=True))
@@ -133,7 +133,7 @@ def _forget(kept: dict[Any, Any], key: Any, owner: object) -> None:
     kept.pop(key, None)
 
 
-def _worth_keeping(array: Array) -> bool:
+def _is_worth_keeping(array: Array) -> bool:
     return bool(array.nbytes >= RESIDENT_FROM and array.flags.c_contiguous)
 
 

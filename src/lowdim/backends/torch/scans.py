@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows, wide
+from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows, widest_float
 from lowdim.backends.torch.resident import resident
 from lowdim.backends.torch.segments import counts_of, offsets_of
 from lowdim.checks import Array, is_sparse
@@ -46,5 +46,7 @@ def group_sums(device: torch.device, X: Any, groups: Array, count: int) -> Array
     order = torch.argsort(group, stable=True)
     bounds = get(offsets_of(counts_of(group, count)))
     rows = resident(device, X)[order]
-    sums = [rows[first:last].sum(dim=0, dtype=wide(device)) for first, last in pairwise(bounds)]
+    sums = [
+        rows[first:last].sum(dim=0, dtype=widest_float(device)) for first, last in pairwise(bounds)
+    ]
     return get(torch.stack(sums)).astype(np.float64)

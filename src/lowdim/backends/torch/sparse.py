@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lowdim.backends.native.sparse import csr_matrix
 from lowdim.backends.torch.arrays import get
-from lowdim.backends.torch.resident import resident, returned
+from lowdim.backends.torch.resident import get_and_remember, resident
 from lowdim.backends.torch.segments import counts_of, offsets_of
 from lowdim.checks import Array
 
@@ -48,7 +48,7 @@ class Csr:
         shape = (len(order), self.shape[1])
         return Csr(offsets, self.columns[entries], self.values[entries], shape)
 
-    def renumbered(self, order: Tensor) -> Csr:
+    def renumber(self, order: Tensor) -> Csr:
         """Rows and columns in another order: the new row i is the former row order[i]."""
         rank = torch.empty_like(order)
         rank[order] = torch.arange(len(order), device=order.device)
@@ -75,7 +75,9 @@ def from_keys(keys: Tensor, values: Tensor, shape: tuple[int, int]) -> Any:
     offsets = torch.searchsorted(keys, firsts)
     if len(keys) <= np.iinfo(np.int32).max:
         offsets = offsets.int()
-    return csr_matrix((returned(offsets), returned(columns), returned(values)), shape)
+    return csr_matrix(
+        (get_and_remember(offsets), get_and_remember(columns), get_and_remember(values)), shape
+    )
 
 
 def split(device: torch.device, graph: Any, groups: Array, count: int) -> list[Any]:
@@ -88,8 +90,8 @@ def split(device: torch.device, graph: Any, groups: Array, count: int) -> list[A
     place[order] = torch.arange(len(order), device=device) - ends[group[order]]
     moved = A.rows_at(order)
     offsets, bounds = get(moved.offsets), get(ends)
-    columns = returned(place[moved.columns.long()].int())
-    values = returned(moved.values)
+    columns = get_and_remember(place[moved.columns.long()].int())
+    values = get_and_remember(moved.values)
     parts = []
     for first, last in pairwise(bounds):
         entries = slice(offsets[first], offsets[last])

@@ -89,7 +89,7 @@ class _Stage:
     """Page-locked memory, and the event that the device has read or written it."""
 
     def __init__(self) -> None:
-        self.tensor = _page_locked(STAGE_BYTES)
+        self.tensor = _page_locked_buffer(STAGE_BYTES)
         self.array: Array = self.tensor.numpy()
         self.event: Any = None
 
@@ -116,7 +116,7 @@ def _stage(number: int) -> _Stage:
 _lock = threading.Lock()
 
 
-def _page_locked(size: int) -> Tensor:
+def _page_locked_buffer(size: int) -> Tensor:
     return torch.empty(size, dtype=torch.uint8, pin_memory=True)
 
 

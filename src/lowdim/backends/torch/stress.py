@@ -17,7 +17,7 @@ from lowdim.backends.torch.arrays import (
     put,
     tensor_dtype,
     tile_rows,
-    wide,
+    widest_float,
 )
 from lowdim.backends.torch.resident import resident
 from lowdim.checks import Array
@@ -32,8 +32,8 @@ def stress_gradient(device: torch.device, dissimilarities: Array, X: Array) -> t
     """The raw stress at X and V X - B(X) X, half of its gradient."""
     D, at = resident(device, dissimilarities), put(device, X)
     if kernels.run_on(device, at.dtype) and D.dtype == at.dtype and D.is_contiguous():
-        found, gradient = kernels.matrices().stress_gradient(D, at)
-        return float(found.sum(dtype=torch.float64)) / 2, get(gradient)
+        losses, gradient = kernels.matrices().stress_gradient(D, at)
+        return float(losses.sum(dtype=torch.float64)) / 2, get(gradient)
     return _by_tiles(D, at, None)
 
 
@@ -79,16 +79,16 @@ def pair_stress(
         matrix[i, j] = put(device, values).to(D.dtype)
         matrix += matrix.T.clone()
 
-    def at(X: Array) -> tuple[float, Array]:
-        return _weighted(D, put(device, X).to(D.dtype), W)
+    def evaluate(X: Array) -> tuple[float, Array]:
+        return _weighted_gradient(D, put(device, X).to(D.dtype), W)
 
-    return at
+    return evaluate
 
 
-def _weighted(D: Tensor, at: Tensor, W: Tensor) -> tuple[float, Array]:
+def _weighted_gradient(D: Tensor, at: Tensor, W: Tensor) -> tuple[float, Array]:
     if kernels.run_on(D.device, at.dtype):
-        found, gradient = kernels.matrices().stress_gradient(D, at, W)
-        return float(found.sum(dtype=torch.float64)) / 2, get(gradient)
+        losses, gradient = kernels.matrices().stress_gradient(D, at, W)
+        return float(losses.sum(dtype=torch.float64)) / 2, get(gradient)
     return _by_tiles(D, at, lambda _, part: W[part].clone())
 
 
@@ -96,7 +96,7 @@ def _by_tiles(D: Tensor, at: Tensor, weigh: Weigh | None) -> tuple[float, Array]
     """The stress, weighted or not, and half of its gradient, in the type of the coordinates."""
     n, dim = at.shape
     rows = tile_rows(at.device, (6 + 2 * dim) * n * at.element_size(), n)
-    parts, stress = [], torch.zeros((), dtype=wide(at.device), device=at.device)
+    parts, stress = [], torch.zeros((), dtype=widest_float(at.device), device=at.device)
     for begin in range(0, n, rows):
         part = slice(begin, begin + rows)
         delta = D[part].to(at.dtype)
@@ -105,7 +105,7 @@ def _by_tiles(D: Tensor, at: Tensor, weigh: Weigh | None) -> tuple[float, Array]
         rest = d - delta
         rest.diagonal(offset=begin)[: len(rest)].fill_(0)
         pull = rest if weigh is None else weigh(delta, part).mul_(rest)
-        stress += (pull * rest).sum(dtype=wide(at.device))
+        stress += (pull * rest).sum(dtype=widest_float(at.device))
         factor = torch.where(d > 0, pull / d, torch.zeros_like(d))
         parts.append((factor[:, :, None] * gaps).sum(dim=1))
     return float(stress) / 2, get(torch.cat(parts))

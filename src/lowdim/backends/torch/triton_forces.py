@@ -131,7 +131,7 @@ def _polynomial(table, t, a, SLOPES: tl.constexpr):
 
 
 @triton.jit
-def _located(coordinate, origin, step, nodes):
+def _locate(coordinate, origin, step, nodes):
     """The first node that a point is spread to along an axis, and t."""
     place = (coordinate - origin) / step
     place = tl.minimum(tl.maximum(place, 2.0), nodes - 6.0)
@@ -157,8 +157,8 @@ def _spread_kernel(
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     known = i < n
     size = tl.load(step)
-    first, down = _located(tl.load(at + 2 * i, mask=known, other=0.0), tl.load(origin), size, rows)
-    second, across = _located(
+    first, down = _locate(tl.load(at + 2 * i, mask=known, other=0.0), tl.load(origin), size, rows)
+    second, across = _locate(
         tl.load(at + 2 * i + 1, mask=known, other=0.0), tl.load(origin + 1), size, columns
     )
     own = tl.zeros([BLOCK], dtype=tl.float32) + tl.load(scale)
@@ -218,8 +218,8 @@ def _gather_kernel(
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     known = i < n
     size = tl.load(step)
-    first, down = _located(tl.load(at + 2 * i, mask=known, other=0.0), tl.load(origin), size, rows)
-    second, across = _located(
+    first, down = _locate(tl.load(at + 2 * i, mask=known, other=0.0), tl.load(origin), size, rows)
+    second, across = _locate(
         tl.load(at + 2 * i + 1, mask=known, other=0.0), tl.load(origin + 1), size, columns
     )
     b = tl.arange(0, 8)[None, :]

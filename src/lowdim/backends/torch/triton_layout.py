@@ -33,7 +33,7 @@ def _power(s, b):
 @triton.jit(do_not_specialize=["n_targets", "key", "n_negatives"])
 def _epoch_kernel(
     at,
-    moved,
+    move_points,
     velocity,
     targets,
     offsets,
@@ -117,15 +117,15 @@ def _epoch_kernel(
     v = momentum * v + rate / stiffness * force
     v = tl.minimum(tl.maximum(v, -LARGEST_MOVE), LARGEST_MOVE)
     tl.store(velocity + i * DIM + axes, v, mask=inside)
-    tl.store(moved + i * DIM + axes, y + v, mask=inside)
+    tl.store(move_points + i * DIM + axes, y + v, mask=inside)
 
 
-def _signed(word: int) -> int:
+def _to_signed(word: int) -> int:
     """A 32-bit word as a signed number: the type of an argument must not depend on its value."""
     return word - (1 << 32) if word >> 31 else word
 
 
-def moved(
+def move_points(
     arcs: Csr,
     at: Tensor,
     velocity: Tensor,
@@ -157,7 +157,7 @@ def moved(
         epoch.rate,
         epoch.momentum,
         epoch.repulsion,
-        _signed(epoch.key),
+        _to_signed(epoch.key),
         epoch.n_negatives,
         STRIDE=VERTEX_STRIDE if fixed is None else 0,
         FLOOR=FLOOR,

@@ -168,13 +168,13 @@ def _product_kernel(
         total += value[:, None] * tl.load(
             V + j[:, None] * WIDTH + axes[None, :], mask=used, other=0.0
         )
-    found = tl.sum(total, axis=0)
+    result = tl.sum(total, axis=0)
     place = row * WIDTH + axes
     if not PLAIN:
-        found = a * found + b * tl.load(V + place, mask=inside, other=0.0)
+        result = a * result + b * tl.load(V + place, mask=inside, other=0.0)
     if LESS:
-        found -= tl.load(W + place, mask=inside, other=0.0)
-    tl.store(out + place, found, mask=inside)
+        result -= tl.load(W + place, mask=inside, other=0.0)
+    tl.store(out + place, result, mask=inside)
 
 
 def product(A: Csr, V: Tensor, a: float = 1.0, b: float = 0.0, W: Tensor | None = None) -> Tensor:

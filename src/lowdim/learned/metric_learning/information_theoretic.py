@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array, check_random_state, dense
+from lowdim.checks import Array, check_random_state
 from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.learned.metric_learning.bregman import project
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
@@ -158,7 +158,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
     def _fit(
         self, objects: Objects, y: Any = None, similar: Any = None, dissimilar: Any = None
     ) -> None:
-        X = dense(objects.vectors(type(self).__name__))
+        X = self._vectors(objects)
         random = check_random_state(0 if self.random_state is None else self.random_state)
         if similar is None and dissimilar is None:
             near, far = self._draw(self._codes(y, len(X)), random)
@@ -170,9 +170,6 @@ class InformationTheoreticMetricLearning(LearnedMetric):
                     f"dissimilar has the pair {alone[0].tolist()}: an object has the distance 0 to "
                     "itself under every metric."
                 )
-        self._finish(X, self._project(X, near, far, random))
-
-    def _project(self, X: Array, near: Array, far: Array, random: np.random.RandomState) -> Array:
         k = self._dimension(X.shape[1])
         checks.choice(self.prior, "prior", PRIORS)
         checks.integer(self.max_iter, "max_iter", 1)
@@ -183,11 +180,11 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         upper, lower = self._bounds(Z, random)
         unit = np.sqrt(lower)  # so that numbers are of order 1, whatever the units of X
         pairs = np.concatenate([near, far])
-        similar = np.arange(len(pairs)) < len(near)
+        alike = np.arange(len(pairs)) < len(near)
         found = project(
             (Z[pairs[:, 0]] - Z[pairs[:, 1]]) / unit,
-            similar,
-            np.where(similar, upper / lower, 1.0),
+            alike,
+            np.where(alike, upper / lower, 1.0),
             self._monitor(self.max_iter),
             slack=slack,
             tol=tol,
@@ -195,7 +192,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         )
         self.bounds_ = (upper, lower)
         self.history_, self.n_iter_ = found.history, len(found.history)
-        return principal_factor(found.M, Z, k) @ prior
+        self._keep(X, principal_factor(found.M, Z, k) @ prior)
 
     def _prior(self, X: Array) -> Array:
         """P such that the prior distance is the Euclidean one of the rows of X P'."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lowdim import checks
@@ -10,6 +12,7 @@ from lowdim.checks import Array
 from lowdim.estimator.shared_docs import LEARNED_METRIC_PASSAGES, fill
 from lowdim.learned.metric_learning.margins import LargeMargin, minimize
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
+from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 
@@ -106,8 +109,9 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         self.checkpoint = checkpoint
         self.warm_start = warm_start
 
-    def _learn(self, X: Array, codes: Array) -> Array:
-        k = self._dimension(X.shape[1])
+    def _fit(self, objects: Objects, y: Any = None) -> None:
+        X = self._vectors(objects)
+        codes, k = self._codes(y, len(X)), self._dimension(X.shape[1])
         checks.integer(self.n_neighbors, "n_neighbors", 1)
         checks.integer(self.max_iter, "max_iter", 1)
         tol = checks.real(self.tol, "tol", 0)
@@ -124,7 +128,7 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         self.history_ = found.history / len(X)
         self.n_iter_ = len(found.history) - 1
         self.loss_ = float(found.value / len(X))
-        return principal_factor(found.M, problem.X, k) / (unit * largest)
+        self._keep(X, principal_factor(found.M, problem.X, k) / (unit * largest))
 
 
 def target_neighbors(X: Array, codes: Array, k: int) -> Array:

@@ -17,10 +17,7 @@ from lowdim.objects.objects import Objects
 
 
 class LearnedMetric(Embedder):
-    """Base class: a linear map that is fitted to vectors and their labels.
-
-    A method implements `_learn(X, codes)`, which returns the matrix of the map.
-    """
+    """Base class: a linear map that is fitted to vectors and their labels."""
 
     components_: Array
     _units: ClassVar = {"init": -1, "components_": -1, "metric_": -2, "mean_": 1}
@@ -41,15 +38,11 @@ class LearnedMetric(Embedder):
         """
         return self._fit_to(X, y=y)
 
-    def _fit(self, objects: Objects, y: Any = None) -> None:
-        X = dense(objects.vectors(type(self).__name__))
-        self._finish(X, self._learn(X, self._codes(y, len(X))))
+    def _vectors(self, objects: Objects) -> Array:
+        return dense(objects.vectors(type(self).__name__))
 
-    def _learn(self, X: Array, codes: Array) -> Array:
-        """The matrix L of the map, of shape (n_components, n_features)."""
-        raise NotImplementedError
-
-    def _finish(self, X: Array, L: Array) -> None:
+    def _keep(self, X: Array, L: Array) -> None:
+        """Set the results of a map with the matrix L, of shape (n_components, n_features)."""
         self.components_ = np.ascontiguousarray(L, dtype=X.dtype)
         self.mean_ = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
         self.metric_ = self.components_.T @ self.components_

@@ -15,6 +15,7 @@ from lowdim.learned.metric_learning.metric_learning import LearnedMetric
 from lowdim.messages import argument
 from lowdim.numerics.quasi_newton import lbfgs
 from lowdim.numerics.svd import principal_axes
+from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 FLAT = 1e-9  # slope per object below which the objective is flat, relative to the map
@@ -120,8 +121,9 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         self.checkpoint = checkpoint
         self.warm_start = warm_start
 
-    def _learn(self, X: Array, codes: Array) -> Array:
-        k = self._dimension(X.shape[1])
+    def _fit(self, objects: Objects, y: Any = None) -> None:
+        X = self._vectors(objects)
+        codes, k = self._codes(y, len(X)), self._dimension(X.shape[1])
         checks.integer(self.max_iter, "max_iter", 1)
         tol = checks.real(self.tol, "tol", 0)
         start = self._start(X, codes, k)
@@ -148,7 +150,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
                 "X: the objects are so far apart that the objective is flat at the start, which is "
                 "kept: each object has one neighbour. Divide X by its standard deviation."
             )
-        return found.x
+        self._keep(X, found.x)
 
     def _start(self, X: Array, codes: Array, k: int) -> Array:
         n, d = X.shape

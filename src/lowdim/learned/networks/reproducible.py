@@ -12,7 +12,7 @@ from torch import nn
 
 from lowdim.learned.networks.device import torch_device
 from lowdim.learned.networks.weights import process_generators
-from lowdim.runtime.context import using, with_threads
+from lowdim.runtime.context import override
 
 
 class _Deterministic:
@@ -70,7 +70,7 @@ class Reproducible:
         if self.in_order is False:
             yield
             return
-        with process_generators(torch_device(), self.seed, *key), using(with_threads(1)):
+        with process_generators(torch_device(), self.seed, *key), override(threads=1):
             before = self._state() if self.in_order is None else []
             yield
             if before:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import euclidean
-from lowdim.estimator.neighbor_embedder import check_given_graph
-from lowdim.learned.networks.network_embedder import NetworkEmbedder
-from lowdim.neighbor_embedding.tsne import joint_affinities
+from lowdim.estimator import Embedder
+from lowdim.estimator.neighbors import check_given_graph
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime.callbacks import Monitor, interrupts_raise
 from lowdim.runtime.checkpoint import new_slot
 
 if TYPE_CHECKING:
-    from lowdim.learned.networks.layers import Architecture
     from lowdim.learned.networks.training import Settings
+    from lowdim.learned.networks.weights import Rows
     from lowdim.learned.parametric.pairs import PairLoss
     from lowdim.learned.parametric.samples import Samples
 
+E = TypeVar("E", bound=Embedder)
 LAYERS = (256, 256, 256)  # by default, also for few features: maps of neighbours have many folds
 IMAGE_LAYERS = (32, 64)  # channels of convolutions
 PAIRS_PER_OBJECT = 2  # in an epoch
@@ -48,181 +49,174 @@ BUDGET = Budget(4_000_000, 30, 200, 1e-3)
 BUDGET_WITH_PLACES = Budget(1_000_000, 10, 60, 1e-4)
 
 
-class ParametricEmbedder(NetworkEmbedder):
-    """Base class of embeddings of neighbours whose map is a network.
+class Preparation(NamedTuple):
+    """The untrained network, the rows and vectors to train it on, and the settings."""
 
-    A method implements `_n_neighbors(n)`, `_weights(graph)`, the matrix of the weights of pairs,
-    `_pair_loss()`, and `_free_map(vectors, weights, seed)`, the map of the same weights in which
-    each object has a place of its own.
+    network: Any
+    rows: Rows
+    vectors: Any
+    settings: Settings
+    noise: float
+
+
+def fit_to_pairs(
+    self: E, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
+) -> E:
+    """Train the network on the vectors X.
+
+    Parameters
+    ----------
+    X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+        One object per row.
+    y : None
+        Ignored.
+    graph : NeighborGraph, default=None
+        The neighbour graph of X from `lowdim.neighbors`, under any metric. Computed with
+        Euclidean distances if not given.
+    affinities : sparse matrix of shape (n_samples, n_samples), default=None
+        Symmetric weights of pairs of neighbours, such as `affinities_` of a fitted
+        `lowdim.TSNE` or `graph_` of a fitted `lowdim.UMAP`, in place of those of the graph.
+
+    Returns
+    -------
+    self
     """
+    return self._fit_to(X, graph=graph, affinities=affinities)
 
-    def fit(
-        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
-    ) -> Self:
-        """Train the network on the vectors X.
 
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            One object per row.
-        y : None
-            Ignored.
-        graph : NeighborGraph, default=None
-            The neighbour graph of X from `lowdim.neighbors`, under any metric. Computed with
-            Euclidean distances if not given.
-        affinities : sparse matrix of shape (n_samples, n_samples), default=None
-            Symmetric weights of pairs of neighbours, such as `affinities_` of a fitted
-            `lowdim.TSNE` or `graph_` of a fitted `lowdim.UMAP`, in place of those of the graph.
+def prepare(estimator: Any, objects: Objects) -> Preparation:
+    """Check the parameters and build the untrained network; sets `n_places_`."""
+    from lowdim.learned.networks.weights import Rows
+    from lowdim.learned.parametric.places import number_of_places
+    from lowdim.learned.parametric.user_networks import check_given
 
-        Returns
-        -------
-        self
-        """
-        return self._fit_to(X, graph=graph, affinities=affinities)
-
-    def fit_transform(
-        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
-    ) -> Array:
-        """Fit to X and return `embedding_`; the parameters are those of `fit`."""
-        return self.fit(X, y, graph=graph, affinities=affinities).embedding_
-
-    def _fit(
-        self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
-    ) -> None:
-        from lowdim.learned.networks.training import train
-        from lowdim.learned.networks.weights import Rows, apply
-        from lowdim.learned.parametric.pairs import Pairs
-        from lowdim.learned.parametric.samples import Samples
-        from lowdim.learned.parametric.user_networks import check_given
-
-        self._check_n_components(objects.n)
-        checks.choice(self.init, "init", ("map", "random"))
-        self.n_places_ = self._n_places(objects.n)
-        budget = BUDGET_WITH_PLACES if self.n_places_ else BUDGET
-        settings = self._settings(self._epochs(objects.n, budget), budget.learning_rate)
-        loss = self._pair_loss()
-        noise = checks.real(self.noise, "noise", 0, LARGEST_NOISE)
-        vectors = self._vectors(objects)
-        network = self._new_network(vectors, settings.seed)
-        rows = Rows.of(vectors)
-        if self.network is not None:
-            check_given(network.encoder, rows, self.n_components)
-        weights = self._pair_weights(objects, graph, affinities)
-        samples = Samples(rows, weights, noise, settings.seed)
-        monitor = self._monitor(settings.max_iter)
-        if self.init == "map" and not monitor.begun:
-            with interrupts_raise():
-                free = self._free_map(vectors, weights, settings.seed)
-            if not self._imitate(network, samples, free, settings):
-                settings = replace(settings, max_iter=0)
-        history = train(
-            network,
-            Pairs(samples, loss, PAIRS_PER_OBJECT * objects.n),
-            settings,
-            monitor,
-            lambda: apply(network.encode, rows),
-        )
-        self._keep(network, rows, history[:, 0])
-        self.loss_ = float(history[-1, 0]) if len(history) else math.nan  # interrupted early
-        if not self.decoder:
-            self.X_fit_ = _floats(vectors)  # for the general decoder
-
-    def _n_places(self, n: int) -> int:
-        """The number of places between which the network chooses; 0: its outputs are the map."""
-        from lowdim.learned.parametric.places import number_of_places
-
-        return 0 if self.init == "random" or self.network is not None else number_of_places(n)
-
-    def _epochs(self, n: int, budget: Budget) -> int:
-        if self.max_iter is not None:
-            return checks.integer(self.max_iter, "max_iter", 1)
+    n = objects.n
+    estimator._check_n_components(n)
+    checks.choice(estimator.init, "init", ("map", "random"))
+    own = estimator.init == "random" or estimator.network is not None
+    estimator.n_places_ = 0 if own else number_of_places(n)
+    budget = BUDGET_WITH_PLACES if estimator.n_places_ else BUDGET
+    if estimator.max_iter is None:
         wanted = budget.pairs // (PAIRS_PER_OBJECT * n)
-        return min(max(wanted, budget.fewest_epochs), budget.most_epochs)
+        epochs = min(max(wanted, budget.fewest_epochs), budget.most_epochs)
+    else:
+        epochs = checks.integer(estimator.max_iter, "max_iter", 1)
+    settings = estimator._settings(epochs, budget.learning_rate)
+    noise = checks.real(estimator.noise, "noise", 0, LARGEST_NOISE)
+    vectors = objects.vectors(type(estimator).__name__)
+    network, rows = estimator._new_network(vectors, settings.seed), Rows.of(vectors)
+    if estimator.network is not None:
+        check_given(network.encoder, rows, estimator.n_components)
+    return Preparation(network, rows, vectors, settings, noise)
 
-    def _pair_weights(self, objects: Objects, graph: NeighborGraph | None, affinities: Any) -> Any:
-        if affinities is not None:
-            return joint_affinities(affinities, objects)
-        floats = MeasuredObjects(_floats(self._vectors(objects)), euclidean())
-        return self._weights(self._graph(floats, graph))
 
-    def _n_neighbors(self, n: int) -> int:
-        """The number of neighbours of each object, not counting itself."""
-        raise NotImplementedError
+def euclidean_graph(vectors: Any, given: NeighborGraph | None, k: int) -> NeighborGraph:
+    """The graph of the k nearest neighbours: that of the argument `graph`, or computed."""
+    objects = MeasuredObjects(_floats(vectors), euclidean())
+    if given is None:
+        return objects.neighbor_graph(k, method="auto")
+    if isinstance(given, NeighborGraph):  # the network does not depend on its metric
+        given = replace(given, metric="precomputed")
+    graph = check_given_graph(objects, given)
+    return graph if graph.n_neighbors is None else graph.take(k)
 
-    def _weights(self, graph: NeighborGraph) -> Any:
-        """Symmetric weights of pairs of neighbours, as a CSR matrix."""
-        raise NotImplementedError
 
-    def _pair_loss(self) -> PairLoss:
-        raise NotImplementedError
+def train_on_pairs(
+    estimator: Any,
+    prepared: Preparation,
+    weights: Any,
+    loss: PairLoss,
+    free_map: Callable[[], Array],
+) -> None:
+    """Train the network on pairs of neighbours with symmetric weights, and set `embedding_`.
 
-    def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
-        raise NotImplementedError
+    It first imitates `free_map()`, the map of the same weights in which each object has a place of
+    its own.
+    """
+    from lowdim.learned.networks.training import train
+    from lowdim.learned.networks.weights import apply
+    from lowdim.learned.parametric.pairs import Pairs
+    from lowdim.learned.parametric.samples import Samples
 
-    def _imitate(self, network: Any, samples: Samples, Y: Array, settings: Settings) -> bool:
-        """Train the network to give the coordinates Y; returns whether that was not interrupted.
+    network, rows, vectors, settings, noise = prepared
+    samples = Samples(rows, weights, noise, settings.seed)
+    monitor = estimator._monitor(settings.max_iter)
+    if estimator.init == "map" and not monitor.begun:
+        with interrupts_raise():
+            free = free_map()
+        if not imitate(estimator, network, samples, free, loss, settings):
+            settings = replace(settings, max_iter=0)
+    history = train(
+        network,
+        Pairs(samples, loss, PAIRS_PER_OBJECT * len(rows)),
+        settings,
+        monitor,
+        lambda: apply(network.encode, rows),
+    )
+    estimator._keep(network, rows, history[:, 0])
+    estimator.loss_ = float(history[-1, 0]) if len(history) else math.nan  # interrupted early
+    if not estimator.decoder:
+        estimator.X_fit_ = _floats(vectors)  # for the general decoder
 
-        Each object is attracted by its place as by a neighbour. Unlike squared distances, that
-        does not put an object which may belong to one of two groups between them.
-        """
-        from lowdim.learned.networks.regression import Regression, attracted
-        from lowdim.learned.networks.training import train
 
-        Y = (Y - Y.mean(axis=0)).astype(samples.rows.mean.dtype)
-        attraction = self._pair_loss().attraction
-        if self.n_places_:
-            network.encoder.place_on(Y, settings.seed)
-            terms = network.encoder.imitation(attraction)
-        else:
-            network.unit.fill_(float(Y.std()) or 1.0)
-            terms = attracted(attraction)
-        size = min(int(np.clip(len(Y) // 20, 64, 256)), len(Y))
-        epochs = max(IMITATION_EPOCHS, math.ceil(IMITATION_STEPS * size / len(Y)))
-        first = replace(
-            settings,
-            max_iter=epochs,
-            batch_size=size,
-            learning_rate=IMITATION_RATE,
-            schedule="cosine",
-            patience=epochs,
-        )
-        problem = Regression(samples.rows, Y, samples.displaced, terms=terms)
-        label = f"{type(self).__name__}, imitation of the map"
-        monitor = Monitor(epochs, label, verbose=self.verbose, slot=new_slot())
-        train(network, problem, first, monitor, lambda: Y)
-        if self.n_places_:
-            network.encoder.sharpen()
-        return not monitor.stopped
+def imitate(
+    estimator: Any, network: Any, samples: Samples, Y: Array, loss: PairLoss, settings: Settings
+) -> bool:
+    """Train the network to give the coordinates Y; returns whether that was not interrupted.
 
-    def _graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
-        wanted = self._n_neighbors(objects.n)
-        if given is None:
-            return objects.neighbor_graph(wanted, method="auto")
-        if isinstance(given, NeighborGraph):  # the network does not depend on its metric
-            given = replace(given, metric="precomputed")
-        graph = check_given_graph(objects, given)
-        return graph if graph.n_neighbors is None else graph.take(wanted)
+    Each object is attracted by its place as by a neighbour. Unlike squared distances, that
+    does not put an object which may belong to one of two groups between them.
+    """
+    from lowdim.learned.networks.regression import Regression, attracted
+    from lowdim.learned.networks.training import train
 
-    def _build(self, n_features: int) -> Any:
-        from lowdim.learned.networks.regression import MapNetwork
+    Y = (Y - Y.mean(axis=0)).astype(samples.rows.mean.dtype)
+    if estimator.n_places_:
+        network.encoder.place_on(Y, settings.seed)
+        terms = network.encoder.imitation(loss.attraction)
+    else:
+        network.unit.fill_(float(Y.std()) or 1.0)
+        terms = attracted(loss.attraction)
+    size = min(int(np.clip(len(Y) // 20, 64, 256)), len(Y))
+    epochs = max(IMITATION_EPOCHS, math.ceil(IMITATION_STEPS * size / len(Y)))
+    first = replace(
+        settings,
+        max_iter=epochs,
+        batch_size=size,
+        learning_rate=IMITATION_RATE,
+        schedule="cosine",
+        patience=epochs,
+    )
+    problem = Regression(samples.rows, Y, samples.displaced, terms=terms)
+    label = f"{type(estimator).__name__}, imitation of the map"
+    monitor = Monitor(epochs, label, verbose=estimator.verbose, slot=new_slot())
+    train(network, problem, first, monitor, lambda: Y)
+    if estimator.n_places_:
+        network.encoder.sharpen()
+    return not monitor.stopped
 
-        shape = self._architecture(n_features, LAYERS, IMAGE_LAYERS)
-        checks.choice(self.decoder, "decoder", (False, True))
-        encoder = self._encoder(shape)  # first: its weights do not depend on the decoder
-        return MapNetwork(encoder, shape.decoder() if self.decoder else None)
 
-    def _encoder(self, shape: Architecture) -> Any:
-        from lowdim.learned.parametric.places import PlaceMixture
-        from lowdim.learned.parametric.user_networks import copied
+def build_map_network(estimator: Any, n_features: int) -> Any:
+    """The untrained network: the user's, or one that chooses between places, or a plain one."""
+    from lowdim.learned.networks.regression import MapNetwork
+    from lowdim.learned.parametric.places import PlaceMixture
+    from lowdim.learned.parametric.user_networks import copied
 
-        if self.network is not None:
-            return copied(self.network)
-        if not self.n_places_:
-            return shape.encoder()
-        return PlaceMixture(shape.encoder(self.n_places_), self.n_places_, shape.n_outputs)
+    shape = estimator._architecture(n_features, LAYERS, IMAGE_LAYERS)
+    checks.choice(estimator.decoder, "decoder", (False, True))
+    places = estimator.n_places_
+    if estimator.network is not None:  # the encoder first: its weights do not depend on the decoder
+        encoder = copied(estimator.network)
+    elif places:
+        encoder = PlaceMixture(shape.encoder(places), places, shape.n_outputs)
+    else:
+        encoder = shape.encoder()
+    return MapNetwork(encoder, shape.decoder() if estimator.decoder else None)
 
-    def _inverse(self, Y: Array) -> Any:
-        return self._decoded(Y) if self.decoder else super()._inverse(Y)
+
+def inverse_of_network(estimator: Any, Y: Array) -> Any:
+    """By the decoder if there is one, else the general inverse."""
+    return estimator._decoded(Y) if estimator.decoder else Embedder._inverse(estimator, Y)
 
 
 def _floats(rows: Any) -> Any:

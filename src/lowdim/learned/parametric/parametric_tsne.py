@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lowdim import checks
-from lowdim.checks import Array
 from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
 from lowdim.learned.networks.device import require_torch
-from lowdim.learned.parametric.parametric import ParametricEmbedder
+from lowdim.learned.networks.network_embedder import NetworkEmbedder
+from lowdim.learned.parametric import parametric
 from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
-from lowdim.neighbor_embedding.tsne import TSNE
+from lowdim.neighbor_embedding.tsne import TSNE, joint_affinities
 from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
-
-if TYPE_CHECKING:
-    from lowdim.learned.parametric.pairs import PairLoss
 
 
 @fill(**NETWORK_PASSAGES, **PARAMETRIC_PASSAGES)
-class ParametricTSNE(ParametricEmbedder):
+class ParametricTSNE(NetworkEmbedder):
     """Parametric t-SNE: a network whose outputs have the neighbours of the data.
 
     perplexity affinities -> network -> gradient descent on KL(P || Q), in samples of pairs
@@ -34,14 +32,6 @@ class ParametricTSNE(ParametricEmbedder):
         Effective number of neighbours of each object.
     dof : float, default=None
         Degrees of freedom of Student's kernel of the map; None is n_components - 1, at least 1.
-    layers : sequence of int or "auto", default="auto"
-        Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
-        channels of convolutions. "auto" is (256, 256, 256), and (32, 64) for images.
-    decoder_layers : sequence of int, default=None
-        The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
-    image_shape : tuple of int, default=None
-        Height and width, or height, width and channels, of images that are rows of X: the network
-        is then convolutional.
     $layers
     init : {"map", "random"}, default="map"
         "map" first trains the network to imitate the map of the same weights in which each object
@@ -96,6 +86,10 @@ class ParametricTSNE(ParametricEmbedder):
     (100, 2)
     """
 
+    fit = parametric.fit_to_pairs
+    _build = parametric.build_map_network
+    _inverse = parametric.inverse_of_network
+
     def __init__(
         self,
         n_components: int = 2,
@@ -146,33 +140,36 @@ class ParametricTSNE(ParametricEmbedder):
         self.callback = callback
         self.verbose = verbose
 
-    def _n_neighbors(self, n: int) -> int:
-        return min(n - 1, max(1, int(3 * self._perplexity(n))))
+    def _fit(
+        self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
+    ) -> None:
+        from lowdim.learned.parametric.pairs import student_divergence
 
-    def _perplexity(self, n: int) -> float:
-        perplexity = checks.real(self.perplexity, "perplexity", 1e-12)
-        if perplexity >= n:
+        n, perplexity = objects.n, checks.real(self.perplexity, "perplexity", 1e-12)
+        if perplexity >= n and affinities is None:
             raise ValueError(
                 f"perplexity ({perplexity:g}) must be less than n_samples ({n}): it is a number of "
                 "neighbours."
             )
-        return perplexity
-
-    def _weights(self, graph: NeighborGraph) -> Any:
-        return joint(conditional_matrix(graph, self._perplexity(graph.n_objects)))
-
-    def _pair_loss(self) -> PairLoss:
-        from lowdim.learned.parametric.pairs import student_divergence
-
+        prepared = parametric.prepare(self, objects)
         dof = max(self.n_components - 1, 1) if self.dof is None else self.dof
-        return student_divergence(checks.real(dof, "dof", 0, open_low=True))
-
-    def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
+        loss = student_divergence(checks.real(dof, "dof", 0, open_low=True))
+        if affinities is None:
+            k = min(n - 1, max(1, int(3 * perplexity)))
+            P = joint(
+                conditional_matrix(
+                    parametric.euclidean_graph(prepared.vectors, graph, k), perplexity
+                )
+            )
+        else:
+            P = joint_affinities(affinities, objects)
         free = TSNE(
             int(self.n_components),
-            perplexity=self.perplexity,
+            perplexity=perplexity,
             dof=self.dof,
-            random_state=seed,
+            random_state=prepared.settings.seed,
             verbose=self.verbose,
         )
-        return free.fit_transform(vectors, affinities=weights)
+        parametric.train_on_pairs(
+            self, prepared, P, loss, lambda: free.fit_transform(prepared.vectors, affinities=P)
+        )

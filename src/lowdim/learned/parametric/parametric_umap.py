@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,21 +10,21 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.shared_docs import NETWORK_PASSAGES, PARAMETRIC_PASSAGES, fill
 from lowdim.learned.networks.device import require_torch
-from lowdim.learned.parametric.parametric import ParametricEmbedder
+from lowdim.learned.networks.network_embedder import NetworkEmbedder
+from lowdim.learned.parametric import parametric
 from lowdim.messages import argument
 from lowdim.neighbor_embedding.starts import spread_start
+from lowdim.neighbor_embedding.tsne import joint_affinities
 from lowdim.neighbor_embedding.umap.fuzzy_graph import fuzzy_graph, with_data
 from lowdim.neighbor_embedding.umap.layout import Layout, fit_curve, lay_out
 from lowdim.neighbor_embedding.umap.parameters import EPOCHS, EPOCHS_IF_LARGE, LARGE, LARGEST
 from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile, Monitor
-
-if TYPE_CHECKING:
-    from lowdim.learned.parametric.pairs import PairLoss
 
 
 @fill(**NETWORK_PASSAGES, **PARAMETRIC_PASSAGES)
-class ParametricUMAP(ParametricEmbedder):
+class ParametricUMAP(NetworkEmbedder):
     """Parametric UMAP: a network whose outputs have the fuzzy graph of the data.
 
     k-NN -> fuzzy graph -> network -> gradient descent on the cross-entropy, in samples of edges
@@ -45,14 +45,6 @@ class ParametricUMAP(ParametricEmbedder):
         Weight of the repulsion.
     negative_sample_rate : float, default=5
         Number of other pairs that count for each pair of neighbours.
-    layers : sequence of int or "auto", default="auto"
-        Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
-        channels of convolutions. "auto" is (256, 256, 256), and (32, 64) for images.
-    decoder_layers : sequence of int, default=None
-        The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
-    image_shape : tuple of int, default=None
-        Height and width, or height, width and channels, of images that are rows of X: the network
-        is then convolutional.
     $layers
     init : {"map", "random"}, default="map"
         "map" first trains the network to imitate the map of the same weights in which each object
@@ -104,6 +96,10 @@ class ParametricUMAP(ParametricEmbedder):
     >>> umap.transform(X[200:]).shape
     (100, 2)
     """
+
+    fit = parametric.fit_to_pairs
+    _build = parametric.build_map_network
+    _inverse = parametric.inverse_of_network
 
     def __init__(
         self,
@@ -161,6 +157,49 @@ class ParametricUMAP(ParametricEmbedder):
         self.callback = callback
         self.verbose = verbose
 
+    def _fit(
+        self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
+    ) -> None:
+        from lowdim.learned.parametric.pairs import fuzzy_cross_entropy
+
+        spread = checks.real(self.spread, "spread", 0, open_low=True)
+        if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
+            raise ValueError(
+                f"{argument('min_dist')} must lie between 0 and spread={spread:g}, got "
+                f"{self.min_dist!r}."
+            )
+        repulsion = checks.real(self.repulsion_strength, "repulsion_strength", 0, LARGEST)
+        rate = checks.real(self.negative_sample_rate, "negative_sample_rate", 0, LARGEST)
+        curve = fit_curve(spread, self.min_dist)
+        prepared = parametric.prepare(self, objects)
+        if affinities is None:
+            k = self._size(objects.n)
+            weights = fuzzy_graph(
+                parametric.euclidean_graph(prepared.vectors, graph, k - 1), k
+            ).matrix
+        else:
+            weights = joint_affinities(affinities, objects)
+
+        def free_map() -> Array:
+            seed = prepared.settings.seed
+            random = np.random.RandomState(seed)
+            fuzzy = with_data(weights, weights.data / weights.data.max())
+            start = spread_start("spectral", int(self.n_components), fuzzy, curve, random)
+            n_epochs = EPOCHS if objects.n <= LARGE else EPOCHS_IF_LARGE
+            layout = Layout(
+                fuzzy,
+                start.astype(fuzzy.dtype),
+                curve=curve,
+                n_epochs=n_epochs,
+                repulsion=repulsion,
+                negative_sample_rate=rate,
+                seed=seed,
+            )
+            return lay_out(layout, Monitor(n_epochs, "UMAP", verbose=self.verbose))[0]
+
+        loss = fuzzy_cross_entropy(*curve, repulsion * rate)
+        parametric.train_on_pairs(self, prepared, weights, loss, free_map)
+
     def _size(self, n: int) -> int:
         """The size of a neighbourhood, with the object itself."""
         k = checks.integer(self.n_neighbors, "n_neighbors", 2)
@@ -170,39 +209,3 @@ class ParametricUMAP(ParametricEmbedder):
                 "other's neighbours."
             )
         return min(k, n)
-
-    def _n_neighbors(self, n: int) -> int:
-        return self._size(n) - 1
-
-    def _weights(self, graph: NeighborGraph) -> Any:
-        return fuzzy_graph(graph, min(int(self.n_neighbors), graph.n_objects)).matrix
-
-    def _pair_loss(self) -> PairLoss:
-        from lowdim.learned.parametric.pairs import fuzzy_cross_entropy
-
-        spread = checks.real(self.spread, "spread", 0, open_low=True)
-        if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
-            raise ValueError(
-                f"{argument('min_dist')} must "
-                f"lie between 0 and spread={spread:g}, got {self.min_dist!r}."
-            )
-        repulsion = checks.real(self.repulsion_strength, "repulsion_strength", 0, LARGEST)
-        rate = checks.real(self.negative_sample_rate, "negative_sample_rate", 0, LARGEST)
-        return fuzzy_cross_entropy(*fit_curve(spread, self.min_dist), repulsion * rate)
-
-    def _free_map(self, vectors: Any, weights: Any, seed: int) -> Array:
-        random = np.random.RandomState(seed)
-        graph = with_data(weights, weights.data / weights.data.max())
-        curve = fit_curve(float(self.spread), self.min_dist)
-        start = spread_start("spectral", int(self.n_components), graph, curve, random)
-        n_epochs = EPOCHS if graph.shape[0] <= LARGE else EPOCHS_IF_LARGE
-        layout = Layout(
-            graph,
-            start.astype(graph.dtype),
-            curve=curve,
-            n_epochs=n_epochs,
-            repulsion=float(self.repulsion_strength),
-            negative_sample_rate=float(self.negative_sample_rate),
-            seed=seed,
-        )
-        return lay_out(layout, Monitor(n_epochs, "UMAP", verbose=self.verbose))[0]

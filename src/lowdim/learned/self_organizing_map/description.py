@@ -51,7 +51,7 @@ def describe(prototypes: Prototypes, grid: UnitGrid) -> MapDescription:
         units,
         np.bincount(units, minlength=grid.n),
         float(distances[:, 0].mean(dtype=np.float64)),
-        float((~grid.adjacent(nearest[:, 0], nearest[:, 1])).mean()),
+        float((~grid.are_adjacent(nearest[:, 0], nearest[:, 1])).mean()),
         (total / count).reshape(grid.shape),
         # The cosine distance is half the squared distance of vectors of length 1.
         2 * gaps if cosine else gaps * gaps,

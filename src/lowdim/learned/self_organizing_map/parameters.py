@@ -11,7 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder
 from lowdim.learned.self_organizing_map.training import NEIGHBORHOODS, Schedule
-from lowdim.numerics.unit_grid import UnitGrid, checked_shape, suited_shape
+from lowdim.numerics.unit_grid import UnitGrid, check_shape, choose_shape
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 UNITS_PER_ROOT = 5.0  # units per square root of the number of objects (Vesanto 2000)
@@ -90,9 +90,9 @@ class SOMParameters(Embedder):
         options = self.n_components, self.topology, bool(self.toroidal)
         if isinstance(self.shape, str) and self.shape == "auto":
             units = UNITS_PER_ROOT * np.sqrt(len(Y))
-            shape = suited_shape(units, Y.std(axis=0), *options)
+            shape = choose_shape(units, Y.std(axis=0), *options)
         else:
-            shape = checked_shape(self.shape, *options)
+            shape = check_shape(self.shape, *options)
         return UnitGrid(shape, *options[1:])
 
     def _radii(self, grid: UnitGrid) -> Schedule:

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from lowdim.backends import backend
 from lowdim.checks import Array, dense, is_sparse
 from lowdim.distances.metrics import Metric
-from lowdim.neighbor_graphs.search import query
+from lowdim.neighbor_graphs.exact import query
 from lowdim.runtime.scheduling import blocks, run
 
 DENSE_ROWS = 4096  # rows of a sparse matrix that are made dense at once

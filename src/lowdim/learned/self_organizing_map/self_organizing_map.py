@@ -13,11 +13,12 @@ from lowdim.backends import backend
 from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array
 from lowdim.distances.metrics import resolve_metric
-from lowdim.distances.preparation import in_unit
-from lowdim.distances.units import exponent_of, scaled
+from lowdim.distances.preparation import rescale_rows
+from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator.barycentric import decode
 from lowdim.estimator.decoders import NearestObjects
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
+from lowdim.estimator.units import take_over
 from lowdim.learned.self_organizing_map.description import describe
 from lowdim.learned.self_organizing_map.parameters import SOMParameters
 from lowdim.learned.self_organizing_map.prototypes import (
@@ -231,15 +232,17 @@ class SelfOrganizingMap(SOMParameters):
         if not hasattr(self, "_fitted_sums"):
             return super()._training
         exponent = getattr(self, "_fitted_exponent", 0)  # that of the codebook may be another
-        metric, rows = resolve_metric(*self._metric_choice(), scaled(self.codebook_, -exponent))
-        prepare = partial(in_unit, metric.prepare, exponent)
+        metric, rows = resolve_metric(
+            *self._metric_choice(), scale_by_power(self.codebook_, -exponent)
+        )
+        prepare = partial(rescale_rows, metric.prepare, exponent)
         return MeasuredObjects(rows, replace(metric, exponent=exponent, prepare=prepare))
 
     def _rows(self, rows: Any, known: MeasuredObjects) -> Any:
         """Vectors as they are averaged: of unit length under the cosine distance."""
         if known.metric.name != "cosine":
             return rows
-        return unit_length(scaled(rows, -exponent_of(rows)))
+        return unit_length(scale_by_power(rows, -exponent_of(rows)))
 
     def _relational_start(
         self, objects: Objects, random: np.random.RandomState
@@ -313,7 +316,7 @@ class SelfOrganizingMap(SOMParameters):
             trained = self._in_unit
             trained._train_further(self._new_objects(X))
             if trained is not self:
-                self._take_over(trained, self._fitted_exponent)
+                take_over(self, trained, self._fitted_exponent)
         return self
 
     def _train_further(self, new: NewObjects) -> None:

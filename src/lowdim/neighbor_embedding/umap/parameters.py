@@ -14,8 +14,9 @@ from sklearn.utils import check_array
 from lowdim import checks
 from lowdim.checks import check_random_state
 from lowdim.distances.metrics import resolve_metric
-from lowdim.distances.units import scaled
-from lowdim.estimator import NeighborEmbedder
+from lowdim.distances.units import scale_by_power
+from lowdim.estimator import Embedder
+from lowdim.estimator.neighbors import neighbor_graph
 from lowdim.messages import argument
 from lowdim.neighbor_embedding.starts import SPREAD_STARTS
 from lowdim.neighbor_embedding.umap.layout import fit_curve
@@ -39,7 +40,7 @@ ROUNDING = 1e-6  # relative error of distances at which they still count as the 
 NEW_EPOCHS = 100  # of `transform`, as in umap-learn
 
 
-class UMAPParameters(NeighborEmbedder):
+class UMAPParameters(Embedder):
     """The parameters of UMAP and what follows from them; `umap_docs` describes them."""
 
     def __init__(
@@ -247,9 +248,9 @@ class UMAPParameters(NeighborEmbedder):
         metric = _distance_alone(self.metric) if callable(self.metric) else self.metric
         return metric, checks.keywords(self.metric_kwds, "metric_kwds")
 
-    def _neighbor_graph(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
+    def _nearest(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
         """The graph to fit to: that of `precomputed_knn`, or else as in every method."""
-        lists = self.precomputed_knn
+        lists, k = self.precomputed_knn, self._n_wanted(objects.n)
         listlike = isinstance(lists, tuple | list | np.ndarray)
         if lists is not None and not (listlike and len(lists) >= 2):
             raise TypeError(
@@ -261,9 +262,9 @@ class UMAPParameters(NeighborEmbedder):
             indices, distances = lists_without_self(
                 lists[0], lists[1], objects.n, "precomputed_knn"
             )
-            distances = scaled(distances, -objects.exponent).astype(objects.dtype)
-            return self._cut(NeighborGraph(indices, distances, objects.metric_name))
-        return super()._neighbor_graph(objects, given)
+            distances = scale_by_power(distances, -objects.exponent).astype(objects.dtype)
+            return NeighborGraph(indices, distances, objects.metric_name).take(k)
+        return neighbor_graph(self, objects, given, k, k)
 
     def _random(self) -> np.random.RandomState:
         seed = 0 if self.random_state is None else self.random_state

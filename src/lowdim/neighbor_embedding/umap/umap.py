@@ -8,6 +8,8 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator.links import keep_known
+from lowdim.estimator.neighbors import fitted_neighbors, join
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.estimator.updating import Growth, update
 from lowdim.neighbor_embedding.anchors import Anchors, hold
@@ -23,7 +25,7 @@ from lowdim.neighbor_embedding.umap.parameters import UMAPParameters, rows_of
 from lowdim.neighbor_embedding.umap.placement import place_among_placed
 from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.numerics.procrustes import registered
+from lowdim.numerics.procrustes import align_to_old
 from lowdim.objects.growth import novelty
 from lowdim.objects.identical import identical_rows
 from lowdim.objects.new_objects import NewObjects
@@ -147,7 +149,7 @@ class UMAP(UMAPParameters):
         """
         return self._fit_to(rows_of(X, ensure_all_finite, self.metric), graph=graph, targets=y)
 
-    def fit_transform(
+    def fit_transform(  # type: ignore[override]  # positional, as in umap-learn
         self,
         X: Any,
         y: Any = None,
@@ -172,46 +174,33 @@ class UMAP(UMAPParameters):
     def _reads_blocks(self) -> bool:
         return True
 
-    def _fit(self, objects: Objects, graph: NeighborGraph | None = None, **arguments: Any) -> None:
-        self._check_parameters(objects.n)
-        if self.unique:
-            self._check_unique(objects, graph)
-            self._fit_distinct(objects, **arguments)
-        else:
-            self._fit_neighbors(objects, graph, **arguments)
-
-    def _fit_distinct(self, objects: Objects, targets: Any = None) -> None:
-        """Fit to the first of each set of identical rows; the others get its coordinates."""
-        first, groups = identical_rows(objects.vectors("unique"))
-        if targets is not None:
-            targets = of_length(np.asarray(targets), objects.n)[first]
-        self._fit_neighbors(objects.subset(first), None, targets=targets)
-        self.unique_rows_ = first
-        for name in ("embedding_", "rad_orig_", "rad_emb_"):
-            if hasattr(self, name):
-                setattr(self, name, getattr(self, name)[groups])
-
-    def _fit_neighbors(
-        self, objects: Objects, graph: NeighborGraph | None, targets: Any = None
+    def _fit(
+        self, objects: Objects, graph: NeighborGraph | None = None, targets: Any = None
     ) -> None:
-        """Fit to neighbours, given or computed; those computed are freed before the layout."""
+        self._check_parameters(objects.n)
+        if self.unique:  # the others get the coordinates of the first of a set of identical rows
+            self._check_unique(objects, graph)
+            self.unique_rows_, groups = identical_rows(objects.vectors("unique"))
+            if targets is not None:
+                targets = of_length(np.asarray(targets), objects.n)[self.unique_rows_]
+            objects = objects.subset(self.unique_rows_)
         random = self._random()
-        density, dtype = self._set_graph(objects, self._neighbor_graph(objects, graph), targets)
-        if self.transform_mode == "graph":
-            return
-        rows = objects.rows_for("init") if objects.has_table else None
-        start = spread_start(self.init, self._start_dim, self.graph_, self._curve(), random, rows)
-        self._lay_out(start.astype(dtype), random, density)
-
-    def _set_graph(
-        self, objects: Objects, graph: NeighborGraph, targets: Any
-    ) -> tuple[Density | None, Any]:
-        """Set `graph_`; the density term of densMAP, if it is used, and the type of distances."""
+        found = self._nearest(objects, graph)
         if targets is None and not self.unique and objects.in_memory:
-            self._fitted_neighbors = graph
-        known = self._fuzzy_graph(graph)
+            self._fitted_neighbors = found
+        known = self._fuzzy_graph(found)
         self.graph_ = known.matrix if targets is None else self._supervised(known.matrix, targets)
-        return self._density(known, graph), graph.distances.dtype
+        density, dtype = self._density(known, found), found.distances.dtype
+        del found, known  # before the layout
+        if self.transform_mode == "embedding":
+            rows = objects.rows_for("init") if objects.has_table else None
+            curve, dim = self._curve(), self._start_dim
+            start = spread_start(self.init, dim, self.graph_, curve, random, rows)
+            self._lay_out(start.astype(dtype), random, density)
+        if self.unique:
+            for name in ("embedding_", "rad_orig_", "rad_emb_"):
+                if hasattr(self, name):
+                    setattr(self, name, getattr(self, name)[groups])
 
     def _fuzzy_graph(self, graph: NeighborGraph) -> FuzzyGraph:
         k = self._n_neighbors(graph.n_objects)
@@ -337,7 +326,7 @@ class UMAP(UMAPParameters):
                 f"UMAP.update needs output_metric='euclidean', got {self.output_metric!r}. Fit "
                 "again to all objects."
             )
-        objects, graph = self._join(new)
+        objects, graph = join(self, new, fitted_neighbors(self))
         old, placed, before = self.embedding_, self._transform(new), self.n_iter_
         self._check_parameters(objects.n)
         known = self._fuzzy_graph(graph)
@@ -346,7 +335,7 @@ class UMAP(UMAPParameters):
         density, random = self._density(known, graph), self._random()
         self._lay_out(anchors.places, random, density, anchors, UPDATE_EPOCHS)
         self.n_iter_ = before + round(UPDATE_EPOCHS * self.n_iter_)
-        self.embedding_ = registered(old, self.embedding_)
+        self.embedding_ = align_to_old(old, self.embedding_)
         return Growth(novelty(self._fitted_neighbors, len(old)), refined=True)
 
     # --- new objects: neighbours -> memberships -> layout against the embedding ----------------
@@ -375,7 +364,7 @@ class UMAP(UMAPParameters):
             new = new.among(self.unique_rows_)
             embedding = None if embedding is None else embedding[self.unique_rows_]
         k = self._n_neighbors(len(self.rho_))
-        nearest, distances = new.nearest(k - 1, self._search)
+        nearest, distances = new.nearest(k - 1, "auto")
         far = distances >= self._disconnection
         distances = np.where(far, np.asarray(np.inf, distances.dtype), distances)
         known = FuzzyGraph(self.graph_, self.rho_, self.sigma_)
@@ -394,9 +383,7 @@ class UMAP(UMAPParameters):
             seed=checks.integer(self.transform_seed, "transform_seed", 0, 2**63 - 1),
             **self._forces(),
         )
-        same = distances[:, 0] == 0
-        Y[same] = embedding[nearest[same, 0]]
-        return Y
+        return keep_known(Y, embedding, nearest, distances)
 
     def _new_objects(self, X: Any) -> NewObjects:
         if not hasattr(self, "rho_"):

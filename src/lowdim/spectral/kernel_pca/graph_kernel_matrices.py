@@ -13,7 +13,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array, dense
 from lowdim.runtime import memory
-from lowdim.spectral.gram import double_center
+from lowdim.spectral.scaling import double_center
 
 
 def is_positive_semidefinite(K: Any, *, tol: float | None = None) -> bool:

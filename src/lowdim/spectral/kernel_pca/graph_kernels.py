@@ -7,21 +7,21 @@ objects, but their eigenfunctions extend to new objects (Bengio et al. 2004).
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import GraphEmbedder
+from lowdim.estimator import links, neighbors
 from lowdim.estimator.barycentric import barycentric_map
-from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
-from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
+from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigensolvers import Eigenpairs
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.spectral.gram import squared_means
 from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
     commute_time_kernel,
     diffusion_kernel,
@@ -38,46 +38,51 @@ from lowdim.spectral.laplacian import (
 from lowdim.spectral.nystroem import extend_eigenvectors
 from lowdim.spectral.projection import gower_projection
 from lowdim.spectral.reconstruction import gram_blocks, standard_matrix
+from lowdim.spectral.scaling import squared_means
 
 
-class GraphKernel(GraphEmbedder):
+@dataclass(kw_only=True)
+class GraphKernel:
     """A kernel matrix from a neighbour graph; the base of those below.
 
-    It has the graph, the policy for several components and the search for new objects' neighbours
-    from `GraphEmbedder`, and ends where kernel PCA begins. `_fit_graph` sets `matrix_`, and in
-    `state_` what `place` needs beside the graph.
+    `matrix` sets `state_`, what `place` needs beside the graph.
     """
 
-    matrix_: Array
-    state_: dict[str, Any]
-    n_jobs = None
+    n_neighbors: int | None = None
+    disconnected: str = "join"
+    graph_: NeighborGraph = field(init=False)
+    state_: dict[str, Any] = field(init=False)
+    _default_neighbors = 10
+    _n_wanted = neighbors.n_neighbors_or_default
     eigen_solver = "dense"  # for eigen_solver="auto": close eigenvalues converge slowly
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int | None = None,
-        radius: float | None = None,
-        disconnected: str = "join",
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.disconnected = checks.choice(disconnected, "disconnected", ("join", "raise"))
+    def connected_graph(self, objects: Objects) -> NeighborGraph:
+        """The neighbour graph, whose components are joined."""
+        checks.choice(self.disconnected, "disconnected", ("join", "raise"))
+        self.graph_, _ = neighbors.connected_graph(self, objects, None, 2)
+        return self.graph_
+
+    def matrix(self, objects: Objects) -> Array:
+        """The kernel matrix."""
+        raise NotImplementedError
 
     def place(self, new: NewObjects, found: Eigenpairs) -> Array:
         """Coordinates of new objects, given the eigenpairs of the centred kernel matrix."""
         raise NotImplementedError
 
 
+@dataclass(kw_only=True)
 class IsomapKernel(GraphKernel):
     """-1/2 J D^2 J of geodesic distances D; a new object has geodesics through its neighbours."""
 
+    radius: float | None = None
     _default_neighbors = 5
     eigen_solver = "auto"
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        D = shortest_path_lengths(graph.adjacency())
-        self.matrix_, self.state_ = isomap_kernel(D), {"geodesics": D}
+    def matrix(self, objects: Objects) -> Array:
+        D = shortest_path_lengths(self.connected_graph(objects).adjacency())
+        self.state_ = {"geodesics": D}
+        return isomap_kernel(D)
 
     def place(self, new: NewObjects, found: Eigenpairs) -> Array:
         D = self.state_["geodesics"]
@@ -87,9 +92,10 @@ class IsomapKernel(GraphKernel):
         def project(new_rows: Array) -> Array:
             return gower_projection(new_rows**2, means, found.values, found.vectors)
 
-        return place_by_geodesics(*self._new_neighbors(new), D, project, out)
+        return place_by_geodesics(*links.new_neighbors(self, new), D, project, out)
 
 
+@dataclass(kw_only=True)
 class LocallyLinearKernel(GraphKernel):
     """lambda_max I - M of the reconstruction weights.
 
@@ -97,21 +103,16 @@ class LocallyLinearKernel(GraphKernel):
     from its neighbours: the formula of Bengio et al. in the limit of a large multiple of I.
     """
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 5,
-        reg: float = 1e-3,
-        disconnected: str = "join",
-    ) -> None:
-        super().__init__(n_neighbors=n_neighbors, disconnected=disconnected)
-        self.reg = checks.real(reg, "reg", 0)
+    n_neighbors: int | None = 5
+    reg: float = 1e-3
+    radius = None
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        neighbors = graph.neighbor_lists()
-        grams = gram_blocks(objects, neighbors, "kernel='lle'")
-        self.matrix_ = lle_kernel(standard_matrix(grams, neighbors, self.reg))
+    def matrix(self, objects: Objects) -> Array:
+        reg = checks.real(self.reg, "reg", 0)
+        lists = self.connected_graph(objects).neighbor_lists()
+        grams = gram_blocks(objects, lists, "kernel='lle'")
         self.state_ = {"vectors": objects.vectors("kernel='lle'")}
+        return lle_kernel(standard_matrix(grams, lists, reg))
 
     def place(self, new: NewObjects, found: Eigenpairs) -> Array:
         known = self.state_["vectors"]
@@ -120,6 +121,7 @@ class LocallyLinearKernel(GraphKernel):
         return barycentric_map(known, Y, new.vectors(), k, reg=self.reg)
 
 
+@dataclass(kw_only=True)
 class LaplacianKernel(GraphKernel):
     """A function of the Laplacian L = D - W of weights on the edges of the graph.
 
@@ -127,66 +129,42 @@ class LaplacianKernel(GraphKernel):
     its coordinates: (sum_j w_j - lambda) v = sum_j w_j v_j.
     """
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int | None = None,
-        radius: float | None = None,
-        symmetry: str = "union",
-        weights: str = "heat",
-        t: float | None = None,
-        disconnected: str = "join",
-    ) -> None:
-        super().__init__(n_neighbors=n_neighbors, radius=radius, disconnected=disconnected)
-        self.symmetry, self.weights, self.t = symmetry, weights, t
+    radius: float | None = None
+    symmetry: str = "union"
+    weights: str = "heat"
+    t: float | None = None
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        edges = graph.adjacency(self.symmetry)
+    def matrix(self, objects: Objects) -> Array:
+        return commute_time_kernel(self.laplacian(objects))
+
+    def laplacian(self, objects: Objects) -> Any:
+        """The Laplacian, which is kept for `place`."""
+        edges = self.connected_graph(objects).adjacency(self.symmetry)
         t = heat_width(self.t, edges)
         W = weighted(edges, self.weights, t).astype(np.float64)
         positive_degrees(W, t)
-        L = laplacian(W)
-        self.matrix_, self.state_ = self._kernel_of(L), {"laplacian": L, "t": t}
-
-    def _kernel_of(self, L: Any) -> Array:
-        return commute_time_kernel(L)
+        self.state_ = {"laplacian": laplacian(W), "t": t}
+        return self.state_["laplacian"]
 
     def place(self, new: NewObjects, found: Eigenpairs) -> Array:
         L, V = self.state_["laplacian"], found.vectors.astype(np.float64)
         eigenvalues = np.einsum("nk,nk->k", V, L @ V)
-        self.embedding_ = V * np.sqrt(found.values.astype(np.float64))
-        nearest, distances = self._new_links(new)
+        known = V * np.sqrt(found.values.astype(np.float64))
+        nearest, distances = links.new_links(self, new)
         w = edge_weights(distances, self.weights, self.state_["t"])
-        Y = extend_eigenvectors(w, self.embedding_[nearest], eigenvalues)
-        return self._keep_known(Y, nearest, distances)
+        Y = extend_eigenvectors(w, known[nearest], eigenvalues)
+        return links.keep_known(Y, known, nearest, distances)
 
 
+@dataclass(kw_only=True)
 class DiffusionKernel(LaplacianKernel):
     """exp(-time L)."""
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int | None = None,
-        radius: float | None = None,
-        symmetry: str = "union",
-        weights: str = "heat",
-        t: float | None = None,
-        time: float = 1.0,
-        disconnected: str = "join",
-    ) -> None:
-        super().__init__(
-            n_neighbors=n_neighbors,
-            radius=radius,
-            symmetry=symmetry,
-            weights=weights,
-            t=t,
-            disconnected=disconnected,
-        )
-        self.time = checks.real(time, "time", 0, open_low=True)
+    time: float = 1.0
 
-    def _kernel_of(self, L: Any) -> Array:
-        return diffusion_kernel(L, self.time)
+    def matrix(self, objects: Objects) -> Array:
+        time = checks.real(self.time, "time", 0, open_low=True)
+        return diffusion_kernel(self.laplacian(objects), time)
 
 
 GRAPH_KERNELS: dict[str, type[GraphKernel]] = {
@@ -200,7 +178,7 @@ GRAPH_KERNELS: dict[str, type[GraphKernel]] = {
 def graph_kernel(name: str, params: dict[str, Any] | None) -> GraphKernel:
     """The kernel of a name, with checked parameters."""
     kind = GRAPH_KERNELS[name]
-    known = kind._get_param_names()
+    known = sorted(signature(kind).parameters)
     for given in params or {}:
         if given not in known:
             raise ValueError(

@@ -221,7 +221,7 @@ class KernelPCA(Embedder):
     def _fit(self, objects: Objects) -> None:
         self._check_parameters()
         K = self._kernel_matrix(objects)
-        center = KernelCenter.of(K)
+        center = KernelCenter.from_kernel(K)
         self.kernel_means_, self.kernel_mean_ = center.means, center.mean
         n, k = objects.n, self.n_components
         found = top_eigenpairs(
@@ -255,9 +255,9 @@ class KernelPCA(Embedder):
         if not self._from_graph:
             return kernel_matrix(self.X_fit_, self._kernel)
         kernel = graph_kernel(self.kernel, self.kernel_params)
-        kernel._fit(objects)
+        K = kernel.matrix(objects)
         self.graph_, self._fitted_kernel_state = kernel.graph_, kernel.state_
-        return kernel.matrix_
+        return K
 
     def _transform(self, new: NewObjects) -> Array:
         if self._from_graph:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import GraphEmbedder
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.operators import claim_factors
@@ -41,7 +41,7 @@ EXACT_EDGES = 2000  # edges up to which solver="auto" is the interior-point meth
 
 
 @fill(**GRAPH_PASSAGES)
-class MaximumVarianceUnfolding(GraphEmbedder):
+class MaximumVarianceUnfolding(Embedder):
     """Maximum variance unfolding: the widest map that keeps the distances to neighbours.
 
     k-NN -> SDP(max trace, local isometry) -> top eigenvectors
@@ -153,6 +153,9 @@ class MaximumVarianceUnfolding(GraphEmbedder):
     True
     """
 
+    fit = neighbors.fit_with_graph
+    _n_wanted = neighbors.n_neighbors_or_default
+    _default_neighbors = 10
     _units: ClassVar = {"embedding_": 1, "radius": 1, "eigenvalues_": 2, "kernel_": 2}
 
     def __init__(
@@ -200,15 +203,19 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         self.checkpoint = checkpoint
         self.warm_start = warm_start
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         k = self._check_parameters(objects.n)
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
+        if parts:
+            neighbors.fit_parts(self, objects, parts)
+            return
         if self.n_landmarks is not None:
             self.landmarks_ = choose_landmarks(
                 objects.n, self.n_landmarks, k + 1, self.random_state
             )
-        edges = graph.adjacency()
+        edges = self.graph_.adjacency()
         if self.common_neighbors:
-            edges = with_common_neighbors(objects, graph, edges)
+            edges = with_common_neighbors(objects, self.graph_, edges)
         lengths, points = lengths_of(edges)
         programme = Programme(lengths, self.constraint == "inequality", self.slack, self.tol)
         monitor = self._monitor(self.max_iter)
@@ -224,7 +231,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
             found = unfold_exactly(programme, monitor, shown)
         else:
             self._claim_steps(objects, edges, k)
-            Q = self._functions(objects, graph, edges, lengths, points, k)
+            Q = self._functions(objects, edges, lengths, points, k)
             found = unfold_in_span(programme, Q, k, monitor, shown)
         self.length_error_ = length_error(programme, found.Y)
         self._keep(found, lengths.unit, points, k, edges.dtype)
@@ -238,7 +245,7 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         graphs = []
         for size in SAMPLES:
             some = objects.subset(np.linspace(0, objects.n - 1, size).astype(np.int64))
-            graphs.append(self._neighbor_graph(some, None).adjacency())
+            graphs.append(some.neighbor_graph(self._n_wanted(size), method="exact").adjacency())
         claim_factors(
             graphs,
             objects.n,
@@ -254,18 +261,12 @@ class MaximumVarianceUnfolding(GraphEmbedder):
         return self.solver == "interior-point" or (self.solver == "auto" and small)
 
     def _functions(
-        self,
-        objects: Objects,
-        graph: NeighborGraph,
-        edges: Any,
-        lengths: Lengths,
-        points: Array,
-        k: int,
+        self, objects: Objects, edges: Any, lengths: Lengths, points: Array, k: int
     ) -> Array:
         """An orthonormal basis Q of the functions on the graph that the map is made of."""
         if self.n_landmarks is None:
             return smooth_functions(lengths, max(self.n_functions, k + 1), self.random_state)
-        Q = landmark_functions(objects, graph, edges, lengths, points, self.landmarks_)
+        Q = landmark_functions(objects, self.graph_, edges, lengths, points, self.landmarks_)
         if Q.shape[1] < min(k, lengths.n - 1):
             raise ValueError(
                 f"n_landmarks={self.n_landmarks}: the landmarks are in too few different places "
@@ -300,8 +301,10 @@ class MaximumVarianceUnfolding(GraphEmbedder):
             )
         return k
 
-    def _place(self, new: NewObjects) -> Array:
-        nearest, distances = self._new_neighbors(new)
+    def _transform(self, new: NewObjects) -> Array:
+        if hasattr(self, "parts_"):
+            return links.transform_parts(self, new)
+        nearest, distances = links.new_neighbors(self, new)
         counts = np.isfinite(distances).sum(axis=1)
         out = np.empty((len(nearest), self.embedding_.shape[1]), dtype=self.embedding_.dtype)
         for count in np.unique(counts):

@@ -7,18 +7,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowdim.checks import Array, check_random_state
+from lowdim.estimator import Embedder
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.new_objects import NewObjects, as_new
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.spectral.starts import classical_start, landmark_start
-from lowdim.stress.curvilinear.rule import Distances, seed_of
-from lowdim.stress.curvilinear.shared import CurvilinearRule, place_among
+from lowdim.stress.curvilinear.placement import place_among
+from lowdim.stress.curvilinear.prototypes import choose_prototypes
+from lowdim.stress.curvilinear.rule import Distances, apply_rule, seed_of
 
 
 @fill(checkpoint=CHECKPOINT)
-class CurvilinearComponentAnalysis(CurvilinearRule):
+class CurvilinearComponentAnalysis(Embedder):
     """Curvilinear component analysis: a map that keeps short distances and may unfold or tear.
 
     D -> stress weighted by the distances on the map -> one object pins, others move
@@ -147,17 +149,21 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
         self.warm_start = warm_start
 
     def _fit(self, objects: Objects) -> None:
-        self._check_n_components(objects.n)
-        chosen = self._choose_prototypes(objects)
-        mapped = objects if chosen is None else objects.subset(chosen)
+        k, mapped = self._check_n_components(objects.n), objects
+        if self.n_prototypes is not None:
+            self.prototypes_ = choose_prototypes(
+                objects, self.n_prototypes, k + 1, self.random_state
+            )
+            mapped = objects.subset(self.prototypes_)
         distances = mapped.distances_from()
 
         def auto() -> Array:
             return self._start(mapped, distances).astype(objects.dtype, copy=False)
 
-        self.embedding_ = self._apply_rule(distances, mapped.n, objects.dtype, auto)
-        if chosen is not None:
-            self.embedding_ = place_among(self.embedding_, as_new(objects).among(chosen).nearest)
+        apply_rule(self, distances, mapped.n, objects.dtype, auto)
+        if self.n_prototypes is not None:
+            known = as_new(objects).among(self.prototypes_)
+            self.embedding_ = place_among(self.embedding_, known.nearest)
 
     def _start(self, objects: Objects, distances: Distances) -> Array:
         if objects.euclidean:
@@ -172,5 +178,7 @@ class CurvilinearComponentAnalysis(CurvilinearRule):
         return landmark_start(distances, objects.n, self.n_components, random)
 
     def _transform(self, new: NewObjects) -> Array:
-        known = new.among(self.prototypes_) if hasattr(self, "prototypes_") else new
-        return place_among(self._mapped(), known.nearest)
+        if not hasattr(self, "prototypes_"):
+            return place_among(self.embedding_, new.nearest)
+        known = new.among(self.prototypes_)
+        return place_among(self.embedding_[self.prototypes_], known.nearest)

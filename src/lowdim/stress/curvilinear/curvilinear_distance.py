@@ -9,20 +9,21 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.estimator import GraphEmbedder
+from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.shared_docs import GRAPH_PASSAGES, fill
-from lowdim.neighbor_graphs.geodesic_placement import place_by_geodesics
-from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
+from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.spectral.starts import classical_start
-from lowdim.stress.curvilinear.shared import CurvilinearRule, place_among
+from lowdim.stress.curvilinear.placement import place_among
+from lowdim.stress.curvilinear.prototypes import choose_prototypes
+from lowdim.stress.curvilinear.rule import apply_rule
 
 
 @fill(**GRAPH_PASSAGES)
-class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
+class CurvilinearDistanceAnalysis(Embedder):
     """Curvilinear distance analysis: curvilinear component analysis of geodesic distances.
 
     k-NN -> geodesics -> curvilinear component analysis
@@ -124,6 +125,9 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
     True
     """
 
+    fit = neighbors.fit_with_graph
+    _n_wanted = neighbors.n_neighbors_or_default
+    _default_neighbors = 10
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "dist_matrix_", "init", "radius", "lambda_range"), 1),
         **dict.fromkeys(("error_", "history_"), 2),
@@ -174,27 +178,33 @@ class CurvilinearDistanceAnalysis(CurvilinearRule, GraphEmbedder):
         self.checkpoint = checkpoint
         self.warm_start = warm_start
 
-    def _fit_graph(self, objects: Objects, graph: NeighborGraph) -> None:
-        self._check_n_components(objects.n)
-        chosen = self._choose_prototypes(objects)
-        self.dist_matrix_ = D = self._geodesics(graph, chosen)
+    def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
+        k, chosen = self._check_n_components(objects.n), None
+        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
+        if parts:
+            neighbors.fit_parts(self, objects, parts)
+            return
+        if self.n_prototypes is not None:
+            chosen = choose_prototypes(objects, self.n_prototypes, k + 1, self.random_state)
+            self.prototypes_ = chosen
+        D = shortest_path_lengths(self.graph_.adjacency(), chosen, self.path_method)
+        self.dist_matrix_ = D
         if chosen is not None:
             D = D[:, chosen]
             D = np.minimum(D, D.T, order="C")  # lengths of a path, summed from its two ends
-        self.embedding_ = self._apply_rule(
-            D, len(D), D.dtype, lambda: classical_start(D, self.n_components)
-        )
+        apply_rule(self, D, len(D), D.dtype, lambda: classical_start(D, k))
         if chosen is not None:
             self.embedding_ = _place(self.embedding_, self.dist_matrix_.T)
 
-    def _geodesics(self, graph: NeighborGraph, sources: Array | None) -> Array:
-        return shortest_path_lengths(graph.adjacency(), sources, self.path_method)
-
-    def _place(self, new: NewObjects) -> Array:
-        images, lengths = self._mapped(), self.dist_matrix_
-        lengths = lengths.T if hasattr(self, "prototypes_") else lengths
+    def _transform(self, new: NewObjects) -> Array:
+        if hasattr(self, "parts_"):
+            return links.transform_parts(self, new)
+        images, lengths = self.embedding_, self.dist_matrix_
+        if hasattr(self, "prototypes_"):
+            images, lengths = images[self.prototypes_], lengths.T
         out = np.empty((new.n, images.shape[1]), dtype=images.dtype)
-        return place_by_geodesics(*self._new_neighbors(new), lengths, partial(_place, images), out)
+        place = partial(_place, images)
+        return place_by_geodesics(*links.new_neighbors(self, new), lengths, place, out)
 
 
 def _place(images: Array, D: Array) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lowdim.checks import Array
@@ -44,6 +46,14 @@ def place_by_curvilinear_rule(images: Array, nearest: Array, distances: Array) -
 
     run(place, blocks(len(nearest), BLOCK_ROWS))
     return out
+
+
+def place_among(images: Array, nearest: Callable[[int], tuple[Array, Array]]) -> Array:
+    """Objects placed among the images of the mapped ones.
+
+    `nearest(k)` are the indices and distances of the k nearest mapped objects.
+    """
+    return place_by_curvilinear_rule(images, *nearest(min(NEIGHBORS, len(images))))
 
 
 def _placed(images: Array, X: Array) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.numerics.starts import given_start, random_start
+from lowdim.numerics.starts import check_start, random_start
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blocks
 
@@ -149,6 +149,27 @@ def curvilinear(
     return Curved(coordinates(), error, stress, np.asarray(history, dtype=np.float64))
 
 
+def apply_rule(
+    estimator: Any, distances: Distances, n: int, dtype: Any, auto: Callable[[], Array]
+) -> None:
+    """Set `embedding_` to a map of n objects by the parameters of an estimator, and its errors.
+
+    `auto` gives the start for init="auto".
+    """
+    shape, seed = (n, estimator.n_components), estimator.random_state
+    found = curvilinear(
+        distances,
+        initial(estimator.init, distances, shape, dtype, seed, auto),
+        estimator._monitor(checks.integer(estimator.max_iter, "max_iter", 1)),
+        alpha=estimator.alpha,
+        lambda_range=estimator.lambda_range,
+        neighborhood=estimator.neighborhood,
+        random_state=seed,
+    )
+    estimator.embedding_, estimator.error_, estimator.stress_, estimator.history_ = found
+    estimator.n_iter_ = len(found.history)
+
+
 def initial(
     init: Any,
     distances: Distances,
@@ -168,7 +189,7 @@ def initial(
         size = float(np.sqrt(np.mean(D.astype(np.float64) ** 2)))
         random = np.random.RandomState(seed_of(random_state))
         return random_start(n, dim, size, random, np.dtype(dtype))
-    return given_start(init, shape, ("auto", "random")).astype(dtype)
+    return check_start(init, shape, ("auto", "random")).astype(dtype)
 
 
 def seed_of(random_state: Any) -> int:

@@ -13,7 +13,7 @@ from lowdim.checks import Array, check_random_state
 from lowdim.estimator import Embedder
 from lowdim.estimator.shared_docs import CHECKPOINT, fill
 from lowdim.numerics.eigenpairs import fix_signs
-from lowdim.numerics.starts import given_start
+from lowdim.numerics.starts import check_start
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.stress.indscal.candecomp import principal_space
 from lowdim.stress.indscal.individual_differences import (
@@ -182,7 +182,7 @@ class INDSCAL(Embedder):
     def _starts(self, B: Array) -> list[Array]:
         n, p = B.shape[1], self.n_components
         if not isinstance(self.init, str):
-            given = given_start(self.init, (n, p), INITS).astype(np.float64)
+            given = check_start(self.init, (n, p), INITS).astype(np.float64)
             return [given - given.mean(axis=0)]
         random = check_random_state(0 if self.random_state is None else self.random_state)
         if checks.choice(self.init, "init", INITS) == "random":

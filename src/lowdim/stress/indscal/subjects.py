@@ -11,7 +11,7 @@ from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.matrices import check_dissimilarities
 from lowdim.objects.objects import Objects
 from lowdim.runtime import memory
-from lowdim.spectral.gram import double_center
+from lowdim.spectral.scaling import double_center
 
 
 class Subjects(Objects):

@@ -178,7 +178,9 @@ class MDS(MDSParameters):
         """
         return self._fit_to(X, init=init, weights=weights)
 
-    def fit_transform(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Array:
+    def fit_transform(  # type: ignore[override]  # positional, as in scikit-learn
+        self, X: Any, y: Any = None, init: Any = None, weights: Any = None
+    ) -> Array:
         """Fit to X and return `embedding_`; the parameters are those of `fit`."""
         return self.fit(X, y, init, weights).embedding_
 

@@ -10,7 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.numerics.starts import given_start
+from lowdim.numerics.starts import check_start
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.objects.pairs import Pairs, dense_pairs, require_connected, sampled_pairs
@@ -87,7 +87,7 @@ def stress_starts(
 ) -> list[Array]:
     """The start that `init` asks for, and random ones to make up the number n_init."""
     if not isinstance(init, str):
-        starts = [given_start(init, (objects.n, k), INITS).astype(problem.values.dtype)]
+        starts = [check_start(init, (objects.n, k), INITS).astype(problem.values.dtype)]
     elif checks.choice(init, "init", INITS) == "random":
         starts = []
     else:

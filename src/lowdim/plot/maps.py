@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def named_maps(maps: Any) -> list[tuple[str, Any]]:
+def maps_by_name(maps: Any) -> list[tuple[str, Any]]:
     """The maps with their names; those of estimators are the names of their classes."""
     if maps is None:
         return []

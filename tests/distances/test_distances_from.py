@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowdim
+from lowdim.distances.matrices import distances_from
 from lowdim.distances.metrics import resolve_metric
-from lowdim.objects.streams import distances_from
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

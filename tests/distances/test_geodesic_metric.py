@@ -73,7 +73,7 @@ def test_a_learned_metric_is_searched_as_the_euclidean_one(monkeypatch):
     X, y = load_iris(return_X_y=True)
     learned = lowdim.NeighborhoodComponentsAnalysis(max_iter=5).fit(X, y)
     calls = []
-    native = lowdim.neighbor_graphs.search.backend().nearest
+    native = lowdim.backends.backend().nearest
     monkeypatch.setattr(
         "lowdim.backends.native.nearest",
         lambda rows, k, cosine: calls.append(rows) or native(rows, k, cosine),

@@ -10,9 +10,9 @@ from lowdim import checks
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.metrics import Metric, euclidean
 from lowdim.distances.preparation import vectors
-from lowdim.neighbor_graphs.choice import neighbor_graph
+from lowdim.neighbor_graphs.exact import nearest_outside, query
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
-from lowdim.neighbor_graphs.search import nearest_outside, query
+from lowdim.neighbor_graphs.search import neighbor_graph
 
 NEIGHBORS = 10  # default of the neighbour graph
 

@@ -1,0 +1,301 @@
+"""What methods that start from each object's nearest neighbours share, such as t-SNE and Isomap.
+
+Such a method implements `_n_wanted(n)`, the number of neighbours that it needs of n objects. Users
+can pass a `NeighborGraph` that they have computed already: `fit(X, graph=graph)`. Methods on a
+connected, undirected graph, such as Isomap, have the parameters `n_neighbors`, `radius` and
+`disconnected`, with the same meaning in all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from sklearn.base import clone
+
+from lowdim import checks
+from lowdim.checks import Array
+from lowdim.distances.metrics import canonical_metric
+from lowdim.distances.units import exponent_of
+from lowdim.estimator.checkpoints import kept_graph
+from lowdim.estimator.embedder import Embedder
+from lowdim.estimator.footprint import claim_memory
+from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.neighbor_graphs.precomputed import check_k
+from lowdim.objects.growth import joined_graph, joined_objects
+from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
+from lowdim.objects.objects import GivenGraph, MeasuredObjects, Objects
+
+DISCONNECTED = ("join", "largest", "separate", "raise")
+
+E = TypeVar("E", bound=Embedder)
+
+
+def fit_with_graph(self: E, X: Any, y: Any = None, *, graph: NeighborGraph | None = None) -> E:
+    """Compute `embedding_` from the objects X.
+
+    Parameters
+    ----------
+    X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+        One object per row; with metric="precomputed" a matrix of dissimilarities, a sparse
+        graph of them, or a `NeighborGraph`.
+    y : None
+        Ignored.
+    graph : NeighborGraph, default=None
+        The neighbour graph of X from `lowdim.neighbors`, with at least as many neighbours as
+        the method needs. Computed if not given.
+
+    Returns
+    -------
+    self
+    """
+    return self._fit_to(X, graph=graph)
+
+
+def neighbor_graph(
+    estimator: Any, objects: Objects, graph: NeighborGraph | None, k: int, least: int
+) -> NeighborGraph:
+    """The graph of the k nearest neighbours: given as X, given as `graph`, or computed.
+
+    Raises ValueError if an object has fewer neighbours than `least`.
+    """
+    found = given_graph(objects, graph)
+    if found is None:
+        found = search_graph(estimator, objects, k)
+    elif found.n_neighbors is not None:
+        found = found.take(k)
+    counts = found.counts()
+    if len(counts) and counts.min() < least:
+        raise ValueError(
+            f"X: object {int(counts.argmin())} has {counts.min()} neighbours in the "
+            f"precomputed graph, but {type(estimator).__name__} with these parameters needs "
+            f"{least}. Store more neighbours of each object, or lower perplexity or "
+            "n_neighbors."
+        )
+    return found
+
+
+def given_graph(objects: Objects, graph: NeighborGraph | None) -> NeighborGraph | None:
+    """The graph given as X or as `graph`, checked; None if there is none."""
+    if isinstance(objects, GivenGraph):
+        return objects.graph
+    return None if graph is None else check_given_graph(objects, graph)
+
+
+def search_graph(estimator: Any, objects: Objects, k: int) -> NeighborGraph:
+    """The graph of the k nearest neighbours, from the checkpoint of the fit if it has one."""
+    k, method = check_k(k, objects.n), search_method(estimator)
+    return kept_graph(lambda: objects.neighbor_graph(k, method=method))
+
+
+def search_method(estimator: Any) -> str:
+    """How neighbours are searched: approximately if there are many objects ("auto").
+
+    Methods on a connected graph need exact neighbours, as eigenvectors and shortest paths change
+    with single edges.
+    """
+    return "exact" if hasattr(estimator, "disconnected") else "auto"
+
+
+def n_neighbors_or_default(estimator: Any, n: int) -> int:
+    """The number of neighbours of an object: `n_neighbors`, or a default of the method."""
+    if estimator.n_neighbors is None:
+        return min(int(estimator._default_neighbors), n - 1)
+    return estimator.n_neighbors  # type: ignore[no-any-return]  # `check_k` checks it
+
+
+def connected_graph(
+    estimator: Any, objects: Objects, graph: NeighborGraph | None, least: int, keep: bool = False
+) -> tuple[NeighborGraph, list[Array]]:
+    """The graph of n_neighbors or radius, to which the policy `disconnected` is applied.
+
+    Returns the graph, with the shortest edges added that connect its components if they are to be
+    joined, and a list of the members of each component of at least `least` objects if these are to
+    be embedded separately. With `keep` the graph is not joined, but used as it is.
+    """
+    graph, symmetry = _graph(estimator, objects, graph), symmetry_of(estimator)
+    count, labels = graph.components(symmetry)
+    if count == 1:
+        return graph, []
+    policy = "keep" if keep and estimator.disconnected == "join" else estimator.disconnected
+    problem = f"the number of connected components of the neighbors graph is {count} > 1"
+    if policy == "raise":
+        raise ValueError(
+            f"X: {problem}. Raise n_neighbors or radius, or set disconnected='join', 'largest' "
+            "or 'separate'."
+        )
+    if policy == "keep":
+        checks.warn(f"{problem}: the first coordinates only tell the components apart.")
+        return graph, []
+    if policy == "join":
+        if not objects.complete:
+            raise RuntimeError(
+                f"X: {problem}, and a precomputed sparse graph holds no distances to join them by. "
+                "Raise the number of neighbours, or set disconnected='largest' or 'separate'."
+            )
+        checks.warn(
+            f"{problem}: they were joined by their shortest bridges, so distances between "
+            "components are a guess. Raise n_neighbors or radius=, or choose another disconnected=."
+        )
+        return graph.join(objects.nearest_outside(), symmetry), []
+    kept = [int(np.bincount(labels).argmax())] if policy == "largest" else range(count)
+    members = [np.flatnonzero(labels == label) for label in kept]
+    parts = [own for own in members if len(own) >= least]
+    if not parts:
+        raise ValueError(
+            f"X: {problem}, none of them large enough to embed (at least {least} objects). "
+            "Raise n_neighbors or radius."
+        )
+    checks.warn(
+        f"{problem}: {len(parts)} embedded on their own, {len(labels) - sum(map(len, parts))} "
+        "objects left out (their coordinates are NaN)."
+    )
+    return graph, parts
+
+
+def _graph(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> NeighborGraph:
+    """The graph: given as X, given as `graph`, or computed."""
+    checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
+    if estimator.radius is not None and estimator.n_neighbors is not None:
+        raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
+    found = given_graph(objects, graph)
+    if found is not None:
+        whole = estimator.n_neighbors is None or found.n_neighbors is None
+        return found if whole else found.take(estimator._n_wanted(objects.n))
+    if estimator.radius is not None:
+        return kept_graph(lambda: objects.neighbor_graph(None, estimator.radius))
+    return search_graph(estimator, objects, estimator._n_wanted(objects.n))
+
+
+def fit_parts(estimator: Any, objects: Objects, parts: list[Array]) -> None:
+    """Embed each component of `graph_` separately, side by side; objects left out get NaN."""
+    estimator.parts_, estimator.part_rows_ = [], parts
+    for own in parts:
+        part = clone(estimator).set_params(disconnected="raise")
+        part._fit_objects(objects.subset(own), graph=estimator.graph_.subset(own))
+        estimator.parts_.append(part)
+    pieces = _side_by_side([part.embedding_ for part in estimator.parts_])
+    Y = np.full((objects.n, pieces[0].shape[1]), np.nan, pieces[0].dtype)
+    for own, piece in zip(parts, pieces, strict=True):
+        Y[own] = piece
+    estimator.embedding_ = Y
+
+
+def _side_by_side(pieces: list[Array]) -> list[Array]:
+    """Embeddings shifted along the first axis so that they do not overlap."""
+    moved, edge = [], 0.0
+    for piece in pieces:
+        low, high = piece[:, 0].min(), piece[:, 0].max()
+        shift = np.zeros(piece.shape[1], piece.dtype)
+        shift[0] = edge - low
+        moved.append(piece + shift)
+        edge += float(high - low) * 1.1 + 1e-12
+    return moved
+
+
+def refit(estimator: Any, new: NewObjects) -> NeighborGraph:
+    """Fit to the graph that new objects have joined, and return it; see `update`."""
+    objects, graph = join(estimator, new, estimator.graph_)
+    for name in ("parts_", "part_rows_"):
+        vars(estimator).pop(name, None)
+    estimator._fit(objects, graph)
+    return graph
+
+
+def symmetry_of(estimator: Any) -> str:
+    """How the directed graph of neighbours is made undirected; see `NeighborGraph`."""
+    return str(getattr(estimator, "symmetry", "union"))
+
+
+def join(
+    estimator: Any, new: NewObjects, graph: NeighborGraph
+) -> tuple[MeasuredObjects, NeighborGraph]:
+    """The objects and the neighbour graph, with new objects added; see `update`.
+
+    The neighbours of the old objects are searched again only if each needs more of them, which
+    very few objects did not have.
+    """
+    assert isinstance(new, MeasuredNewObjects)  # `update` refuses other kinds
+    objects = joined_objects(new)
+    if exponent_of(objects.rows):
+        raise ValueError(
+            "X: the numbers are of another magnitude than those of the training objects. Fit "
+            "again to all objects."
+        )
+    claim_memory(estimator, objects, {})
+    estimator._remember(objects)
+    wanted, method = estimator._n_wanted(objects.n), search_method(estimator)
+    if graph.n_neighbors is not None and graph.n_neighbors < check_k(wanted, objects.n):
+        return objects, search_graph(estimator, objects, wanted)
+    radius = getattr(estimator, "radius", None)
+    return objects, joined_graph(graph, new, objects, radius=radius, method=method)
+
+
+def fitted_neighbors(estimator: Any) -> NeighborGraph:
+    """The neighbour graph of the fit, which new objects can join."""
+    if not hasattr(estimator, "_fitted_neighbors"):
+        raise ValueError(
+            f"{type(estimator).__name__}.update: this model has no neighbour graph that new "
+            "objects could join, because it was fitted to targets, to given affinities, to "
+            "distinct rows or to rows read in blocks, or combines two models. Fit again to all "
+            "objects."
+        )
+    graph: NeighborGraph = estimator._fitted_neighbors
+    return graph
+
+
+class NeighborSearch(NamedTuple):
+    """The search for neighbours that a fit begins with: arguments of `lowdim.neighbors`."""
+
+    k: int
+    metric: str
+    method: str
+
+
+def neighbor_search(estimator: Any, n: int) -> NeighborSearch | None:
+    """The search that `fit` would begin with for n vectors, so that several fits can share a graph.
+
+    None if the fit does not begin with the k nearest neighbours under a metric without parameters.
+    """
+    if not hasattr(estimator, "_n_wanted"):
+        return None
+    other = getattr(estimator, "affinity", "nearest_neighbors") != "nearest_neighbors"
+    if other or getattr(estimator, "radius", None) is not None or getattr(estimator, "unique", 0):
+        return None
+    metric, params = estimator._metric_choice()
+    if not isinstance(metric, str) or metric in ("precomputed", "gower"):
+        return None
+    name, params = canonical_metric(metric, params)
+    if params:
+        return None
+    return NeighborSearch(check_k(estimator._n_wanted(n), n), name, search_method(estimator))
+
+
+def check_given_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
+    """Check that a graph given by the user is a graph of these objects under their metric."""
+    if not isinstance(graph, NeighborGraph):
+        raise TypeError(
+            f"graph must be a NeighborGraph from lowdim.neighbors, got {type(graph).__name__}."
+        )
+    graph.check("graph")
+    if graph.n_objects != objects.n:
+        raise ValueError(f"graph has {graph.n_objects} objects, but X has {objects.n}.")
+    if graph.fingerprint and graph.fingerprint != objects.fingerprint():
+        raise ValueError(
+            "graph was computed from other data than X (their fingerprints differ). Compute "
+            "it again with lowdim.neighbors(X, ...)."
+        )
+    if "precomputed" not in (objects.metric_name, graph.metric) and (
+        graph.metric != objects.metric_name
+    ):
+        raise ValueError(
+            f"graph was measured by metric={graph.metric!r}, but this estimator's metric is "
+            f"{objects.metric_name!r}. Use the same metric for both."
+        )
+    largest = float(graph.distances.max(initial=0))
+    if largest > np.sqrt(np.finfo(graph.distances.dtype).max):
+        raise ValueError(
+            f"graph has distances up to {largest:g}, whose squares overflow, but those of X do "
+            "not. Compute it again with lowdim.neighbors(X, ...)."
+        )
+    return graph
