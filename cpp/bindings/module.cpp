@@ -29,6 +29,7 @@ void bind_neighbors(nanobind::module_&);
 void bind_products(nanobind::module_&);
 void bind_reconstruction(nanobind::module_&);
 void bind_sammon(nanobind::module_&);
+void bind_samples(nanobind::module_&);
 void bind_shared(nanobind::module_&);
 void bind_stochastic(nanobind::module_&);
 void bind_stress(nanobind::module_&);
@@ -60,6 +61,7 @@ NB_MODULE(_native, m) {
     lowdim::bind_products(m);
     lowdim::bind_reconstruction(m);
     lowdim::bind_sammon(m);
+    lowdim::bind_samples(m);
     lowdim::bind_shared(m);
     lowdim::bind_stochastic(m);
     lowdim::bind_stress(m);

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 from scipy.special import logsumexp, softmax
 
 from lowdim.backends.protocol import Neighbors
@@ -998,6 +999,49 @@ def listed_divergence_gradient(
         gradient[i] += pull.sum(axis=0)
         np.subtract.at(gradient, others, pull)
     return missed, false, gradient
+
+
+def nearest_in_groups(Y: Array, groups: Array, k: int) -> tuple[Array, Array, Array]:
+    n = len(Y)
+    D = cdist(Y, Y)
+    D[np.eye(n, dtype=bool) | (groups[:, None] != groups)] = np.inf
+    D = np.pad(D, ((0, 0), (0, k)), constant_values=np.inf)
+    ids = np.argsort(D, axis=1, kind="stable")[:, :k]
+    distances = np.take_along_axis(D, ids, axis=1)
+    ids[np.isinf(distances)] = -1
+    return ids.astype(np.int32), distances, np.argsort(groups, kind="stable").astype(np.int32)
+
+
+def drop_listed(listed: Array, ids: Array) -> None:
+    for own, row in zip(listed, ids, strict=True):
+        row[np.isin(row, own)] = -1
+
+
+def join_samples(
+    near: tuple[Array, Array],
+    more: tuple[Array, Array],
+    radii: Array,
+    map_radii: Array,
+    Y: Array,
+    labels: Array,
+    ratio: int,
+    largest: float,
+    weights: Array,
+) -> tuple[Array, Array, Array, Array]:
+    rows: list[list[tuple[int, float, float]]] = []
+    for i in range(len(Y)):
+        ids, distances = (np.concatenate([near[k][i], more[k][i]]) for k in (0, 1))
+        entries = []
+        for j, d in zip(ids, distances, strict=True):
+            on_map = int((np.linalg.norm(Y[i] - Y[j]) > map_radii[i]).sum())
+            level = min(on_map, int((d > radii[i]).sum()))
+            if j >= 0 and (int(labels[i]) - int(labels[j])) % ratio**level == 0:
+                entries.append((on_map, j, (d / largest) ** 2, weights[level]))
+        rows.append([entry[1:] for entry in sorted(entries, key=lambda entry: entry[0])])
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    parts = np.array([entry for row in rows for entry in row]).reshape(-1, 3).T
+    kinds = (np.int32, np.float32, np.float32)
+    return indptr, *(part.astype(kind) for part, kind in zip(parts, kinds, strict=True))
 
 
 def stochastic_neighbor_errors(Z: Array, classes: Array, accuracy: float) -> tuple[float, Array]:

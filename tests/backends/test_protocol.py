@@ -1087,6 +1087,40 @@ def test_listed_divergence_gradient(reference, dtype, n, dim, scales, trade_off)
     agree(reference, "listed_divergence_gradient", *problem, Y, tolerance=tolerance)
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3, 6])
+@pytest.mark.parametrize("n_groups", [1, 4, 60])
+def test_nearest_in_groups(reference, dim, n_groups):
+    random = np.random.default_rng(0)
+    Y = random.normal(size=(300, dim)).round(1 if dim == 2 else 9)  # equal distances
+    groups = random.permutation(300).astype(np.int32) % n_groups
+    found = backend().nearest_in_groups(Y, groups, 12)
+    expected = reference.nearest_in_groups(Y, groups, 12)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+    if dim != 2:
+        np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(groups[found[2]], groups[expected[2]])
+    np.testing.assert_array_equal(np.sort(found[2]), np.arange(300))
+
+
+def test_join_samples(reference, dtype):
+    random = np.random.default_rng(0)
+    n, Y = 200, np.random.default_rng(1).normal(size=(200, 2))
+    lists = np.array([random.permutation(n)[:40] for _ in range(n)], np.int32)
+    near, more = lists[:, :25].copy(), random.integers(-1, n, (n, 20)).astype(np.int32)
+    expected = more.copy()
+    reference.drop_listed(near, expected)
+    backend().drop_listed(near, more)
+    np.testing.assert_array_equal(more, expected)
+    assert 0 < (more == -1).mean() < 0.3
+    distances = [random.uniform(size=part.shape).astype(dtype) for part in (near, more)]
+    radii = np.sort(random.uniform(size=(n, 2)), axis=1).astype(dtype)
+    map_radii = np.sort(random.uniform(0, 3, size=(n, 3)), axis=1)
+    labels = random.permutation(n).astype(np.int32)
+    weights = np.array([1, 2, 5], np.float32)
+    problem = ((near, distances[0]), (more, distances[1]), radii, map_radii, Y, labels, 2, 3.0)
+    agree(reference, "join_samples", *problem, weights, tolerance=1e-6)
+
+
 def test_place_by_divergence_from_lists(reference, dtype):
     random = np.random.default_rng(1)
     embedding, near = random.normal(size=(60, 2)), random.normal(size=(12, 2))

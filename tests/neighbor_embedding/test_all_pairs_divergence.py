@@ -13,7 +13,12 @@ from helpers import with_threads
 from lowdim.backends import backend
 from lowdim.backends.native.repulsion import AllPairs
 from lowdim.backends.similarity import Similarity
-from lowdim.neighbor_embedding.divergence import AllPairsDivergence, RowDivergence
+from lowdim.neighbor_embedding.divergence import (
+    AllPairsDivergence,
+    ListedDivergence,
+    RowDivergence,
+)
+from lowdim.objects.samples import Lists
 
 
 def naive(costs, precisions, trade_off, Y):
@@ -50,6 +55,31 @@ def test_value_and_gradient(scales, dim, trade_off):
 
     gap = check_grad(value, slope, Y.ravel(), epsilon=1e-7)
     assert gap < 1e-5 * np.linalg.norm(slope(Y.ravel()))
+
+
+@pytest.mark.parametrize("trade_off", [0.3, 1.0])
+@pytest.mark.parametrize(("scales", "dim"), [(1, 2), (4, 2), (4, 3)])
+def test_gradient_of_weighted_lists(scales, dim, trade_off):
+    """Narrow scales leave out far entries, which are the last ones of the lists here."""
+    random = np.random.RandomState(0)
+    n, size = 30, 12
+    Y = random.standard_normal((n, dim))
+    others = np.array([random.permutation(np.delete(np.arange(n), i))[:size] for i in range(n)])
+    away = ((Y[:, None] - Y[others]) ** 2).sum(axis=2)
+    others = np.take_along_axis(others, away.argsort(axis=1), axis=1).astype(np.int32)
+    indptr = np.arange(0, n * size + 1, size, dtype=np.int64)
+    squared, weights = random.uniform(size=(2, n * size))
+    lists = Lists(indptr, others.ravel(), squared, 1 + weights.round(1) * 8)
+    widths = np.sort(random.uniform(0.5, 20, (n, scales)), axis=1)
+    precisions = np.tile(0.5 * 8.0 ** np.arange(scales), (n, 1))
+    objective = ListedDivergence(lists, widths, precisions, trade_off)
+
+    differences = np.empty(Y.shape)
+    for place in np.ndindex(Y.shape):
+        step = np.zeros(Y.shape)
+        step[place] = 1e-6
+        differences[place] = (objective(Y + step)[0] - objective(Y - step)[0]) / 2e-6
+    np.testing.assert_allclose(objective(Y)[1], differences, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("scales", [1, 3])

@@ -9,9 +9,11 @@ from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
 
 import lowdim
+from lowdim.estimator.footprint import footprint
 from lowdim.neighbor_embedding.affinities import log_conditional_of_pairs
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence
 from lowdim.neighbor_embedding.multiscale_sne import intrinsic_dimension
+from lowdim.objects.objects import objects_of
 
 
 def sphere(n, seed=0):
@@ -240,3 +242,12 @@ def test_a_sample_needs_distances_of_pairs():
         lowdim.MultiscaleSNE(method="sampled", metric="hamming").fit(sphere(50))
     with pytest.raises(ValueError, match="method"):
         lowdim.NeRV(method="fast").fit(sphere(50))
+
+
+def test_memory_is_that_of_all_pairs_if_a_metric_cannot_be_sampled():
+    X = np.zeros((4500, 3), dtype=bool)
+    claims = [
+        footprint(lowdim.MultiscaleSNE(metric=metric), objects_of(X, metric))
+        for metric in ("euclidean", "hamming")
+    ]
+    assert claims[0] < 2 * 4500**2 * 8 < claims[1]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from helpers import with_threads
 from lowdim.distances.metrics import euclidean
 from lowdim.objects.new_objects import MeasuredNewObjects
 from lowdim.objects.objects import Dissimilarities, MeasuredObjects
@@ -60,6 +61,14 @@ def test_near_objects_are_listed_with_weight_one(X, sample):
         for i, row in enumerate(rows_of(lists)[:20]):
             single = lists.indices[row][lists.weights[row] == 1]
             assert np.isin(nearest[i], single).all()
+
+
+def test_the_number_of_threads_does_not_matter(X, sample):
+    Y = np.random.default_rng(1).standard_normal((len(X), 2))
+    one, *others = (with_threads(n, sample.lists, Y) for n in (1, 2, 3))
+    for other in others:
+        for left, right in zip(one, other, strict=True):
+            np.testing.assert_array_equal(left, right)
 
 
 def test_a_matrix_of_dissimilarities_has_the_same_sample(X, sample):

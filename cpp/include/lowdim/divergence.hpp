@@ -120,6 +120,38 @@ void mixture_costs(const int64_t* indptr, int64_t n, const T* squared, const T* 
     });
 }
 
+// Squared distances of the point at `at` from listed points of y, and the gradient of a row from
+// its slopes: its own part is returned in `own`, that of the listed points is subtracted from
+// `pulls`. The dimension is known to the compiler if Dim > 0.
+template <int Dim, class T>
+void listed_squares(const double* at, const double* y, const int32_t* others, int64_t length,
+                    int dim, T* square) {
+    const int d = Dim > 0 ? Dim : dim;
+    for (int64_t k = 0; k < length; ++k) {
+        const double* other = y + int64_t(others[k]) * d;
+        double s = 0;
+        for (int c = 0; c < d; ++c) s += (at[c] - other[c]) * (at[c] - other[c]);
+        square[k] = static_cast<T>(s);
+    }
+}
+
+template <int Dim, class T>
+void listed_pulls(const double* at, const double* y, const int32_t* others, int64_t length, int dim,
+                  const T* slope, double* own, double* pulls) {
+    const int d = Dim > 0 ? Dim : dim;
+    double sums[Dim > 0 ? Dim : 1] = {};
+    for (int64_t k = 0; k < length; ++k) {
+        const int64_t j = int64_t(others[k]) * d;
+        const double pull = 2 * double(slope[k]);
+        for (int c = 0; c < d; ++c) {
+            const double step = pull * (at[c] - y[j + c]);
+            (Dim > 0 ? sums : own)[c] += step;
+            pulls[j + c] -= step;
+        }
+    }
+    for (int c = 0; c < Dim; ++c) own[c] += sums[c];
+}
+
 // `divergence_gradient` for lists of some of the other objects, each with a weight: row i is the
 // objects indices[indptr[i]], ..., indices[indptr[i + 1] - 1]. y and gradient are stored point by
 // point. Rows are computed in the precision of the costs.
@@ -129,6 +161,8 @@ void listed_divergence_gradient(const int64_t* indptr, const int32_t* indices, c
                                 int dim, const Mixture& mixture, int n_threads, double* gradient,
                                 double* divergences) {
     const int64_t count = std::clamp<int64_t>(n / 16, 1, kMaxParts);
+    const auto squares = dim == 2 ? listed_squares<2, T> : listed_squares<0, T>;
+    const auto add_pulls = dim == 2 ? listed_pulls<2, T> : listed_pulls<0, T>;
     int64_t longest = 0;
     for (int64_t i = 0; i < n; ++i) longest = std::max(longest, indptr[i + 1] - indptr[i]);
     std::vector<double> parts(size_t(count * n * dim), 0.0), sums(size_t(2 * count), 0.0);
@@ -136,37 +170,23 @@ void listed_divergence_gradient(const int64_t* indptr, const int32_t* indices, c
         const auto& table = kernels<T>();
         std::vector<T> square(static_cast<size_t>(longest)), slope(square.size());
         std::vector<T> work(square.size() * size_t(mixture.n_scales + 2));
+        std::vector<double> own(static_cast<size_t>(dim));
         double* pulls = parts.data() + part * n * dim;
         for (int64_t i = n * part / count; i < n * (part + 1) / count; ++i) {
-            const int32_t* others = indices + indptr[i];
-            const int64_t length = indptr[i + 1] - indptr[i];
+            const int64_t first = indptr[i], length = indptr[i + 1] - first;
             if (length == 0) continue;
             const double* at = y + i * dim;
-            for (int64_t k = 0; k < length; ++k) {
-                double s = 0;
-                for (int c = 0; c < dim; ++c) {
-                    const double gap = at[c] - y[int64_t(others[k]) * dim + c];
-                    s += gap * gap;
-                }
-                square[size_t(k)] = static_cast<T>(s);
-            }
+            squares(at, y, indices + first, length, dim, square.data());
             double found[2];
-            table.divergence_row(costs + indptr[i], weights + indptr[i], square.data(), length,
+            table.divergence_row(costs + first, weights + first, square.data(), length,
                                  precisions + i * mixture.n_scales, mixture.n_scales,
                                  static_cast<T>(mixture.trade_off), work.data(), slope.data(),
                                  found);
             sums[size_t(2 * part)] += found[0];
             sums[size_t(2 * part + 1)] += found[1];
-            for (int c = 0; c < dim; ++c) {
-                double sum = 0;
-                for (int64_t k = 0; k < length; ++k) {
-                    const int64_t j = int64_t(others[k]) * dim + c;
-                    const double step = 2 * double(slope[size_t(k)]) * (at[c] - y[j]);
-                    sum += step;
-                    pulls[j] -= step;
-                }
-                pulls[i * dim + c] += sum;
-            }
+            std::fill(own.begin(), own.end(), 0.0);
+            add_pulls(at, y, indices + first, length, dim, slope.data(), own.data(), pulls);
+            for (int c = 0; c < dim; ++c) pulls[i * dim + c] += own[size_t(c)];
         }
     });
     add_parts(parts, n * dim, count, n_threads, [&](int64_t k, double sum) { gradient[k] = sum; });

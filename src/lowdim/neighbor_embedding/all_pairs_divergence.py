@@ -98,15 +98,16 @@ class AllPairsDivergenceEmbedder(Embedder):
         raise NotImplementedError
 
     def _memory(self, fit: Problem) -> float:
-        if not self._sampled(fit.objects):
+        if not self._fits_sample(fit.objects):
             return self._squares * fit.square + fit.distances
         return (56 + 2 * fit.size) * fit.n * sample_size(fit.n)
 
-    def _sampled(self, objects: Objects) -> bool:
-        return self._samples(objects.n) and (can_sample(objects) or self.method == "sampled")
-
     def _samples(self, n: int) -> bool:
         return self.method == "sampled" or (self.method == "auto" and n > ALL_PAIRS_UP_TO)
+
+    def _fits_sample(self, objects: Objects) -> bool:
+        """Whether a fit takes a sample of the pairs."""
+        return self._samples(objects.n) and (can_sample(objects) or self.method == "sampled")
 
     def _prepare(self, objects: Objects) -> tuple[Array | SampledObjects, Array, Array]:
         """All distances or those of a sample of pairs, and a start, both relative to the largest
@@ -116,7 +117,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         checks.real(self.tol, "tol", 0)
         n, k = objects.n, self._check_n_components(objects.n)
         checks.choice(self.method, "method", METHODS)
-        if self._sampled(objects):
+        if self._fits_sample(objects):
             return self._prepare_sample(objects, k)
         D, self._fitted_largest = relative_dissimilarities(objects)
         first, groups = merge_identical(D, zero_up_to(D))

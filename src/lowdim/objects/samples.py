@@ -13,20 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.distances.metrics import euclidean, to_euclidean
+from lowdim.distances.metrics import to_euclidean
 from lowdim.neighbor_graphs.indexes import has_candidates, ranked_candidates
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Dissimilarities, MeasuredObjects, Objects
 from lowdim.runtime.scheduling import blocks, run
 
 RATIO = 8  # objects of a group for each one of its parts
-NEAR = 96  # nearest objects of each level in the data
+NEAR = 64  # nearest objects of each level in the data
 NEAR_ON_MAP = 64  # on the map
 SMALL_GROUP = 512  # objects up to which all distances of a group are computed
 ROWS = 1024  # handled at once
@@ -83,41 +83,44 @@ class SampledObjects:
         With coordinates Y, they also have those objects that are near on the map. Then an object
         has the smaller of its weights in the data and on the map.
         """
+        n, n_data = len(self.labels), self.data.radii.shape[1] + 1
         if Y is None:
-            levels = _level(self.data.distances, self.data.radii)
-            return self._join([(self.data.indices, self.data.distances, levels)])
-        near = nearest_of_levels(MeasuredObjects(Y, euclidean()), self.labels, NEAR_ON_MAP)
-        n, kind = len(Y), self.data.distances.dtype
-        shape = (n, near.indices.shape[1])
-        more, distances = np.empty(shape, np.int32), np.empty(shape, kind)
-        old = np.empty(self.data.indices.shape, np.uint8)
-        new = np.empty(shape, np.uint8)
+            Y, reach = np.zeros((n, 1)), np.full((n, n_data - 1), -1.0)
+            more = np.empty((n, 0), np.int32), np.empty((n, 0), self.data.distances.dtype)
+        else:
+            more, reach = self._near_on_map(Y)
+        weights = [(n - 1) / (n / RATIO**t - 1) for t in range(n_data)]
+        parts = backend().join_samples(
+            (self.data.indices, self.data.distances),
+            more,
+            self.data.radii,
+            reach,
+            Y,
+            self.labels,
+            RATIO,
+            self.largest,
+            np.array(weights, np.float32),
+        )
+        return Lists(*parts)
+
+    def _near_on_map(self, Y: Array) -> tuple[tuple[Array, Array], Array]:
+        """Objects near on the map that the data do not list, with their distances in the data, and
+        the reaches of levels on the map."""
+        n, levels = len(Y), n_levels(len(Y), NEAR_ON_MAP)
         measure = pair_distances(self.objects)
-        rounding = kind.type(1 - (1e-4 if kind == np.float32 else 1e-9))  # listed ones stay listed
-
-        def compare(part: slice) -> None:
-            own = self.data.indices[part]
-            level = _level(self.data.distances[part], self.data.radii[part])
-            old[part] = np.minimum(level, _level(_apart(Y, part, own), near.radii[part]))
-            ids, d = measure(part, near.indices[part])
-            level = _level(d * rounding, self.data.radii[part])
-            gap = self.labels[part, None] - self.labels[ids]
-            listed = gap % RATIO ** level.astype(np.int64) == 0
-            new[part] = np.minimum(level, _level(_apart(Y, part, ids), near.radii[part]))
-            more[part], distances[part] = np.where(listed, -1, ids), d
-
-        run(compare, blocks(n, ROWS))
-        return self._join([(self.data.indices, self.data.distances, old), (more, distances, new)])
-
-    def _join(self, parts: list[tuple[Array, Array, Array]]) -> Lists:
-        ids, distances, levels = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
-        known = ids >= 0
-        indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int64)
-        d = (distances[known] / distances.dtype.type(self.largest)).astype(np.float32)
-        n = len(ids)
-        weight = [(n - 1) / (n / RATIO**t - 1) for t in range(self.data.radii.shape[1] + 1)]
-        weights = np.array(weight, np.float32)[levels[known]]
-        return Lists(indptr, ids[known], np.square(d, out=d), weights)
+        radii, found = np.empty((n, 0)), []
+        for level in range(levels):
+            k = min(NEAR_ON_MAP, n - 1)
+            ids, d, order = backend().nearest_in_groups(Y, self.labels % RATIO**level, k)
+            if radii.shape[1] > 0:
+                ids[d <= radii[:, -1:]] = -1
+            if level < levels - 1:
+                reach = np.maximum(radii[:, -1:].max(axis=1, initial=0.0), d[:, -1])
+                radii = np.column_stack([radii, reach * (1 + 1e-12)])
+            backend().drop_listed(self.data.indices, ids)
+            found.append(_measured(measure, order, ids, self.data.distances.dtype))
+        ids, distances = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
+        return (ids, distances), radii
 
 
 def labels_of(n: int) -> Array:
@@ -125,7 +128,7 @@ def labels_of(n: int) -> Array:
 
     Two objects are in the same group of level t if their labels are equal modulo RATIO^t.
     """
-    return np.random.default_rng(n).permutation(n)
+    return np.random.default_rng(n).permutation(n).astype(np.int32)
 
 
 def sample_of_new(new: NewObjects, n: int) -> tuple[Array, Array, Array]:
@@ -155,15 +158,15 @@ def can_sample(objects: Objects) -> bool:
     return isinstance(rows, np.ndarray) and (metric.euclidean or has_candidates(rows, metric))
 
 
-def pair_distances(objects: Objects) -> Callable[[slice, Array], tuple[Array, Array]]:
+def pair_distances(objects: Objects) -> Callable[[Array, Array], tuple[Array, Array]]:
     """A function of some objects and lists of others, which returns these lists, in another order,
     and the distances. -1 in a list is none."""
     if isinstance(objects, Dissimilarities):
         D = objects.matrix
-        return lambda part, ids: (ids, D[np.arange(part.start, part.stop)[:, None], ids])
+        return lambda some, ids: (ids, D[some[:, None], ids])
     assert isinstance(objects, MeasuredObjects)
     rows, metric = to_euclidean(objects.rows, objects.metric)
-    return lambda part, ids: ranked_candidates(rows, rows[part], ids, metric)
+    return lambda some, ids: ranked_candidates(rows, rows[some], ids, metric)
 
 
 def n_levels(n: int, near: int) -> int:
@@ -223,15 +226,16 @@ def _nearest_in_groups(objects: Objects, groups: Array, k: int) -> tuple[Array, 
     return ids, distances
 
 
-def _level(distances: Array, radii: Array) -> Array:
-    """The level whose reach is the first that has each distance."""
-    level = np.zeros(distances.shape, np.uint8)
-    for t in range(radii.shape[1]):
-        level += distances > radii[:, t : t + 1]
-    return level
+def _measured(
+    measure: Callable[[Array, Array], tuple[Array, Array]], order: Array, ids: Array, kind: Any
+) -> tuple[Array, Array]:
+    """Lists and distances of their entries, computed in an order in which near objects are near
+    each other, so that their lists have much in common."""
+    out, distances = np.empty_like(ids), np.empty(ids.shape, kind)
 
+    def one(part: slice) -> None:
+        some = order[part]
+        out[some], distances[some] = measure(some, ids[some])
 
-def _apart(Y: Array, part: slice, ids: Array) -> Array:
-    """Distances on the map."""
-    gaps = Y[part, None, :] - Y[ids]
-    return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", gaps, gaps)))
+    run(one, blocks(len(ids), ROWS))
+    return out, distances

@@ -56,6 +56,9 @@ from lowdim.backends.native.ranks import compare_orders as compare_orders
 from lowdim.backends.native.ranks import squared_distances as squared_distances
 from lowdim.backends.native.repulsion import frozen_field as frozen_field
 from lowdim.backends.native.repulsion import repulsion as repulsion
+from lowdim.backends.native.samples import drop_listed as drop_listed
+from lowdim.backends.native.samples import join_samples as join_samples
+from lowdim.backends.native.samples import nearest_in_groups as nearest_in_groups
 from lowdim.backends.native.scans import asymmetry as asymmetry
 from lowdim.backends.native.scans import extremes as extremes
 from lowdim.backends.native.scans import group_sums as group_sums

@@ -25,6 +25,7 @@ from lowdim.backends.protocol.neighbors import Index as Index
 from lowdim.backends.protocol.neighbors import Neighbors as Neighbors
 from lowdim.backends.protocol.neighbors import NeighborSearch
 from lowdim.backends.protocol.neighbors import Ranking as Ranking
+from lowdim.backends.protocol.samples import Samples
 from lowdim.backends.protocol.scans import Scans
 from lowdim.backends.protocol.stress import PairStress as PairStress
 from lowdim.backends.protocol.stress import Stress
@@ -41,6 +42,7 @@ class Backend(
     Layouts,
     Stress,
     Divergences,
+    Samples,
     Protocol,
 ):
     """A module that defines all of these functions is a backend."""
