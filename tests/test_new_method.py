@@ -49,6 +49,7 @@ class RandomProjection(Embedder):
     )
     _attributes: ClassVar = {"components_": Numbers("c d")}
     _needed = ("components_",)
+    _units: ClassVar = {"embedding_": 1}
 
     def __init__(self, n_components: int = 2, *, kind: str = "normal", random_state: int = 0):
         self.n_components = n_components
@@ -112,6 +113,12 @@ def test_form():
     assert fields["kind"]["choices"] == ["normal", "sign"]
     assert fields["kind"]["live"]
     assert check_parameters("RandomProjection", {"kind": "sign"})["kind"] == "sign"
+
+
+def test_data_of_extreme_magnitude(rows):
+    ordinary = RandomProjection().fit_transform(rows)
+    extreme = RandomProjection().fit_transform(rows * 2.0**600)
+    np.testing.assert_allclose(extreme / 2.0**600, ordinary, rtol=1e-12)
 
 
 def test_saving_and_loading(rows, tmp_path):

@@ -43,8 +43,8 @@ from lowdim.estimator.fitted_state import (
     source,
 )
 from lowdim.estimator.footprint import Problem, claim_memory
+from lowdim.estimator.input_device import METHODS, where_x_is
 from lowdim.estimator.partitions import placed, placed_lazily
-from lowdim.estimator.placement import METHODS, where_x_is
 from lowdim.estimator.shared_docs import insert_passages
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.units import converted, exponent_of_rows, fit_in_unit, is_fitted_state
