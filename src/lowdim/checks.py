@@ -45,7 +45,7 @@ def float_kind(rows: Any) -> np.dtype[Any]:
     return rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
 
 
-def _named(X: Any, argument: str, cause: Exception) -> Exception:
+def _name_argument(X: Any, argument: str, cause: Exception) -> Exception:
     """The error of `check_array` for X, with the argument and what in it is not a number."""
     advice = "which is not a number. Leave the column out, or encode it as numbers."
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -134,7 +134,7 @@ def vectors(
             if X.dtype.kind == "O":
                 X = X.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise _named(X, name, error) from error
+            raise _name_argument(X, name, error) from error
     if X.dtype.kind != "f" or X.dtype.itemsize not in (4, 8):
         X = X.astype(float_dtype(X.dtype))
     if not is_sparse(X):

@@ -54,7 +54,7 @@ def assess(
     from lowdim import plot, quality, tables
     from lowdim.cli.embed import label_to_assess
     from lowdim.cli.errors import refuse_errors
-    from lowdim.cli.names import aliases, plain
+    from lowdim.cli.names import aliases, normalize_name
     from lowdim.report.suspects import find_suspects
     from lowdim.runtime.atomic import check_writable
 
@@ -64,7 +64,7 @@ def assess(
     table = read_table(file, read_arguments(values), console)
     Y, names = tables.read_embedding(embedding, table, [name for name in coordinates if name])
     if method is None:  # the name that lowdim embed gives to coordinates
-        made_by = aliases().get(plain(names[0]).rstrip("0123456789"))
+        made_by = aliases().get(normalize_name(names[0]).rstrip("0123456789"))
         method = None if made_by is None else made_by.name
     labels = label_to_assess(table, None)
     with refuse_errors():

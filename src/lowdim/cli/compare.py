@@ -65,7 +65,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     """
     from lowdim.cli.embed import check_color
     from lowdim.report import Run
-    from lowdim.runtime.atomic import uninterrupted
+    from lowdim.runtime.atomic import defer_interrupts
 
     methods = list(dict.fromkeys(one for several in method for one in several))
     values, given = split(values)
@@ -100,7 +100,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
         )
         for one, fitted in fits.items()
     ]
-    with uninterrupted():
+    with defer_interrupts():
         console.show(_table(runs))
         outputs = _write(runs, table, values, context.meta["lowdim.command"], console)
         console.record(
@@ -182,7 +182,7 @@ def _table(runs: list[Run]) -> str:
     return "\n".join([*lines, "", f"* best of the column; lower is better for {low}."])
 
 
-def _first(columns: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+def _put_first(columns: Mapping[str, Any], name: str | None) -> dict[str, Any]:
     """The columns, the one of that name first."""
     first = {name: columns[name]} if name is not None and name in columns else {}
     return {**first, **columns}
@@ -229,7 +229,7 @@ def _write(
             labels=table.labels,
             features={
                 name: column
-                for name, column in _first(table.file_columns, values["color_by"]).items()
+                for name, column in _put_first(table.file_columns, values["color_by"]).items()
                 if name not in table.labels and name != table.id_name
             },
             images=table.images,

@@ -40,7 +40,7 @@ def decode(
     from lowdim import tables
     from lowdim.cli.errors import refuse_errors
     from lowdim.estimator.decoders import NearestObjects
-    from lowdim.runtime.atomic import uninterrupted
+    from lowdim.runtime.atomic import defer_interrupts
 
     console = Console(quiet, as_json)
     estimator = lowdim.load(model)
@@ -63,7 +63,7 @@ def decode(
         known = getattr(estimator, "feature_names_in_", None)
         named = recipe.names or (known.tolist() if known is not None else None)
         columns = named or [f"x{i}" for i in range(rows.shape[1])]
-    with uninterrupted():
+    with defer_interrupts():
         write_rows(output, rows, columns, table, force)
         console.say(f"{name}: decoded {len(rows):,} places\nobjects  {output}")
         console.record(method=name, objects=len(rows), outputs=[str(output)])

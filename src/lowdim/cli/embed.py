@@ -19,7 +19,7 @@ from lowdim.cli.files import (
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
 from lowdim.cli.resources import resource_options
-from lowdim.tables.errors import listed
+from lowdim.tables.errors import join_names
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
@@ -77,7 +77,7 @@ def embed(
     """
     from lowdim.cli.errors import INTERRUPTED, Stop
     from lowdim.cli.fitting import estimate, fit, labels_for, objects_for, parameters_for
-    from lowdim.runtime.atomic import uninterrupted
+    from lowdim.runtime.atomic import defer_interrupts
 
     values, given = split(values)
     console = Console(quiet, as_json)
@@ -99,7 +99,7 @@ def embed(
         return
     y = labels_for(method, table, console)
     fitted = fit(method, params, X, y, draw=console.shows_progress)
-    with uninterrupted():  # Ctrl-C that ended the fit must not end the writing of its result too
+    with defer_interrupts():  # Ctrl-C that ended the fit must not end the writing of its result too
         console.say(f"{fitted}{_measures(fitted.estimator)}")
         console.warn(fitted.warnings)
         outputs.fit_decoder(fitted, console)
@@ -145,7 +145,7 @@ def check_color(table: Table, by: str | None) -> None:
     if by is None or by in known:
         return
     close = difflib.get_close_matches(by, known, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"columns are {listed(known)}."
+    hint = f"did you mean {close[0]!r}?" if close else f"columns are {join_names(known)}."
     raise click.UsageError(f"--color-by: there is no column {by!r}; {hint}")
 
 

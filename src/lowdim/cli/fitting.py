@@ -17,7 +17,7 @@ from lowdim.checks import Array
 from lowdim.cli.errors import Refused, refuse_errors
 from lowdim.cli.names import alias
 from lowdim.cli.parameters import hints
-from lowdim.runtime.callbacks import reporting
+from lowdim.runtime.callbacks import show_progress
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
@@ -114,7 +114,7 @@ def fit(
     start = perf_counter()
     with _interrupts() as pressed, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with refuse_errors(method.name), reporting(method.name if draw else ""):
+        with refuse_errors(method.name), show_progress(method.name if draw else ""):
             estimator.fit(X) if y is None else estimator.fit(X, y)
     seconds = perf_counter() - start
     estimator.set_params(**dict.fromkeys(shown, 0))

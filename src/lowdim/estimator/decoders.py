@@ -130,9 +130,9 @@ def apply_decoder(decoder: Decoder, embedding: Array, X: Any, Y: Array) -> Array
 
     require_torch('decoder="network"')
     load_torch()
-    from lowdim.learned.networks.decoding import decoded
+    from lowdim.learned.networks.decoding import decode_rows
 
-    return decoded(decoder, Y)
+    return decode_rows(decoder, Y)
 
 
 def held_out_errors(embedding: Array, X: Any) -> dict[str, float]:

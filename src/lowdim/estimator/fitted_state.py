@@ -220,7 +220,7 @@ def document(name: str, value: Any, sizes: Sizes) -> None:
 
 
 def source(name: str, value: Any, sizes: Sizes) -> None:
-    """Where rows that are read in blocks are; see `lowdim.objects.block_sources.reopened`."""
+    """Where rows that are read in blocks are; see `lowdim.objects.block_sources.reopen_source`."""
     document(name, value, sizes)
     texts = all(isinstance(value.get(key), str) for key in ("kind", "path", "fingerprint"))
     texts &= all(isinstance(value.get(key, ""), str) for key in ("name", "dtype"))

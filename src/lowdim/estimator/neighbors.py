@@ -17,7 +17,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import canonical_metric
 from lowdim.distances.units import exponent_of
-from lowdim.estimator.checkpoints import kept_graph
+from lowdim.estimator.checkpoints import restore_or_compute_graph
 from lowdim.estimator.embedder import Embedder
 from lowdim.estimator.footprint import claim_memory
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -59,7 +59,7 @@ def neighbor_graph(
 
     Raises ValueError if an object has fewer neighbours than `least`.
     """
-    found = given_graph(objects, graph)
+    found = user_graph(objects, graph)
     if found is None:
         found = search_graph(estimator, objects, k)
     elif found.n_neighbors is not None:
@@ -75,7 +75,7 @@ def neighbor_graph(
     return found
 
 
-def given_graph(objects: Objects, graph: NeighborGraph | None) -> NeighborGraph | None:
+def user_graph(objects: Objects, graph: NeighborGraph | None) -> NeighborGraph | None:
     """The graph given as X or as `graph`, checked; None if there is none."""
     if isinstance(objects, GivenGraph):
         return objects.graph
@@ -85,7 +85,7 @@ def given_graph(objects: Objects, graph: NeighborGraph | None) -> NeighborGraph 
 def search_graph(estimator: Any, objects: Objects, k: int) -> NeighborGraph:
     """The graph of the k nearest neighbours, from the checkpoint of the fit if it has one."""
     k, method = check_k(k, objects.n), search_method(estimator)
-    return kept_graph(lambda: objects.neighbor_graph(k, method=method))
+    return restore_or_compute_graph(lambda: objects.neighbor_graph(k, method=method))
 
 
 def search_method(estimator: Any) -> str:
@@ -158,12 +158,12 @@ def _graph(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> Nei
     checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
     if estimator.radius is not None and estimator.n_neighbors is not None:
         raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
-    found = given_graph(objects, graph)
+    found = user_graph(objects, graph)
     if found is not None:
         whole = estimator.n_neighbors is None or found.n_neighbors is None
         return found if whole else found.take(estimator._n_wanted(objects.n))
     if estimator.radius is not None:
-        return kept_graph(lambda: objects.neighbor_graph(None, estimator.radius))
+        return restore_or_compute_graph(lambda: objects.neighbor_graph(None, estimator.radius))
     return search_graph(estimator, objects, estimator._n_wanted(objects.n))
 
 

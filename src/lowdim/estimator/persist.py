@@ -103,7 +103,7 @@ def load(path: str | PathLike[str]) -> Any:
             raise FileNotFoundError(f"{os.fspath(path)} does not exist.")
         raise ValueError(f"{os.fspath(path)} is not a lowdim model: write it with estimator.save.")
     try:
-        with archive.reading(path, DOCUMENT) as (document, arrays):
+        with archive.open_archive(path, DOCUMENT) as (document, arrays):
             _check_format(document)
             return _estimator(document.get("model"), arrays)
     except MemoryError:

@@ -237,10 +237,10 @@ def listed_costs(D: Array, weights: Array, perplexities: Any) -> tuple[Array, Ar
 def _of_groups(objective: Divergence, groups: Array) -> Objective:
     """The objective as a function of the coordinates of the groups of identical objects."""
 
-    def grouped(Z: Array, /) -> tuple[float, Array]:
+    def group_objective(Z: Array, /) -> tuple[float, Array]:
         value, gradient = objective(Z[groups])
         sums = np.zeros_like(Z)
         np.add.at(sums, groups, gradient)
         return value, sums
 
-    return grouped
+    return group_objective

@@ -107,7 +107,7 @@ class Descent:
         self.Y, self.velocity, self.gains = (
             np.ascontiguousarray(part[order]) for part in (self.Y, self.velocity, self.gains)
         )
-        self.anchors = None if self.anchors is None else self.anchors.renumbered(order)
+        self.anchors = None if self.anchors is None else self.anchors.renumber(order)
         self.order = order if self.order is None else self.order[order]
         self.renumberings.append(order)
 
@@ -192,7 +192,7 @@ def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: A
     """
     extent = float(np.abs(fallback).max())
     with monitor:
-        saved = monitor.saved({name: getattr(descent, name) for name in _ARRAYS})
+        saved = monitor.load_state({name: getattr(descent, name) for name in _ARRAYS})
         if saved is not None:
             descent.restore(saved)
         for number, phase in enumerate(phases):

@@ -67,7 +67,7 @@ FORMS = {
 }
 
 
-def mapped(rows: Any, metric: Metric) -> Array | None:
+def map_rows(rows: Any, metric: Metric) -> Array | None:
     """Dense rows mapped by the form of a metric; None if it has none, or for undefined rows."""
     if is_sparse(rows) or metric.name not in FORMS:
         return None
@@ -75,7 +75,7 @@ def mapped(rows: Any, metric: Metric) -> Array | None:
     return found if np.isfinite(found).all() else None
 
 
-def measured(found: tuple[Array, Array], metric: Metric) -> tuple[Array, Array]:
+def metric_distances(found: tuple[Array, Array], metric: Metric) -> tuple[Array, Array]:
     """Indices and distances from indices and Euclidean distances of mapped rows."""
     indices, distances = found
     return indices, np.asarray(FORMS[metric.name].distances(distances), dtype=distances.dtype)
@@ -93,7 +93,7 @@ class MappedIndex:
         return self.index.recall
 
     def neighbors(self) -> tuple[Array, Array]:
-        return measured(self.index.neighbors(), self.metric)
+        return metric_distances(self.index.neighbors(), self.metric)
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
         rows = FORMS[self.metric.name].rows(np.asarray(queries))
@@ -101,4 +101,4 @@ class MappedIndex:
         check_defined(
             undefined[:, None], self.metric, np.arange(len(rows)), np.zeros(1, int), new=True
         )
-        return measured(self.index.query(rows, k), self.metric)
+        return metric_distances(self.index.query(rows, k), self.metric)

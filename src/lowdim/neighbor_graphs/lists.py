@@ -16,7 +16,7 @@ def nearest_within(distances: Array, radius: float) -> tuple[Array, Array]:
     return nearest, found
 
 
-def ascending(D: Array, chosen: Array) -> tuple[Array, Array, Array]:
+def ascending_entries(D: Array, chosen: Array) -> tuple[Array, Array, Array]:
     """The number of chosen entries in each row of D, and their columns and values, ascending."""
     rows, columns = np.nonzero(chosen)
     values = D[rows, columns]
@@ -29,7 +29,7 @@ def row_of_entries(indptr: Array) -> Array:
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
-def merged(
+def merge_lists(
     nearest: Array, distances: Array, more: tuple[Array, Array, Array]
 ) -> tuple[Array, Array]:
     """Padded lists of neighbours, united with more pairs of (row, neighbour, distance)."""
@@ -41,10 +41,10 @@ def merged(
     rows, columns, lengths = rows[first], columns[first], lengths[first]
     order = np.lexsort((columns, lengths, rows))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(nearest)))])
-    return padded(indptr, columns[order], lengths[order])
+    return pad_lists(indptr, columns[order], lengths[order])
 
 
-def padded(indptr: Array, indices: Array, distances: Array) -> tuple[Array, Array]:
+def pad_lists(indptr: Array, indices: Array, distances: Array) -> tuple[Array, Array]:
     """Flat lists as rows of equal length, padded with index 0 and infinite distances."""
     counts = np.diff(indptr)
     if counts.min(initial=1) == 0:

@@ -74,7 +74,7 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, 
     n = source.shape[0]
     random = np.random.default_rng(seed)
     capacity = largest_shard(source, k)
-    division = divided(source, capacity, metric.name, random)
+    division = divide_rows(source, capacity, metric.name, random)
     test = np.sort(random.choice(n, min(n, TEST_ROWS), replace=False))
     asked = source.take(test)
     true_indices, true_distances = query(source, asked, k, metric, test)
@@ -82,8 +82,10 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, 
     depth = needed_depth(source, division, asked, true_indices, each)
     found = Nearest(n, k, source.dtype)
     shard = partial(Shard, source.shape[1], source.dtype)
-    search = partial(searched, k=k, metric=metric.name, recall=each, seed=seed, capacity=capacity)
-    for offer in source.exchange(routed, (division, depth), division.n_shards, shard, search):
+    search = partial(
+        search_shard, k=k, metric=metric.name, recall=each, seed=seed, capacity=capacity
+    )
+    for offer in source.exchange(route_rows, (division, depth), division.n_shards, shard, search):
         found.offer(*offer)
     short = np.flatnonzero(found.indices[:, -1] == NO_NUMBER)
     for part in blocks(len(short), source.block_rows):  # which have too few in their shards
@@ -133,7 +135,7 @@ class Part(NamedTuple):
     rows: Array
 
 
-def routed(rows: Array, first: int, division: Division, depth: int) -> list[tuple[int, Part]]:
+def route_rows(rows: Array, first: int, division: Division, depth: int) -> list[tuple[int, Part]]:
     """The rows of a block, by the shards that they belong to or are to be searched in."""
     near = division.shards_near(rows, depth)
     numbers = np.arange(first, first + len(rows), dtype=np.int32)
@@ -188,7 +190,7 @@ class Shard:
         return self._rows[member].read(rows)
 
 
-def searched(
+def search_shard(
     shard: Shard, number: int, *, k: int, metric: str, recall: float, seed: int, capacity: int
 ) -> Iterator[tuple[Array, Array, Array]]:
     """What is found in a shard for the rows that are searched in it, for `Nearest.offer`."""
@@ -263,7 +265,9 @@ class Division:
         return np.asarray(self.shard_of[_nearest(self.centers, rows, depth, self.metric)])
 
 
-def divided(source: RowBlocks, capacity: int, metric: str, random: np.random.Generator) -> Division:
+def divide_rows(
+    source: RowBlocks, capacity: int, metric: str, random: np.random.Generator
+) -> Division:
     """Divide the rows of a source into shards of at most about `capacity` rows."""
     n = source.shape[0]
     n_shards = -(-n // max(1, int(FILL * capacity)))

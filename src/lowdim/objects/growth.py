@@ -19,7 +19,7 @@ from lowdim.neighbor_graphs.lists import row_of_entries
 from lowdim.objects.new_objects import MeasuredNewObjects
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.runtime.scheduling import blocks, run
-from lowdim.runtime.stacking import stacked
+from lowdim.runtime.stacking import stack_rows
 
 BLOCK_ROWS = 4096  # lists that are merged at once
 NOVELTY_NEIGHBORS = 10  # nearest neighbours by which a new object is compared with the old ones
@@ -30,7 +30,7 @@ Pairs = tuple[Array, Array, Array]
 
 def joined_objects(new: MeasuredNewObjects) -> MeasuredObjects:
     """The training objects and after them the new ones."""
-    return MeasuredObjects(stacked(new.known.rows, new.rows), new.known.metric)
+    return MeasuredObjects(stack_rows(new.known.rows, new.rows), new.known.metric)
 
 
 def joined_graph(
@@ -64,7 +64,7 @@ def joined_graph(
     if graph.n_neighbors is None:
         parts |= _within_radius(graph, new, radius)
     else:
-        (nearest, distances), arcs = _searched(graph, new, objects, method)
+        (nearest, distances), arcs = _search_neighbors(graph, new, objects, method)
         old = _with_arcs(graph.indices, graph.distances, arcs)
         parts["indices"] = np.concatenate([old[0], nearest])
         parts["distances"] = np.concatenate([old[1], distances])
@@ -93,7 +93,7 @@ def novelty(graph: NeighborGraph, n_old: int) -> float:
     return max(0.0, (float(alone.mean()) - expected) / (1 - expected)) if expected < 1 else 0.0
 
 
-def _searched(
+def _search_neighbors(
     graph: NeighborGraph, new: MeasuredNewObjects, objects: MeasuredObjects, method: str
 ) -> tuple[tuple[Array, Array], Pairs]:
     """The neighbours of the new objects, and arcs from old objects to new ones in their reach."""

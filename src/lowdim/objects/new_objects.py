@@ -15,7 +15,7 @@ from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_defined, cross_distances
 from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.exact import distances_to, within_reach
-from lowdim.neighbor_graphs.lists import merged, nearest_within, padded
+from lowdim.neighbor_graphs.lists import merge_lists, nearest_within, pad_lists
 from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, sparse_rows
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory
@@ -119,7 +119,7 @@ class MeasuredNewObjects:
     def within(self, radius: float) -> tuple[Array, Array]:
         if self.known.in_memory:
             return nearest_within(self.distances(), radius)
-        return merged(*self.nearest(1), self.within_reach(np.full(1, radius)))
+        return merge_lists(*self.nearest(1), self.within_reach(np.full(1, radius)))
 
     def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
         return within_reach(self.known.rows, self.rows, reach, self.known.metric)
@@ -176,10 +176,10 @@ class NewSparseDissimilarities:
         )
 
     def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
-        return padded(*sparse_rows(self.matrix, k, None))
+        return pad_lists(*sparse_rows(self.matrix, k, None))
 
     def within(self, radius: float) -> tuple[Array, Array]:
-        return padded(*sparse_rows(self.matrix, None, radius))
+        return pad_lists(*sparse_rows(self.matrix, None, radius))
 
     def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
         stored = self.matrix.tocoo()
@@ -201,7 +201,7 @@ def as_new(objects: Objects) -> NewObjects:
     return NewDissimilarities(objects.all_pairs())
 
 
-def given_relations(X: Any, *, unknown_pairs: bool = False, exponent: int = 0) -> NewObjects:
+def check_relations(X: Any, *, unknown_pairs: bool = False, exponent: int = 0) -> NewObjects:
     """Check a matrix of dissimilarities between new and training objects.
 
     Parameters

@@ -45,7 +45,7 @@ class Pairs:
         first, second = self.first[chosen], self.second[chosen]
         return Pairs(self.n, first, second, self.values[chosen], weights)
 
-    def weighted(self, weights: Array | None) -> Pairs:
+    def with_weights(self, weights: Array | None) -> Pairs:
         """The pairs with these weights; pairs of weight 0 are removed."""
         if weights is None:
             return self
@@ -202,7 +202,7 @@ def check_known(D: Any, name: str = "X") -> Array:
     return np.asarray(D)
 
 
-def given_weights(W: Any, pairs: Pairs) -> Array:
+def pair_weights(W: Any, pairs: Pairs) -> Array:
     """The weights of the pairs from a symmetric matrix; entries that are not stored are 0."""
     n = pairs.n
     if W.shape != (n, n) if is_sparse(W) else np.shape(W) != (n, n):

@@ -46,7 +46,7 @@ class ParquetRows(RowBlocks):
         counts: list[int] = []
         largest = 0
         for file in files:
-            about = _opened(file)
+            about = _open_file(file)
             found = dict(zip(about.schema_arrow.names, about.schema_arrow.types, strict=True))
             names = list(found) if columns is None else columns
             if not self.names:
@@ -106,7 +106,7 @@ class ParquetRows(RowBlocks):
             self._kept = kept = None  # frees the last one first
             file, group = self.groups[number]
             try:
-                table = _opened(file).read_row_group(group, columns=self.names)
+                table = _open_file(file).read_row_group(group, columns=self.names)
             except _arrow_errors() as error:
                 raise ValueError(_damage(file, error)) from error
             values = np.empty((table.num_rows, len(self.names)), dtype=self.dtype)
@@ -139,13 +139,13 @@ class ParquetRows(RowBlocks):
 
 def column_kinds(file: Path) -> dict[str, bool]:
     """The columns of a file, and whether they hold numbers."""
-    schema = _opened(file).schema_arrow
+    schema = _open_file(file).schema_arrow
     return {name: _is_number(one) for name, one in zip(schema.names, schema.types, strict=True)}
 
 
 def read_column(files: list[Path], name: str) -> Array:
     """One column of all files, of any type."""
-    parts = [_opened(file).read([name]).column(name) for file in files]
+    parts = [_open_file(file).read([name]).column(name) for file in files]
     return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
 
 
@@ -163,7 +163,7 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
-def _opened(file: Path) -> Any:
+def _open_file(file: Path) -> Any:
     try:
         from pyarrow import parquet
     except ImportError as error:

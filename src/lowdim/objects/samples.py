@@ -118,7 +118,7 @@ class SampledObjects:
                 reach = np.maximum(radii[:, -1:].max(axis=1, initial=0.0), d[:, -1])
                 radii = np.column_stack([radii, reach * (1 + 1e-12)])
             backend().drop_listed(self.data.indices, ids)
-            found.append(_measured(measure, order, ids, self.data.distances.dtype))
+            found.append(_measure_lists(measure, order, ids, self.data.distances.dtype))
         ids, distances = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
         return (ids, distances), radii
 
@@ -226,7 +226,7 @@ def _nearest_in_groups(objects: Objects, groups: Array, k: int) -> tuple[Array, 
     return ids, distances
 
 
-def _measured(
+def _measure_lists(
     measure: Callable[[Array, Array], tuple[Array, Array]], order: Array, ids: Array, kind: Any
 ) -> tuple[Array, Array]:
     """Lists and distances of their entries, computed in an order in which near objects are near

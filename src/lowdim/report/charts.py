@@ -115,8 +115,8 @@ def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None
         parts.append(tag("polyline", points=knots, class_="curve s1"))
     ends = {"class_": "end"}
     parts.append(tag("text", "0", x=left - 4, y=low + 4, **ends))
-    parts.append(tag("text", _short(right), x=left + side * _BINS, y=low + 15, **ends))
-    parts.append(tag("text", _short(top), x=left + 4, y=14))
+    parts.append(tag("text", _short_number(right), x=left + side * _BINS, y=low + 15, **ends))
+    parts.append(tag("text", _short_number(top), x=left + 4, y=14))
     middle = left + side * _BINS / 2
     parts.append(tag("text", "dissimilarity", x=middle, y=low + 28, class_="middle"))
     turned = f"rotate(-90 14 {low / 2:.0f})"
@@ -133,7 +133,7 @@ def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None
     )
 
 
-def _short(value: float) -> str:
+def _short_number(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 

@@ -10,7 +10,7 @@ from lowdim.report.charts import dash, rnx_chart, shade, shepard_chart
 from lowdim.report.markup import table, tag, text, user
 from lowdim.report.runs import Run
 from lowdim.report.suspects import suspects_table
-from lowdim.report.tables import best, measure_names, number, quality_table
+from lowdim.report.tables import best_runs, measure_names, number, quality_table
 from lowdim.versions import versions
 
 _UNDER_A_MAP = 3
@@ -32,7 +32,7 @@ def _headlines(runs: Sequence[Run]) -> str:
     for name in measure_names(runs):
         found = {run.name: m for run in runs if (m := run.findings.measures.get(name))}
         headline = next(iter(found.values())).headline
-        winners, near = best(runs, name)
+        winners, near = best_runs(runs, name)
         if not headline or not winners:
             continue
         value = number(found[winners[0]].value)

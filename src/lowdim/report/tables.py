@@ -14,7 +14,7 @@ def measure_names(runs: Sequence[Run]) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name in run.findings.measures))
 
 
-def best(runs: Sequence[Run], name: str) -> tuple[list[str], list[str]]:
+def best_runs(runs: Sequence[Run], name: str) -> tuple[list[str], list[str]]:
     """Names of the runs that are best by a measure, and of those that do not differ from them.
 
     A run does not differ from the best one if their confidence intervals overlap.
@@ -53,7 +53,7 @@ def quality_table(runs: Sequence[Run]) -> str:
     names = measure_names(runs)
     runs = sorted(runs, key=lambda run: _rank(run.findings.measures.get(names[0])))
     timed = any(run.seconds is not None for run in runs)
-    leaders = {name: best(runs, name) for name in names}
+    leaders = {name: best_runs(runs, name) for name in names}
     head = [tag("th", "map", scope="col")]
     head += [_heading(name, runs) for name in names]
     if timed:

@@ -1,7 +1,7 @@
 """Atomic writing: under its name a file is either the complete new one or the old one.
 
 Every file that lowdim writes (models, graphs, tables, reports, pictures, animations) goes through
-`replacing`.
+`replace_file`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def check_writable(path: str | PathLike[str], *, force: bool) -> None:
 
 
 @contextmanager
-def replacing(path: str | PathLike[str], *, force: bool) -> Iterator[Path]:
+def replace_file(path: str | PathLike[str], *, force: bool) -> Iterator[Path]:
     """Write a file under a temporary name that becomes `path` when the block ends.
 
     The temporary file is in the same folder and has the same suffix. It is flushed to the disk
@@ -217,7 +217,7 @@ def _alive(pid: int) -> bool:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Hold back Ctrl-C until the block ends; then it acts as it would have.
 
     Only the main thread receives Ctrl-C, so the context does nothing in other threads.

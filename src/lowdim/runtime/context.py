@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from lowdim import checks
 from lowdim.checks import integer
 from lowdim.messages import argument as spell
-from lowdim.runtime.atomic import uninterrupted
+from lowdim.runtime.atomic import defer_interrupts
 
 if TYPE_CHECKING:
     from lowdim.backends.protocol import Backend
@@ -51,7 +51,7 @@ class Context:
     ----------
     device : str
         Where the computation runs: "cpu", "cuda", "cuda:1", "mps", "torch:cpu", or "auto", which
-        is the CPU until the amount of work is known (see `suited`).
+        is the CPU until the amount of work is known (see `resolve_device`).
     threads : int
         Number of threads that may work at the same time.
     memory : int or None
@@ -122,7 +122,7 @@ def override(**fields: Any) -> Iterator[Context]:
 
 
 @contextmanager
-def keeping_uploads() -> Iterator[None]:
+def keep_uploads() -> Iterator[None]:
     """Keep arrays on the device, once copied there, until the outermost such context ends."""
     if current().uploads is not None:
         yield
@@ -201,11 +201,11 @@ def compute(
         "memory": outer.memory if memory is None else check_bytes(memory, "memory"),
         "scratch": outer.scratch if scratch is None else check_folder(scratch, "scratch"),
     }
-    with override(**resources), _joined(scheduler):
+    with override(**resources), _cluster_context(scheduler):
         yield current()
 
 
-def _joined(scheduler: str | None) -> AbstractContextManager[None]:
+def _cluster_context(scheduler: str | None) -> AbstractContextManager[None]:
     """The context of a cluster, if its scheduler is named."""
     if scheduler is None:
         return nullcontext()
@@ -224,7 +224,7 @@ def dask_clusters(argument: str) -> Any:
     return import_module("lowdim.backends.dask.clusters")
 
 
-def suited(n: int) -> AbstractContextManager[Context]:
+def resolve_device(n: int) -> AbstractContextManager[Context]:
     """The current context with "auto" resolved for n objects: a GPU if they are many."""
     device = current().device
     if device == "auto":
@@ -273,7 +273,7 @@ def _torch_engine() -> Any:
 
     PyTorch that was imported in part crashes when it is used.
     """
-    with uninterrupted():
+    with defer_interrupts():
         return import_module("lowdim.backends.torch")
 
 

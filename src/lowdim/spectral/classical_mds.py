@@ -24,7 +24,7 @@ from lowdim.runtime.scheduling import blocks
 from lowdim.spectral.projection import gower_projection
 from lowdim.spectral.scaling import (
     Scaling,
-    corrected,
+    correct_dissimilarities,
     leading_count,
     pivoted_cholesky_scaling,
     scale_distances,
@@ -178,7 +178,7 @@ class ClassicalMDS(Embedder):
         self.n_jobs = n_jobs
 
     def _memory(self, fit: Problem) -> float:
-        if m := fit.chosen("n_landmarks"):
+        if m := fit.object_count("n_landmarks"):
             return 8.0 * m * m * 3 + fit.n * m * fit.size
         if fit.is_set("correction", "cailliez"):
             return 10.5 * fit.square
@@ -231,7 +231,7 @@ class ClassicalMDS(Embedder):
 
     def _scale(self, D: Array) -> Array:
         """Eigenpairs of B, kept for new objects; returns the coordinates."""
-        D, self.correction_constant_ = corrected(D, self.correction)
+        D, self.correction_constant_ = correct_dissimilarities(D, self.correction)
         share = not isinstance(self.n_components, numbers.Integral)
         k = len(D) - 1 if share else self._check_n_components(len(D))
         if self.method == "cholesky":

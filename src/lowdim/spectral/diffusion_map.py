@@ -16,7 +16,7 @@ from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.spectral.laplacian import degrees, edge_weights, heat_width, laplacian, weighted
+from lowdim.spectral.laplacian import degrees, edge_weights, heat_width, laplacian, weight_matrix
 
 
 class DiffusionMap(Embedder):
@@ -174,7 +174,7 @@ class DiffusionMap(Embedder):
             return
         edges = self.graph_.adjacency()
         self.t_ = heat_width(self.t, edges)
-        kernel = weighted(edges, "heat", self.t_).astype(np.float64)
+        kernel = weight_matrix(edges, "heat", self.t_).astype(np.float64)
         kernel = csr_array(kernel + eye_array(n, format="csr"))
         self.density_ = degrees(kernel) ** alpha
         owners = np.repeat(np.arange(n), np.diff(kernel.indptr))

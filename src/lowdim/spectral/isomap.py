@@ -206,7 +206,7 @@ class Isomap(Embedder):
         self.warm_start = warm_start
 
     def _memory(self, fit: Problem) -> float:
-        m = fit.chosen("n_landmarks")
+        m = fit.object_count("n_landmarks")
         paths = fit.geodesics(1.6 * m, 30e6) if m else fit.square + fit.scaling
         return paths + 60 * fit.arcs
 

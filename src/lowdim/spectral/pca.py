@@ -20,7 +20,7 @@ from lowdim.messages import argument
 from lowdim.numerics.svd import Axes, principal_axes, residual_share, scores, update_axes
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.scheduling import use_threads
 from lowdim.spectral.probabilistic_pca import Model, most_probable_dimension
 from lowdim.spectral.scaling import leading_count
 
@@ -260,7 +260,7 @@ class PCA(Embedder):
         """
         check_is_fitted(self)
         model, exponent = self._model
-        with running(self._n_jobs):
+        with use_threads(self._n_jobs):
             found = model.log_likelihood(dense(self._new_objects(X).vectors()))
         return np.asarray(found - exponent * np.log(2) * len(self.mean_))
 

@@ -169,7 +169,7 @@ def cailliez_constant(D: Array) -> float:
     return max(0.0, float(real.max()))
 
 
-def corrected(D: Array, correction: str) -> tuple[Array, float]:
+def correct_dissimilarities(D: Array, correction: str) -> tuple[Array, float]:
     """Dissimilarities made Euclidean by an additive constant, and that constant."""
     checks.choice(correction, "correction", CORRECTIONS)
     if correction == "none" or is_euclidean(D):

@@ -26,7 +26,7 @@ Fit = Callable[[Array], Array]
 """From distances, in the order of the pairs, to the best fitting disparities."""
 
 
-def ordered(pairs: Pairs, kind: str) -> Pairs:
+def order_pairs(pairs: Pairs, kind: str) -> Pairs:
     """The pairs in the order that `disparities` expects: ascending values for kind "ordinal"."""
     if kind != "ordinal":
         return pairs
@@ -39,7 +39,7 @@ def disparities(pairs: Pairs, kind: str, ties: str) -> Fit:
     Parameters
     ----------
     pairs : Pairs
-        In the order of `ordered`.
+        In the order of `order_pairs`.
     kind : {"ratio", "interval", "ordinal", "spline"}
         "ratio": the dissimilarities themselves. "interval": a + b delta. "ordinal": any monotone
         function. "spline": a monotone quadratic spline.

@@ -185,7 +185,7 @@ class Sammon(Embedder):
         found = METHODS[self.method](stress, stress.encode(start), monitor, tol=self.tol, show=show)
         Y = stress.decode(found.x)[kinds]
         Y = Y - Y.mean(axis=0) if isinstance(self.init, str) else Y
-        self.embedding_ = np.asarray(self._turned(Y) * unit, dtype=D.dtype)
+        self.embedding_ = np.asarray(self._rotate(Y) * unit, dtype=D.dtype)
         self.stress_, self.history_ = float(found.value), found.history
         self.n_iter_ = max(1, len(found.history) - 1)
 
@@ -210,7 +210,7 @@ class Sammon(Embedder):
             start[:, : found.shape[1]] = found
         return separate_points(start)
 
-    def _turned(self, Y: Array) -> Array:
+    def _rotate(self, Y: Array) -> Array:
         if not isinstance(self.init, str):
             return Y
         axes = np.linalg.eigh(Y.T @ Y)[1][:, ::-1]

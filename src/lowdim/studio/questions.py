@@ -15,7 +15,7 @@ import numpy as np
 from lowdim import quality
 from lowdim.checks import Array
 from lowdim.quality.rows import Rows, data_rows
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.scheduling import use_threads
 from lowdim.studio.datasets import View, read_about, read_column, read_labels
 
 MOST_ROWS = 5000  # of points whose errors are computed; the others are unknown
@@ -108,7 +108,7 @@ def point_errors(view: View, kind: str) -> Array:
 def stability(view: View, method: str, parameters: dict[str, Any], output: str) -> None:
     """Fit again with other seeds; writes the spread of each point and a summary to a file."""
     from lowdim.catalog import find
-    from lowdim.runtime.atomic import replacing
+    from lowdim.runtime.atomic import replace_file
 
     row = find(method)
     assert row is not None
@@ -122,7 +122,7 @@ def stability(view: View, method: str, parameters: dict[str, Any], output: str) 
     found = quality.stability(
         estimator, view.read_objects(), n_runs=N_RUNS, how=how, null=False, random_state=0
     )
-    with replacing(output, force=True) as temporary, open(temporary, "wb") as file:
+    with replace_file(output, force=True) as temporary, open(temporary, "wb") as file:
         np.savez(file, spread=found.spread.astype(np.float32), maps=found.maps.astype(np.float32),
                  score=found.score, text=str(found), how=how)  # fmt: skip
 
@@ -132,7 +132,7 @@ def stability(view: View, method: str, parameters: dict[str, Any], output: str) 
 
 def neighbors(view: View, point: int, k: int) -> dict[str, Any]:
     """The nearest objects of a point in the data, of those on the map."""
-    with running(None):
+    with use_threads(None):
         rows = _rows(view._replace(coordinates="", label=None))
         distances = rows.distances(np.array([point], dtype=np.int32))[0].astype(np.float64)
     distances[point] = np.inf

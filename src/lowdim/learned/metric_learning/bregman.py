@@ -67,7 +67,7 @@ def project(
 
     with monitor:
         fresh = {"M": M, "multipliers": multipliers, "targets": targets}
-        if (saved := monitor.saved(fresh)) is not None:
+        if (saved := monitor.load_state(fresh)) is not None:
             M, multipliers, targets = (saved[name] for name in fresh)
             history, ended = saved["history"].tolist(), saved["ended"]
         while len(history) < monitor.max_iter and not ended:

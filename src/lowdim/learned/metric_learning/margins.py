@@ -184,7 +184,7 @@ def minimize(problem: LargeMargin, start: Array, monitor: Monitor, tol: float) -
 
     with monitor:
         fresh = {"M": M, "before": before, "best": best, "gradient": gradient}
-        if (saved := monitor.saved(fresh)) is not None:
+        if (saved := monitor.load_state(fresh)) is not None:
             M, before, best, gradient = (saved[name] for name in fresh)
             value, least, step = saved["value"], saved["least"], saved["step"]
             age, failures, done = saved["age"], saved["failures"], saved["done"]

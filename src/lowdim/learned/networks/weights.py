@@ -23,12 +23,12 @@ DRAWN_BY_MODULES = 2**32 - 1  # last key of such numbers, where others have the 
 BLOCK_ROWS = 1024  # rows that a network is applied to at once; fixed, so that rounding is too
 
 
-def seeded(seed: int, *keys: int) -> torch.Generator:
+def random_generator(seed: int, *keys: int) -> torch.Generator:
     """A generator of random numbers for one purpose, such as the noise of one step."""
-    return torch.Generator().manual_seed(_mixed(seed, *keys))
+    return torch.Generator().manual_seed(_mix_keys(seed, *keys))
 
 
-def _mixed(*keys: int) -> int:
+def _mix_keys(*keys: int) -> int:
     """A seed of PyTorch, which takes one number, from several."""
     return int(np.random.SeedSequence(keys).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
@@ -43,7 +43,7 @@ if hasattr(os, "register_at_fork"):  # in a child nobody else draws
 
 
 @contextmanager
-def seeded_weights(seed: int) -> Iterator[None]:
+def seed_weights(seed: int) -> Iterator[None]:
     """Networks that are made inside have weights that depend on the seed alone."""
     with _generators, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
@@ -55,10 +55,10 @@ def process_generators(device: torch.device, *keys: int) -> Iterator[None]:
     """What modules such as dropout draw inside, on the CPU or the device, depends on the keys."""
     gpus = [device] if device.type == "cuda" else []
     with _generators, torch.random.fork_rng(devices=gpus):
-        torch.default_generator.manual_seed(_mixed(*keys, DRAWN_BY_MODULES))
+        torch.default_generator.manual_seed(_mix_keys(*keys, DRAWN_BY_MODULES))
         for gpu in gpus:
             with torch.cuda.device(gpu):
-                torch.cuda.manual_seed(_mixed(*keys, DRAWN_BY_MODULES))
+                torch.cuda.manual_seed(_mix_keys(*keys, DRAWN_BY_MODULES))
         yield
 
 

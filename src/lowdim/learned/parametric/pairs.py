@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from lowdim.checks import Array
-from lowdim.learned.networks.training import SHARD, batches, sharded
+from lowdim.learned.networks.training import SHARD, batches, sum_shards
 from lowdim.learned.parametric.samples import Samples
 from lowdim.runtime.scheduling import run
 
@@ -70,7 +70,7 @@ class Pairs:
         def forward(numbered: tuple[int, slice]) -> torch.Tensor:
             number, part = numbered
             torch.set_num_threads(1)  # a setting of the thread that calls it
-            y: torch.Tensor = network.encode(self.samples.displaced(both[part], (*key, number)))
+            y: torch.Tensor = network.encode(self.samples.displace(both[part], (*key, number)))
             return y
 
         found = run(forward, list(enumerate(parts)))
@@ -89,7 +89,7 @@ class Pairs:
                 total = total + (back - x).square().sum() / (len(both) * x.shape[1])
             return total
 
-        return loss, sharded(loss_of, len(both), network)[1]
+        return loss, sum_shards(loss_of, len(both), network)[1]
 
     def _loss(self, attraction: float, repulsion: float) -> float:
         """The loss of a step; updates the running mean of the repulsion.

@@ -13,7 +13,7 @@ from lowdim.learned.networks.weights import Rows
 TRIED_ROWS = 32  # of X, to which a network is applied
 
 
-def copied(network: Any) -> nn.Module:
+def copy_network(network: Any) -> nn.Module:
     """A copy of a module given by the user, which is left as it is."""
     if not isinstance(network, nn.Module):
         raise TypeError(

@@ -28,13 +28,13 @@ from lowdim.learned.self_organizing_map.prototypes import (
     RelationalPrototypes,
     VectorPrototypes,
     best_units,
+    metric_squares,
     relational_squares,
-    squared,
 )
 from lowdim.learned.self_organizing_map.starts import relational_start, vector_start
 from lowdim.learned.self_organizing_map.training import (
     Schedule,
-    interpolated,
+    interpolate_places,
     kernel,
     train_batch,
     train_online,
@@ -44,7 +44,7 @@ from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects, relative_dissimilarities
 from lowdim.runtime.callbacks import Monitor
-from lowdim.runtime.scheduling import blocks, running
+from lowdim.runtime.scheduling import blocks, use_threads
 
 MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors have a mean
 
@@ -327,7 +327,7 @@ class SelfOrganizingMap(SOMParameters):
         self.u_matrix_ = (trained.u_matrix * scale).astype(self.grid_.dtype)
         self._fitted_gaps = trained.squared_gaps
         places = [
-            self._placed(grid, self.units_[part], lambda part=part: found.squared_distances(part))
+            self._place(grid, self.units_[part], lambda part=part: found.squared_distances(part))
             for part in blocks(len(self.units_), 1024)
         ]
         self.embedding_ = np.concatenate(places)
@@ -363,7 +363,7 @@ class SelfOrganizingMap(SOMParameters):
                 f"'nan_euclidean' and prototypes='mean', but metric={self.metric!r} and "
                 f"prototypes={self.prototypes!r} make a relational map. Fit all objects at once."
             )
-        with running(self._n_jobs):
+        with use_threads(self._n_jobs):
             trained = self._in_unit
             trained._train_further(self._new_objects(X))
             if trained is not self:
@@ -395,7 +395,7 @@ class SelfOrganizingMap(SOMParameters):
     def _grid(self) -> UnitGrid:
         return UnitGrid(tuple(self.shape_), self.topology, bool(self.toroidal))
 
-    def _best(self, new: NewObjects) -> Array:
+    def _nearest_units(self, new: NewObjects) -> Array:
         if hasattr(self, "_fitted_sums"):
             known = self._training
             rows = self._rows(new.vectors(), known)
@@ -406,22 +406,22 @@ class SelfOrganizingMap(SOMParameters):
         """Squared distances of new objects to all prototypes."""
         if hasattr(self, "_fitted_sums"):
             known = self._training
-            return squared(known.metric, self._rows(new.vectors(), known), self.codebook_)
+            return metric_squares(known.metric, self._rows(new.vectors(), known), self.codebook_)
         D = new.distances() / self.coefficients_.dtype.type(self._fitted_scale)
         return relational_squares(D, self.coefficients_, self._fitted_halves)
 
     def _transform(self, new: NewObjects) -> Array:
-        grid, units = self._grid, self._best(new)
+        grid, units = self._grid, self._nearest_units(new)
         places = [
-            self._placed(grid, units[part], lambda part=part: self._squares(new.subset(part)))
+            self._place(grid, units[part], lambda part=part: self._squares(new.subset(part)))
             for part in blocks(new.n, 1024)
         ]
         return np.concatenate(places)
 
-    def _placed(self, grid: UnitGrid, units: Array, squares: Any) -> Array:
+    def _place(self, grid: UnitGrid, units: Array, squares: Any) -> Array:
         if self.placement == "unit":
             return np.asarray(self.grid_[units])
-        places = interpolated(grid, units, squares(), self._fitted_gaps)
+        places = interpolate_places(grid, units, squares(), self._fitted_gaps)
         return places.astype(self.grid_.dtype)
 
     def _inverse(self, Y: Array) -> Any:
@@ -445,5 +445,5 @@ class SelfOrganizingMap(SOMParameters):
         array of shape (n_new,)
         """
         check_is_fitted(self)
-        with running(self._n_jobs):
-            return self._in_unit._best(self._new_objects(X))
+        with use_threads(self._n_jobs):
+            return self._in_unit._nearest_units(self._new_objects(X))

@@ -37,12 +37,12 @@ def vector_start(
     init : {"pca", "random"} or array of shape (n_units, d)
     random : RandomState
     """
-    full = filled(rows) if metric.name == "nan_euclidean" else rows
+    full = fill_missing(rows) if metric.name == "nan_euclidean" else rows
     axes = principal_axes(full, min(COMPONENTS, *full.shape))
     Y = scores(full, axes.mean, axes.components).astype(np.float64)
     grid = make_grid(Y)
     if not isinstance(init, str):
-        codebook = _given(init, (grid.n, rows.shape[1]))
+        codebook = _check_init(init, (grid.n, rows.shape[1]))
     elif init == "random":
         codebook = checks.dense(full[_some(rows.shape[0], grid.n, random)])
     else:
@@ -99,7 +99,7 @@ def invariant_signs(scores: Array) -> Array:
     return np.where(skew < -EVEN * scale, -1.0, 1.0)
 
 
-def filled(rows: Array) -> Array:
+def fill_missing(rows: Array) -> Array:
     """Rows with missing values replaced by the means of their columns."""
     missing = np.isnan(rows)
     blank = np.flatnonzero(missing.all(axis=1))
@@ -113,7 +113,7 @@ def filled(rows: Array) -> Array:
     return np.where(missing, means.astype(rows.dtype), rows)
 
 
-def _given(init: Any, shape: tuple[int, int]) -> Array:
+def _check_init(init: Any, shape: tuple[int, int]) -> Array:
     found = np.shape(init) if hasattr(init, "__len__") else repr(init)
     if found != shape:
         raise ValueError(

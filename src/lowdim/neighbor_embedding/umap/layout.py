@@ -103,7 +103,7 @@ class Layout:
         self.velocity = np.zeros_like(self.Y)
         self.n_epochs, self.epoch, self.seed = n_epochs, 0, seed
         self.set_forces(curve, learning_rate, repulsion, negative_sample_rate)
-        self.anchors = None if anchors is None else anchors.renumbered(self.order)
+        self.anchors = None if anchors is None else anchors.renumber(self.order)
         self.density = density
         if density is not None:
             self.total = float(weights.data.sum(dtype=np.float64))
@@ -200,7 +200,7 @@ def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
     """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
     at_once = 1
     with monitor:
-        saved = monitor.saved({"Y": layout.Y, "velocity": layout.velocity}, scheduled=True)
+        saved = monitor.load_state({"Y": layout.Y, "velocity": layout.velocity}, scheduled=True)
         if saved is not None:
             layout.restore(saved)
         while layout.epoch < layout.n_epochs:

@@ -11,7 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.neighbor_embedding.umap.fuzzy_graph import (
     connect_locally,
-    directed,
+    directed_graph,
     intersect,
     with_data,
 )
@@ -59,7 +59,7 @@ def intersect_targets(
     numbers = checks.vectors(of_length(np.asarray(targets), n).reshape(n, -1), name="y")
     size = min(n_neighbors, n)
     graph = objects_of(numbers, metric, metric_params).neighbor_graph(size - 1)
-    return intersect(matrix, directed(graph, size), weight)
+    return intersect(matrix, directed_graph(graph, size), weight)
 
 
 def of_length(targets: Array, n: int) -> Array:

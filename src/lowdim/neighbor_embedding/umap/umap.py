@@ -17,7 +17,7 @@ from lowdim.estimator.updating import Growth, update
 from lowdim.neighbor_embedding.anchors import Anchors, hold
 from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.umap import fuzzy_graph as fuzzy
-from lowdim.neighbor_embedding.umap.combination import combined
+from lowdim.neighbor_embedding.umap.combination import combine_models
 from lowdim.neighbor_embedding.umap.curved_layout import lay_out_on
 from lowdim.neighbor_embedding.umap.fuzzy_graph import FuzzyGraph
 from lowdim.neighbor_embedding.umap.layout import Density, Layout, lay_out
@@ -233,7 +233,9 @@ class UMAP(UMAPParameters):
         if targets is None and not self.unique and objects.in_memory:
             self._fitted_neighbors = found
         known = self._fuzzy_graph(found)
-        self.graph_ = known.matrix if targets is None else self._supervised(known.matrix, targets)
+        self.graph_ = (
+            known.matrix if targets is None else self._intersect_targets(known.matrix, targets)
+        )
         density, dtype = self._density(known, found), found.distances.dtype
         del found, known  # before the layout
         if self.transform_mode == "embedding":
@@ -254,7 +256,7 @@ class UMAP(UMAPParameters):
         self.rho_, self.sigma_, self.reach_ = found.rho, found.sigma, graph.reach()
         return found
 
-    def _supervised(self, matrix: Any, targets: Any) -> Any:
+    def _intersect_targets(self, matrix: Any, targets: Any) -> Any:
         """The intersection of the fuzzy graph of the data with that of the targets."""
         k = int(self.target_n_neighbors)
         return intersect_targets(
@@ -311,7 +313,7 @@ class UMAP(UMAPParameters):
 
     def _leave_out_isolated(self) -> None:
         """Set the coordinates of objects without edges to NaN."""
-        alone = fuzzy.isolated(self.graph_)
+        alone = fuzzy.isolated_vertices(self.graph_)
         if alone.any():
             checks.warn(
                 f"{int(alone.sum())} objects have no edge in the fuzzy graph; their coordinates "
@@ -452,10 +454,10 @@ class UMAP(UMAPParameters):
     # --- combinations of fitted models ----------------------------------------------------------
 
     def __mul__(self, other: UMAP) -> UMAP:
-        return combined(self, other, fuzzy.intersect)
+        return combine_models(self, other, fuzzy.intersect)
 
     def __add__(self, other: UMAP) -> UMAP:
-        return combined(self, other, fuzzy.unite)
+        return combine_models(self, other, fuzzy.unite)
 
     def __sub__(self, other: UMAP) -> UMAP:
-        return combined(self, other, fuzzy.subtract)
+        return combine_models(self, other, fuzzy.subtract)

@@ -34,7 +34,7 @@ from lowdim.spectral.laplacian import (
     heat_width,
     laplacian,
     positive_degrees,
-    weighted,
+    weight_matrix,
 )
 from lowdim.spectral.nystroem import extend_eigenvectors
 from lowdim.spectral.projection import gower_projection
@@ -142,7 +142,7 @@ class LaplacianKernel(GraphKernel):
         """The Laplacian, which is kept for `place`."""
         edges = self.connected_graph(objects).adjacency(self.symmetry)
         t = heat_width(self.t, edges)
-        W = weighted(edges, self.weights, t).astype(np.float64)
+        W = weight_matrix(edges, self.weights, t).astype(np.float64)
         positive_degrees(W, t)
         self.state_ = {"laplacian": laplacian(W), "t": t}
         return self.state_["laplacian"]

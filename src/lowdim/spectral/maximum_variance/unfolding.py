@@ -14,7 +14,7 @@ from lowdim.checks import Array
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.runtime.callbacks import Monitor
 from lowdim.spectral.maximum_variance.edge_lengths import Lengths, compliance
-from lowdim.spectral.maximum_variance.factorized import factorized, low_rank
+from lowdim.spectral.maximum_variance.factorized import low_rank, solve_in_span
 from lowdim.spectral.maximum_variance.semidefinite import interior_point
 
 LOOSE = 0.1  # slack of the small programme, whose few functions cannot keep every distance
@@ -98,7 +98,7 @@ def unfold_in_span(
     """K = Q L Q' for an orthonormal Q, then refined in at least k + 1 coordinates."""
     lengths, inequality = programme.lengths, programme.inequality
     loose = compliance(lengths, max(LOOSE, programme.slack))
-    L = factorized(lengths, Q, inequality=inequality, compliance=loose)
+    L = solve_in_span(lengths, Q, inequality=inequality, compliance=loose)
     values, vectors = np.linalg.eigh(L)
     rank = min(refined_coordinates(k), len(values))
     top = fix_signs(vectors[:, ::-1][:, :rank]) * np.sqrt(values[::-1][:rank])

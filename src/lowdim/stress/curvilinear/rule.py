@@ -133,7 +133,7 @@ def curvilinear(
         return {"Y": Y, "width": width, "history": np.array(history)}
 
     with monitor:
-        if (saved := monitor.saved({"Y": Y}, scheduled=True)) is not None:
+        if (saved := monitor.load_state({"Y": Y}, scheduled=True)) is not None:
             Y, width, history = saved["Y"], saved["width"], saved["history"].tolist()
         for epoch in range(len(history), monitor.max_iter):
             pins = ranked[np.random.default_rng([seed, epoch]).permutation(n)]

@@ -21,7 +21,7 @@ from lowdim.objects.pairs import Pairs
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import run
 from lowdim.spectral.starts import classical_start, landmark_start
-from lowdim.stress.disparities import curve, disparities, ordered
+from lowdim.stress.disparities import curve, disparities, order_pairs
 from lowdim.stress.majorization import Majorized, smacof, smacof_pairs, sum_of_squares
 from lowdim.stress.mds.sampled import FAR, LAST, NEAR, descend_sampled
 from lowdim.stress.mds.starts import start_from_pairs
@@ -112,7 +112,7 @@ class PairStress:
     """
 
     def __init__(self, pairs: Pairs, kind: str, ties: str, *, sparse: bool) -> None:
-        self.pairs, self.kind, self.ties = ordered(pairs, kind), kind, ties
+        self.pairs, self.kind, self.ties = order_pairs(pairs, kind), kind, ties
         self.sparse = sparse
         self.values = self.pairs.values
         self.fit = disparities(self.pairs, kind, ties)
@@ -173,10 +173,10 @@ class SampledStress:
         self.rate = NEAR if good_start else FAR
 
     def classical_start(self, k: int, random: Random) -> Array:
-        def measured(chosen: Array) -> Array:
+        def distances_to(chosen: Array) -> Array:
             return as_new(self.objects).subset(chosen).distances()
 
-        return landmark_start(measured, self.objects.n, k, random)
+        return landmark_start(distances_to, self.objects.n, k, random)
 
     def random_start(self, k: int, random: Random) -> Array:
         return _random_like(self.values, self.pairs.n, k, random)
