@@ -220,8 +220,8 @@ def test_files_of_the_user_with_similar_names_survive(tmp_path):
 
 KILLED = """
 import os, signal, sys
-from lowdim.runtime.atomic import replacing
-with replacing(sys.argv[1], force=True) as temporary:
+from lowdim.runtime.atomic import replace_file
+with replace_file(sys.argv[1], force=True) as temporary:
     temporary.write_text("half of")
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -277,12 +277,12 @@ def test_readers_and_writers_in_threads_see_complete_files_only(tmp_path):
 
 WRITER = """
 import sys
-from lowdim.runtime.atomic import WouldOverwrite, replacing
+from lowdim.runtime.atomic import WouldOverwrite, replace_file
 path, text, force = sys.argv[1], sys.argv[2] * 100_000, sys.argv[3] == "force"
 sys.stdin.readline()
 try:
     for _ in range(20 if force else 1):
-        with replacing(path, force=force) as temporary:
+        with replace_file(path, force=force) as temporary:
             temporary.write_text(text)
 except WouldOverwrite:
     print("too late")

@@ -105,7 +105,7 @@ def replace_file(path: str | PathLike[str], *, force: bool) -> Iterator[Path]:
     --------
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
-    >>> with replacing(os.path.join(folder, "notes.txt"), force=False) as temporary:
+    >>> with replace_file(os.path.join(folder, "notes.txt"), force=False) as temporary:
     ...     _ = temporary.write_text("complete")
     >>> os.listdir(folder)
     ['notes.txt']
@@ -227,7 +227,7 @@ def defer_interrupts() -> Iterator[None]:
     >>> import signal
     >>> done = []
     >>> try:
-    ...     with uninterrupted():
+    ...     with defer_interrupts():
     ...         signal.raise_signal(signal.SIGINT)
     ...         done.append("written")
     ... except KeyboardInterrupt:
