@@ -50,8 +50,8 @@ def _name_argument(X: Any, argument: str, cause: Exception) -> Exception:
     advice = "which is not a number. Leave the column out, or encode it as numbers."
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         for name in X.columns:
-            if found := _first_text(np.asarray(X[name])):
-                return ValueError(f"{argument}: column {name!r} holds {found[1]!r}, {advice}")
+            if text := _first_text(np.asarray(X[name])):
+                return ValueError(f"{argument}: column {name!r} holds {text[1]!r}, {advice}")
     elif not is_sparse(X):
         given = X if isinstance(X, list | tuple) else ()
         lengths = [len(row) if isinstance(row, list | tuple) else np.size(row) for row in given]
@@ -61,9 +61,9 @@ def _name_argument(X: Any, argument: str, cause: Exception) -> Exception:
                     f"{argument}: rows must have the same length, but row 0 has {lengths[0]} "
                     f"entries and row {i} has {length}."
                 )
-        if found := _first_text(np.asarray(X, dtype=object)):
-            place = ", ".join(map(str, found[0]))
-            return ValueError(f"{argument} holds {found[1]!r} at [{place}], {advice}")
+        if text := _first_text(np.asarray(X, dtype=object)):
+            place = ", ".join(map(str, text[0]))
+            return ValueError(f"{argument} holds {text[1]!r} at [{place}], {advice}")
     if argument in str(cause):
         return cause
     return (ValueError if isinstance(cause, ValueError) else TypeError)(f"{argument}: {cause}")
@@ -283,8 +283,8 @@ def plain_parameters(kind: Any) -> dict[str, tuple[str, ...]]:
 def _plain_parameters(kind: Hashable) -> dict[str, tuple[str, ...]]:
     assert isinstance(kind, type)
     declared = inspect.signature(kind).parameters.items()
-    found = {name: str(parameter.annotation).split(" | ") for name, parameter in declared}
-    return {name: tuple(types) for name, types in found.items() if PLAIN_TYPES.keys() >= {*types}}
+    hints = {name: str(parameter.annotation).split(" | ") for name, parameter in declared}
+    return {name: tuple(types) for name, types in hints.items() if PLAIN_TYPES.keys() >= {*types}}
 
 
 PLAIN_TYPES: dict[str, Any] = {

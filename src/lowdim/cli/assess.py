@@ -79,25 +79,25 @@ def assess(
         )
     console.show(str(report))
     console.record(**report.to_dict())
-    found = find_suspects(table.X, labels, table.metric or metric)
-    if found is not None:
-        console.show(f"\n{found}")
-        console.record(suspects=_suspect_facts(found, table))
+    suspects = find_suspects(table.X, labels, table.metric or metric)
+    if suspects is not None:
+        console.show(f"\n{suspects}")
+        console.record(suspects=_suspect_facts(suspects, table))
     if picture is not None:
         plot.save(report.plot(), picture, force=force)
         console.say(f"picture  {picture}")
     console.finish()
 
 
-def _suspect_facts(found: Any, table: Table) -> list[dict[str, Any]]:
+def _suspect_facts(suspects: Any, table: Table) -> list[dict[str, Any]]:
     """The suspects, ready for JSON."""
     return [
         {
             "object": int(row) if table.ids is None else str(table.ids[row]),
-            "score": float(found.scores[at]),
-            "reason": str(found.reasons[at]),
-            "label": str(found.labels[at]),
-            "suggested": str(found.suggested[at]),
+            "score": float(suspects.scores[at]),
+            "reason": str(suspects.reasons[at]),
+            "label": str(suspects.labels[at]),
+            "suggested": str(suspects.suggested[at]),
         }
-        for at, row in enumerate(found.objects)
+        for at, row in enumerate(suspects.objects)
     ]

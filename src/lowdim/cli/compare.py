@@ -147,7 +147,7 @@ def _assess(
     metric = given.get("metric") or table.metric or "euclidean"
     further = given.get("metric_params") or given.get("metric_kwds")
     try:
-        found = quality.compare(
+        comparison = quality.compare(
             table.X,
             {one.name: fitted.estimator for one, fitted in fits.items()},
             labels=label_to_assess(table, color_by),
@@ -158,7 +158,7 @@ def _assess(
     except (TypeError, ValueError, MemoryError) as error:  # the data as a whole
         reason = " ".join(str(error).split())
         return {}, {one.name: reason for one in fits}
-    return found.assessments, found.failures
+    return comparison.assessments, comparison.failures
 
 
 def _table(runs: list[Run]) -> str:

@@ -51,15 +51,15 @@ def decode(
     with refuse_errors(name):
         if decoder is not None:
             estimator.fit_decoder(decoder)
-        found = estimator.inverse_transform(table.X)
-    if isinstance(found, NearestObjects):
-        k = found.objects.shape[1]
-        rows = np.column_stack([found.objects, found.weights])
+        vectors = estimator.inverse_transform(table.X)
+    if isinstance(vectors, NearestObjects):
+        k = vectors.objects.shape[1]
+        rows = np.column_stack([vectors.objects, vectors.weights])
         columns = [f"{part}{i}" for part in ("object", "weight") for i in range(k)]
     else:
         remembered = getattr(estimator, "preparation_", None)
         recipe = tables.Recipe(numeric=None) if remembered is None else tables.Recipe(**remembered)
-        rows = recipe.undone(found)
+        rows = recipe.undone(vectors)
         known = getattr(estimator, "feature_names_in_", None)
         named = recipe.names or (known.tolist() if known is not None else None)
         columns = named or [f"x{i}" for i in range(rows.shape[1])]

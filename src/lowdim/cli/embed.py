@@ -204,10 +204,12 @@ class Outputs:
             fitted.warnings.append(f"--decoder {self.decoder}: {error}")
             console.warn(fitted.warnings[-1:])
             return
-        found = fitted.estimator.decoder_
-        errors = ", ".join(f"{kind} {error:.4g}" for kind, error in found.get("errors", {}).items())
-        console.say(f"decoder  {found['kind']}{f'  (held-out errors: {errors})' * bool(errors)}")
-        console.record(decoder=found["kind"])
+        decoder = fitted.estimator.decoder_
+        errors = ", ".join(
+            f"{kind} {error:.4g}" for kind, error in decoder.get("errors", {}).items()
+        )
+        console.say(f"decoder  {decoder['kind']}{f'  (held-out errors: {errors})' * bool(errors)}")
+        console.record(decoder=decoder["kind"])
 
     def write(self, fitted: Fitted, table: Table, console: Console) -> list[str]:
         """Write them all and return their paths."""

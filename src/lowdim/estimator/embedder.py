@@ -187,12 +187,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 X = DaskRows(X) if is_dask(X) else open_source(X)
             if isinstance(X, RowBlocks):
                 self._check_features(X, "euclidean", fitting=False)
-                found: Array = (
+                embedding: Array = (
                     transform_lazily(self, X)
                     if isinstance(X, DaskRows)
                     else transform_blocks(self, X)
                 )
-                return found
+                return embedding
             new = self._new_objects(X)
             Y = self._in_unit._transform(new)
             Y = convert_units(self, "embedding_", Y, getattr(self, "_fitted_exponent", 0))
@@ -225,12 +225,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             )
         with use_threads(self._n_jobs):
             exponent = getattr(self, "_fitted_exponent", 0)
-            found = self._in_unit._decode_rows(convert_units(self, "embedding_", Y, -exponent))
-            if isinstance(found, NearestObjects):
-                return found
+            vectors = self._in_unit._decode_rows(convert_units(self, "embedding_", Y, -exponent))
+            if isinstance(vectors, NearestObjects):
+                return vectors
             if hasattr(self, "_fitted_in_unit") and hasattr(self, "X_fit_"):
                 exponent = self._training.metric.exponent
-            return self._finite_result(scale_by_power(found, exponent), "inverse_transform")
+            return self._finite_result(scale_by_power(vectors, exponent), "inverse_transform")
 
     @growing
     @where_x_is
@@ -315,8 +315,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             )
         with use_threads(self._n_jobs):
             placed = np.isfinite(model.embedding_).all(axis=1)
-            found = fit_decoder(decoder, model.embedding_[placed], rows[placed])
-            model.decoder_ = self.decoder_ = found
+            result = fit_decoder(decoder, model.embedding_[placed], rows[placed])
+            model.decoder_ = self.decoder_ = result
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -381,8 +381,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         vectors = getattr(self, "X_fit_", None)
         placed = np.isfinite(self.embedding_).all(axis=1)
         if vectors is None or vectors.ndim != 2:
-            found = nearest_objects(self.embedding_[placed], Y)
-            return NearestObjects(np.flatnonzero(placed)[found.objects], found.weights)
+            nearest = nearest_objects(self.embedding_[placed], Y)
+            return NearestObjects(np.flatnonzero(placed)[nearest.objects], nearest.weights)
         decoder = getattr(self, "decoder_", {"kind": "local"})
         return apply_decoder(decoder, self.embedding_[placed], vectors[placed], Y)
 
@@ -475,8 +475,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 return self._cached_training
             if hasattr(self, "gower_kinds_"):
                 params["kinds"] = self.gower_kinds_
-            found, rows = resolve_metric(metric, params, self.X_fit_)
-            self._cached_training = MeasuredObjects(rows, found)
+            distance, rows = resolve_metric(metric, params, self.X_fit_)
+            self._cached_training = MeasuredObjects(rows, distance)
         return self._cached_training
 
     @property

@@ -83,14 +83,14 @@ class Numbers:
         names = self.shape.split()
         if len(names) != len(shape):
             return False
-        for size, found in zip(names, shape, strict=True):
+        for size, length in zip(names, shape, strict=True):
             first, _, other = size.partition("|")
             key = other if other and first not in sizes else first
             if key == "*":
                 continue
-            if key not in sizes and (found or self.empty):
-                sizes[key] = found
-            if sizes.get(key) != found:
+            if key not in sizes and (length or self.empty):
+                sizes[key] = length
+            if sizes.get(key) != length:
                 return False
         return True
 
@@ -168,9 +168,9 @@ def number(least: float = -np.inf, *, positive: bool = False, finite: bool = Tru
     def check(name: str, value: Any, sizes: Sizes) -> None:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError(f"{name} is not a number.")
-        found = float(value)
+        number = float(value)
         wrong = np.isnan if MAY_OVERFLOW in sizes else _not_finite
-        if found < least or (positive and found <= 0) or (finite and wrong(found)):
+        if number < least or (positive and number <= 0) or (finite and wrong(number)):
             raise ValueError(f"{name} is {value}.")
 
     return check

@@ -37,7 +37,7 @@ def where_x_is(method: Method) -> Method:
 
         tensor = inputs.tensor_of(X)
         with compute(inputs.name_of(tensor)), keep_uploads():
-            found = method(self, inputs.on_host(tensor), *args, **kwargs)
-        return inputs.to_device_of(found, tensor) if isinstance(found, np.ndarray) else found
+            result = method(self, inputs.on_host(tensor), *args, **kwargs)
+        return inputs.to_device_of(result, tensor) if isinstance(result, np.ndarray) else result
 
     return cast(Method, call)

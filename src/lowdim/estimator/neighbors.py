@@ -59,12 +59,12 @@ def neighbor_graph(
 
     Raises ValueError if an object has fewer neighbours than `least`.
     """
-    found = user_graph(objects, graph)
-    if found is None:
-        found = search_graph(estimator, objects, k)
-    elif found.n_neighbors is not None:
-        found = found.take(k)
-    counts = found.counts()
+    neighbors = user_graph(objects, graph)
+    if neighbors is None:
+        neighbors = search_graph(estimator, objects, k)
+    elif neighbors.n_neighbors is not None:
+        neighbors = neighbors.take(k)
+    counts = neighbors.counts()
     if len(counts) and counts.min() < least:
         raise ValueError(
             f"X: object {int(counts.argmin())} has {counts.min()} neighbours in the "
@@ -72,7 +72,7 @@ def neighbor_graph(
             f"{least}. Store more neighbours of each object, or lower perplexity or "
             "n_neighbors."
         )
-    return found
+    return neighbors
 
 
 def user_graph(objects: Objects, graph: NeighborGraph | None) -> NeighborGraph | None:
@@ -158,10 +158,10 @@ def _graph(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> Nei
     checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
     if estimator.radius is not None and estimator.n_neighbors is not None:
         raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
-    found = user_graph(objects, graph)
-    if found is not None:
-        whole = estimator.n_neighbors is None or found.n_neighbors is None
-        return found if whole else found.take(estimator._n_wanted(objects.n))
+    neighbors = user_graph(objects, graph)
+    if neighbors is not None:
+        whole = estimator.n_neighbors is None or neighbors.n_neighbors is None
+        return neighbors if whole else neighbors.take(estimator._n_wanted(objects.n))
     if estimator.radius is not None:
         return restore_or_compute_graph(lambda: objects.neighbor_graph(None, estimator.radius))
     return search_graph(estimator, objects, estimator._n_wanted(objects.n))

@@ -115,9 +115,9 @@ def load(path: str | PathLike[str]) -> Any:
 
 def _check_format(document: Any) -> None:
     if not isinstance(document, dict) or document.get("lowdim") != FORMAT:
-        found = document.get("lowdim") if isinstance(document, dict) else None
+        version = document.get("lowdim") if isinstance(document, dict) else None
         raise ValueError(
-            f"it has model format {found!r}; this version of lowdim reads format {FORMAT}."
+            f"it has model format {version!r}; this version of lowdim reads format {FORMAT}."
         )
 
 

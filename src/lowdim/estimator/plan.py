@@ -152,30 +152,30 @@ def plan(estimator: Any, X: Any) -> Plan:
 
 def _memory_limit() -> int | None:
     """Bytes that a computation may take."""
-    found = [size for size in (current().memory, memory.available_bytes()) if size is not None]
-    return min(found, default=None)
+    limits = [size for size in (current().memory, memory.available_bytes()) if size is not None]
+    return min(limits, default=None)
 
 
 def _approximations(estimator: Any, objects: Objects) -> list[str]:
     """What a fit to these objects computes approximately."""
-    found = []
+    texts = []
     searched = hasattr(estimator, "_n_wanted") and search_method(estimator) == "auto"
     large = isinstance(objects, BlockedObjects) or (
         isinstance(objects, MeasuredObjects) and not exact_is_fast(objects.rows, objects.metric)
     )
     if searched and large:
-        found.append("nearest neighbours (recall about 0.95)")
+        texts.append("nearest neighbours (recall about 0.95)")
     if hasattr(estimator, "angle") and getattr(estimator, "method", "exact") != "exact":
-        found.append("repulsion between distant points, if there are many")
+        texts.append("repulsion between distant points, if there are many")
     if hasattr(estimator, "negative_sample_rate"):
-        found.append("repulsion, by random samples")
+        texts.append("repulsion, by random samples")
     if getattr(estimator, "n_landmarks", None) is not None:
-        found.append(f"distances, from n_landmarks={estimator.n_landmarks} objects")
+        texts.append(f"distances, from n_landmarks={estimator.n_landmarks} objects")
     if getattr(estimator, "n_prototypes", None) is not None:
-        found.append(f"the places of all but n_prototypes={estimator.n_prototypes} objects")
+        texts.append(f"the places of all but n_prototypes={estimator.n_prototypes} objects")
     if estimator._uses_sample(objects):
-        found.append("the objective, by random pairs")
-    return found
+        texts.append("the objective, by random pairs")
+    return texts
 
 
 def _readable(seconds: float) -> str:

@@ -71,13 +71,13 @@ def map_rows(rows: Any, metric: Metric) -> Array | None:
     """Dense rows mapped by the form of a metric; None if it has none, or for undefined rows."""
     if is_sparse(rows) or metric.name not in FORMS:
         return None
-    found = np.ascontiguousarray(FORMS[metric.name].rows(rows), dtype=rows.dtype)
-    return found if np.isfinite(found).all() else None
+    vectors = np.ascontiguousarray(FORMS[metric.name].rows(rows), dtype=rows.dtype)
+    return vectors if np.isfinite(vectors).all() else None
 
 
-def metric_distances(found: tuple[Array, Array], metric: Metric) -> tuple[Array, Array]:
+def metric_distances(neighbors: tuple[Array, Array], metric: Metric) -> tuple[Array, Array]:
     """Indices and distances from indices and Euclidean distances of mapped rows."""
-    indices, distances = found
+    indices, distances = neighbors
     return indices, np.asarray(FORMS[metric.name].distances(distances), dtype=distances.dtype)
 
 

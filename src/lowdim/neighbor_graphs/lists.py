@@ -11,9 +11,9 @@ from lowdim.checks import Array
 def nearest_within(distances: Array, radius: float) -> tuple[Array, Array]:
     """Indices and distances of each row's entries up to the radius, at least one; padded."""
     most = max(1, int((distances <= radius).sum(axis=1).max(initial=1)))
-    nearest, found = backend().smallest(distances, most)
-    found[:, 1:][found[:, 1:] > radius] = np.inf
-    return nearest, found
+    nearest, lengths = backend().smallest(distances, most)
+    lengths[:, 1:][lengths[:, 1:] > radius] = np.inf
+    return nearest, lengths
 
 
 def ascending_entries(D: Array, chosen: Array) -> tuple[Array, Array, Array]:
@@ -54,6 +54,6 @@ def pad_lists(indptr: Array, indices: Array, distances: Array) -> tuple[Array, A
     place = np.arange(len(indices)) - np.repeat(indptr[:-1], counts)
     owner = row_of_entries(indptr)
     nearest = np.zeros((len(counts), counts.max(initial=1)), dtype=indices.dtype)
-    found = np.full(nearest.shape, np.inf, dtype=distances.dtype)
-    nearest[owner, place], found[owner, place] = indices, distances
-    return nearest, found
+    lengths = np.full(nearest.shape, np.inf, dtype=distances.dtype)
+    nearest[owner, place], lengths[owner, place] = indices, distances
+    return nearest, lengths

@@ -80,19 +80,21 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, 
     true_indices, true_distances = query(source, asked, k, metric, test)
     each = recall + (1 - recall) / 2  # of the choice of shards, and of the search in a shard
     depth = needed_depth(source, division, asked, true_indices, each)
-    found = Nearest(n, k, source.dtype)
+    nearest = Nearest(n, k, source.dtype)
     shard = partial(Shard, source.shape[1], source.dtype)
     search = partial(
         search_shard, k=k, metric=metric.name, recall=each, seed=seed, capacity=capacity
     )
     for offer in source.exchange(route_rows, (division, depth), division.n_shards, shard, search):
-        found.offer(*offer)
-    short = np.flatnonzero(found.indices[:, -1] == NO_NUMBER)
+        nearest.offer(*offer)
+    short = np.flatnonzero(nearest.indices[:, -1] == NO_NUMBER)
     for part in blocks(len(short), source.block_rows):  # which have too few in their shards
         own = short[part]
-        found.indices[own], found.distances[own] = query(source, source.take(own), k, metric, own)
+        nearest.indices[own], nearest.distances[own] = query(
+            source, source.take(own), k, metric, own
+        )
     farthest = true_distances[:, -1:] * (1 + 32 * np.finfo(source.dtype).eps)
-    measured = float((found.distances[test] <= farthest).mean())
+    measured = float((nearest.distances[test] <= farthest).mean())
     logger.info(
         "Approximate neighbours from %d shards: %d of %d cells per row, recall %.3f on a sample of "
         "%d rows",
@@ -102,7 +104,7 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, 
         measured,
         len(test),
     )
-    return Found(found.indices, found.distances, measured)
+    return Found(nearest.indices, nearest.distances, measured)
 
 
 def largest_shard(source: RowBlocks, k: int) -> int:

@@ -36,10 +36,10 @@ def open_source(X: Any) -> Any:
     largest = largest_whole(is_dask(X)) if _is_source(X) else 0
     if isinstance(X, np.memmap) and X.size * float_dtype(X.dtype).itemsize <= largest:
         return X
-    found = as_blocks(X)
-    if found is None:
+    source = as_blocks(X)
+    if source is None:
         return X
-    return read_whole(found, "fit") if found.nbytes <= largest else found
+    return read_whole(source, "fit") if source.nbytes <= largest else source
 
 
 def largest_whole(dask: bool = False) -> int:
@@ -60,8 +60,8 @@ def load_all(X: Any) -> Any:
     """
     if isinstance(X, np.memmap):
         return X
-    found = as_blocks(X)
-    return X if found is None else read_whole(found, "This method")
+    source = as_blocks(X)
+    return X if source is None else read_whole(source, "This method")
 
 
 def read_whole(source: RowBlocks, purpose: str) -> Array:
@@ -201,10 +201,10 @@ class MappedRows(RowBlocks):
             return np.array(self._array[start:stop])
         width, size = self.shape[1], self.given.itemsize
         assert self.path is not None
-        found = np.fromfile(
+        values = np.fromfile(
             self.path, self.given, (stop - start) * width, offset=self.offset + start * width * size
         )
-        return found[: len(found) // width * width].reshape(-1, width)
+        return values[: len(values) // width * width].reshape(-1, width)
 
 
 class StoredRows(RowBlocks):

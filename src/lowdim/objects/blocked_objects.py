@@ -101,9 +101,9 @@ class BlocksAsNew:
         return BlocksAsNew(self.objects, self.objects.subset(known))
 
     def subset(self, rows: slice) -> NewObjects:
-        found = self.objects.rows.read(rows)
+        vectors = self.objects.rows.read(rows)
         known = self.objects if self.known is None else self.known
-        return MeasuredNewObjects(found, known, np.arange(rows.start, rows.stop))
+        return MeasuredNewObjects(vectors, known, np.arange(rows.start, rows.stop))
 
     def distances(self) -> Array:
         return self._all.distances()

@@ -100,10 +100,10 @@ def _search_neighbors(
     n, k = graph.n_objects, graph.indices.shape[1]
     reach = graph.reach()
     search = new.known.search(k, method)
-    found = search.neighbors_of_new(objects.rows, n)
-    if found is not None:
-        new.remember(_among_old(*found, n), method)
-        return (found[0][:, :k].copy(), found[1][:, :k].copy()), _reverse(*found, reach)
+    lists = search.neighbors_of_new(objects.rows, n)
+    if lists is not None:
+        new.remember(_among_old(*lists, n), method)
+        return (lists[0][:, :k].copy(), lists[1][:, :k].copy()), _reverse(*lists, reach)
     nearest, distances = new.nearest(k, method)
     arcs = None if search.index is None else _reverse(nearest, distances, reach)
     if new.n > 1:

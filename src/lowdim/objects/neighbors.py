@@ -101,10 +101,10 @@ def neighbors(
         radius = float(np.ldexp(checks.real(radius, "radius", 0), -objects.exponent))
     seed = index_seed(random_state) if objects.measured else SEED
     graph = objects.neighbor_graph(k, radius, method, recall=recall, seed=seed)
-    found: NeighborGraph = scale_by_power(graph, objects.exponent)
+    result: NeighborGraph = scale_by_power(graph, objects.exponent)
     if objects.exponent:
-        checks.distances_in_range(found.distances)
-    return found
+        checks.distances_in_range(result.distances)
+    return result
 
 
 def index_seed(random_state: Any) -> int:

@@ -47,13 +47,13 @@ class ParquetRows(RowBlocks):
         largest = 0
         for file in files:
             about = _open_file(file)
-            found = dict(zip(about.schema_arrow.names, about.schema_arrow.types, strict=True))
-            names = list(found) if columns is None else columns
+            types = dict(zip(about.schema_arrow.names, about.schema_arrow.types, strict=True))
+            names = list(types) if columns is None else columns
             if not self.names:
-                self.names, self.types = names, [found[name] for name in names]
+                self.names, self.types = names, [types[name] for name in names]
                 _check_numbers(file, self.names, self.types)
             else:
-                self._check_same(file, found, names, files[0])
+                self._check_same(file, types, names, files[0])
             for group in range(about.metadata.num_row_groups):
                 self.groups.append((file.absolute(), group))
                 counts.append(int(about.metadata.row_group(group).num_rows))
@@ -116,17 +116,17 @@ class ParquetRows(RowBlocks):
         return kept[1]
 
     def _check_same(
-        self, file: Path, found: dict[str, Any], names: list[str], reference: Path
+        self, file: Path, types: dict[str, Any], names: list[str], reference: Path
     ) -> None:
         """Raise ValueError unless a file has the columns of the first one."""
-        if names != self.names or not set(names) <= set(found):
-            wrong = sorted(set(found) ^ set(self.names)) or ["their order"]
+        if names != self.names or not set(names) <= set(types):
+            wrong = sorted(set(types) ^ set(self.names)) or ["their order"]
             raise ValueError(
                 f"X: {file} has other columns than {reference}: {', '.join(wrong[:5])}. All files "
                 "must have the same columns."
             )
         for name, before in zip(self.names, self.types, strict=True):
-            now = found[name]
+            now = types[name]
             if before != now:
                 raise ValueError(
                     f"X: column {name!r} is {before} in {reference}, but {now} in {file}. Write "

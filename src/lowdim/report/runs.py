@@ -133,8 +133,8 @@ def check_runs(runs: Sequence[Run]) -> int:
     if len(counts) < len(runs):
         raise ValueError(f"runs must have different names, got {[run.name for run in runs]}.")
     if len(set(counts.values())) > 1:
-        found = ", ".join(f"{n} in {name!r}" for name, n in counts.items())
-        raise ValueError(f"runs must place the same objects, got {found}.")
+        sizes = ", ".join(f"{n} in {name!r}" for name, n in counts.items())
+        raise ValueError(f"runs must place the same objects, got {sizes}.")
     n = next(iter(counts.values()))
     for run in runs:
         for name in ("torn", "false"):

@@ -19,17 +19,17 @@ def best_runs(runs: Sequence[Run], name: str) -> tuple[list[str], list[str]]:
 
     A run does not differ from the best one if their confidence intervals overlap.
     """
-    found = {run.name: run.findings.measures[name] for run in runs if _has(run, name)}
-    directions = {measure.better for measure in found.values()}
-    if len(found) < 2 or len(directions) != 1:
+    measures = {run.name: run.findings.measures[name] for run in runs if _has(run, name)}
+    directions = {measure.better for measure in measures.values()}
+    if len(measures) < 2 or len(directions) != 1:
         return [], []
     sign = 1 if directions == {"higher"} else -1
-    top = max(sign * measure.value for measure in found.values())
-    first = [run for run, measure in found.items() if sign * measure.value == top]
-    if len(first) == len(found):
+    top = max(sign * measure.value for measure in measures.values())
+    first = [run for run, measure in measures.items() if sign * measure.value == top]
+    if len(first) == len(measures):
         return [], []
-    winner = found[first[0]]
-    near = [run for run, measure in found.items() if run not in first and _overlap(measure, winner)]
+    winner = measures[first[0]]
+    near = [run for run, one in measures.items() if run not in first and _overlap(one, winner)]
     return first, near
 
 

@@ -134,12 +134,12 @@ def _assess(runs: Sequence[Run], X: Any, labels: Any) -> list[Run]:
     missing = {run.name: run.embedding for run in runs if run.assessment is None}
     if not missing:
         return list(runs)
-    found = compare(X, missing, labels=_first_labels(labels), random_state=0)
-    for name, reason in found.failures.items():
+    comparison = compare(X, missing, labels=_first_labels(labels), random_state=0)
+    for name, reason in comparison.failures.items():
         checks.warn(f"{name} could not be assessed: {reason}")
     return [
-        replace(run, assessment=found.assessments[run.name])
-        if run.name in found.assessments
+        replace(run, assessment=comparison.assessments[run.name])
+        if run.name in comparison.assessments
         else run
         for run in runs
     ]

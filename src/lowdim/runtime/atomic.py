@@ -197,8 +197,8 @@ def _remove_leftovers(target: Path) -> None:
     """Remove the temporary files of this target whose process has been killed."""
     name = re.compile(re.escape(_prefix(target)) + r"(\d+)-[0-9a-f]{8}")
     with os.scandir(target.parent) as entries:
-        found = [(entry, match) for entry in entries if (match := name.match(entry.name))]
-    for entry, match in found:
+        leftovers = [(entry, match) for entry in entries if (match := name.match(entry.name))]
+    for entry, match in leftovers:
         if not _alive(int(match[1])):
             with suppress(OSError):
                 os.unlink(entry.path)

@@ -93,8 +93,8 @@ class States:
     def state(self, slot: str) -> State | None:
         """A copy of the state that an earlier fit left in a slot."""
         with self._lock:
-            found: State | None = _copy_state(self._slots.get(slot))
-            return found
+            state: State | None = _copy_state(self._slots.get(slot))
+            return state
 
     def keep(self, slot: str, make: Callable[[], State], *, final: bool = False) -> None:
         """Take the state of a slot, if this is due.
@@ -155,9 +155,9 @@ class Checkpoint(States):
         self._costs: dict[str, float] = {}  # seconds of the last write of each file
         self._written, self._warned = 0.0, False
         check_writable(path, force=True)
-        found = self._read(STATES)
-        if found is not None:
-            self.seed, self._slots = found["seed"], found["slots"]
+        states = self._read(STATES)
+        if states is not None:
+            self.seed, self._slots = states["seed"], states["slots"]
         self._start = perf_counter()
 
     def keep(self, slot: str, make: Callable[[], State], *, final: bool = False) -> None:
@@ -298,8 +298,8 @@ class Slot:
                 "name to start over."
             )
         for name, array in fresh.items():
-            found = np.asarray(state.get(name))
-            if (found.dtype, found.shape) != (array.dtype, array.shape):
+            value = np.asarray(state.get(name))
+            if (value.dtype, value.shape) != (array.dtype, array.shape):
                 raise ValueError(
                     f"{argument('checkpoint')}: {self.states.path} cannot be read (its {name} has "
                     "another shape or type than in this fit). Delete it to start over."

@@ -90,8 +90,8 @@ class Context:
         device = "cpu" if self.device == "auto" else self.device
         if device in ENGINES:
             return _module(ENGINES[device])
-        found: Backend = _torch_engine().backend_of(device)
-        return found
+        engine: Backend = _torch_engine().backend_of(device)
+        return engine
 
 
 @cache
@@ -211,8 +211,8 @@ def _cluster_context(scheduler: str | None) -> AbstractContextManager[None]:
         return nullcontext()
     if not isinstance(scheduler, str):
         raise TypeError(f"scheduler must be the address of a Dask scheduler, got {scheduler!r}.")
-    found: AbstractContextManager[None] = dask_clusters("scheduler").join_cluster(scheduler)
-    return found
+    context: AbstractContextManager[None] = dask_clusters("scheduler").join_cluster(scheduler)
+    return context
 
 
 def dask_clusters(argument: str) -> Any:
@@ -299,13 +299,13 @@ def check_bytes(amount: int | str, argument: str) -> int:
     """A number of bytes from an integer or a string such as "8GB" or "500 MB"."""
     if not isinstance(amount, str):
         return integer(amount, argument, 1)
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)I?B?\s*", amount.upper())
-    if found is None or float(found[1]) == 0:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)I?B?\s*", amount.upper())
+    if match is None or float(match[1]) == 0:
         raise ValueError(
             f"{spell(argument)} must be a number of bytes or a string such as '8GB', got "
             f"{amount!r}."
         )
-    return int(float(found[1]) * _BYTES_PER_UNIT[found[2]])
+    return int(float(match[1]) * _BYTES_PER_UNIT[match[2]])
 
 
 def check_folder(path: str | os.PathLike[str], argument: str) -> str:

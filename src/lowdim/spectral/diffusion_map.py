@@ -180,7 +180,7 @@ class DiffusionMap(Embedder):
         owners = np.repeat(np.arange(n), np.diff(kernel.indptr))
         kernel.data /= self.density_[owners] * self.density_[kernel.indices]
         mass = degrees(kernel)
-        found = bottom_eigenpairs(
+        eigenpairs = bottom_eigenpairs(
             laplacian(kernel),
             k,
             B=mass,
@@ -190,8 +190,8 @@ class DiffusionMap(Embedder):
             seed=self.random_state,
         )
         self.affinity_matrix_ = kernel
-        self.eigenvalues_ = 1 - found.values
-        psi = found.vectors * np.sqrt(mass.sum())  # the trivial eigenvector is 1
+        self.eigenvalues_ = 1 - eigenpairs.values
+        psi = eigenpairs.vectors * np.sqrt(mass.sum())  # the trivial eigenvector is 1
         decay = np.abs(self.eigenvalues_) ** time
         self.embedding_ = (psi * decay).astype(edges.dtype, copy=False)
 

@@ -238,9 +238,9 @@ class Isomap(Embedder):
         self.mean_squares_ = squared_means(self._between_landmarks())
         self.embedding_ = scaling.coordinates if sources is None else self._project(D.T)
         if self.mds == "stress":
-            found = smacof(D, self.embedding_, self._monitor(self.max_iter or 300))
-            self.embedding_, self.stress_, self.history_ = found
-            self.n_iter_ = len(found.history) - 1
+            solution = smacof(D, self.embedding_, self._monitor(self.max_iter or 300))
+            self.embedding_, self.stress_, self.history_ = solution
+            self.n_iter_ = len(solution.history) - 1
 
     def _scaling(self, k: int) -> Scaling:
         """Classical scaling of the geodesics between the landmarks (or all objects)."""

@@ -68,13 +68,13 @@ def degrees(W: Any) -> Array:
 
 def positive_degrees(W: Any, t: float) -> Array:
     """Row sums in float64; an error where the weights of an object vanish."""
-    found = degrees(W).astype(np.float64)
-    if found.min() <= 0:
+    sums = degrees(W).astype(np.float64)
+    if sums.min() <= 0:
         raise ValueError(
-            f"The weights of object {int(found.argmin())} to all its neighbours vanish (t={t:g} is "
+            f"The weights of object {int(sums.argmin())} to all its neighbours vanish (t={t:g} is "
             "too small for its distances). Raise t, or set weights='binary'."
         )
-    return found
+    return sums
 
 
 def without_loops(W: Any) -> Any:

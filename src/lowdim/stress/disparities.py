@@ -59,12 +59,12 @@ def disparities(pairs: Pairs, kind: str, ties: str) -> Fit:
     project = _isotonic(pairs, ties) if kind == "ordinal" else _spline(pairs, kind)
 
     def fit(distances: Array) -> Array:
-        found = project(distances)
-        size = pairs.sum_of_squares(found)
+        disparities = project(distances)
+        size = pairs.sum_of_squares(disparities)
         if not size > 0:  # all distances are 0: all disparities fit equally well
-            found = np.ones_like(distances)
+            disparities = np.ones_like(distances)
             size = mass
-        return np.asarray(found * distances.dtype.type(np.sqrt(mass / size)))
+        return np.asarray(disparities * distances.dtype.type(np.sqrt(mass / size)))
 
     return fit
 

@@ -258,8 +258,8 @@ def _cholesky_solver(pairs: Pairs, weights: Array, scale: float) -> Solve:
     inverse = backend().inverse(V)
 
     def solve(g: Array) -> Array:
-        found = inverse(g)
-        return np.asarray(found - found.mean(axis=0), dtype=g.dtype)
+        x = inverse(g)
+        return np.asarray(x - x.mean(axis=0), dtype=g.dtype)
 
     return solve
 

@@ -126,8 +126,8 @@ class Guard:
             cookies = SimpleCookie(headers.get("cookie", ""))
         except CookieError:
             return False
-        found = cookies.get(self.cookie)
-        given = "" if found is None else found.value
+        morsel = cookies.get(self.cookie)
+        given = "" if morsel is None else morsel.value
         return hmac.compare_digest(given.encode(), self.secret.encode())
 
     def _welcome(self) -> Response:

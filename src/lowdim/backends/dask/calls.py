@@ -94,8 +94,8 @@ class ClusterTasks(Tasks):
 
     def persist(self, items: Sequence[Any]) -> Sequence[Any]:
         with dask.config.set(NO_WARNING):
-            found: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
-        return found
+            results: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
+        return results
 
     def exchange(
         self,

@@ -62,8 +62,8 @@ def project(
     ended = False
 
     def state() -> dict[str, Any]:
-        found = {"M": M, "multipliers": multipliers, "targets": targets}
-        return {**found, "history": np.array(history), "ended": ended}
+        arrays = {"M": M, "multipliers": multipliers, "targets": targets}
+        return {**arrays, "history": np.array(history), "ended": ended}
 
     with monitor:
         fresh = {"M": M, "multipliers": multipliers, "targets": targets}

@@ -33,8 +33,8 @@ def discriminant_axes(X: Array, codes: Array, k: int) -> Array:
     whiten = _whitening_matrix(X - means[codes])
     between = np.sqrt(sizes)[:, None] * means
     _, spread, axes = svd(between @ whiten, full_matrices=False)
-    found = axes[spread > len(sizes) * np.finfo(float).eps * spread[0]] @ whiten.T
-    return np.asarray(found[: min(k, len(sizes) - 1)])
+    directions = axes[spread > len(sizes) * np.finfo(float).eps * spread[0]] @ whiten.T
+    return np.asarray(directions[: min(k, len(sizes) - 1)])
 
 
 def _whitening_matrix(deviations: Array) -> Array:

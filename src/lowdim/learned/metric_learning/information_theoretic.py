@@ -206,7 +206,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         unit = np.sqrt(lower)  # so that numbers are of order 1, whatever the units of X
         pairs = np.concatenate([near, far])
         alike = np.arange(len(pairs)) < len(near)
-        found = project(
+        solution = project(
             (Z[pairs[:, 0]] - Z[pairs[:, 1]]) / unit,
             alike,
             np.where(alike, upper / lower, 1.0),
@@ -216,8 +216,8 @@ class InformationTheoreticMetricLearning(LearnedMetric):
             show=Z,
         )
         self.bounds_ = (upper, lower)
-        self.history_, self.n_iter_ = found.history, len(found.history)
-        self._keep(X, principal_factor(found.M, Z, k) @ prior)
+        self.history_, self.n_iter_ = solution.history, len(solution.history)
+        self._keep(X, principal_factor(solution.M, Z, k) @ prior)
 
     def _prior(self, X: Array) -> Array:
         """P such that the prior distance is the Euclidean one of the rows of X P'."""

@@ -32,13 +32,13 @@ class AutoencoderNetwork(nn.Module):
 
     def encode(self, x: torch.Tensor) -> torch.Tensor:
         """Coordinates: the means, if the encoder is variational."""
-        found: torch.Tensor = self.encoder(x)
-        return found[:, : self.n_components]
+        codes: torch.Tensor = self.encoder(x)
+        return codes[:, : self.n_components]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Reconstructions of rows."""
-        found: torch.Tensor = self.decoder(self.encode(x))
-        return found
+        outputs: torch.Tensor = self.decoder(self.encode(x))
+        return outputs
 
 
 @dataclass(frozen=True)

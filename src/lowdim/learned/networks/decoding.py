@@ -56,5 +56,5 @@ def decode_rows(decoder: dict[str, Any], Y: Array) -> Array:
     network = _network(len(center), len(mean), mean.dtype)
     load_arrays(network, decoder["weights"])
     rows = Rows(Y.astype(mean.dtype), center, decoder["unit"])
-    found = apply(network.eval().encode, rows)
-    return np.asarray(found * mean.dtype.type(decoder["scale"]) + mean)
+    outputs = apply(network.eval().encode, rows)
+    return np.asarray(outputs * mean.dtype.type(decoder["scale"]) + mean)

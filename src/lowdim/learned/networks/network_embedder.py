@@ -142,8 +142,8 @@ class NetworkEmbedder(Embedder):
         from lowdim.learned.networks.weights import Rows
 
         rows = new.vectors()
-        found = self._encode(Rows(rows, self.mean_, self.scale_))
-        return found.astype(checks.float_dtype(rows.dtype), copy=False)
+        embedding = self._encode(Rows(rows, self.mean_, self.scale_))
+        return embedding.astype(checks.float_dtype(rows.dtype), copy=False)
 
     def _decode(self, Y: Array) -> Array:
         """Vectors of coordinates, by the decoder."""
@@ -151,8 +151,8 @@ class NetworkEmbedder(Embedder):
 
         wanted = Y.astype(self.mean_.dtype, copy=False)
         rows = Rows(wanted, np.zeros(Y.shape[1], wanted.dtype), 1.0)
-        found = apply(self._network().decoder, rows)
-        return np.asarray(found * found.dtype.type(self.scale_) + self.mean_, Y.dtype)
+        outputs = apply(self._network().decoder, rows)
+        return np.asarray(outputs * outputs.dtype.type(self.scale_) + self.mean_, Y.dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -26,8 +26,8 @@ class MapNetwork(nn.Module):
         self.register_buffer("unit", torch.ones(()))  # of the map, in outputs of the encoder
 
     def encode(self, x: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = self.unit * self.encoder(x)
-        return found
+        codes: torch.Tensor = self.unit * self.encoder(x)
+        return codes
 
 
 def mean_square(network: Any, x: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:

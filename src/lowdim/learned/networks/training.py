@@ -208,10 +208,10 @@ def batches(n: int, size: int) -> list[slice]:
 
     Batch normalisation has no variance of one object.
     """
-    found = blocks(n, size)
-    if len(found) > 1 and size > 1 and found[-1].start == n - 1:
-        found[-2:] = [slice(found[-2].start, n)]
-    return found
+    parts = blocks(n, size)
+    if len(parts) > 1 and size > 1 and parts[-1].start == n - 1:
+        parts[-2:] = [slice(parts[-2].start, n)]
+    return parts
 
 
 def _set_rate(optimizer: Any, settings: Settings, progress: Progress) -> None:
@@ -260,8 +260,8 @@ def sum_shards(
         # A network may have parameters, such as those of another head, that the loss does not need.
         return float(loss.detach()), torch.autograd.grad(loss, parameters, materialize_grads=True)
 
-    found = run(one, list(enumerate(batches(n, SHARD))))
-    total = list(found[0][1])
-    for _, gradients in found[1:]:
+    results = run(one, list(enumerate(batches(n, SHARD))))
+    total = list(results[0][1])
+    for _, gradients in results[1:]:
         total = [a + b for a, b in zip(total, gradients, strict=True)]
-    return sum(loss for loss, _ in found), total
+    return sum(loss for loss, _ in results), total

@@ -78,11 +78,11 @@ def arrays_of(network: nn.Module) -> dict[str, Array]:
 def load_arrays(network: nn.Module, arrays: dict[str, Array]) -> None:
     """Set the weights of a network; ValueError if the arrays belong to another one."""
     wanted = {k: tuple(v.shape) for k, v in network.state_dict().items()}
-    found = {k: v.shape for k, v in arrays.items()}
-    if wanted != found:
-        odd = sorted(k for k in {*wanted, *found} if wanted.get(k) != found.get(k))
+    shapes = {k: v.shape for k, v in arrays.items()}
+    if wanted != shapes:
+        odd = sorted(k for k in {*wanted, *shapes} if wanted.get(k) != shapes.get(k))
         raise ValueError(
-            f"the weights belong to another network: {odd[0]} has shape {found.get(odd[0])}, but "
+            f"the weights belong to another network: {odd[0]} has shape {shapes.get(odd[0])}, but "
             f"the parameters of the estimator make it {wanted.get(odd[0])}."
         )
     network.load_state_dict({k: torch.as_tensor(v.copy()) for k, v in arrays.items()})
@@ -158,8 +158,8 @@ def apply(network: Callable[[torch.Tensor], torch.Tensor], rows: Rows) -> Array:
         if missing:  # every product has the same shape, so a row does not depend on their number
             x = torch.cat([x, x.new_zeros(missing, x.shape[1])])
         with torch.no_grad(), one_thread():
-            found = network(x)[: part.stop - part.start]
-        return np.asarray(found.cpu().numpy())
+            outputs = network(x)[: part.stop - part.start]
+        return np.asarray(outputs.cpu().numpy())
 
     parts = run(one, blocks(len(rows), BLOCK_ROWS))
     return np.concatenate(parts)

@@ -73,8 +73,8 @@ class Pairs:
             y: torch.Tensor = network.encode(self.samples.displace(both[part], (*key, number)))
             return y
 
-        found = run(forward, list(enumerate(parts)))
-        Y = torch.cat([y.detach() for y in found]).requires_grad_()
+        outputs = run(forward, list(enumerate(parts)))
+        Y = torch.cat([y.detach() for y in outputs]).requires_grad_()
         attraction, repulsion = self._forces(Y, both)
         loss = self._loss(float(attraction.detach()), float(repulsion.detach()))
         share = 1 / self.mean_repulsion if self.loss.logarithm else 1.0
@@ -82,7 +82,7 @@ class Pairs:
         slope = slope - slope.mean(dim=0)  # which is 0 but for rounding: distances have no origin
 
         def loss_of(part: slice, number: int) -> torch.Tensor:
-            y = found[number]
+            y = outputs[number]
             total = (y * slope[part]).sum()
             if network.decoder is not None:  # which learns from the map, but does not change it
                 back, x = network.decoder(y.detach()), self.samples.rows.take(both[part])

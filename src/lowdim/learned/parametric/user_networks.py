@@ -19,8 +19,8 @@ def copy_network(network: Any) -> nn.Module:
         raise TypeError(
             f"network must be a torch.nn.Module from rows to coordinates, got {network!r}."
         )
-    found: nn.Module = copy.deepcopy(network)
-    return found
+    clone: nn.Module = copy.deepcopy(network)
+    return clone
 
 
 def check_given(network: nn.Module, rows: Rows, n_components: int) -> None:

@@ -80,12 +80,12 @@ def start_positions(grid: UnitGrid, k: int) -> Array:
     """
     half = np.maximum(grid.periods / 2, 0.5)
     if not grid.toroidal:
-        found = grid.coordinates / half * np.sqrt(3)  # a uniform distribution of variance 1
+        positions = grid.coordinates / half * np.sqrt(3)  # a uniform distribution of variance 1
     else:
         columns = (grid.coordinates / half * np.pi).T[:, :, None]
         circles = [turn(column) for column in columns for turn in (np.cos, np.sin)]
-        found = np.hstack(circles) * np.sqrt(2)
-    return np.pad(found, ((0, 0), (0, max(0, k - found.shape[1]))))[:, :k]
+        positions = np.hstack(circles) * np.sqrt(2)
+    return np.pad(positions, ((0, 0), (0, max(0, k - positions.shape[1]))))[:, :k]
 
 
 def invariant_signs(scores: Array) -> Array:
@@ -114,12 +114,12 @@ def fill_missing(rows: Array) -> Array:
 
 
 def _check_init(init: Any, shape: tuple[int, int]) -> Array:
-    found = np.shape(init) if hasattr(init, "__len__") else repr(init)
-    if found != shape:
+    actual = np.shape(init) if hasattr(init, "__len__") else repr(init)
+    if actual != shape:
         raise ValueError(
             f"{argument('init')} must "
             f"be 'pca', 'random' or an array of shape {shape}, one prototype per unit; "
-            f"got {found}."
+            f"got {actual}."
         )
     return np.asarray(checks.vectors(init, name="init"))
 

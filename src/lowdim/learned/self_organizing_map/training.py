@@ -44,8 +44,8 @@ def weights(squares: Array, radius: float, neighborhood: str) -> Array:
     inside = squares <= radius * radius * SLACK
     if neighborhood == "bubble":
         return inside.astype(np.float64)
-    found = np.exp(squares / (-2 * radius * radius))
-    return found if neighborhood == "gaussian" else np.asarray(found * inside)
+    gaussian = np.exp(squares / (-2 * radius * radius))
+    return gaussian if neighborhood == "gaussian" else np.asarray(gaussian * inside)
 
 
 def kernel(grid: UnitGrid, radius: float, neighborhood: str) -> Kernel:

@@ -130,7 +130,7 @@ class Layout:
 
     def run(self, epochs: int, *, loss: bool = False) -> float:
         """Run some epochs; returns the cross-entropy before the last one if `loss`, else 0."""
-        found, end = 0.0, min(self.epoch + epochs, self.n_epochs)
+        value, end = 0.0, min(self.epoch + epochs, self.n_epochs)
         while self.epoch < end:
             dense = self._uses_density(self.epoch)
             last = end
@@ -139,7 +139,7 @@ class Layout:
             elif self.density is not None:
                 while last - 1 > self.epoch and self._uses_density(last - 1):
                     last -= 1
-            found = backend().layout_epochs(
+            value = backend().layout_epochs(
                 self.arcs,
                 self.Y,
                 self.velocity,
@@ -156,7 +156,7 @@ class Layout:
             self.epoch = last
             if self.anchors is not None:
                 self.anchors.pull(self.Y)
-        return found
+        return value
 
     def state(self) -> dict[str, Any]:
         """Everything that changes from epoch to epoch."""

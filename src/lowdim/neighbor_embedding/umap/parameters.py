@@ -385,8 +385,8 @@ def _distance_alone(metric: Callable[..., Any]) -> Callable[..., float]:
     """A metric without the gradient that it may return in a tuple with the distance."""
 
     def distance(one: Any, other: Any, **params: Any) -> float:
-        found = metric(one, other, **params)
-        value: float = found[0] if isinstance(found, tuple) else found
+        result = metric(one, other, **params)
+        value: float = result[0] if isinstance(result, tuple) else result
         return value
 
     return distance

@@ -108,8 +108,8 @@ def _edit_distances(labels: Array, rows: Array, columns: Array) -> Array:
     texts, codes = np.unique([str(label) for label in labels], return_inverse=True)
     ends = np.sort(np.stack([codes[rows], codes[columns]], axis=1), axis=1)
     pairs, which = np.unique(ends, axis=0, return_inverse=True)
-    found = np.array([edit_distance(str(texts[i]), str(texts[j])) for i, j in pairs], dtype=float)
-    return np.asarray(found[which.ravel()] / max(map(len, texts)))
+    edits = np.array([edit_distance(str(texts[i]), str(texts[j])) for i, j in pairs], dtype=float)
+    return np.asarray(edits[which.ravel()] / max(map(len, texts)))
 
 
 def edit_distance(one: str, other: str) -> int:

@@ -39,14 +39,14 @@ def smooth_functions(lengths: Lengths, count: int, random_state: Any) -> Array:
     -------
     array of shape (lengths.n, count)
     """
-    found = bottom_eigenpairs(
+    eigenpairs = bottom_eigenpairs(
         laplacian(weight_matrix(lengths.adjacency(), "binary", 1.0)),
         min(count, lengths.n - 1),
         B=lengths.mass,
         null=np.ones(lengths.n),
         seed=random_state,
     )
-    return np.asarray(found.vectors * np.sqrt(lengths.mass)[:, None])
+    return np.asarray(eigenpairs.vectors * np.sqrt(lengths.mass)[:, None])
 
 
 def landmark_functions(
@@ -84,11 +84,11 @@ def landmark_functions(
         if vectors is not None:
             return local_grams(vectors, neighbors, dense(vectors[members]))
         own = np.arange(1, neighbors.shape[1] + 1)[None, :]
-        found = []
+        parts = []
         for together in np.column_stack([members, neighbors]):
             D = objects.between(together, "n_landmarks") / lengths.unit
-            found.append(local_grams_from_distances(D, own, np.zeros(1, dtype=np.intp)))
-        return np.concatenate(found)
+            parts.append(local_grams_from_distances(D, own, np.zeros(1, dtype=np.intp)))
+        return np.concatenate(parts)
 
     lists = graph.csr() if graph.bridges is None else edges
     M = ragged_matrix(grams, lists, REG)

@@ -75,7 +75,7 @@ def unfold_pair(lengths: Lengths) -> Unfolding:
 
 def unfold_exactly(programme: Programme, monitor: Monitor, view: View | None) -> Unfolding:
     """All of K by an interior-point method; Y has as many dimensions as there are points."""
-    found = interior_point(
+    solution = interior_point(
         programme.lengths,
         inequality=programme.inequality,
         compliance=compliance(programme.lengths, programme.slack),
@@ -84,7 +84,7 @@ def unfold_exactly(programme: Programme, monitor: Monitor, view: View | None) ->
         monitor=monitor,
         view=None if view is None else lambda gram: view(_root(gram)),
     )
-    return Unfolding(_root(found.gram), found.history, found.gram, found.gap)
+    return Unfolding(_root(solution.gram), solution.history, solution.gram, solution.gap)
 
 
 def refined_coordinates(k: int) -> int:

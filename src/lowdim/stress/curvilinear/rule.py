@@ -157,7 +157,7 @@ def apply_rule(
     `auto` gives the start for init="auto".
     """
     shape, seed = (n, estimator.n_components), estimator.random_state
-    found = curvilinear(
+    solution = curvilinear(
         distances,
         initial(estimator.init, distances, shape, dtype, seed, auto),
         estimator._monitor(checks.integer(estimator.max_iter, "max_iter", 1)),
@@ -166,8 +166,8 @@ def apply_rule(
         neighborhood=estimator.neighborhood,
         random_state=seed,
     )
-    estimator.embedding_, estimator.error_, estimator.stress_, estimator.history_ = found
-    estimator.n_iter_ = len(found.history)
+    estimator.embedding_, estimator.error_, estimator.stress_, estimator.history_ = solution
+    estimator.n_iter_ = len(solution.history)
 
 
 def initial(

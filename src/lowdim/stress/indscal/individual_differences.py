@@ -96,9 +96,9 @@ def best_minimum(
     for number, start in enumerate(starts):
         monitor = new_monitor()
         monitor.label += f", start {number + 1} of {len(starts)}"
-        found = lbfgs(shared, unit_columns(start), monitor, tol=tol, show=unit_columns)
-        if best is None or found.value < best.value * (1 - BETTER):
-            best = found
+        minimum = lbfgs(shared, unit_columns(start), monitor, tol=tol, show=unit_columns)
+        if best is None or minimum.value < best.value * (1 - BETTER):
+            best = minimum
         if monitor.stopped:
             break
     assert best is not None

@@ -40,10 +40,10 @@ def subjects_of(X: Any, n: int | None = None) -> Subjects:
     """Check the dissimilarity matrices of several subjects, of n objects each if n is given."""
     shape = getattr(X, "shape", None)
     if not (isinstance(X, list | tuple) or (shape is not None and len(shape) == 3)):
-        found = f"an array of shape {shape}" if shape is not None else f"a {type(X).__name__}"
+        actual = f"an array of shape {shape}" if shape is not None else f"a {type(X).__name__}"
         raise ValueError(
             "X must be a list of matrices of dissimilarities, one per subject, or an array "
-            f"(n_subjects, n_objects, n_objects); got {found}. Wrap a single matrix in a list."
+            f"(n_subjects, n_objects, n_objects); got {actual}. Wrap a single matrix in a list."
         )
     if len(X) == 0:
         raise ValueError("X holds no subjects: give one matrix of dissimilarities for each.")

@@ -294,8 +294,8 @@ class MDS(MDSParameters):
         starts = stress_starts(problem, objects, init, dim, 0 if auto else int(self.n_init), random)
         if not auto:
             self.n_starts_ = len(starts)
-            found = problem.minimize(starts, self._new_monitor, self.eps)
-            return min(found, key=lambda one: one.stress)
+            minima = problem.minimize(starts, self._new_monitor, self.eps)
+            return min(minima, key=lambda one: one.stress)
         best, self.n_starts_, repeated = minimize_until_repeated(
             problem,
             starts,

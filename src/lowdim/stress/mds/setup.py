@@ -158,13 +158,13 @@ def minimize_until_repeated(
     while not repeated and count < MAX_STARTS:
         batch = starts[count : count + STARTS_AT_ONCE]
         batch += [draw() for _ in range(STARTS_AT_ONCE - len(batch))]
-        for found in problem.minimize(batch, new_monitor, eps):
-            if best is not None and same_shape(best.embedding, found.embedding):
+        for minimum in problem.minimize(batch, new_monitor, eps):
+            if best is not None and same_shape(best.embedding, minimum.embedding):
                 repeated = True
-            elif best is not None and found.stress < best.stress:
+            elif best is not None and minimum.stress < best.stress:
                 repeated = False
-            if best is None or found.stress < best.stress:
-                best = found
+            if best is None or minimum.stress < best.stress:
+                best = minimum
         count += len(batch)
     assert best is not None
     return best, count, repeated
