@@ -35,10 +35,10 @@ from lowdim.estimator.fitted_state import (
     Numbers,
     Rule,
     document,
-    kept_rows,
     kinds_of_columns,
     names_of_columns,
     number,
+    row_attributes,
     size_of,
     source,
 )
@@ -362,7 +362,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _needs(self, state: dict[str, Any]) -> set[str]:
         """Fitted attributes that a model must have; see `_needed`."""
         needed = (name for base in type(self).__mro__ for name in vars(base).get("_needed", ()))
-        return {*needed, *kept_rows(self, state)}
+        return {*needed, *row_attributes(self, state)}
 
     def _update(self, new: NewObjects) -> Growth:
         """Let new objects join the map, if the method's traits have `grows`.

@@ -269,7 +269,7 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
     kind, sizes = type(estimator).__name__, Sizes()
     needed = estimator._needs(state)
     if "parts_" in state:
-        needed = {"embedding_", "graph_", "part_rows_", *kept_rows(estimator, state)}
+        needed = {"embedding_", "graph_", "part_rows_", *row_attributes(estimator, state)}
     if missing := sorted(needed - set(state)):
         raise ValueError(f"it lacks {', '.join(missing)} of a fitted {kind}.")
     rules = _rules(estimator, state)
@@ -290,7 +290,7 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
         raise ValueError("_fitted_in_unit is not a model of its own kind with a unit.")
 
 
-def kept_rows(estimator: Any, state: dict[str, Any]) -> set[str]:
+def row_attributes(estimator: Any, state: dict[str, Any]) -> set[str]:
     """The attribute with the training objects; none if these were dissimilarities."""
     if not hasattr(estimator, "metric") and not hasattr(estimator, "kernel"):
         return set()

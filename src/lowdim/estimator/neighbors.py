@@ -22,7 +22,7 @@ from lowdim.estimator.embedder import Embedder
 from lowdim.estimator.footprint import claim_memory
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.precomputed import check_k
-from lowdim.objects.growth import joined_graph, joined_objects
+from lowdim.objects.growth import join_graph, join_objects
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import GivenGraph, MeasuredObjects, Objects
 
@@ -79,7 +79,7 @@ def user_graph(objects: Objects, graph: NeighborGraph | None) -> NeighborGraph |
     """The graph given as X or as `graph`, checked; None if there is none."""
     if isinstance(objects, GivenGraph):
         return objects.graph
-    return None if graph is None else check_given_graph(objects, graph)
+    return None if graph is None else check_user_graph(objects, graph)
 
 
 def search_graph(estimator: Any, objects: Objects, k: int) -> NeighborGraph:
@@ -216,7 +216,7 @@ def join(
     very few objects did not have.
     """
     assert isinstance(new, MeasuredNewObjects)  # `update` refuses other kinds
-    objects = joined_objects(new)
+    objects = join_objects(new)
     if exponent_of(objects.rows):
         raise ValueError(
             "X: the numbers are of another magnitude than those of the training objects. Fit "
@@ -228,7 +228,7 @@ def join(
     if graph.n_neighbors is not None and graph.n_neighbors < check_k(wanted, objects.n):
         return objects, search_graph(estimator, objects, wanted)
     radius = getattr(estimator, "radius", None)
-    return objects, joined_graph(graph, new, objects, radius=radius, method=method)
+    return objects, join_graph(graph, new, objects, radius=radius, method=method)
 
 
 def fitted_neighbors(estimator: Any) -> NeighborGraph:
@@ -271,7 +271,7 @@ def neighbor_search(estimator: Any, n: int) -> NeighborSearch | None:
     return NeighborSearch(check_k(estimator._n_wanted(n), n), name, search_method(estimator))
 
 
-def check_given_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
+def check_user_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
     """Check that a graph given by the user is a graph of these objects under their metric."""
     if not isinstance(graph, NeighborGraph):
         raise TypeError(

@@ -26,7 +26,7 @@ class Form:
     distances: Callable[[Array], Array]
 
 
-def _as_given(rows: Array) -> Array:
+def _identity(rows: Array) -> Array:
     return rows
 
 
@@ -59,7 +59,7 @@ def _roots(rows: Array) -> Array:
 
 
 FORMS = {
-    "sqeuclidean": Form(_as_given, np.square),
+    "sqeuclidean": Form(_identity, np.square),
     "correlation": Form(lambda rows: _units(_deviations(rows)), lambda d: d**2 / 2),
     "spearmanr": Form(lambda rows: _units(_deviations(_ranks(rows))), lambda d: d**2 / 2),
     "true_angular": Form(_units, lambda d: 2 / np.pi * np.arcsin(np.minimum(d / 2, 1))),

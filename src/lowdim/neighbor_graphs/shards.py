@@ -50,7 +50,7 @@ PIECE_ROWS = 8192  # of the sample, in a task of k-means
 FILL = 0.7  # expected size of a shard, as a share of the largest: sizes in a sample are estimates
 
 
-class Found(NamedTuple):
+class ShardedNeighbors(NamedTuple):
     """Neighbours of all rows, and the share of the true ones, measured on a sample."""
 
     indices: Array
@@ -58,7 +58,9 @@ class Found(NamedTuple):
     recall: float
 
 
-def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, seed: int) -> Found:
+def sharded_neighbors(
+    source: RowBlocks, k: int, metric: Metric, recall: float, seed: int
+) -> ShardedNeighbors:
     """Each row's k nearest other rows, nearly all of them.
 
     Parameters
@@ -104,7 +106,7 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, 
         measured,
         len(test),
     )
-    return Found(nearest.indices, nearest.distances, measured)
+    return ShardedNeighbors(nearest.indices, nearest.distances, measured)
 
 
 def largest_shard(source: RowBlocks, k: int) -> int:

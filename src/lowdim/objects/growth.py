@@ -28,12 +28,12 @@ Pairs = tuple[Array, Array, Array]
 """Object, neighbour and distance of each arc."""
 
 
-def joined_objects(new: MeasuredNewObjects) -> MeasuredObjects:
+def join_objects(new: MeasuredNewObjects) -> MeasuredObjects:
     """The training objects and after them the new ones."""
     return MeasuredObjects(stack_rows(new.known.rows, new.rows), new.known.metric)
 
 
-def joined_graph(
+def join_graph(
     graph: NeighborGraph,
     new: MeasuredNewObjects,
     objects: MeasuredObjects,
@@ -49,7 +49,7 @@ def joined_graph(
         Of the training objects. Bridges between its components are left out.
     new : MeasuredNewObjects
     objects : MeasuredObjects
-        All objects, from `joined_objects`.
+        All objects, from `join_objects`.
     radius : float, default=None
         That of a radius graph.
     method : str

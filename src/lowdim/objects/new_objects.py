@@ -82,7 +82,7 @@ class MeasuredNewObjects:
         self.rows, self.known, self.n = rows, known, rows.shape[0]
         self.numbers = np.arange(self.n) if numbers is None else numbers
         self.known_numbers = np.arange(known.n) if known_numbers is None else known_numbers
-        self._found: dict[str, tuple[Array, Array]] = {}  # by method
+        self._neighbor_lists: dict[str, tuple[Array, Array]] = {}  # by method
 
     def subset(self, rows: Any) -> MeasuredNewObjects:
         return MeasuredNewObjects(
@@ -107,14 +107,14 @@ class MeasuredNewObjects:
         return D
 
     def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
-        known = self._found.get(method)
+        known = self._neighbor_lists.get(method)
         if known is None or known[0].shape[1] < k:
-            known = self._found[method] = self.known.search(k, method)(self.rows)
+            known = self._neighbor_lists[method] = self.known.search(k, method)(self.rows)
         return known[0][:, :k].copy(), known[1][:, :k].copy()
 
     def remember(self, lists: tuple[Array, Array], method: str) -> None:
         """Answer `nearest` by lists that have been found already, if they are long enough."""
-        self._found[method] = lists
+        self._neighbor_lists[method] = lists
 
     def within(self, radius: float) -> tuple[Array, Array]:
         if self.known.in_memory:

@@ -14,7 +14,7 @@ from lowdim.checks import Array
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Rule, Sizes, any_number, named_arrays, size_of
-from lowdim.estimator.neighbors import check_given_graph
+from lowdim.estimator.neighbors import check_user_graph
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime.callbacks import Monitor, interrupts_raise
@@ -102,7 +102,7 @@ def prepare(estimator: Any, objects: Objects) -> Preparation:
     """Check the parameters and build the untrained network; sets `n_places_`."""
     from lowdim.learned.networks.weights import Rows
     from lowdim.learned.parametric.places import number_of_places
-    from lowdim.learned.parametric.user_networks import check_given
+    from lowdim.learned.parametric.user_networks import check_network
 
     n = objects.n
     estimator._check_n_components(n)
@@ -120,7 +120,7 @@ def prepare(estimator: Any, objects: Objects) -> Preparation:
     vectors = objects.vectors(type(estimator).__name__)
     network, rows = estimator._new_network(vectors, settings.seed), Rows.of(vectors)
     if estimator.network is not None:
-        check_given(network.encoder, rows, estimator.n_components)
+        check_network(network.encoder, rows, estimator.n_components)
     return Preparation(network, rows, vectors, settings, noise)
 
 
@@ -131,7 +131,7 @@ def euclidean_graph(vectors: Any, given: NeighborGraph | None, k: int) -> Neighb
         return objects.neighbor_graph(k, method="auto")
     if isinstance(given, NeighborGraph):  # the network does not depend on its metric
         given = replace(given, metric="precomputed")
-    graph = check_given_graph(objects, given)
+    graph = check_user_graph(objects, given)
     return graph if graph.n_neighbors is None else graph.take(k)
 
 

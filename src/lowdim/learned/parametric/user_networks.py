@@ -23,7 +23,7 @@ def copy_network(network: Any) -> nn.Module:
     return clone
 
 
-def check_given(network: nn.Module, rows: Rows, n_components: int) -> None:
+def check_network(network: nn.Module, rows: Rows, n_components: int) -> None:
     """Raise ValueError unless a network maps rows to coordinates and can be trained."""
     x = rows.take(slice(TRIED_ROWS))
     wanted = f"(n, {x.shape[1]}) to one of shape (n, {n_components})"
