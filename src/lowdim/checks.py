@@ -53,8 +53,8 @@ def _name_argument(X: Any, argument: str, cause: Exception) -> Exception:
             if text := _first_text(np.asarray(X[name])):
                 return ValueError(f"{argument}: column {name!r} holds {text[1]!r}, {advice}")
     elif not is_sparse(X):
-        given = X if isinstance(X, list | tuple) else ()
-        lengths = [len(row) if isinstance(row, list | tuple) else np.size(row) for row in given]
+        rows = X if isinstance(X, list | tuple) else ()
+        lengths = [len(row) if isinstance(row, list | tuple) else np.size(row) for row in rows]
         for i, length in enumerate(lengths):
             if length != lengths[0]:
                 return ValueError(
@@ -118,8 +118,8 @@ def vectors(
 
     if copy or not _is_ready(X, min_samples):
         X = _numbers(X, name)
-        given = getattr(X, "dtype", None)
-        dtype = float_dtype(given) if isinstance(given, np.dtype) else "numeric"
+        kind = getattr(X, "dtype", None)
+        dtype = float_dtype(kind) if isinstance(kind, np.dtype) else "numeric"
         try:
             X = check_array(
                 X,

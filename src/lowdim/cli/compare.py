@@ -68,7 +68,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     from lowdim.runtime.atomic import defer_interrupts
 
     methods = list(dict.fromkeys(one for several in method for one in several))
-    values, given = split(values)
+    values, options = split(values)
     console = Console(values["quiet"], values["as_json"])
     arguments = read_arguments(values)
     check_outputs(
@@ -80,13 +80,13 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     failures: dict[str, str] = {}
     for one in methods:
         try:
-            fits[one] = _fit(one, given, table, console)
+            fits[one] = _fit(one, options, table, console)
         except (Refused, MemoryError, ImportError) as error:
             failures[one.name] = " ".join(str(error).split())
             console.say(f"{one.name}: failed: {failures[one.name]}")
     if not fits:
         raise Refused(f"none of the methods made a map: {'; '.join(failures.values())}")
-    assessments, unassessed = _assess(fits, given, table, values["color_by"])
+    assessments, unassessed = _assess(fits, options, table, values["color_by"])
     for name, reason in unassessed.items():
         console.say(f"{name}: not assessed: {reason}")
     runs = [
@@ -122,13 +122,13 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
         raise Stop(PARTLY)
 
 
-def _fit(method: Method, given: dict[str, Any], table: Table, console: Console) -> Fitted:
+def _fit(method: Method, options: dict[str, Any], table: Table, console: Console) -> Fitted:
     from lowdim.cli.fitting import fit, labels_for, parameters_for
 
     if method.objects == "subjects":
         raise Refused(f"{method.name} maps several subjects' matrices: use lowdim embed.")
     y = labels_for(method, table, console)
-    params = parameters_for(method, given, table)
+    params = parameters_for(method, options, table)
     if params.get("checkpoint") is not None:  # a file for each fit
         params["checkpoint"] = f"{params['checkpoint']}.{alias(method.name)}"
     fitted = fit(method, params, table.X, y, draw=console.shows_progress)
@@ -138,14 +138,14 @@ def _fit(method: Method, given: dict[str, Any], table: Table, console: Console) 
 
 
 def _assess(
-    fits: dict[Method, Fitted], given: dict[str, Any], table: Table, color_by: str | None
+    fits: dict[Method, Fitted], options: dict[str, Any], table: Table, color_by: str | None
 ) -> tuple[dict[str, Assessment], dict[str, str]]:
     """Assess all maps by the metric that was asked for; a failure concerns one map only."""
     from lowdim import quality
     from lowdim.cli.embed import label_to_assess
 
-    metric = given.get("metric") or table.metric or "euclidean"
-    further = given.get("metric_params") or given.get("metric_kwds")
+    metric = options.get("metric") or table.metric or "euclidean"
+    further = options.get("metric_params") or options.get("metric_kwds")
     try:
         comparison = quality.compare(
             table.X,

@@ -79,14 +79,14 @@ def embed(
     from lowdim.cli.fitting import estimate, fit, labels_for, objects_for, parameters_for
     from lowdim.runtime.atomic import defer_interrupts
 
-    values, given = split(values)
+    values, options = split(values)
     console = Console(quiet, as_json)
     arguments = read_arguments(values)
     outputs = Outputs(file, method, values, force)
     outputs.check()
     table = read_table(file, arguments, console)
     check_color(table, values["color_by"])
-    params = parameters_for(method, given, table)
+    params = parameters_for(method, options, table)
     X = objects_for(method, table)
     dry = values["dry_run"]
     wanted = dry or (console.informs and not values["no_estimate"])

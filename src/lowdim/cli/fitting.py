@@ -43,10 +43,10 @@ class Fitted:
         return f"{type(self.estimator).__name__}: {how} after {self.seconds:.2f} s"
 
 
-def parameters_for(method: Method, given: dict[str, Any], table: Table) -> dict[str, Any]:
+def parameters_for(method: Method, options: dict[str, Any], table: Table) -> dict[str, Any]:
     """The parameters given that the method has, and those that the table asks for."""
     known = hints(method.load())
-    chosen = {name: value for name, value in given.items() if name in known}
+    chosen = {name: value for name, value in options.items() if name in known}
     if "n_components" in known and known["n_components"][1] is None:
         chosen.setdefault("n_components", 2)  # "all" is the default of few methods, and no map
     if table.metric is not None and method.objects != "subjects":

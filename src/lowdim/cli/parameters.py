@@ -147,12 +147,12 @@ def _option(name: str, classes: list[Any], marked: bool, taken: set[str]) -> cli
 def split(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The command's own values, and those of the estimator's parameters that were given."""
     own = {name: v for name, v in values.items() if not name.startswith(_PREFIX)}
-    given = {
+    options = {
         name.removeprefix(_PREFIX): None if v is NONE else v
         for name, v in values.items()
         if name.startswith(_PREFIX) and v is not None
     }
-    return own, given
+    return own, options
 
 
 def spell_option(name: str, *value: Any) -> str:

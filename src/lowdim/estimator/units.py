@@ -24,8 +24,8 @@ def fit_in_unit(estimator: Any, objects: Objects, arguments: dict[str, Any]) -> 
         setattr(inner, name, convert_units(estimator, name, value, -exponent))
     if callable(getattr(estimator, "callback", None)):
         inner.callback = _in_own_unit(estimator, estimator.callback, exponent)
-    given = {k: convert_units(estimator, k, v, -exponent) for k, v in arguments.items()}
-    inner._fit_objects(objects, **given)
+    keywords = {k: convert_units(estimator, k, v, -exponent) for k, v in arguments.items()}
+    inner._fit_objects(objects, **keywords)
     if hasattr(inner, "callback"):
         inner.callback = None  # the function made above cannot be pickled
     take_over(estimator, inner, exponent)

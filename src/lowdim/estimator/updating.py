@@ -111,10 +111,10 @@ def _check_metric(estimator: Any) -> None:
         return
     known, params = canonical_metric(metric, params)
     if known in ESTIMATED and ESTIMATED[known] not in params:
-        given = ESTIMATED[known] and f"give metric_params={{{ESTIMATED[known]!r}: ...}}, or "
+        advice = ESTIMATED[known] and f"give metric_params={{{ESTIMATED[known]!r}: ...}}, or "
         raise ValueError(
             f"{name}.update: metric={metric!r} is estimated from the objects, so that new ones "
-            f"change the distances of the old ones: {given}fit again to all objects."
+            f"change the distances of the old ones: {advice}fit again to all objects."
         )
 
 

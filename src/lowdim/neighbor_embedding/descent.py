@@ -212,9 +212,9 @@ def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: A
                 return
 
 
-def learning_rate(given: float | str, n: int, exaggeration: float) -> float:
+def learning_rate(value: float | str, n: int, exaggeration: float) -> float:
     """The learning rate; "auto" is n / exaggeration / 4 (Belkina et al. 2019)."""
-    if isinstance(given, str):
-        checks.choice(given, "learning_rate", ("auto",))
+    if isinstance(value, str):
+        checks.choice(value, "learning_rate", ("auto",))
         return n / exaggeration / 4
-    return checks.real(given, "learning_rate", 0, LARGEST_RATE)
+    return checks.real(value, "learning_rate", 0, LARGEST_RATE)

@@ -92,9 +92,11 @@ def _curve(name: str, K: Any, R: Any) -> tuple[Array, Array]:
     return K, R
 
 
-def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None) -> str:
+def shepard_chart(name: str, dissimilarities: Any, distances: Any, disparities: Any = None) -> str:
     """Histogram of pairs: distances on the map over dissimilarities; disparities as a line."""
-    points = np.column_stack([np.asarray(given, np.float64), np.asarray(distances, np.float64)])
+    points = np.column_stack(
+        [np.asarray(dissimilarities, np.float64), np.asarray(distances, np.float64)]
+    )
     points = points[np.isfinite(points).all(axis=1)]
     right, top = np.maximum(points.max(axis=0, initial=0), 1e-300).tolist()
     (count,) = counts(points, (0.0, right, 0.0, top), (_BINS, _BINS))
@@ -107,9 +109,9 @@ def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None
         if path:
             parts.append(tag("path", d=path, class_="pairs", fill_opacity=f"{step / _LEVELS:.2f}"))
     if disparities is not None:
-        order = np.argsort(given, kind="stable")
+        order = np.argsort(dissimilarities, kind="stable")
         order = order[np.linspace(0, len(order) - 1, min(len(order), _MOST_KNOTS)).astype(int)]
-        x = left + side * _BINS * np.asarray(given)[order] / right
+        x = left + side * _BINS * np.asarray(dissimilarities)[order] / right
         y = low - side * _BINS * np.asarray(disparities)[order] / top
         knots = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
         parts.append(tag("polyline", points=knots, class_="curve s1"))

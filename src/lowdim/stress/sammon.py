@@ -194,9 +194,9 @@ class Sammon(Embedder):
         """Coordinates of the objects that differ, in units of the largest dissimilarity."""
         n, k = len(D), self.n_components
         if not isinstance(self.init, str):
-            given = check_start(self.init, (n, k), INITS).astype(np.float64) / unit
+            user_start = check_start(self.init, (n, k), INITS).astype(np.float64) / unit
             sums = np.zeros((len(first), k))
-            np.add.at(sums, kinds, given)
+            np.add.at(sums, kinds, user_start)
             return sums / np.bincount(kinds)[:, None]
         checks.choice(self.init, "init", INITS)
         if self.init == "random":

@@ -179,8 +179,8 @@ def build_index(
     n = rows.shape[0]
     if n < 16 * SAMPLE_ROWS or exact_search_seconds(device, rows) < limit:
         return None
-    given = resident(device, rows)
-    points = unit_rows(given)[0] if cosine else given
+    tensor = resident(device, rows)
+    points = unit_rows(tensor)[0] if cosine else tensor
     count = max(16, n // ROWS_PER_CELL)
     chosen = np.sort(random.choice(n, min(n, TRAINING_ROWS * count), replace=False))
     centers = centers_of(points[put(device, chosen)], count, random)

@@ -265,10 +265,10 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         return np.concatenate(near)[:half], np.concatenate(far)[:half]
 
 
-def _pairs(given: Any, name: str, n: int) -> Array:
-    if given is None:
+def _pairs(value: Any, name: str, n: int) -> Array:
+    if value is None:
         return np.empty((0, 2), dtype=np.int64)
-    pairs = np.asarray(given)
+    pairs = np.asarray(value)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be an array of row numbers of shape (n_pairs, 2), got shape "

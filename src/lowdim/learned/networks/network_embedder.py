@@ -102,8 +102,8 @@ class NetworkEmbedder(Embedder):
             there = layers if image is None else channels
         else:
             there = check_sizes(self.layers, "layers")
-        given = self.decoder_layers
-        back = there[::-1] if given is None else check_sizes(given, "decoder_layers")
+        sizes = self.decoder_layers
+        back = there[::-1] if sizes is None else check_sizes(sizes, "decoder_layers")
         return Architecture(n_features, int(self.n_components), there, back, self.activation, image)
 
     def _new_network(self, rows: Any, seed: int) -> Any:

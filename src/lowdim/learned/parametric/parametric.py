@@ -124,14 +124,14 @@ def prepare(estimator: Any, objects: Objects) -> Preparation:
     return Preparation(network, rows, vectors, settings, noise)
 
 
-def euclidean_graph(vectors: Any, given: NeighborGraph | None, k: int) -> NeighborGraph:
+def euclidean_graph(vectors: Any, user_graph: NeighborGraph | None, k: int) -> NeighborGraph:
     """The graph of the k nearest neighbours: that of the argument `graph`, or computed."""
     objects = MeasuredObjects(_floats(vectors), euclidean())
-    if given is None:
+    if user_graph is None:
         return objects.neighbor_graph(k, method="auto")
-    if isinstance(given, NeighborGraph):  # the network does not depend on its metric
-        given = replace(given, metric="precomputed")
-    graph = check_user_graph(objects, given)
+    if isinstance(user_graph, NeighborGraph):  # the network does not depend on its metric
+        user_graph = replace(user_graph, metric="precomputed")
+    graph = check_user_graph(objects, user_graph)
     return graph if graph.n_neighbors is None else graph.take(k)
 
 

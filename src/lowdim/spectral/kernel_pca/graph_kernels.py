@@ -188,10 +188,10 @@ def graph_kernel(name: str, params: dict[str, Any] | None) -> GraphKernel:
     """The kernel of a name, with checked parameters."""
     kind = GRAPH_KERNELS[name]
     known = sorted(signature(kind).parameters)
-    for given in params or {}:
-        if given not in known:
+    for key in params or {}:
+        if key not in known:
             raise ValueError(
-                f"kernel_params: kernel={name!r} has no parameter {given!r}; it has "
+                f"kernel_params: kernel={name!r} has no parameter {key!r}; it has "
                 f"{', '.join(known)}."
             )
     return kind(**(params or {}))

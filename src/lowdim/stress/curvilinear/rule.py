@@ -98,8 +98,8 @@ def curvilinear(
     spread = max(float(Y.std(axis=1).max(initial=0.0)), 1e-6)
     reach = Decrease(WIDEST * spread, NARROWEST * spread)
     if not (isinstance(lambda_range, str) and lambda_range == "auto"):
-        given = _decrease(lambda_range, "lambda_range", np.inf, " or 'auto'")
-        reach = Decrease(given.first * unit, given.last * unit)
+        decrease = _decrease(lambda_range, "lambda_range", np.inf, " or 'auto'")
+        reach = Decrease(decrease.first * unit, decrease.last * unit)
     n = len(start)
     seed, step = seed_of(random_state), neighborhood == "step"
     ranked = np.argsort(np.einsum("cn,cn->n", Y, Y), kind="stable").astype(np.int32)

@@ -202,8 +202,8 @@ class INDSCAL(Embedder):
     def _starts(self, B: Array) -> list[Array]:
         n, p = B.shape[1], self.n_components
         if not isinstance(self.init, str):
-            given = check_start(self.init, (n, p), INITS).astype(np.float64)
-            return [given - given.mean(axis=0)]
+            start = check_start(self.init, (n, p), INITS).astype(np.float64)
+            return [start - start.mean(axis=0)]
         random = check_random_state(0 if self.random_state is None else self.random_state)
         if checks.choice(self.init, "init", INITS) == "random":
             return random_spaces(n, p, self.n_init, random)
