@@ -67,10 +67,10 @@ def simulate(name: str, X: Any) -> None:
 
 def row_of_table(X: Any, asked: Any, neighbors: Any, count: int) -> tuple[list[float], list[float]]:
     """Recall for each number of nearest shards, and mean numbers of shards for each recall."""
-    from lowdim.neighbor_graphs.shards import FILL, LEAST_CELLS, divided
+    from lowdim.neighbor_graphs.shards import FILL, LEAST_CELLS, divide_rows
 
     capacity = int(np.ceil(len(X) / count / FILL))
-    division = divided(_source(X), capacity, "euclidean", np.random.default_rng(0))
+    division = divide_rows(_source(X), capacity, "euclidean", np.random.default_rng(0))
     order = division.shards_near(asked, len(division.centers))
     home = division.shards_near(X[neighbors.ravel()], 1)[:, 0].reshape(neighbors.shape)
     # The cell with which the shard of a neighbour is reached, and the number of shards up to there.

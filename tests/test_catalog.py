@@ -33,9 +33,9 @@ def test_the_cheaper_algorithm_is_chosen_above_its_constant():
     from lowdim.stress.mds import mds
 
     rows = np.zeros((mds.LARGE + 1, 1))
-    assert lowdim.MDS()._sampled(objects_of(rows))
-    assert not lowdim.MDS()._sampled(objects_of(rows[1:]))
-    assert not lowdim.PCA()._sampled(objects_of(rows))
+    assert lowdim.MDS()._uses_sample(objects_of(rows))
+    assert not lowdim.MDS()._uses_sample(objects_of(rows[1:]))
+    assert not lowdim.PCA()._uses_sample(objects_of(rows))
 
 
 def test_twins_give_the_same_map_of_euclidean_vectors():

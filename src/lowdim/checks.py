@@ -45,25 +45,25 @@ def float_kind(rows: Any) -> np.dtype[Any]:
     return rows.dtype if rows.dtype.kind == "f" else np.dtype(np.float64)
 
 
-def _named(X: Any, argument: str, cause: Exception) -> Exception:
+def _name_argument(X: Any, argument: str, cause: Exception) -> Exception:
     """The error of `check_array` for X, with the argument and what in it is not a number."""
     advice = "which is not a number. Leave the column out, or encode it as numbers."
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         for name in X.columns:
-            if found := _first_text(np.asarray(X[name])):
-                return ValueError(f"{argument}: column {name!r} holds {found[1]!r}, {advice}")
+            if text := _first_text(np.asarray(X[name])):
+                return ValueError(f"{argument}: column {name!r} holds {text[1]!r}, {advice}")
     elif not is_sparse(X):
-        given = X if isinstance(X, list | tuple) else ()
-        lengths = [len(row) if isinstance(row, list | tuple) else np.size(row) for row in given]
+        rows = X if isinstance(X, list | tuple) else ()
+        lengths = [len(row) if isinstance(row, list | tuple) else np.size(row) for row in rows]
         for i, length in enumerate(lengths):
             if length != lengths[0]:
                 return ValueError(
                     f"{argument}: rows must have the same length, but row 0 has {lengths[0]} "
                     f"entries and row {i} has {length}."
                 )
-        if found := _first_text(np.asarray(X, dtype=object)):
-            place = ", ".join(map(str, found[0]))
-            return ValueError(f"{argument} holds {found[1]!r} at [{place}], {advice}")
+        if text := _first_text(np.asarray(X, dtype=object)):
+            place = ", ".join(map(str, text[0]))
+            return ValueError(f"{argument} holds {text[1]!r} at [{place}], {advice}")
     if argument in str(cause):
         return cause
     return (ValueError if isinstance(cause, ValueError) else TypeError)(f"{argument}: {cause}")
@@ -118,8 +118,8 @@ def vectors(
 
     if copy or not _is_ready(X, min_samples):
         X = _numbers(X, name)
-        given = getattr(X, "dtype", None)
-        dtype = float_dtype(given) if isinstance(given, np.dtype) else "numeric"
+        kind = getattr(X, "dtype", None)
+        dtype = float_dtype(kind) if isinstance(kind, np.dtype) else "numeric"
         try:
             X = check_array(
                 X,
@@ -134,7 +134,7 @@ def vectors(
             if X.dtype.kind == "O":
                 X = X.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise _named(X, name, error) from error
+            raise _name_argument(X, name, error) from error
     if X.dtype.kind != "f" or X.dtype.itemsize not in (4, 8):
         X = X.astype(float_dtype(X.dtype))
     if not is_sparse(X):
@@ -283,8 +283,8 @@ def plain_parameters(kind: Any) -> dict[str, tuple[str, ...]]:
 def _plain_parameters(kind: Hashable) -> dict[str, tuple[str, ...]]:
     assert isinstance(kind, type)
     declared = inspect.signature(kind).parameters.items()
-    found = {name: str(parameter.annotation).split(" | ") for name, parameter in declared}
-    return {name: tuple(types) for name, types in found.items() if PLAIN_TYPES.keys() >= {*types}}
+    hints = {name: str(parameter.annotation).split(" | ") for name, parameter in declared}
+    return {name: tuple(types) for name, types in hints.items() if PLAIN_TYPES.keys() >= {*types}}
 
 
 PLAIN_TYPES: dict[str, Any] = {

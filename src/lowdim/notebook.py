@@ -152,11 +152,11 @@ def widget(
     return Widget(_maps=shown, _colors=colors, _ids=texts, height=height)
 
 
-def _describe(name: str, given: Any) -> dict[str, Any]:
+def _describe(name: str, source: Any) -> dict[str, Any]:
     """A map as the page reads it; of more than three dimensions the first two are shown."""
-    if hasattr(given, "fit") and not hasattr(given, "embedding_"):
+    if hasattr(source, "fit") and not hasattr(source, "embedding_"):
         raise ValueError(f"{name} is not fitted; give it as callback=widget, or fit it first.")
-    Y = np.asarray(getattr(given, "embedding_", given), dtype="<f4")
+    Y = np.asarray(getattr(source, "embedding_", source), dtype="<f4")
     if Y.ndim != 2:
         raise ValueError(f"{name}: a map must have rows and columns, got shape {Y.shape}.")
     if Y.shape[1] == 1:
@@ -165,9 +165,9 @@ def _describe(name: str, given: Any) -> dict[str, Any]:
     return {"name": name, "dim": int(Y.shape[1]), "points": Y.tobytes()}
 
 
-def _color(name: str, given: Any, n: int | None) -> dict[str, Any]:
+def _color(name: str, labels: Any, n: int | None) -> dict[str, Any]:
     """Labels as the page reads them: categories with codes, or values."""
-    values: Array = np.asarray(given)
+    values: Array = np.asarray(labels)
     if values.ndim != 1 or (n is not None and len(values) != n):
         raise ValueError(f"labels: {name!r} must have one entry for each of {n} objects.")
     if values.dtype.kind in "fiu":

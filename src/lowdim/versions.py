@@ -24,7 +24,7 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             return "not installed"
 
-    found = {
+    result = {
         "lowdim": installed_version("lowdim"),
         "python": f"{sys.version.split()[0]} on {platform.platform()}",
         **{name: installed_version(name) for name in _PACKAGES},
@@ -34,8 +34,8 @@ def versions() -> dict[str, str]:
     }
     for library in threadpool_info():
         name = " ".join(filter(None, (library["internal_api"], library["version"])))
-        found[library["user_api"]] = f"{name}, {library['num_threads']} threads"
-    return found
+        result[library["user_api"]] = f"{name}, {library['num_threads']} threads"
+    return result
 
 
 def _resources() -> dict[str, str]:

@@ -176,7 +176,7 @@ def copies(monkeypatch):
 def test_an_array_is_copied_once_in_a_call_unless_it_changes(copies):
     place = torch.device("cpu")
     X = np.zeros((600, 600))
-    with context.keeping_uploads():
+    with context.keep_uploads():
         for given in (X, X, X.ravel(), X[200:], X.reshape(300, 1200)[:150]):
             found = resident.resident(place, given)
             assert found.shape == given.shape
@@ -198,7 +198,7 @@ def test_an_array_is_copied_once_in_a_call_unless_it_changes(copies):
 def test_squares_of_a_matrix_are_kept_until_it_changes(copies, monkeypatch):
     A, V = np.random.default_rng(0).normal(size=(600, 600)), np.eye(600)[:, :2]
     fresh = engine.TorchBackend(torch.device("cpu"))
-    with context.keeping_uploads():
+    with context.keep_uploads():
         for _ in range(2):
             np.testing.assert_allclose(fresh.matmul(A, V, squared=True), A[:, :2] ** 2)
             assert len(copies) == 1
@@ -215,7 +215,7 @@ def test_squares_of_a_matrix_are_kept_until_it_changes(copies, monkeypatch):
 
 def test_a_copy_is_freed_with_its_array_or_when_memory_is_needed():
     place = torch.device("cpu")
-    with context.keeping_uploads():
+    with context.keep_uploads():
         X, Y = np.zeros((600, 600)), np.ones((600, 600))
         resident.resident(place, X[100:])
         resident.remember(Y, torch.ones(600, 600, dtype=torch.float64))
@@ -229,7 +229,7 @@ def test_a_copy_is_freed_with_its_array_or_when_memory_is_needed():
 
 def test_results_are_found_on_the_device(copies):
     place = torch.device("cpu")
-    with context.keeping_uploads():
+    with context.keep_uploads():
         found = resident.get_and_remember(torch.arange(400_000, dtype=torch.float32))
         again = resident.resident(place, found.reshape(400, 1000)[100:])
         assert not copies
@@ -248,7 +248,7 @@ def test_copies_make_room_before_an_operation_moves_to_the_cpu(caplog, monkeypat
     monkeypatch.setattr(vars(engine.TorchBackend)["matmul"], "function", tight)
     fresh = engine.TorchBackend(torch.device("cpu"))
     kept = np.ones((600, 600))
-    with context.keeping_uploads(), caplog.at_level(logging.INFO, logger="lowdim"):
+    with context.keep_uploads(), caplog.at_level(logging.INFO, logger="lowdim"):
         resident.resident(fresh.device, kept)
         np.testing.assert_array_equal(fresh.matmul(np.eye(3), np.ones((3, 1))), np.ones((3, 1)))
     assert calls == [1, 0]
@@ -334,7 +334,7 @@ def test_paths_are_the_same_in_any_number_of_parts(symmetric, n_parts, monkeypat
     monkeypatch.setattr(graphs, "PARTS", n_parts)
     monkeypatch.setattr(graphs, "ALIGNED", 8)
     place = torch.device("cpu")
-    with context.keeping_uploads():
+    with context.keep_uploads():
         found = graphs.shortest_paths(place, graph, sources, symmetric=symmetric)
         np.testing.assert_array_equal(found, expected)
         copies.clear()

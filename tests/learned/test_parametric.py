@@ -150,13 +150,13 @@ def test_rows_are_displaced_along_the_data():
     """Objects on a line in space stay near it; one without neighbours stays where it is."""
     line = np.linspace(-1, 1, 21)[:, None] * np.array([[1.0, 2.0, -1.0]])
     samples = Samples(Rows(line, np.zeros(3), 1.0), ring(20), 0.5, 0)
-    found = samples.displaced(np.arange(21), (0, 1)).numpy()
+    found = samples.displace(np.arange(21), (0, 1)).numpy()
     moved = found - line
     along = moved @ line[0] / np.linalg.norm(line[0])
     assert np.abs(along).max() > 0.1
     assert np.linalg.norm(moved) < 1.02 * np.linalg.norm(along)
     np.testing.assert_array_equal(found[20], line[20])
-    np.testing.assert_array_equal(found, samples.displaced(np.arange(21), (0, 1)).numpy())
+    np.testing.assert_array_equal(found, samples.displace(np.arange(21), (0, 1)).numpy())
 
 
 def test_neighbors_are_drawn_in_proportion_to_their_weights():
@@ -177,7 +177,7 @@ def test_pairs_and_displacements_of_a_step_are_independent():
     samples = Samples(Rows(numbers, np.zeros(2), 1.0), weights, 1.0, 0)
     heads, _ = samples.pairs(1000, (3, 5))
     inner = heads[(heads > 0) & (heads < n - 1)]
-    moved = samples.displaced(inner, (3, 5, 0)).numpy().mean(axis=1) - inner
+    moved = samples.displace(inner, (3, 5, 0)).numpy().mean(axis=1) - inner
     assert set(np.round(moved)) == {-2, 0, 2}  # the difference of the two neighbours
     assert abs(np.corrcoef(moved, inner)[0, 1]) < 0.15
 

@@ -27,8 +27,8 @@ def test_old_points_are_held_and_points_without_coordinates_are_not():
     np.testing.assert_allclose(anchors.places[[2, 4]], [[2, 1], [2, 1]])
     assert anchors.places.dtype == anchors.shares.dtype == np.float32
     order = np.array([4, 1, 0, 2, 3])
-    np.testing.assert_array_equal(anchors.renumbered(order).places, anchors.places[order])
-    np.testing.assert_array_equal(anchors.renumbered(order).shares, anchors.shares[order])
+    np.testing.assert_array_equal(anchors.renumber(order).places, anchors.places[order])
+    np.testing.assert_array_equal(anchors.renumber(order).shares, anchors.shares[order])
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

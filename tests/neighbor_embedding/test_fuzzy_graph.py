@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from helpers import with_threads
 from lowdim import NeighborGraph, neighbors
 from lowdim.neighbor_embedding.umap.fuzzy_graph import (
-    directed,
+    directed_graph,
     fuzzy_graph,
     intersect,
     log_radii,
@@ -153,7 +153,7 @@ def test_labels(X):
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 0.8, 1.0])
 def test_an_intersection(X, weight):
     left = fuzzy_graph(neighbors(X, 9), 10).matrix
-    right = directed(neighbors(X[:, :1], 9), 10)
+    right = directed_graph(neighbors(X[:, :1], 9), 10)
     a, b = left.toarray(), right.toarray()
     least_a = max(left.data.min() / 2, 1e-8)
     least_b = min(max(right.data.min() / 2, 1e-8), 1e-4)

@@ -25,7 +25,7 @@ from lowdim.numerics.eigenpairs import (
 from lowdim.numerics.operators import Operator, as_operator
 from lowdim.objects.neighbors import neighbors
 from lowdim.runtime.scheduling import blas_on_one_thread
-from lowdim.spectral.laplacian import laplacian, weighted
+from lowdim.spectral.laplacian import laplacian, weight_matrix
 
 N = 120
 SOLVERS = ["auto", "dense", "arpack", "shift-invert", "lobpcg"]
@@ -58,7 +58,7 @@ def grid_eigenvalues(rows, columns):
 
 def graph_laplacian(dtype=np.float64):
     X = np.random.default_rng(0).uniform(size=(N, 2))
-    return laplacian(weighted(neighbors(X, 6).adjacency(), "heat", 0.05)).astype(dtype)
+    return laplacian(weight_matrix(neighbors(X, 6).adjacency(), "heat", 0.05)).astype(dtype)
 
 
 def as_form(A, form):

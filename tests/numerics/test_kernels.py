@@ -31,7 +31,7 @@ from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
     isomap_kernel,
     lle_kernel,
 )
-from lowdim.spectral.laplacian import laplacian, weighted
+from lowdim.spectral.laplacian import laplacian, weight_matrix
 from lowdim.spectral.scaling import double_center
 
 RANDOM = np.random.default_rng(0)
@@ -197,7 +197,7 @@ def test_what_is_not_a_symmetric_matrix_is_refused(K, message):
 
 
 def graph_laplacian():
-    return laplacian(weighted(neighbors(X, 5).adjacency(), "heat", 10.0))
+    return laplacian(weight_matrix(neighbors(X, 5).adjacency(), "heat", 10.0))
 
 
 @pytest.mark.parametrize("form", ["sparse", "dense"])

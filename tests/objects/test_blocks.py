@@ -20,7 +20,7 @@ from lowdim import checks
 from lowdim.distances.fingerprint import fingerprint
 from lowdim.neighbor_graphs import shards
 from lowdim.neighbor_graphs.exact import plain_metric, query, within
-from lowdim.objects.block_sources import MappedRows, as_blocks, opened, reopened, whole
+from lowdim.objects.block_sources import MappedRows, as_blocks, load_all, open_source, reopen_source
 from lowdim.runtime import memory, scratch
 
 N, D = 1500, 5
@@ -80,7 +80,7 @@ def source(kind, folder, rows=X):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_source_has_the_numbers_of_the_array(kind, tmp_path):
-    found = opened(source(kind, tmp_path))
+    found = open_source(source(kind, tmp_path))
     assert found.shape == (N, D)
     assert found.dtype == X.dtype
     assert len(found.blocks()) > 3
@@ -97,21 +97,21 @@ def count_from(rows, first, add):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_map_has_the_results_of_the_blocks_in_order(kind, tmp_path):
-    found = opened(source(kind, tmp_path))
+    found = open_source(source(kind, tmp_path))
     wanted = [(block.start + 5, block.stop - block.start) for block in found.blocks()]
     assert list(found.map(count_from, 5)) == wanted
 
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "changed copy of a map"])
 def test_a_source_in_a_file_can_be_sent_to_another_process(kind, tmp_path):
-    found = pickle.loads(pickle.dumps(opened(source(kind, tmp_path))))
+    found = pickle.loads(pickle.dumps(open_source(source(kind, tmp_path))))
     np.testing.assert_array_equal(found.read(slice(2, 9)), X[2:9])
 
 
 @pytest.mark.parametrize("kind", ["map", "part of a map", "hdf5", "zarr", "parquet", "folder"])
 def test_a_source_is_found_again_by_its_description(kind, tmp_path):
-    about = opened(source(kind, tmp_path)).full_reference()
-    np.testing.assert_array_equal(reopened(about).read(slice(2, 9)), X[2:9])
+    about = open_source(source(kind, tmp_path)).full_reference()
+    np.testing.assert_array_equal(reopen_source(about).read(slice(2, 9)), X[2:9])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.uint8, np.int64, bool])
@@ -130,21 +130,21 @@ def test_the_fingerprint_is_that_of_the_array_in_memory(dtype, tmp_path):
 def test_what_is_small_is_read_and_a_small_map_is_left_as_it_is(tmp_path, monkeypatch):
     mapped, stored = source("map", tmp_path), source("hdf5", tmp_path)
     monkeypatch.setattr(memory, "budget", lambda: 10**9)
-    assert opened(mapped) is mapped
-    np.testing.assert_array_equal(opened(stored), X)
-    assert isinstance(opened(stored), np.ndarray)
+    assert open_source(mapped) is mapped
+    np.testing.assert_array_equal(open_source(stored), X)
+    assert isinstance(open_source(stored), np.ndarray)
 
 
 @pytest.mark.parametrize("value", [X, [[1.0], [2.0]], b"x"])
 def test_other_things_are_left_as_they_are(value):
-    assert opened(value) is value
-    assert whole(value) is value
+    assert open_source(value) is value
+    assert load_all(value) is value
 
 
 def test_a_method_that_needs_all_rows_says_how_many_bytes_they_take(tmp_path):
     source("map", tmp_path, np.tile(X, (4, 1)))
     with pytest.raises(MemoryError, match=r"rows\.npy take 0\.2 MB .* may take 0\.2 MB"):
-        whole(tmp_path / "rows.npy")
+        load_all(tmp_path / "rows.npy")
 
 
 # --- bad input -----------------------------------------------------------------------------------
@@ -154,25 +154,25 @@ def test_nan_is_reported_with_its_row_column_and_block(tmp_path):
     rows = X.copy()
     rows[1234, 3] = np.nan
     with pytest.raises(ValueError, match=r"NaN in row 1234, column 'c3' \(found in rows 12"):
-        opened(source("parquet", tmp_path, rows)).scan()
+        open_source(source("parquet", tmp_path, rows)).scan()
 
 
 def test_a_missing_value_of_parquet_is_nan(tmp_path):
     table = pa.table({"a": [1.0, 2.0, None] * 1000, "b": [0.0] * 3000})
     parquet.write_table(table, tmp_path / "rows.parquet")
     with pytest.raises(ValueError, match="NaN in row 2, column 'a'"):
-        opened(tmp_path / "rows.parquet").scan()
+        open_source(tmp_path / "rows.parquet").scan()
 
 
 def test_infinity_is_reported(tmp_path):
     rows = X.copy()
     rows[3, 0] = -np.inf
     with pytest.raises(ValueError, match="infinity in row 3, column 0"):
-        opened(source("map", tmp_path, rows)).scan()
+        open_source(source("map", tmp_path, rows)).scan()
 
 
 def test_a_file_that_is_cut_short_while_it_is_read(tmp_path):
-    found = opened(source("map", tmp_path))
+    found = open_source(source("map", tmp_path))
     os.truncate(tmp_path / "rows.npy", 128 + 1000 * D * 8)
     with pytest.raises(ValueError, match=r"rows 9.* of .*rows\.npy cannot be read: .* cut short"):
         found.scan()
@@ -256,13 +256,13 @@ def test_arrays_without_numbers(tmp_path):
 
 
 def test_a_source_that_has_changed_is_not_taken_for_the_former_one(tmp_path):
-    about = opened(source("map", tmp_path)).full_reference()
+    about = open_source(source("map", tmp_path)).full_reference()
     np.save(tmp_path / "rows.npy", X + 1)
     with pytest.raises(ValueError, match="content has changed"):
-        reopened(about)
+        reopen_source(about)
     os.remove(tmp_path / "rows.npy")
     with pytest.raises(FileNotFoundError, match="does not exist any more"):
-        reopened(about)
+        reopen_source(about)
 
 
 # --- neighbours ----------------------------------------------------------------------------------
@@ -406,7 +406,7 @@ def test_a_full_disk_is_an_error_that_names_the_folder(sheet, tmp_path, monkeypa
         def close(self):
             pass
 
-    monkeypatch.setattr(scratch, "_opened", Full)
+    monkeypatch.setattr(scratch, "_open_temporary", Full)
     with (
         lowdim.compute(scratch=tmp_path),
         pytest.raises(OSError, match=r"is full\. Choose another one by .*scratch") as error,

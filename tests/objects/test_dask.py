@@ -25,7 +25,7 @@ from lowdim.cli import main
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.neighbor_graphs.exact import plain_metric
 from lowdim.neighbor_graphs.shards import sharded_neighbors
-from lowdim.objects.block_sources import as_blocks, opened
+from lowdim.objects.block_sources import as_blocks, open_source
 from lowdim.objects.dask_rows import DaskRows
 from lowdim.runtime import memory
 from lowdim.runtime.tasks import HERE, tasks
@@ -103,7 +103,7 @@ def neighbors(source):
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("chunks", [(BLOCK, D), (BLOCK, 3), ((200, 0, 399, 1), (D,))])
 def test_an_array_has_the_rows_and_the_results_of_its_partitions(chunks):
-    found = opened(da.from_array(X, chunks=chunks))
+    found = open_source(da.from_array(X, chunks=chunks))
     assert isinstance(found, DaskRows)
     np.testing.assert_array_equal(found.read(slice(140, 460)), X[140:460])
     rows = np.array([0, 3, 299, 300, 301, 599])
@@ -307,7 +307,7 @@ def test_a_scheduler_is_joined_for_a_block_of_code(cluster, tmp_path, monkeypatc
     assert tasks() is HERE
     with lowdim.compute(scheduler=cluster.scheduler_address):
         assert tasks().parallel
-        assert isinstance(opened(tmp_path / "rows.npy"), RowBlocks)
+        assert isinstance(open_source(tmp_path / "rows.npy"), RowBlocks)
         found = lowdim.PCA(2).fit(tmp_path / "rows.npy")
     assert tasks() is HERE
     np.testing.assert_allclose(found.embedding_, lowdim.PCA(2).fit(X).embedding_, atol=1e-4)

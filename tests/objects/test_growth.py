@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import lowdim
-from lowdim.objects.growth import joined_graph, joined_objects, novelty
+from lowdim.objects.growth import join_graph, join_objects, novelty
 from lowdim.objects.new_objects import MeasuredNewObjects
 from lowdim.objects.objects import objects_of
 
@@ -23,8 +23,8 @@ def joined(X, n, metric, k=None, radius=None):
     """The graph of the first n rows, joined by the others, and that of all rows."""
     objects = objects_of(X[:n], metric)
     new = MeasuredNewObjects(objects.metric.prepare(X[n:]), objects)
-    everything = joined_objects(new)
-    graph = joined_graph(objects.neighbor_graph(k, radius), new, everything, radius=radius)
+    everything = join_objects(new)
+    graph = join_graph(objects.neighbor_graph(k, radius), new, everything, radius=radius)
     return graph, everything.neighbor_graph(k, radius)
 
 
@@ -70,7 +70,7 @@ def test_bridges_are_left_out():
     graph = graph.join(objects.nearest_outside())
     assert len(graph.bridges) == 1
     new = MeasuredNewObjects(X[:1] + 0.1, objects)
-    assert joined_graph(graph, new, joined_objects(new)).bridges is None
+    assert join_graph(graph, new, join_objects(new)).bridges is None
 
 
 def test_novelty():

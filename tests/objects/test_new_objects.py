@@ -14,7 +14,7 @@ from lowdim.objects.new_objects import (
     NewDissimilarities,
     NewSparseDissimilarities,
     as_new,
-    given_relations,
+    check_relations,
 )
 from lowdim.objects.objects import objects_of
 
@@ -46,8 +46,8 @@ def make(kind):
         known = objects_of([{"at": x} for x in X], gap)
         return MeasuredNewObjects(known.metric.prepare([{"at": q} for q in Q]), known)
     if kind == "matrix":
-        return given_relations(D)
-    return given_relations(csr_array(D))
+        return check_relations(D)
+    return check_relations(csr_array(D))
 
 
 def true(kind):
@@ -168,15 +168,15 @@ def test_a_metric_without_an_answer_names_the_pair():
 def test_unknown_dissimilarities_are_no_neighbors():
     holes = D.copy()
     holes[np.arange(5), ORDER[:, 0]] = np.nan
-    new = given_relations(holes, unknown_pairs=True)
+    new = check_relations(holes, unknown_pairs=True)
     np.testing.assert_array_equal(new.nearest(3)[0], ORDER[:, 1:4])
     with pytest.raises(ValueError, match="Input X contains NaN"):
-        given_relations(holes)
+        check_relations(holes)
 
 
 def test_a_sparse_matrix_that_may_have_holes_must_be_dense():
     with pytest.raises(TypeError, match=r"[Ss]parse"):
-        given_relations(csr_array(D), unknown_pairs=True)
+        check_relations(csr_array(D), unknown_pairs=True)
 
 
 # --- given to some of the training objects only ---------------------------------------------------
@@ -186,7 +186,7 @@ def test_rows_with_fewer_entries_are_filled_up():
     kept = np.take_along_axis(D, ORDER, axis=1)
     stored = np.where(kept[:, [5]] >= D, D, 0)
     stored[0] = np.where(D[0] <= kept[0, 1], D[0], 0)  # two entries
-    indices, distances = given_relations(csr_array(stored)).nearest(4)
+    indices, distances = check_relations(csr_array(stored)).nearest(4)
     assert np.isinf(distances[0, 2:]).all()
     np.testing.assert_array_equal(indices[0, :2], ORDER[0, :2])
     np.testing.assert_array_equal(indices[1:], ORDER[1:, :4])
@@ -194,7 +194,7 @@ def test_rows_with_fewer_entries_are_filled_up():
 
 def test_stored_zeros_count():
     one = csr_array((np.array([0.0, 2.0]), np.array([7, 3]), np.array([0, 2])), shape=(1, 12))
-    new = given_relations(one)
+    new = check_relations(one)
     indices, distances = new.nearest(1)
     assert (indices[0, 0], distances[0, 0]) == (7, 0)
     assert sorted(new.within_reach(np.full(12, 2.0))[1]) == [3, 7]
@@ -203,7 +203,7 @@ def test_stored_zeros_count():
 def test_a_row_without_entries_is_refused():
     empty = D.copy()
     empty[2] = 0
-    new = given_relations(csr_array(empty))
+    new = check_relations(csr_array(empty))
     message = re.escape("X: row 2 stores no distance to any training object.")
     with pytest.raises(ValueError, match=f"^{message}$"):
         new.nearest(3)
@@ -227,7 +227,7 @@ def test_negative_dissimilarities_are_refused(form):
     with pytest.raises(
         ValueError, match=r"^X: dissimilarities must not be negative, found -0\.5\.$"
     ):
-        given_relations(form(given))
+        check_relations(form(given))
 
 
 # --- training objects as new ones -----------------------------------------------------------------

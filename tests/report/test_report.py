@@ -15,7 +15,7 @@ from PIL import Image
 import lowdim
 from lowdim.report import Findings, Measure, Run, write
 from lowdim.report.payload import NOWHERE, UNKNOWN, png, quantize
-from lowdim.report.tables import best
+from lowdim.report.tables import best_runs
 
 rng = np.random.default_rng(0)
 N = 80
@@ -218,10 +218,10 @@ def test_the_best_of_each_measure_is_marked_and_what_cannot_be_told_from_it():
         with_measures("c", up=Measure(0.5, 0.1), down=Measure(np.nan, better="lower")),
         with_measures("d", alone=Measure(1.0)),
     ]
-    assert best(runs, "up") == (["a"], ["b"])
-    assert best(runs, "down") == (["b"], [])
-    assert best(runs, "alone") == ([], [])
-    assert best([runs[0], with_measures("e", up=Measure(0.9))], "up") == ([], [])
+    assert best_runs(runs, "up") == (["a"], ["b"])
+    assert best_runs(runs, "down") == (["b"], [])
+    assert best_runs(runs, "alone") == ([], [])
+    assert best_runs([runs[0], with_measures("e", up=Measure(0.9))], "up") == ([], [])
 
 
 def test_everything_that_is_known_is_on_the_page(tmp_path):

@@ -16,7 +16,7 @@ import pytest
 import lowdim
 from lowdim import plot, report, tables
 from lowdim.runtime import atomic
-from lowdim.runtime.atomic import WouldOverwrite, replacing, uninterrupted
+from lowdim.runtime.atomic import WouldOverwrite, defer_interrupts, replace_file
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX")
 
@@ -32,13 +32,13 @@ def run_python(code, *arguments, **options):
 
 
 def write(path, text, force=True):
-    with replacing(path, force=force) as temporary:
+    with replace_file(path, force=force) as temporary:
         temporary.write_text(text)
 
 
 def test_a_file_is_written_under_another_name_in_the_same_folder(tmp_path):
     path = tmp_path / "map.csv"
-    with replacing(path, force=False) as temporary:
+    with replace_file(path, force=False) as temporary:
         assert temporary.parent == tmp_path
         assert temporary.suffix == ".csv"
         assert temporary != path
@@ -54,7 +54,7 @@ def test_after_an_exception_the_old_file_is_there_and_no_other(error, tmp_path):
     path.write_text("old")
 
     def half():
-        with replacing(path, force=True) as temporary:
+        with replace_file(path, force=True) as temporary:
             temporary.write_text("half of")
             raise error
 
@@ -83,7 +83,7 @@ def test_a_file_that_appears_meanwhile_is_kept_without_force(links, tmp_path, mo
     path = tmp_path / "f"
 
     def race():
-        with replacing(path, force=False) as temporary:
+        with replace_file(path, force=False) as temporary:
             temporary.write_text("mine")
             path.write_text("theirs")
 
@@ -157,7 +157,7 @@ def test_a_full_disk_names_the_file_and_keeps_the_old_one(step, tmp_path, monkey
         monkeypatch.setattr(os, "fsync", full)
 
     def half():
-        with replacing(path, force=True) as temporary:
+        with replace_file(path, force=True) as temporary:
             temporary.write_text("half of")
             if step == "write":
                 full()
@@ -220,8 +220,8 @@ def test_files_of_the_user_with_similar_names_survive(tmp_path):
 
 KILLED = """
 import os, signal, sys
-from lowdim.runtime.atomic import replacing
-with replacing(sys.argv[1], force=True) as temporary:
+from lowdim.runtime.atomic import replace_file
+with replace_file(sys.argv[1], force=True) as temporary:
     temporary.write_text("half of")
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -243,7 +243,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path):
 @posix
 def test_what_living_processes_and_other_machines_write_is_left_alone(tmp_path, monkeypatch):
     path = tmp_path / "map.csv"
-    with replacing(path, force=True) as temporary:
+    with replace_file(path, force=True) as temporary:
         temporary.write_text("slow")
         write(path, "quick")
         assert temporary.exists()
@@ -277,12 +277,12 @@ def test_readers_and_writers_in_threads_see_complete_files_only(tmp_path):
 
 WRITER = """
 import sys
-from lowdim.runtime.atomic import WouldOverwrite, replacing
+from lowdim.runtime.atomic import WouldOverwrite, replace_file
 path, text, force = sys.argv[1], sys.argv[2] * 100_000, sys.argv[3] == "force"
 sys.stdin.readline()
 try:
     for _ in range(20 if force else 1):
-        with replacing(path, force=force) as temporary:
+        with replace_file(path, force=force) as temporary:
             temporary.write_text(text)
 except WouldOverwrite:
     print("too late")
@@ -336,7 +336,7 @@ def test_ctrl_c_waits_for_the_end_of_the_block():
     steps = []
 
     def press():
-        with uninterrupted():
+        with defer_interrupts():
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
             steps.append("written")
@@ -354,7 +354,7 @@ def test_a_handler_of_the_program_is_called_once_and_kept():
     before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))
     ours = signal.getsignal(signal.SIGINT)
     try:
-        with uninterrupted():
+        with defer_interrupts():
             signal.raise_signal(signal.SIGINT)
             assert calls == []
         assert calls == [1]
@@ -367,7 +367,7 @@ def test_other_threads_may_use_the_context():
     with ThreadPoolExecutor(1) as pool:
 
         def block():
-            with uninterrupted():
+            with defer_interrupts():
                 return "done"
 
         assert pool.submit(block).result() == "done"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.runtime.callbacks import phase, reporting
-from lowdim.runtime.progress import counted, counting
-from lowdim.runtime.scheduling import run, running
+from lowdim.runtime.callbacks import phase, show_progress
+from lowdim.runtime.progress import part_counter, report_parts
+from lowdim.runtime.scheduling import run, use_threads
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -26,11 +26,11 @@ def test_phases_are_shown_on_request_only(capsys):
 
 
 def test_the_command_shows_phases_of_methods_without_verbose(capsys):
-    with reporting("LocallyLinearEmbedding"):
+    with show_progress("LocallyLinearEmbedding"):
         lowdim.LocallyLinearEmbedding(n_neighbors=8).fit(X)
     assert "LocallyLinearEmbedding: nearest neighbours" in capsys.readouterr().err
     with phase("anything"):
-        counted(3)(3)
+        part_counter(3)(3)
     assert capsys.readouterr().err == ""
 
 
@@ -47,7 +47,7 @@ def test_the_command_shows_phases_of_methods_without_verbose(capsys):
 def test_parts_of_a_search_for_neighbours_are_counted(capsys, search):
     rows = np.random.default_rng(0).normal(size=(4000, 30))
     rows[:, 3:] *= 0.01  # an index finds neighbours in few dimensions
-    with reporting("search"):
+    with show_progress("search"):
         graph = lowdim.neighbors(rows, 5, recall=0.5, **search)
     assert (graph.recall is None) == (search["method"] == "exact")
     finished, total = map(int, re.findall(r"(\d+)/(\d+)", capsys.readouterr().err)[-1])
@@ -55,7 +55,7 @@ def test_parts_of_a_search_for_neighbours_are_counted(capsys, search):
 
 
 def test_products_of_an_eigensolver_are_counted(capsys):
-    with reporting("PCA"):
+    with show_progress("PCA"):
         lowdim.KernelPCA(2, kernel="rbf").fit(np.random.default_rng(0).normal(size=(400, 3)))
     counts = re.findall(r"eigenvectors: (\d+) products", capsys.readouterr().err)
     assert int(counts[-1]) >= 8
@@ -63,11 +63,11 @@ def test_products_of_an_eigensolver_are_counted(capsys):
 
 def test_the_count_does_not_depend_on_threads_or_nesting():
     seen = []
-    with counting(lambda finished, total: seen.append((finished, total))):
-        with running(3):
+    with report_parts(lambda finished, total: seen.append((finished, total))):
+        with use_threads(3):
             assert run(lambda i: 2 * i, range(5), counts=True) == [0, 2, 4, 6, 8]
             run(str, range(4))  # not counted
-        counted(2)(2)
+        part_counter(2)(2)
     assert seen[:1] == [(0, 5)]
     assert seen[1:6] == [(i, 5) for i in range(1, 6)]
     assert seen[6:] == [(5, 7), (7, 7)]

@@ -10,7 +10,7 @@ import lowdim
 from lowdim.backends import backend, native
 from lowdim.runtime import context
 from lowdim.runtime.context import Context, current, n_threads
-from lowdim.runtime.scheduling import run, running
+from lowdim.runtime.scheduling import run, use_threads
 
 PATIENCE = 120  # seconds until a thread counts as hung
 VARIABLES = ("LOWDIM_DEVICE", "LOWDIM_NUM_THREADS", "LOWDIM_MEMORY")
@@ -101,7 +101,7 @@ def test_negative_n_jobs_count_back_from_the_surrounding_block():
 def test_n_jobs_refuses_nonsense(n_jobs, error, message):
     with pytest.raises(error, match=f"^{re.escape(message)}$"), lowdim.compute(n_jobs=n_jobs):
         pass
-    with pytest.raises(error, match=f"^{re.escape(message)}$"), running(n_jobs):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"), use_threads(n_jobs):
         pass
 
 
@@ -219,20 +219,20 @@ def test_auto_takes_a_gpu_for_many_objects_only(monkeypatch):
     monkeypatch.setattr(engine, "gpu", lambda: "torch:cpu")
     with lowdim.compute(device="auto"):
         assert current().backend is native
-        with context.suited(context.AUTO_FROM - 1):
+        with context.resolve_device(context.AUTO_FROM - 1):
             assert current().device == "cpu"
-        with context.suited(context.AUTO_FROM):
+        with context.resolve_device(context.AUTO_FROM):
             assert current().device == "torch:cpu"
     monkeypatch.setattr(engine, "gpu", lambda: None)
-    with lowdim.compute(device="auto"), context.suited(10**9):
+    with lowdim.compute(device="auto"), context.resolve_device(10**9):
         assert current().device == "cpu"
 
 
 def test_uploads_live_as_long_as_the_outermost_call():
     assert current().uploads is None
-    with context.keeping_uploads():
+    with context.keep_uploads():
         kept = current().uploads
-        with context.keeping_uploads():
+        with context.keep_uploads():
             assert current().uploads is kept
     assert current().uploads is None
 
@@ -322,8 +322,8 @@ def test_a_single_item_keeps_all_threads():
 
 def test_running_sets_the_threads_of_one_call():
     with lowdim.compute(n_jobs=4, memory=1000):
-        with running(2):
+        with use_threads(2):
             assert current() == Context("cpu", 2, 1000)
-        with running(None):
+        with use_threads(None):
             assert current().threads == 4
         assert current().threads == 4

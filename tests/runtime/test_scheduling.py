@@ -14,7 +14,7 @@ import lowdim
 from lowdim import checks
 from lowdim.runtime import scheduling
 from lowdim.runtime.context import current
-from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run, running
+from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run, use_threads
 
 FORK = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),
@@ -172,14 +172,14 @@ def test_blas_is_restored_after_an_error():
 
 
 def test_running_holds_blas():
-    with running(3):
+    with use_threads(3):
         assert set(blas_threads()) == {1}
         assert current().threads == 3
     assert set(blas_threads()) == {2}
 
 
 def test_a_refused_n_jobs_holds_nothing():
-    with pytest.raises(ValueError, match="n_jobs"), running(0):
+    with pytest.raises(ValueError, match="n_jobs"), use_threads(0):
         raise AssertionError("the block must not be entered")
     assert set(blas_threads()) == {2}
 
@@ -316,7 +316,7 @@ class TestFork:
             manager.__exit__(None, None, None)
             return held and works()
 
-        manager = running(3)
+        manager = use_threads(3)
         manager.__enter__()
         try:
             assert forked(lambda: leave(manager)) == 0
@@ -329,14 +329,14 @@ class TestFork:
         inside, end = threading.Event(), threading.Event()
 
         def other():
-            with running(2):
+            with use_threads(2):
                 inside.set()
                 end.wait(PATIENCE)
 
         thread = threading.Thread(target=other)
         thread.start()
         assert inside.wait(PATIENCE)
-        manager = running(3)
+        manager = use_threads(3)
         manager.__enter__()
         try:
             assert forked(lambda: manager.__exit__(None, None, None) or works()) == 0

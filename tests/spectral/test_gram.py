@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from helpers import with_threads
 from lowdim.spectral.scaling import (
     cailliez_constant,
-    corrected,
+    correct_dissimilarities,
     double_center,
     gram_eigenvalues,
     gram_operator,
@@ -207,7 +207,7 @@ def test_euclidean_distances_need_no_constant(constant):
 def test_corrected_dissimilarities_are_euclidean(correction, dtype):
     D = random_dissimilarities(25, 4).astype(dtype)
     before = D.copy()
-    out, constant = corrected(D, correction)
+    out, constant = correct_dissimilarities(D, correction)
     assert constant > 0
     assert out.dtype == dtype
     assert not np.diagonal(out).any()
@@ -218,14 +218,14 @@ def test_corrected_dissimilarities_are_euclidean(correction, dtype):
 
 def test_corrected_leaves_alone_what_needs_nothing():
     D = random_dissimilarities(10, 5)
-    found, constant = corrected(D, "none")
+    found, constant = correct_dissimilarities(D, "none")
     assert found is D
     assert constant == 0
     X = np.random.default_rng(0).normal(size=(15, 3))
     flat = cdist(X, X)
     for name in ("lingoes", "cailliez"):
-        out, constant = corrected(flat, name)
+        out, constant = correct_dissimilarities(flat, name)
         assert out is flat
         assert constant == 0
     with pytest.raises(ValueError, match="correction must be one of 'none', 'lingoes', 'cailliez'"):
-        corrected(D, "additive")
+        correct_dissimilarities(D, "additive")

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import laplacian as scipy_laplacian
 
 from lowdim.objects.neighbors import neighbors
-from lowdim.spectral.laplacian import degrees, edge_weights, heat_scale, laplacian, weighted
+from lowdim.spectral.laplacian import degrees, edge_weights, heat_scale, laplacian, weight_matrix
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 X[9] = X[4]  # a zero distance is an edge of full weight
@@ -18,12 +18,12 @@ GRAPH = neighbors(X, 4).adjacency()
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_heat_weights_are_the_definition(dtype):
     graph = GRAPH.astype(dtype)
-    W = weighted(graph, "heat", 0.7)
+    W = weight_matrix(graph, "heat", 0.7)
     assert W.dtype == dtype
     np.testing.assert_allclose(W.data, np.exp(-(graph.data**2) / 0.7), rtol=1e-5)
     assert np.array_equal(W.indices, graph.indices)
     assert W[[4], [9]] == 1
-    assert (weighted(graph, "binary", 0.7).data == 1).all()
+    assert (weight_matrix(graph, "binary", 0.7).data == 1).all()
 
 
 def test_infinite_edges_weigh_nothing():
@@ -43,7 +43,7 @@ def test_the_default_scale_is_the_mean_squared_length():
 
 @pytest.mark.parametrize("form", ["sparse", "dense"])
 def test_the_laplacian_is_scipys(form):
-    W = weighted(GRAPH, "heat", 1.0)
+    W = weight_matrix(GRAPH, "heat", 1.0)
     W = W if form == "sparse" else W.toarray()
     L = laplacian(W)
     assert hasattr(L, "tocsr") == (form == "sparse")
@@ -56,7 +56,7 @@ def test_the_laplacian_is_scipys(form):
 
 
 def test_the_quadratic_form_sums_weighted_squared_differences():
-    W = weighted(GRAPH, "heat", 1.0)
+    W = weight_matrix(GRAPH, "heat", 1.0)
     y = np.random.default_rng(1).normal(size=50)
     dense = W.toarray()
     energy = (dense * (y[:, None] - y[None, :]) ** 2).sum() / 2

@@ -9,10 +9,10 @@ from scipy.sparse import coo_array
 from lowdim import data, neighbors
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.runtime.callbacks import Monitor
-from lowdim.spectral.laplacian import laplacian, weighted
+from lowdim.spectral.laplacian import laplacian, weight_matrix
 from lowdim.spectral.maximum_variance import factorized as module
 from lowdim.spectral.maximum_variance.edge_lengths import compliance, lengths_of
-from lowdim.spectral.maximum_variance.factorized import factorized, low_rank
+from lowdim.spectral.maximum_variance.factorized import low_rank, solve_in_span
 from lowdim.spectral.maximum_variance.semidefinite import interior_point
 
 
@@ -180,9 +180,9 @@ def test_factorized_is_optimal_in_its_span(inequality):
     lengths = roll(120)
     e = compliance(lengths, 0.1)
     Q = bottom_eigenpairs(
-        laplacian(weighted(lengths.adjacency(), "binary", 1.0)), 6, null=np.ones(120)
+        laplacian(weight_matrix(lengths.adjacency(), "binary", 1.0)), 6, null=np.ones(120)
     ).vectors
-    L = factorized(lengths, Q, inequality=inequality, compliance=e)
+    L = solve_in_span(lengths, Q, inequality=inequality, compliance=e)
     P = lengths.incidence() @ Q
 
     def objective(L):
@@ -206,10 +206,10 @@ def test_factorized_is_optimal_with_functions_of_all_scales():
     random = np.random.RandomState(0)
     Q = np.linalg.qr(np.c_[np.ones(120), random.standard_normal((120, 25))])[0][:, 1:16]
     smooth = bottom_eigenpairs(
-        laplacian(weighted(lengths.adjacency(), "binary", 1.0)), 8, null=np.ones(120)
+        laplacian(weight_matrix(lengths.adjacency(), "binary", 1.0)), 8, null=np.ones(120)
     ).vectors
     Q = np.linalg.qr(np.c_[Q, smooth])[0] @ np.linalg.qr(random.standard_normal((23, 23)))[0]
-    L = factorized(lengths, Q, compliance=e)
+    L = solve_in_span(lengths, Q, compliance=e)
     P = lengths.incidence() @ Q
     errors = lengths.squares * (np.einsum("ma,ab,mb->m", P, L, P) - 1)
     slope = P.T @ (P * (errors * lengths.squares / e)[:, None]) - np.eye(23)

@@ -10,7 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 from lowdim.backends import backend
 from lowdim.objects.pairs import Pairs, dense_pairs
 from lowdim.runtime.callbacks import Monitor
-from lowdim.stress.disparities import apply_curve, curve, disparities, ordered
+from lowdim.stress.disparities import apply_curve, curve, disparities, order_pairs
 from lowdim.stress.majorization import inverse_of_v, smacof
 
 
@@ -51,7 +51,7 @@ def test_disparities_are_the_projection_on_their_cone(kind):
     """The residual is at right angles to the fit, and at an obtuse angle to other members."""
     random = np.random.default_rng(2)
     D = squareform(np.sort(random.uniform(1, 5, size=45)))
-    pairs = ordered(dense_pairs(D), kind)
+    pairs = order_pairs(dense_pairs(D), kind)
     d = np.sqrt(pairs.values) + 0.3 * random.normal(size=45)
     fit = disparities(pairs, kind, "primary")
     scaled = fit(d)
@@ -79,7 +79,7 @@ def test_the_inverse_of_v(share):
     known = np.triu(known, 1) + np.triu(known, 1).T
     np.fill_diagonal(known, 0)
     pairs = dense_pairs(known)
-    pairs = pairs.weighted(W[pairs.first, pairs.second])
+    pairs = pairs.with_weights(W[pairs.first, pairs.second])
     V = np.diag((W + W.T).sum(axis=1)) - W - W.T
     g = random.normal(size=(80, 2))
     g -= g.mean(axis=0)

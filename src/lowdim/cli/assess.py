@@ -54,7 +54,7 @@ def assess(
     from lowdim import plot, quality, tables
     from lowdim.cli.embed import label_to_assess
     from lowdim.cli.errors import refuse_errors
-    from lowdim.cli.names import aliases, plain
+    from lowdim.cli.names import aliases, normalize_name
     from lowdim.report.suspects import find_suspects
     from lowdim.runtime.atomic import check_writable
 
@@ -64,7 +64,7 @@ def assess(
     table = read_table(file, read_arguments(values), console)
     Y, names = tables.read_embedding(embedding, table, [name for name in coordinates if name])
     if method is None:  # the name that lowdim embed gives to coordinates
-        made_by = aliases().get(plain(names[0]).rstrip("0123456789"))
+        made_by = aliases().get(normalize_name(names[0]).rstrip("0123456789"))
         method = None if made_by is None else made_by.name
     labels = label_to_assess(table, None)
     with refuse_errors():
@@ -79,25 +79,25 @@ def assess(
         )
     console.show(str(report))
     console.record(**report.to_dict())
-    found = find_suspects(table.X, labels, table.metric or metric)
-    if found is not None:
-        console.show(f"\n{found}")
-        console.record(suspects=_suspect_facts(found, table))
+    suspects = find_suspects(table.X, labels, table.metric or metric)
+    if suspects is not None:
+        console.show(f"\n{suspects}")
+        console.record(suspects=_suspect_facts(suspects, table))
     if picture is not None:
         plot.save(report.plot(), picture, force=force)
         console.say(f"picture  {picture}")
     console.finish()
 
 
-def _suspect_facts(found: Any, table: Table) -> list[dict[str, Any]]:
+def _suspect_facts(suspects: Any, table: Table) -> list[dict[str, Any]]:
     """The suspects, ready for JSON."""
     return [
         {
             "object": int(row) if table.ids is None else str(table.ids[row]),
-            "score": float(found.scores[at]),
-            "reason": str(found.reasons[at]),
-            "label": str(found.labels[at]),
-            "suggested": str(found.suggested[at]),
+            "score": float(suspects.scores[at]),
+            "reason": str(suspects.reasons[at]),
+            "label": str(suspects.labels[at]),
+            "suggested": str(suspects.suggested[at]),
         }
-        for at, row in enumerate(found.objects)
+        for at, row in enumerate(suspects.objects)
     ]

@@ -65,10 +65,10 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     """
     from lowdim.cli.embed import check_color
     from lowdim.report import Run
-    from lowdim.runtime.atomic import uninterrupted
+    from lowdim.runtime.atomic import defer_interrupts
 
     methods = list(dict.fromkeys(one for several in method for one in several))
-    values, given = split(values)
+    values, options = split(values)
     console = Console(values["quiet"], values["as_json"])
     arguments = read_arguments(values)
     check_outputs(
@@ -80,13 +80,13 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     failures: dict[str, str] = {}
     for one in methods:
         try:
-            fits[one] = _fit(one, given, table, console)
+            fits[one] = _fit(one, options, table, console)
         except (Refused, MemoryError, ImportError) as error:
             failures[one.name] = " ".join(str(error).split())
             console.say(f"{one.name}: failed: {failures[one.name]}")
     if not fits:
         raise Refused(f"none of the methods made a map: {'; '.join(failures.values())}")
-    assessments, unassessed = _assess(fits, given, table, values["color_by"])
+    assessments, unassessed = _assess(fits, options, table, values["color_by"])
     for name, reason in unassessed.items():
         console.say(f"{name}: not assessed: {reason}")
     runs = [
@@ -100,7 +100,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
         )
         for one, fitted in fits.items()
     ]
-    with uninterrupted():
+    with defer_interrupts():
         console.show(_table(runs))
         outputs = _write(runs, table, values, context.meta["lowdim.command"], console)
         console.record(
@@ -122,13 +122,13 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
         raise Stop(PARTLY)
 
 
-def _fit(method: Method, given: dict[str, Any], table: Table, console: Console) -> Fitted:
+def _fit(method: Method, options: dict[str, Any], table: Table, console: Console) -> Fitted:
     from lowdim.cli.fitting import fit, labels_for, parameters_for
 
     if method.objects == "subjects":
         raise Refused(f"{method.name} maps several subjects' matrices: use lowdim embed.")
     y = labels_for(method, table, console)
-    params = parameters_for(method, given, table)
+    params = parameters_for(method, options, table)
     if params.get("checkpoint") is not None:  # a file for each fit
         params["checkpoint"] = f"{params['checkpoint']}.{alias(method.name)}"
     fitted = fit(method, params, table.X, y, draw=console.shows_progress)
@@ -138,16 +138,16 @@ def _fit(method: Method, given: dict[str, Any], table: Table, console: Console) 
 
 
 def _assess(
-    fits: dict[Method, Fitted], given: dict[str, Any], table: Table, color_by: str | None
+    fits: dict[Method, Fitted], options: dict[str, Any], table: Table, color_by: str | None
 ) -> tuple[dict[str, Assessment], dict[str, str]]:
     """Assess all maps by the metric that was asked for; a failure concerns one map only."""
     from lowdim import quality
     from lowdim.cli.embed import label_to_assess
 
-    metric = given.get("metric") or table.metric or "euclidean"
-    further = given.get("metric_params") or given.get("metric_kwds")
+    metric = options.get("metric") or table.metric or "euclidean"
+    further = options.get("metric_params") or options.get("metric_kwds")
     try:
-        found = quality.compare(
+        comparison = quality.compare(
             table.X,
             {one.name: fitted.estimator for one, fitted in fits.items()},
             labels=label_to_assess(table, color_by),
@@ -158,7 +158,7 @@ def _assess(
     except (TypeError, ValueError, MemoryError) as error:  # the data as a whole
         reason = " ".join(str(error).split())
         return {}, {one.name: reason for one in fits}
-    return found.assessments, found.failures
+    return comparison.assessments, comparison.failures
 
 
 def _table(runs: list[Run]) -> str:
@@ -182,7 +182,7 @@ def _table(runs: list[Run]) -> str:
     return "\n".join([*lines, "", f"* best of the column; lower is better for {low}."])
 
 
-def _first(columns: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+def _put_first(columns: Mapping[str, Any], name: str | None) -> dict[str, Any]:
     """The columns, the one of that name first."""
     first = {name: columns[name]} if name is not None and name in columns else {}
     return {**first, **columns}
@@ -229,7 +229,7 @@ def _write(
             labels=table.labels,
             features={
                 name: column
-                for name, column in _first(table.file_columns, values["color_by"]).items()
+                for name, column in _put_first(table.file_columns, values["color_by"]).items()
                 if name not in table.labels and name != table.id_name
             },
             images=table.images,

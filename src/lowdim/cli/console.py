@@ -66,17 +66,17 @@ class Console:
     def finish(self) -> None:
         """Print the JSON object, if it is wanted."""
         if self.as_json:
-            click.echo(json.dumps(plain(self.facts), allow_nan=False))
+            click.echo(json.dumps(json_value(self.facts), allow_nan=False))
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A value that JSON can hold; what is not finite becomes null."""
     if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): json_value(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set):
-        return [plain(v) for v in value]
+        return [json_value(v) for v in value]
     if hasattr(value, "tolist"):  # NumPy's arrays and numbers
-        return plain(value.tolist())
+        return json_value(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):

@@ -40,7 +40,7 @@ def decode(
     from lowdim import tables
     from lowdim.cli.errors import refuse_errors
     from lowdim.estimator.decoders import NearestObjects
-    from lowdim.runtime.atomic import uninterrupted
+    from lowdim.runtime.atomic import defer_interrupts
 
     console = Console(quiet, as_json)
     estimator = lowdim.load(model)
@@ -51,19 +51,19 @@ def decode(
     with refuse_errors(name):
         if decoder is not None:
             estimator.fit_decoder(decoder)
-        found = estimator.inverse_transform(table.X)
-    if isinstance(found, NearestObjects):
-        k = found.objects.shape[1]
-        rows = np.column_stack([found.objects, found.weights])
+        vectors = estimator.inverse_transform(table.X)
+    if isinstance(vectors, NearestObjects):
+        k = vectors.objects.shape[1]
+        rows = np.column_stack([vectors.objects, vectors.weights])
         columns = [f"{part}{i}" for part in ("object", "weight") for i in range(k)]
     else:
         remembered = getattr(estimator, "preparation_", None)
         recipe = tables.Recipe(numeric=None) if remembered is None else tables.Recipe(**remembered)
-        rows = recipe.undone(found)
+        rows = recipe.undone(vectors)
         known = getattr(estimator, "feature_names_in_", None)
         named = recipe.names or (known.tolist() if known is not None else None)
         columns = named or [f"x{i}" for i in range(rows.shape[1])]
-    with uninterrupted():
+    with defer_interrupts():
         write_rows(output, rows, columns, table, force)
         console.say(f"{name}: decoded {len(rows):,} places\nobjects  {output}")
         console.record(method=name, objects=len(rows), outputs=[str(output)])

@@ -19,7 +19,7 @@ from lowdim.cli.files import (
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
 from lowdim.cli.resources import resource_options
-from lowdim.tables.errors import listed
+from lowdim.tables.errors import join_names
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
@@ -77,16 +77,16 @@ def embed(
     """
     from lowdim.cli.errors import INTERRUPTED, Stop
     from lowdim.cli.fitting import estimate, fit, labels_for, objects_for, parameters_for
-    from lowdim.runtime.atomic import uninterrupted
+    from lowdim.runtime.atomic import defer_interrupts
 
-    values, given = split(values)
+    values, options = split(values)
     console = Console(quiet, as_json)
     arguments = read_arguments(values)
     outputs = Outputs(file, method, values, force)
     outputs.check()
     table = read_table(file, arguments, console)
     check_color(table, values["color_by"])
-    params = parameters_for(method, given, table)
+    params = parameters_for(method, options, table)
     X = objects_for(method, table)
     dry = values["dry_run"]
     wanted = dry or (console.informs and not values["no_estimate"])
@@ -99,7 +99,7 @@ def embed(
         return
     y = labels_for(method, table, console)
     fitted = fit(method, params, X, y, draw=console.shows_progress)
-    with uninterrupted():  # Ctrl-C that ended the fit must not end the writing of its result too
+    with defer_interrupts():  # Ctrl-C that ended the fit must not end the writing of its result too
         console.say(f"{fitted}{_measures(fitted.estimator)}")
         console.warn(fitted.warnings)
         outputs.fit_decoder(fitted, console)
@@ -145,7 +145,7 @@ def check_color(table: Table, by: str | None) -> None:
     if by is None or by in known:
         return
     close = difflib.get_close_matches(by, known, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"columns are {listed(known)}."
+    hint = f"did you mean {close[0]!r}?" if close else f"columns are {join_names(known)}."
     raise click.UsageError(f"--color-by: there is no column {by!r}; {hint}")
 
 
@@ -204,10 +204,12 @@ class Outputs:
             fitted.warnings.append(f"--decoder {self.decoder}: {error}")
             console.warn(fitted.warnings[-1:])
             return
-        found = fitted.estimator.decoder_
-        errors = ", ".join(f"{kind} {error:.4g}" for kind, error in found.get("errors", {}).items())
-        console.say(f"decoder  {found['kind']}{f'  (held-out errors: {errors})' * bool(errors)}")
-        console.record(decoder=found["kind"])
+        decoder = fitted.estimator.decoder_
+        errors = ", ".join(
+            f"{kind} {error:.4g}" for kind, error in decoder.get("errors", {}).items()
+        )
+        console.say(f"decoder  {decoder['kind']}{f'  (held-out errors: {errors})' * bool(errors)}")
+        console.record(decoder=decoder["kind"])
 
     def write(self, fitted: Fitted, table: Table, console: Console) -> list[str]:
         """Write them all and return their paths."""

@@ -126,8 +126,8 @@ def input_words(context: click.Context) -> list[str]:
     words: list[str] = []
     for option in context.command.params:
         name = option.name or ""
-        given = context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-        if name not in _INPUTS or not given or not isinstance(option, click.Option):
+        explicit = context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+        if name not in _INPUTS or not explicit or not isinstance(option, click.Option):
             continue
         value = context.params[name]
         for one in value if option.multiple else [value]:

@@ -17,7 +17,7 @@ from lowdim.checks import Array
 from lowdim.cli.errors import Refused, refuse_errors
 from lowdim.cli.names import alias
 from lowdim.cli.parameters import hints
-from lowdim.runtime.callbacks import reporting
+from lowdim.runtime.callbacks import show_progress
 
 if TYPE_CHECKING:
     from lowdim.catalog import Method
@@ -43,10 +43,10 @@ class Fitted:
         return f"{type(self.estimator).__name__}: {how} after {self.seconds:.2f} s"
 
 
-def parameters_for(method: Method, given: dict[str, Any], table: Table) -> dict[str, Any]:
+def parameters_for(method: Method, options: dict[str, Any], table: Table) -> dict[str, Any]:
     """The parameters given that the method has, and those that the table asks for."""
     known = hints(method.load())
-    chosen = {name: value for name, value in given.items() if name in known}
+    chosen = {name: value for name, value in options.items() if name in known}
     if "n_components" in known and known["n_components"][1] is None:
         chosen.setdefault("n_components", 2)  # "all" is the default of few methods, and no map
     if table.metric is not None and method.objects != "subjects":
@@ -114,7 +114,7 @@ def fit(
     start = perf_counter()
     with _interrupts() as pressed, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with refuse_errors(method.name), reporting(method.name if draw else ""):
+        with refuse_errors(method.name), show_progress(method.name if draw else ""):
             estimator.fit(X) if y is None else estimator.fit(X, y)
     seconds = perf_counter() - start
     estimator.set_params(**dict.fromkeys(shown, 0))

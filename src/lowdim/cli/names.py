@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SHORT_NAME = 7  # letters of a name that needs no short form
 
 
-def plain(name: str) -> str:
+def normalize_name(name: str) -> str:
     """A name without case, hyphens, spaces and the like."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
@@ -28,12 +28,12 @@ def alias(name: str) -> str:
     """The short form: lle of LocallyLinearEmbedding, kpca of KernelPCA, isomap of Isomap."""
     words = re.findall(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]*", name)
     if len(words) < 2 or len(name) <= _SHORT_NAME:
-        return plain(name)
+        return normalize_name(name)
     return "".join(word if word.isupper() else word[0] for word in words).lower()
 
 
 def aliases() -> dict[str, Method]:
-    """All names of all methods, each as `plain` gives it; a short form that two share is left out.
+    """All normalized names of all methods; a short form that two share is left out.
 
     >>> aliases()["lle"].name
     'LocallyLinearEmbedding'
@@ -45,12 +45,12 @@ def aliases() -> dict[str, Method]:
         key = alias(method.name)
         short[key] = None if key in short else method
     names = {key: method for key, method in short.items() if method is not None}
-    return names | {plain(method.name): method for method in CATALOG}
+    return names | {normalize_name(method.name): method for method in CATALOG}
 
 
 def find(name: str) -> Method:
     """The method of a name, of its short form, or of a beginning that no other method has."""
-    names, key = aliases(), plain(name)
+    names, key = aliases(), normalize_name(name)
     if key in names:
         return names[key]
     begun = {m.name: m for full, m in names.items() if key and full.startswith(key)}
@@ -86,5 +86,5 @@ class MethodName(ParamType):
         return [
             CompletionItem(f"{before}{comma}{alias(method.name)}", help=method.keeps)
             for method in CATALOG
-            if alias(method.name).startswith(plain(last))
+            if alias(method.name).startswith(normalize_name(last))
         ]

@@ -101,8 +101,8 @@ def descriptions(cls: Any) -> dict[str, str]:
 
 def _choices(name: str, classes: list[Any]) -> str | None:
     """What help shows in place of the type, if all classes have the same choices."""
-    found = {tuple(entry.choices) for c in classes if (entry := docstrings.parameters(c).get(name))}
-    listed = found.pop() if len(found) == 1 else ()
+    lists = {tuple(entry.choices) for c in classes if (entry := docstrings.parameters(c).get(name))}
+    listed = lists.pop() if len(lists) == 1 else ()
     return f"[{'|'.join(listed)}]" if listed else None
 
 
@@ -120,8 +120,8 @@ def options_of(methods: Sequence[Method], taken: set[str]) -> list[click.Option]
 
 def _option(name: str, classes: list[Any], marked: bool, taken: set[str]) -> click.Option:
     hint, default = hints(classes[0])[name]
-    found = (descriptions(c).get(name) for c in classes)
-    text = next(filter(None, found), "")
+    texts = (descriptions(c).get(name) for c in classes)
+    text = next(filter(None, texts), "")
     if marked:
         text = f"({', '.join(c.__name__ for c in classes)}) {text}"
     flag = "--" + name.replace("_", "-")
@@ -147,12 +147,12 @@ def _option(name: str, classes: list[Any], marked: bool, taken: set[str]) -> cli
 def split(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The command's own values, and those of the estimator's parameters that were given."""
     own = {name: v for name, v in values.items() if not name.startswith(_PREFIX)}
-    given = {
+    options = {
         name.removeprefix(_PREFIX): None if v is NONE else v
         for name, v in values.items()
         if name.startswith(_PREFIX) and v is not None
     }
-    return own, given
+    return own, options
 
 
 def spell_option(name: str, *value: Any) -> str:
@@ -224,7 +224,7 @@ class MethodCommand(click.Command):
 
 def _scan(args: Sequence[str], option: click.Parameter, context: click.Context) -> list[Any]:
     """The methods that -m names, anywhere on the command line; the parser reports errors."""
-    found: list[Any] = []
+    names: list[Any] = []
     values = iter(args)
     for value in values:
         if value == "--":
@@ -241,5 +241,5 @@ def _scan(args: Sequence[str], option: click.Parameter, context: click.Context) 
             methods = option.type.convert(named, option, context)
         except click.UsageError:
             continue
-        found += list(methods) if isinstance(methods, tuple) else [methods]
-    return list(dict.fromkeys(found))
+        names += list(methods) if isinstance(methods, tuple) else [methods]
+    return list(dict.fromkeys(names))

@@ -51,7 +51,7 @@ def studio(
             f"The studio needs the package {error.name}: pip install 'lowdim[studio]'."
         ) from error
 
-    def ready(address: str) -> None:
+    def announce(address: str) -> None:
         click.echo(f"The studio is at {address}")
         if not no_browser:
             click.launch(address)
@@ -66,7 +66,7 @@ def studio(
             session=session,
             port=port,
             most_upload=max_upload * 1_000_000,
-            ready=ready,
+            ready=announce,
             file=None if file is None else file.resolve(),
         )
     except InUse as error:

@@ -51,7 +51,7 @@ def suggest(
     console = Console(quiet, as_json)
     table = read_table(file, read_arguments(values), console)
     with refuse_errors():
-        found = quality.suggest(
+        suggestion = quality.suggest(
             table.X,
             None if methods is None else [method.name for method in methods],
             n_components=n_components,
@@ -59,12 +59,12 @@ def suggest(
             metric=table.metric or metric,
             random_state=seed,
         )
-    best = found.best
+    best = suggestion.best
     chosen = {k: v for k, v in best.params.items() if k != "metric" or v != table.metric}
     words = [part for k, v in chosen.items() for part in (f"--{k.replace('_', '-')}", str(v))]
     words = ["lowdim", "embed", str(file), "-m", alias(best.method), *words]
     command = shlex.join(words + input_words(context))
-    console.show(str(found))
+    console.show(str(suggestion))
     console.say(f"\nTry: {command} --plot map.png")
-    console.record(**found.to_dict(), command=command)
+    console.record(**suggestion.to_dict(), command=command)
     console.finish()

@@ -68,7 +68,7 @@ def transform(
     them, or by an estimator's `save` in Python.
     """
     from lowdim.cli.errors import refuse_errors
-    from lowdim.runtime.atomic import uninterrupted
+    from lowdim.runtime.atomic import defer_interrupts
 
     console = Console(quiet, as_json)
     estimator, table, output = model_and_objects(model, file, output, force, console, values)
@@ -78,7 +78,7 @@ def transform(
         Y = estimator.transform(table.X)
     seconds = perf_counter() - start
     names = [f"{alias(name)}{i}" for i in range(Y.shape[1])]
-    with uninterrupted():
+    with defer_interrupts():
         write_rows(output, Y, names, table, force)
         console.say(f"{name}: placed {len(Y):,} objects in {seconds:.2f} s\nmap      {output}")
         console.record(method=name, objects=len(Y), seconds=seconds, outputs=[str(output)])

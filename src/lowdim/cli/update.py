@@ -49,7 +49,7 @@ def update(
     from lowdim.cli.errors import refuse_errors
     from lowdim.estimator import persist
     from lowdim.estimator.updating import width
-    from lowdim.runtime.atomic import check_writable, uninterrupted
+    from lowdim.runtime.atomic import check_writable, defer_interrupts
 
     console = Console(quiet, as_json)
     if grown is not None:
@@ -69,7 +69,7 @@ def update(
     names = [f"{alias(name)}{i}" for i in range(Y.shape[1])]
     ids = None if table.ids is None else [*(f"old {i}" for i in range(n)), *table.ids]
     verdict = "a fresh fit is due" if due else "no fresh fit needed"
-    with uninterrupted():
+    with defer_interrupts():
         tables.write(
             output,
             Y,

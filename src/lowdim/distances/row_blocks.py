@@ -70,11 +70,11 @@ class RowBlocks:
         return type(self).__name__
 
     def reference(self) -> dict[str, Any] | None:
-        """Plain values by which `block_sources.reopened` finds the source again, if it can be."""
+        """Plain values from which `block_sources.reopen_source` opens the source, if it can."""
         return None
 
     def full_reference(self) -> dict[str, Any]:
-        """The reference, with what identifies the content; `reopened` checks that."""
+        """The reference, with what identifies the content; `reopen_source` checks that."""
         about = {"shape": list(self.shape), "fingerprint": self.fingerprint()}
         return {"kind": "memory", "path": "", **(self.reference() or {}), **about}
 

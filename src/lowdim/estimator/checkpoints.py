@@ -53,10 +53,13 @@ def states_of(
     data = objects.graph if isinstance(objects, GivenGraph) else objects
     key = {
         "estimator": type(estimator).__name__,
-        "X": described(data),
-        **{f"the argument {name} of fit": described(value) for name, value in arguments.items()},
+        "X": describe_parameter(data),
         **{
-            name: described(value)
+            f"the argument {name} of fit": describe_parameter(value)
+            for name, value in arguments.items()
+        },
+        **{
+            name: describe_parameter(value)
             for name, value in estimator.get_params(deep=False).items()
             if name not in IGNORED
         },
@@ -65,10 +68,10 @@ def states_of(
     }
     if path is not None:
         return Checkpoint(path, key)
-    return States(key) if before is None else before.continued(key)
+    return States(key) if before is None else before.continue_with(key)
 
 
-def kept_graph(compute: Callable[[], NeighborGraph]) -> NeighborGraph:
+def restore_or_compute_graph(compute: Callable[[], NeighborGraph]) -> NeighborGraph:
     """The neighbour graph that the fit has remembered if it goes on, or else computed."""
     states = current().states
     if states is None:
@@ -81,7 +84,7 @@ def kept_graph(compute: Callable[[], NeighborGraph]) -> NeighborGraph:
     return graph
 
 
-def described(value: Any) -> str:
+def describe_parameter(value: Any) -> str:
     """A parameter in words if it is a number or a string, else "#" and a digest of it."""
     if value is None or isinstance(value, bool | np.bool_ | str):
         return repr(value)
@@ -89,7 +92,7 @@ def described(value: Any) -> str:
         plain = value.item() if isinstance(value, np.number) else value
         return repr(int(plain) if plain == plain // 1 and np.isfinite(plain) else plain)  # 30.0: 30
     if isinstance(value, list | tuple) and len(value) <= 4:
-        parts = [described(item) for item in value]
+        parts = [describe_parameter(item) for item in value]
         if not any("#" in part for part in parts):
             return f"({', '.join(parts)})"
     digest = hashlib.blake2b(digest_size=16)

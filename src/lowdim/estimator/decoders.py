@@ -108,8 +108,8 @@ def fit_decoder(kind: str, embedding: Array, X: Any) -> Decoder:
     if kind == "local":
         return {"kind": kind}
     if kind == "kernel":
-        found = fit_kernel_decoder(embedding, X)
-        return {"kind": kind, **vars(found)}
+        model = fit_kernel_decoder(embedding, X)
+        return {"kind": kind, **vars(model)}
     from lowdim.learned.networks.device import load_torch, require_torch
 
     require_torch('decoder="network"')
@@ -130,9 +130,9 @@ def apply_decoder(decoder: Decoder, embedding: Array, X: Any, Y: Array) -> Array
 
     require_torch('decoder="network"')
     load_torch()
-    from lowdim.learned.networks.decoding import decoded
+    from lowdim.learned.networks.decoding import decode_rows
 
-    return decoded(decoder, Y)
+    return decode_rows(decoder, Y)
 
 
 def held_out_errors(embedding: Array, X: Any) -> dict[str, float]:
@@ -149,8 +149,8 @@ def held_out_errors(embedding: Array, X: Any) -> dict[str, float]:
     errors = {}
     for kind in kinds:
         decoder = fit_decoder(kind, embedding[kept], X[kept])
-        found = apply_decoder(decoder, embedding[kept], X[kept], embedding[held_out])
-        errors[kind] = float(np.square(found - wanted).mean(dtype=np.float64))
+        predictions = apply_decoder(decoder, embedding[kept], X[kept], embedding[held_out])
+        errors[kind] = float(np.square(predictions - wanted).mean(dtype=np.float64))
     return errors
 
 
@@ -234,8 +234,8 @@ def _least_error(centers: Array, rows: Array) -> tuple[float, float, Array]:
         assert best is not None
         return (*best[:3], Q @ ((best[3] / best[2])[:, None] * turned))
 
-    found = run(of_width, WIDTHS)
-    _, gamma, penalty, coefficients = min(found, key=lambda one: one[0])
+    results = run(of_width, WIDTHS)
+    _, gamma, penalty, coefficients = min(results, key=lambda one: one[0])
     return gamma, penalty, coefficients
 
 

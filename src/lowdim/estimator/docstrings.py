@@ -50,7 +50,7 @@ def sections(text: str) -> dict[str, list[str]]:
     >>> sections("Sum.\\n\\nReturns\\n-------\\nint\\n    The sum.")
     {'': ['Sum.', ''], 'Returns': ['int', '    The sum.']}
     """
-    found: dict[str, list[str]] = {"": []}
+    contents: dict[str, list[str]] = {"": []}
     lines = inspect.cleandoc(text).splitlines()
     title, skip = "", False
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
@@ -58,10 +58,10 @@ def sections(text: str) -> dict[str, list[str]]:
             skip = False
         elif line.strip() and _RULE.fullmatch(below.strip()):
             title, skip = line.strip(), True
-            found[title] = []
+            contents[title] = []
         else:
-            found[title].append(line)
-    return found
+            contents[title].append(line)
+    return contents
 
 
 def entries(lines: Sequence[str]) -> list[Entry]:
@@ -126,11 +126,11 @@ def parameters(cls: Any) -> dict[str, Entry]:
     >>> parameters(scale)["by"].text
     'The factor.'
     """
-    found: dict[str, Entry] = {}
+    by_name: dict[str, Entry] = {}
     for base in reversed(getattr(cls, "__mro__", (cls,))):
         listed = entries(sections(base.__doc__ or "").get("Parameters", []))
         for entry in listed:
             for name in entry.names:
-                if name not in found or _SEE.fullmatch(entry.text) is None:
-                    found[name] = entry
-    return found
+                if name not in by_name or _SEE.fullmatch(entry.text) is None:
+                    by_name[name] = entry
+    return by_name

@@ -35,30 +35,30 @@ from lowdim.estimator.fitted_state import (
     Numbers,
     Rule,
     document,
-    kept_rows,
     kinds_of_columns,
     names_of_columns,
     number,
+    row_attributes,
     size_of,
     source,
 )
 from lowdim.estimator.footprint import Problem, claim_memory
 from lowdim.estimator.input_device import METHODS, where_x_is
-from lowdim.estimator.partitions import placed, placed_lazily
+from lowdim.estimator.partitions import transform_blocks, transform_lazily
 from lowdim.estimator.shared_docs import insert_passages
 from lowdim.estimator.traits import Traits
-from lowdim.estimator.units import converted, exponent_of_rows, fit_in_unit, is_fitted_state
+from lowdim.estimator.units import convert_units, exponent_of_rows, fit_in_unit, is_fitted_state
 from lowdim.estimator.updating import Growth, growing, update
 from lowdim.messages import argument
-from lowdim.objects.block_sources import opened, reopened, whole
+from lowdim.objects.block_sources import load_all, open_source, reopen_source
 from lowdim.objects.blocked_objects import BlockedObjects, blocked_objects
 from lowdim.objects.dask_rows import DaskRows, is_dask
-from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, given_relations
+from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, check_relations
 from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed, objects_of
-from lowdim.runtime.callbacks import Change, Monitor, reporting, verbosity
-from lowdim.runtime.checkpoint import States, new_slot, resuming
-from lowdim.runtime.context import suited
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.callbacks import Change, Monitor, show_progress, verbosity
+from lowdim.runtime.checkpoint import States, keep_states, new_slot
+from lowdim.runtime.context import resolve_device
+from lowdim.runtime.scheduling import use_threads
 
 
 @cache
@@ -182,18 +182,20 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             A Dask array if X is one or a Dask DataFrame.
         """
         check_is_fitted(self)
-        with running(self._n_jobs):
+        with use_threads(self._n_jobs):
             if not is_precomputed(self._metric_choice()[0]):
-                X = DaskRows(X) if is_dask(X) else opened(X)
+                X = DaskRows(X) if is_dask(X) else open_source(X)
             if isinstance(X, RowBlocks):
                 self._check_features(X, "euclidean", fitting=False)
-                found: Array = (
-                    placed_lazily(self, X) if isinstance(X, DaskRows) else placed(self, X)
+                embedding: Array = (
+                    transform_lazily(self, X)
+                    if isinstance(X, DaskRows)
+                    else transform_blocks(self, X)
                 )
-                return found
+                return embedding
             new = self._new_objects(X)
             Y = self._in_unit._transform(new)
-            Y = converted(self, "embedding_", Y, getattr(self, "_fitted_exponent", 0))
+            Y = convert_units(self, "embedding_", Y, getattr(self, "_fitted_exponent", 0))
             return self._finite_result(Y, "transform")
 
     @where_x_is
@@ -221,14 +223,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise ValueError(
                 f"Y has {Y.shape[1]} columns, but the map has {self._n_features_out} coordinates."
             )
-        with running(self._n_jobs):
+        with use_threads(self._n_jobs):
             exponent = getattr(self, "_fitted_exponent", 0)
-            found = self._in_unit._decoded_rows(converted(self, "embedding_", Y, -exponent))
-            if isinstance(found, NearestObjects):
-                return found
+            vectors = self._in_unit._decode_rows(convert_units(self, "embedding_", Y, -exponent))
+            if isinstance(vectors, NearestObjects):
+                return vectors
             if hasattr(self, "_fitted_in_unit") and hasattr(self, "X_fit_"):
                 exponent = self._training.metric.exponent
-            return self._finite_result(scale_by_power(found, exponent), "inverse_transform")
+            return self._finite_result(scale_by_power(vectors, exponent), "inverse_transform")
 
     @growing
     @where_x_is
@@ -311,10 +313,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 f"{type(self).__name__} keeps no training vectors to fit a decoder to: it has an "
                 "inverse of its own, or was fitted on dissimilarities or arbitrary objects."
             )
-        with running(self._n_jobs):
+        with use_threads(self._n_jobs):
             placed = np.isfinite(model.embedding_).all(axis=1)
-            found = fit_decoder(decoder, model.embedding_[placed], rows[placed])
-            model.decoder_ = self.decoder_ = found
+            result = fit_decoder(decoder, model.embedding_[placed], rows[placed])
+            model.decoder_ = self.decoder_ = result
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -349,7 +351,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Bytes at the peak of a fit, beyond the data and tiles; for time see `Traits.power`."""
         return 0.0
 
-    def _sampled(self, objects: Objects) -> bool:
+    def _uses_sample(self, objects: Objects) -> bool:
         """Whether a fit to these objects is that of method="sampled"; see `Traits.samples`."""
         return False
 
@@ -360,7 +362,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _needs(self, state: dict[str, Any]) -> set[str]:
         """Fitted attributes that a model must have; see `_needed`."""
         needed = (name for base in type(self).__mro__ for name in vars(base).get("_needed", ()))
-        return {*needed, *kept_rows(self, state)}
+        return {*needed, *row_attributes(self, state)}
 
     def _update(self, new: NewObjects) -> Growth:
         """Let new objects join the map, if the method's traits have `grows`.
@@ -370,7 +372,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         raise NotImplementedError
 
-    def _decoded_rows(self, Y: Array) -> Any:
+    def _decode_rows(self, Y: Array) -> Any:
         """The inverse: that of `fit_decoder` if it was called, else that of the method."""
         return Embedder._inverse(self, Y) if hasattr(self, "decoder_") else self._inverse(Y)
 
@@ -379,8 +381,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         vectors = getattr(self, "X_fit_", None)
         placed = np.isfinite(self.embedding_).all(axis=1)
         if vectors is None or vectors.ndim != 2:
-            found = nearest_objects(self.embedding_[placed], Y)
-            return NearestObjects(np.flatnonzero(placed)[found.objects], found.weights)
+            nearest = nearest_objects(self.embedding_[placed], Y)
+            return NearestObjects(np.flatnonzero(placed)[nearest.objects], nearest.weights)
         decoder = getattr(self, "decoder_", {"kind": "local"})
         return apply_decoder(decoder, self.embedding_[placed], vectors[placed], Y)
 
@@ -390,7 +392,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Check the argument of `fit`."""
         metric, params = self._metric_choice()
         if not is_precomputed(metric):
-            X = opened(X) if self._reads_blocks() else whole(X)
+            X = open_source(X) if self._reads_blocks() else load_all(X)
         if not hasattr(self, "metric"):  # a method of vectors alone, such as PCA
             if isinstance(X, RowBlocks):
                 self._check_features(X, "euclidean", fitting=True)
@@ -421,7 +423,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
         if is_precomputed(self._metric_choice()[0]):
             unknown_pairs = self._unknown_pairs
-            new = given_relations(X, unknown_pairs=unknown_pairs, exponent=exponent)
+            new = check_relations(X, unknown_pairs=unknown_pairs, exponent=exponent)
             validate_data(self, new.vectors(), skip_check_array=True, reset=False)
             return new
         known = self._training
@@ -469,12 +471,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if not hasattr(self, "_cached_training"):
             metric, params = self._metric_choice()
             if hasattr(self, "source_"):
-                self._cached_training = blocked_objects(reopened(self.source_), metric, params)
+                self._cached_training = blocked_objects(reopen_source(self.source_), metric, params)
                 return self._cached_training
             if hasattr(self, "gower_kinds_"):
                 params["kinds"] = self.gower_kinds_
-            found, rows = resolve_metric(metric, params, self.X_fit_)
-            self._cached_training = MeasuredObjects(rows, found)
+            distance, rows = resolve_metric(metric, params, self.X_fit_)
+            self._cached_training = MeasuredObjects(rows, distance)
         return self._cached_training
 
     @property
@@ -492,14 +494,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             checks.single_values(self)
             checks.random_state(getattr(self, "random_state", None))
             label = type(self).__name__ if verbosity(getattr(self, "verbose", 0)) else ""
-            with running(self._n_jobs), reporting(label):
+            with use_threads(self._n_jobs), show_progress(label):
                 objects = self._objects(X)
                 if objects.n > 1 and objects.identical():
                     checks.warn(
                         f"X: all {objects.n} objects are the same, so a map of them shows nothing."
                     )
                 states = states_of(self, objects, arguments, before)
-                with resuming(states):
+                with keep_states(states):
                     if exponent_of_rows(objects) == objects.exponent == 0:
                         self._fit_objects(objects, **arguments)
                     else:
@@ -520,7 +522,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         elif isinstance(objects, BlockedObjects) and hasattr(self, "metric"):
             self.source_, self._cached_training = objects.rows.full_reference(), objects
         claim_memory(self, objects, arguments)
-        with suited(objects.n):
+        with resolve_device(objects.n):
             self._fit(objects, **arguments)
 
     def _clear(self) -> None:

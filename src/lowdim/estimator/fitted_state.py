@@ -83,14 +83,14 @@ class Numbers:
         names = self.shape.split()
         if len(names) != len(shape):
             return False
-        for size, found in zip(names, shape, strict=True):
+        for size, length in zip(names, shape, strict=True):
             first, _, other = size.partition("|")
             key = other if other and first not in sizes else first
             if key == "*":
                 continue
-            if key not in sizes and (found or self.empty):
-                sizes[key] = found
-            if sizes.get(key) != found:
+            if key not in sizes and (length or self.empty):
+                sizes[key] = length
+            if sizes.get(key) != length:
                 return False
         return True
 
@@ -168,9 +168,9 @@ def number(least: float = -np.inf, *, positive: bool = False, finite: bool = Tru
     def check(name: str, value: Any, sizes: Sizes) -> None:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError(f"{name} is not a number.")
-        found = float(value)
+        number = float(value)
         wrong = np.isnan if MAY_OVERFLOW in sizes else _not_finite
-        if found < least or (positive and found <= 0) or (finite and wrong(found)):
+        if number < least or (positive and number <= 0) or (finite and wrong(number)):
             raise ValueError(f"{name} is {value}.")
 
     return check
@@ -220,7 +220,7 @@ def document(name: str, value: Any, sizes: Sizes) -> None:
 
 
 def source(name: str, value: Any, sizes: Sizes) -> None:
-    """Where rows that are read in blocks are; see `lowdim.objects.block_sources.reopened`."""
+    """Where rows that are read in blocks are; see `lowdim.objects.block_sources.reopen_source`."""
     document(name, value, sizes)
     texts = all(isinstance(value.get(key), str) for key in ("kind", "path", "fingerprint"))
     texts &= all(isinstance(value.get(key, ""), str) for key in ("name", "dtype"))
@@ -269,7 +269,7 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
     kind, sizes = type(estimator).__name__, Sizes()
     needed = estimator._needs(state)
     if "parts_" in state:
-        needed = {"embedding_", "graph_", "part_rows_", *kept_rows(estimator, state)}
+        needed = {"embedding_", "graph_", "part_rows_", *row_attributes(estimator, state)}
     if missing := sorted(needed - set(state)):
         raise ValueError(f"it lacks {', '.join(missing)} of a fitted {kind}.")
     rules = _rules(estimator, state)
@@ -290,7 +290,7 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
         raise ValueError("_fitted_in_unit is not a model of its own kind with a unit.")
 
 
-def kept_rows(estimator: Any, state: dict[str, Any]) -> set[str]:
+def row_attributes(estimator: Any, state: dict[str, Any]) -> set[str]:
     """The attribute with the training objects; none if these were dissimilarities."""
     if not hasattr(estimator, "metric") and not hasattr(estimator, "kernel"):
         return set()

@@ -57,7 +57,7 @@ class Problem:
         k = wanted if isinstance(wanted, int) else getattr(e, "_default_neighbors", 0)
         return float(self.n) * min(k, self.n)
 
-    def chosen(self, parameter: str) -> int:
+    def object_count(self, parameter: str) -> int:
         """A number of objects, by the name of its parameter; 0 if it is None."""
         value = getattr(self.estimator, parameter, None)
         return min(value, self.n) if isinstance(value, int) else 0
@@ -113,7 +113,7 @@ def alternatives(estimator: Any, objects: Objects) -> list[str]:
     if traits.reduced_by and not getattr(estimator, traits.reduced_by):
         some = max(10, min(1000, objects.n // 10))
         cheaper.append(f"set {argument(traits.reduced_by, some)} or so")
-    if traits.samples and objects.measured and not estimator._sampled(objects):
+    if traits.samples and objects.measured and not estimator._uses_sample(objects):
         cheaper.append(f"set {argument('method', 'sampled')}")
     if getattr(estimator, "method", None) == "exact" and hasattr(estimator, "perplexity"):
         cheaper.append(f"set {argument('method', 'auto')}")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from lowdim.runtime.context import compute, keeping_uploads
+from lowdim.runtime.context import compute, keep_uploads
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -36,8 +36,8 @@ def where_x_is(method: Method) -> Method:
         from lowdim.backends.torch import inputs
 
         tensor = inputs.tensor_of(X)
-        with compute(inputs.name_of(tensor)), keeping_uploads():
-            found = method(self, inputs.on_host(tensor), *args, **kwargs)
-        return inputs.to_device_of(found, tensor) if isinstance(found, np.ndarray) else found
+        with compute(inputs.name_of(tensor)), keep_uploads():
+            result = method(self, inputs.on_host(tensor), *args, **kwargs)
+        return inputs.to_device_of(result, tensor) if isinstance(result, np.ndarray) else result
 
     return cast(Method, call)

@@ -9,7 +9,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.estimator.neighbors import symmetry_of
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import merged
+from lowdim.neighbor_graphs.lists import merge_lists
 from lowdim.objects.new_objects import NewObjects
 
 
@@ -50,7 +50,7 @@ def new_neighbors(estimator: Any, new: NewObjects) -> tuple[Array, Array]:
         return new.nearest(k, "exact")
     if estimator.radius is not None:
         return new.within(estimator.radius)
-    return _linked(estimator, new, 1)
+    return _link_neighbors(estimator, new, 1)
 
 
 def new_links(estimator: Any, new: NewObjects, *, itself: bool = False) -> tuple[Array, Array]:
@@ -67,7 +67,7 @@ def new_links(estimator: Any, new: NewObjects, *, itself: bool = False) -> tuple
         k = estimator.n_neighbors or estimator._default_neighbors
     if k is None:
         return new_neighbors(estimator, new)
-    return _linked(estimator, new, min(k + itself, estimator.graph_.n_objects))
+    return _link_neighbors(estimator, new, min(k + itself, estimator.graph_.n_objects))
 
 
 def link_shares(estimator: Any, new: NewObjects, nearest: Array, distances: Array) -> Array:
@@ -90,7 +90,7 @@ def _reach(graph: NeighborGraph) -> Array:
     return np.asarray(reach * (1 + max(1e-8, 16 * float(np.finfo(reach.dtype).eps))))
 
 
-def _linked(estimator: Any, new: NewObjects, k: int) -> tuple[Array, Array]:
+def _link_neighbors(estimator: Any, new: NewObjects, k: int) -> tuple[Array, Array]:
     """The k nearest training objects, united with those that have the new object in reach.
 
     An object's reach is the distance to the farthest of its own neighbours. With symmetry
@@ -102,4 +102,4 @@ def _linked(estimator: Any, new: NewObjects, k: int) -> tuple[Array, Array]:
         far = distances > reach[nearest]
         far[:, 0] = False
         return nearest, np.where(far, np.asarray(np.inf, distances.dtype), distances)
-    return merged(nearest, distances, new.within_reach(reach))
+    return merge_lists(nearest, distances, new.within_reach(reach))

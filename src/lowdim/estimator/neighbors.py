@@ -17,12 +17,12 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import canonical_metric
 from lowdim.distances.units import exponent_of
-from lowdim.estimator.checkpoints import kept_graph
+from lowdim.estimator.checkpoints import restore_or_compute_graph
 from lowdim.estimator.embedder import Embedder
 from lowdim.estimator.footprint import claim_memory
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.precomputed import check_k
-from lowdim.objects.growth import joined_graph, joined_objects
+from lowdim.objects.growth import join_graph, join_objects
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import GivenGraph, MeasuredObjects, Objects
 
@@ -59,12 +59,12 @@ def neighbor_graph(
 
     Raises ValueError if an object has fewer neighbours than `least`.
     """
-    found = given_graph(objects, graph)
-    if found is None:
-        found = search_graph(estimator, objects, k)
-    elif found.n_neighbors is not None:
-        found = found.take(k)
-    counts = found.counts()
+    neighbors = user_graph(objects, graph)
+    if neighbors is None:
+        neighbors = search_graph(estimator, objects, k)
+    elif neighbors.n_neighbors is not None:
+        neighbors = neighbors.take(k)
+    counts = neighbors.counts()
     if len(counts) and counts.min() < least:
         raise ValueError(
             f"X: object {int(counts.argmin())} has {counts.min()} neighbours in the "
@@ -72,20 +72,20 @@ def neighbor_graph(
             f"{least}. Store more neighbours of each object, or lower perplexity or "
             "n_neighbors."
         )
-    return found
+    return neighbors
 
 
-def given_graph(objects: Objects, graph: NeighborGraph | None) -> NeighborGraph | None:
+def user_graph(objects: Objects, graph: NeighborGraph | None) -> NeighborGraph | None:
     """The graph given as X or as `graph`, checked; None if there is none."""
     if isinstance(objects, GivenGraph):
         return objects.graph
-    return None if graph is None else check_given_graph(objects, graph)
+    return None if graph is None else check_user_graph(objects, graph)
 
 
 def search_graph(estimator: Any, objects: Objects, k: int) -> NeighborGraph:
     """The graph of the k nearest neighbours, from the checkpoint of the fit if it has one."""
     k, method = check_k(k, objects.n), search_method(estimator)
-    return kept_graph(lambda: objects.neighbor_graph(k, method=method))
+    return restore_or_compute_graph(lambda: objects.neighbor_graph(k, method=method))
 
 
 def search_method(estimator: Any) -> str:
@@ -158,12 +158,12 @@ def _graph(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> Nei
     checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
     if estimator.radius is not None and estimator.n_neighbors is not None:
         raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
-    found = given_graph(objects, graph)
-    if found is not None:
-        whole = estimator.n_neighbors is None or found.n_neighbors is None
-        return found if whole else found.take(estimator._n_wanted(objects.n))
+    neighbors = user_graph(objects, graph)
+    if neighbors is not None:
+        whole = estimator.n_neighbors is None or neighbors.n_neighbors is None
+        return neighbors if whole else neighbors.take(estimator._n_wanted(objects.n))
     if estimator.radius is not None:
-        return kept_graph(lambda: objects.neighbor_graph(None, estimator.radius))
+        return restore_or_compute_graph(lambda: objects.neighbor_graph(None, estimator.radius))
     return search_graph(estimator, objects, estimator._n_wanted(objects.n))
 
 
@@ -216,7 +216,7 @@ def join(
     very few objects did not have.
     """
     assert isinstance(new, MeasuredNewObjects)  # `update` refuses other kinds
-    objects = joined_objects(new)
+    objects = join_objects(new)
     if exponent_of(objects.rows):
         raise ValueError(
             "X: the numbers are of another magnitude than those of the training objects. Fit "
@@ -228,7 +228,7 @@ def join(
     if graph.n_neighbors is not None and graph.n_neighbors < check_k(wanted, objects.n):
         return objects, search_graph(estimator, objects, wanted)
     radius = getattr(estimator, "radius", None)
-    return objects, joined_graph(graph, new, objects, radius=radius, method=method)
+    return objects, join_graph(graph, new, objects, radius=radius, method=method)
 
 
 def fitted_neighbors(estimator: Any) -> NeighborGraph:
@@ -271,7 +271,7 @@ def neighbor_search(estimator: Any, n: int) -> NeighborSearch | None:
     return NeighborSearch(check_k(estimator._n_wanted(n), n), name, search_method(estimator))
 
 
-def check_given_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
+def check_user_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
     """Check that a graph given by the user is a graph of these objects under their metric."""
     if not isinstance(graph, NeighborGraph):
         raise TypeError(

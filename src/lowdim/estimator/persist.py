@@ -103,7 +103,7 @@ def load(path: str | PathLike[str]) -> Any:
             raise FileNotFoundError(f"{os.fspath(path)} does not exist.")
         raise ValueError(f"{os.fspath(path)} is not a lowdim model: write it with estimator.save.")
     try:
-        with archive.reading(path, DOCUMENT) as (document, arrays):
+        with archive.open_archive(path, DOCUMENT) as (document, arrays):
             _check_format(document)
             return _estimator(document.get("model"), arrays)
     except MemoryError:
@@ -115,9 +115,9 @@ def load(path: str | PathLike[str]) -> Any:
 
 def _check_format(document: Any) -> None:
     if not isinstance(document, dict) or document.get("lowdim") != FORMAT:
-        found = document.get("lowdim") if isinstance(document, dict) else None
+        version = document.get("lowdim") if isinstance(document, dict) else None
         raise ValueError(
-            f"it has model format {found!r}; this version of lowdim reads format {FORMAT}."
+            f"it has model format {version!r}; this version of lowdim reads format {FORMAT}."
         )
 
 

@@ -21,7 +21,7 @@ from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory
 from lowdim.runtime.context import current, n_threads
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.scheduling import use_threads
 
 SMALLEST = 300  # objects; fewer are fitted at once
 FIRST = 100  # objects of the first probe; each further one has twice as many
@@ -135,14 +135,14 @@ def plan(estimator: Any, X: Any) -> Plan:
     if not isinstance(estimator, Embedder):
         raise TypeError(f"estimator must be an estimator of lowdim, got {estimator!r}.")
     copy = clone(estimator)
-    with running(copy._n_jobs):
+    with use_threads(copy._n_jobs):
         objects = copy._objects(X)
         claim_memory(copy, objects, {})
         return Plan(
             name=type(estimator).__name__,
             n=objects.n,
             n_bytes=footprint(copy, objects),
-            allowed=_allowed(),
+            allowed=_memory_limit(),
             seconds=seconds_of_fit(copy, objects),
             threads=n_threads(),
             approximate=_approximations(copy, objects),
@@ -150,32 +150,32 @@ def plan(estimator: Any, X: Any) -> Plan:
         )
 
 
-def _allowed() -> int | None:
+def _memory_limit() -> int | None:
     """Bytes that a computation may take."""
-    found = [size for size in (current().memory, memory.available_bytes()) if size is not None]
-    return min(found, default=None)
+    limits = [size for size in (current().memory, memory.available_bytes()) if size is not None]
+    return min(limits, default=None)
 
 
 def _approximations(estimator: Any, objects: Objects) -> list[str]:
     """What a fit to these objects computes approximately."""
-    found = []
+    texts = []
     searched = hasattr(estimator, "_n_wanted") and search_method(estimator) == "auto"
     large = isinstance(objects, BlockedObjects) or (
         isinstance(objects, MeasuredObjects) and not exact_is_fast(objects.rows, objects.metric)
     )
     if searched and large:
-        found.append("nearest neighbours (recall about 0.95)")
+        texts.append("nearest neighbours (recall about 0.95)")
     if hasattr(estimator, "angle") and getattr(estimator, "method", "exact") != "exact":
-        found.append("repulsion between distant points, if there are many")
+        texts.append("repulsion between distant points, if there are many")
     if hasattr(estimator, "negative_sample_rate"):
-        found.append("repulsion, by random samples")
+        texts.append("repulsion, by random samples")
     if getattr(estimator, "n_landmarks", None) is not None:
-        found.append(f"distances, from n_landmarks={estimator.n_landmarks} objects")
+        texts.append(f"distances, from n_landmarks={estimator.n_landmarks} objects")
     if getattr(estimator, "n_prototypes", None) is not None:
-        found.append(f"the places of all but n_prototypes={estimator.n_prototypes} objects")
-    if estimator._sampled(objects):
-        found.append("the objective, by random pairs")
-    return found
+        texts.append(f"the places of all but n_prototypes={estimator.n_prototypes} objects")
+    if estimator._uses_sample(objects):
+        texts.append("the objective, by random pairs")
+    return texts
 
 
 def _readable(seconds: float) -> str:
@@ -196,7 +196,7 @@ def seconds_of_fit(estimator: Any, objects: Objects) -> tuple[float, float] | No
         return None
     known = estimator.get_params(deep=False)
     probe = clone(estimator).set_params(**{k: v for k, v in _UNUSED.items() if k in known})
-    if sampled := estimator._sampled(objects):
+    if sampled := estimator._uses_sample(objects):
         probe.set_params(method="sampled")
     linear = sampled or bool(traits.reduced_by and known[traits.reduced_by])
     probes = _probes(probe, objects)
@@ -248,7 +248,7 @@ def _probe(estimator: Any, objects: Objects) -> float:
     level = log.level
     log.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings(), running(1):
+        with warnings.catch_warnings(), use_threads(1):
             warnings.simplefilter("ignore")
             start = process_time()
             clone(estimator)._fit_objects(objects)

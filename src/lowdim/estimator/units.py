@@ -21,11 +21,11 @@ def fit_in_unit(estimator: Any, objects: Objects, arguments: dict[str, Any]) -> 
     """Fit a copy to objects of extreme magnitude in their unit, and convert what it found."""
     inner, exponent = clone(estimator), objects.exponent
     for name, value in estimator.get_params(deep=False).items():
-        setattr(inner, name, converted(estimator, name, value, -exponent))
+        setattr(inner, name, convert_units(estimator, name, value, -exponent))
     if callable(getattr(estimator, "callback", None)):
         inner.callback = _in_own_unit(estimator, estimator.callback, exponent)
-    given = {k: converted(estimator, k, v, -exponent) for k, v in arguments.items()}
-    inner._fit_objects(objects, **given)
+    keywords = {k: convert_units(estimator, k, v, -exponent) for k, v in arguments.items()}
+    inner._fit_objects(objects, **keywords)
     if hasattr(inner, "callback"):
         inner.callback = None  # the function made above cannot be pickled
     take_over(estimator, inner, exponent)
@@ -40,20 +40,20 @@ def take_over(estimator: Any, inner: Any, exponent: int) -> None:
     """Set the fitted attributes to those of a model in units of 2^exponent."""
     for name, value in vars(inner).items():
         if is_fitted_state(name) and not name.startswith("_cached"):
-            setattr(estimator, name, converted(estimator, name, value, exponent))
+            setattr(estimator, name, convert_units(estimator, name, value, exponent))
 
 
-def converted(estimator: Any, name: str, value: Any, exponent: int) -> Any:
+def convert_units(estimator: Any, name: str, value: Any, exponent: int) -> Any:
     """An attribute, parameter or argument times the power of 2^exponent that its unit has."""
     if isinstance(value, NeighborGraph):
         return scale_by_power(value, exponent)
     if isinstance(value, dict):
-        return {k: converted(estimator, f"{name}.{k}", v, exponent) for k, v in value.items()}
+        return {k: convert_units(estimator, f"{name}.{k}", v, exponent) for k, v in value.items()}
     power = estimator._unit_of(name)
     if not power or value is None or isinstance(value, str):
         return value
     if isinstance(value, tuple):
-        return tuple(converted(estimator, name, one, exponent) for one in value)
+        return tuple(convert_units(estimator, name, one, exponent) for one in value)
     if abs(power) != 1 and isinstance(value, np.ndarray):
         value = value.astype(np.float64)  # the range of float32 holds distances, not squares
     if power != int(power):  # of weights d^-power
@@ -67,9 +67,9 @@ def _in_own_unit(estimator: Any, callback: Callback, exponent: int) -> Callback:
     """The callback for a solver whose unit is 2^exponent."""
 
     def call(state: State) -> object:
-        Y = converted(estimator, "embedding_", state.embedding, exponent)
+        Y = convert_units(estimator, "embedding_", state.embedding, exponent)
         Y.flags.writeable = False
-        loss = converted(estimator, "history_", float(state.loss), exponent)
+        loss = convert_units(estimator, "history_", float(state.loss), exponent)
         return callback(replace(state, embedding=Y, loss=loss))
 
     return call

@@ -20,11 +20,11 @@ from lowdim.checks import Array
 from lowdim.distances.metrics import canonical_metric
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator.units import take_over
-from lowdim.objects.block_sources import whole
+from lowdim.objects.block_sources import load_all
 from lowdim.objects.objects import is_precomputed
-from lowdim.runtime.callbacks import reporting, verbosity
-from lowdim.runtime.context import suited
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.callbacks import show_progress, verbosity
+from lowdim.runtime.context import resolve_device
+from lowdim.runtime.scheduling import use_threads
 
 LARGEST_DRIFT = 0.05  # median displacement, in widths of the map, at which a fresh fit is due
 LARGEST_NOVELTY = 0.25  # share of new objects unlike the old ones at which it is due
@@ -74,8 +74,8 @@ def update(estimator: Any, X: Any) -> None:
         raise ValueError(f"{name}.update: there is no map, because transform_mode='graph'.")
     old = estimator.embedding_
     label = name if verbosity(getattr(estimator, "verbose", 0)) else ""
-    with running(estimator._n_jobs), reporting(label):
-        new = estimator._new_objects(whole(X))
+    with use_threads(estimator._n_jobs), show_progress(label):
+        new = estimator._new_objects(load_all(X))
         if exponent_of(new.rows) > 0:  # in the unit of the training objects
             raise ValueError(
                 f"{name}.update: the values of X are larger than those of the training objects by "
@@ -83,7 +83,7 @@ def update(estimator: Any, X: Any) -> None:
                 "objects."
             )
         model = copy.copy(estimator._in_unit)
-        with suited(len(old) + new.n):
+        with resolve_device(len(old) + new.n):
             growth = model._update(new)
         grown = _in_unit_of(estimator, model)
     vars(grown).pop("decoder_", None)  # of the old map
@@ -111,10 +111,10 @@ def _check_metric(estimator: Any) -> None:
         return
     known, params = canonical_metric(metric, params)
     if known in ESTIMATED and ESTIMATED[known] not in params:
-        given = ESTIMATED[known] and f"give metric_params={{{ESTIMATED[known]!r}: ...}}, or "
+        advice = ESTIMATED[known] and f"give metric_params={{{ESTIMATED[known]!r}: ...}}, or "
         raise ValueError(
             f"{name}.update: metric={metric!r} is estimated from the objects, so that new ones "
-            f"change the distances of the old ones: {given}fit again to all objects."
+            f"change the distances of the old ones: {advice}fit again to all objects."
         )
 
 

@@ -239,10 +239,10 @@ class Autoencoder(NetworkEmbedder):
 
     def _build(self, n_features: int) -> Any:
         from lowdim.learned.networks.autoencoding import AutoencoderNetwork
-        from lowdim.learned.networks.layers import suited_sizes
+        from lowdim.learned.networks.layers import default_sizes
 
-        shape = self._architecture(n_features, suited_sizes(n_features), CHANNELS)
+        shape = self._architecture(n_features, default_sizes(n_features), CHANNELS)
         return AutoencoderNetwork(shape, variational=bool(self.variational))
 
     def _inverse(self, Y: Array) -> Array:
-        return self._decoded(Y)
+        return self._decode(Y)

@@ -52,7 +52,7 @@ def conditional(
     if perplexity is None and sigma is None:
         return np.repeat(1 / np.maximum(counts, 1), counts).astype(distances.dtype)
     if sigma is not None:
-        return _fixed(indptr, np.square(distances), 1 / (2 * sigma**2))
+        return _gaussian_probabilities(indptr, np.square(distances), 1 / (2 * sigma**2))
     wanted = [float(value) for value in np.atleast_1d(np.asarray(perplexity, dtype=float))]
     p = backend().perplexity_affinities(indptr, distances, wanted[0])[0]
     for value in wanted[1:]:
@@ -60,7 +60,7 @@ def conditional(
     return p if len(wanted) == 1 else np.asarray(p / len(wanted), p.dtype)
 
 
-def _fixed(indptr: Array, squared: Array, beta: float) -> Array:
+def _gaussian_probabilities(indptr: Array, squared: Array, beta: float) -> Array:
     """Probabilities proportional to exp(-beta d^2) in each row, with one beta for all rows."""
     rows = row_of_entries(indptr)
     least = np.full(len(indptr) - 1, np.inf)

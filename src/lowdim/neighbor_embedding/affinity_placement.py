@@ -57,12 +57,12 @@ def place_by_affinity(
     mean_z = (field(fixed)[1] - one).mean(dtype=np.float64) if joint else None
 
     def place(part: slice) -> Array:
-        return _placed(p[part], fixed[nearest[part]], field, similarity, mean_z, iterations)
+        return _descend(p[part], fixed[nearest[part]], field, similarity, mean_z, iterations)
 
     return np.concatenate(run(place, blocks(len(p), BLOCK_ROWS)))
 
 
-def _placed(
+def _descend(
     p: Array,
     neighbors: Array,
     field: Any,

@@ -128,9 +128,9 @@ class AllPairsDivergenceEmbedder(Embedder):
             random = check_random_state(self.random_state)
             start = random_start(n, k, size, random, np.dtype(np.float64))
         else:
-            found = classical_start(D, k)
+            scaling = classical_start(D, k)
             start = np.zeros((n, k))
-            start[:, : found.shape[1]] = found
+            start[:, : scaling.shape[1]] = scaling
         return D, separate_points(np.array(start[first], dtype=np.float64))[groups], groups
 
     def _prepare_sample(self, objects: Objects, k: int) -> tuple[SampledObjects, Array, Array]:
@@ -169,7 +169,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         for i in range(n_stages):
             objective = stage(i, Z[groups])
             most = self.max_iter - done if i == n_stages - 1 else coarse
-            found = lbfgs(
+            minimum = lbfgs(
                 _of_groups(objective, groups),
                 Z,
                 monitor,
@@ -178,11 +178,11 @@ class AllPairsDivergenceEmbedder(Embedder):
                 after=done,
                 most=most,
             )
-            Z, done = found.x, done + len(found.history) - 1
-            history.append(found.history[1:])
+            Z, done = minimum.x, done + len(minimum.history) - 1
+            history.append(minimum.history[1:])
             if monitor.stopped:
                 break
-        self.kl_divergence_, self.history_ = float(found.value), np.concatenate(history)
+        self.kl_divergence_, self.history_ = float(minimum.value), np.concatenate(history)
         self.n_iter_ = max(1, done)
         self.embedding_ = show(Z)
         return objective
@@ -200,8 +200,8 @@ class AllPairsDivergenceEmbedder(Embedder):
             D = np.minimum(D[unknown].astype(np.float64) / self._fitted_largest, FARTHEST)
             out[part] = self.embedding_[nearest]
             if unknown.any():
-                found = place_by_divergence(D, *self._row_to_new(D, None), places)
-                out[part][unknown] = found * self._fitted_unit
+                coordinates = place_by_divergence(D, *self._row_to_new(D, None), places)
+                out[part][unknown] = coordinates * self._fitted_unit
         return out
 
     def _place_by_sample(self, new: NewObjects, places: Array, out: Array) -> None:
@@ -212,8 +212,8 @@ class AllPairsDivergenceEmbedder(Embedder):
         ids, weights = ids[unknown], weights[unknown]
         if unknown.any():
             setting = self._row_to_new(D, weights)
-            found = place_by_divergence(D, *setting, places, (ids, weights))
-            out[unknown] = found * self._fitted_unit
+            coordinates = place_by_divergence(D, *setting, places, (ids, weights))
+            out[unknown] = coordinates * self._fitted_unit
 
 
 def precisions_of(pairs: Array | SampledObjects, perplexities: Any) -> Array:
@@ -237,10 +237,10 @@ def listed_costs(D: Array, weights: Array, perplexities: Any) -> tuple[Array, Ar
 def _of_groups(objective: Divergence, groups: Array) -> Objective:
     """The objective as a function of the coordinates of the groups of identical objects."""
 
-    def grouped(Z: Array, /) -> tuple[float, Array]:
+    def group_objective(Z: Array, /) -> tuple[float, Array]:
         value, gradient = objective(Z[groups])
         sums = np.zeros_like(Z)
         np.add.at(sums, groups, gradient)
         return value, sums
 
-    return grouped
+    return group_objective

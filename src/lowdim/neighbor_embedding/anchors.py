@@ -30,7 +30,7 @@ class Anchors:
         """Move points towards their places, in place."""
         Y += self.shares[:, None] * (self.places - Y)
 
-    def renumbered(self, order: Array) -> Anchors:
+    def renumber(self, order: Array) -> Anchors:
         """The anchors of points in another order."""
         return Anchors(np.ascontiguousarray(self.places[order]), self.shares[order])
 

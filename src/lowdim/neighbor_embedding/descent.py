@@ -107,7 +107,7 @@ class Descent:
         self.Y, self.velocity, self.gains = (
             np.ascontiguousarray(part[order]) for part in (self.Y, self.velocity, self.gains)
         )
-        self.anchors = None if self.anchors is None else self.anchors.renumbered(order)
+        self.anchors = None if self.anchors is None else self.anchors.renumber(order)
         self.order = order if self.order is None else self.order[order]
         self.renumberings.append(order)
 
@@ -192,7 +192,7 @@ def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: A
     """
     extent = float(np.abs(fallback).max())
     with monitor:
-        saved = monitor.saved({name: getattr(descent, name) for name in _ARRAYS})
+        saved = monitor.load_state({name: getattr(descent, name) for name in _ARRAYS})
         if saved is not None:
             descent.restore(saved)
         for number, phase in enumerate(phases):
@@ -212,9 +212,9 @@ def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: A
                 return
 
 
-def learning_rate(given: float | str, n: int, exaggeration: float) -> float:
+def learning_rate(value: float | str, n: int, exaggeration: float) -> float:
     """The learning rate; "auto" is n / exaggeration / 4 (Belkina et al. 2019)."""
-    if isinstance(given, str):
-        checks.choice(given, "learning_rate", ("auto",))
+    if isinstance(value, str):
+        checks.choice(value, "learning_rate", ("auto",))
         return n / exaggeration / 4
-    return checks.real(given, "learning_rate", 0, LARGEST_RATE)
+    return checks.real(value, "learning_rate", 0, LARGEST_RATE)

@@ -53,8 +53,8 @@ def layout_start(
     if init == "pca" and vectors is not None:
         start = principal_scores(vectors, dim, random)
     elif init == "pca" and objects.complete and not objects.measured:
-        given = objects.all_pairs()
-        start = landmark_start(lambda chosen: given[chosen], n, dim, random)
+        D = objects.all_pairs()
+        start = landmark_start(lambda chosen: D[chosen], n, dim, random)
     else:
         given_links = graph.adjacency() if isinstance(graph, NeighborGraph) else graph
         links = given_links.astype(np.float32)

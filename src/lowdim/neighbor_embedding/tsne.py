@@ -27,7 +27,7 @@ from lowdim.numerics.objective import ForceField
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.scheduling import use_threads
 
 NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their position best
 # A Gaussian kernel needs the perplexity of the fit: it pulls the mean of an object's neighbours
@@ -235,7 +235,7 @@ class TSNE(Embedder):
         checks.integer(max_iter, "max_iter", 1)
         checks.real(exaggeration, "exaggeration", 0, open_low=True)
         checks.real(momentum, "momentum", 0, 1)
-        with running(self._n_jobs):
+        with use_threads(self._n_jobs):
             objective = self._objective(self.affinities_)
             rate = step_size(learning_rate, len(self.embedding_), max(exaggeration, 1.0))
             start = np.array(self.embedding_, dtype=shared.working_dtype(self), order="C")

@@ -26,7 +26,7 @@ class Form:
     distances: Callable[[Array], Array]
 
 
-def _as_given(rows: Array) -> Array:
+def _identity(rows: Array) -> Array:
     return rows
 
 
@@ -59,7 +59,7 @@ def _roots(rows: Array) -> Array:
 
 
 FORMS = {
-    "sqeuclidean": Form(_as_given, np.square),
+    "sqeuclidean": Form(_identity, np.square),
     "correlation": Form(lambda rows: _units(_deviations(rows)), lambda d: d**2 / 2),
     "spearmanr": Form(lambda rows: _units(_deviations(_ranks(rows))), lambda d: d**2 / 2),
     "true_angular": Form(_units, lambda d: 2 / np.pi * np.arcsin(np.minimum(d / 2, 1))),
@@ -67,17 +67,17 @@ FORMS = {
 }
 
 
-def mapped(rows: Any, metric: Metric) -> Array | None:
+def map_rows(rows: Any, metric: Metric) -> Array | None:
     """Dense rows mapped by the form of a metric; None if it has none, or for undefined rows."""
     if is_sparse(rows) or metric.name not in FORMS:
         return None
-    found = np.ascontiguousarray(FORMS[metric.name].rows(rows), dtype=rows.dtype)
-    return found if np.isfinite(found).all() else None
+    vectors = np.ascontiguousarray(FORMS[metric.name].rows(rows), dtype=rows.dtype)
+    return vectors if np.isfinite(vectors).all() else None
 
 
-def measured(found: tuple[Array, Array], metric: Metric) -> tuple[Array, Array]:
+def metric_distances(neighbors: tuple[Array, Array], metric: Metric) -> tuple[Array, Array]:
     """Indices and distances from indices and Euclidean distances of mapped rows."""
-    indices, distances = found
+    indices, distances = neighbors
     return indices, np.asarray(FORMS[metric.name].distances(distances), dtype=distances.dtype)
 
 
@@ -93,7 +93,7 @@ class MappedIndex:
         return self.index.recall
 
     def neighbors(self) -> tuple[Array, Array]:
-        return measured(self.index.neighbors(), self.metric)
+        return metric_distances(self.index.neighbors(), self.metric)
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
         rows = FORMS[self.metric.name].rows(np.asarray(queries))
@@ -101,4 +101,4 @@ class MappedIndex:
         check_defined(
             undefined[:, None], self.metric, np.arange(len(rows)), np.zeros(1, int), new=True
         )
-        return measured(self.index.query(rows, k), self.metric)
+        return metric_distances(self.index.query(rows, k), self.metric)

@@ -26,9 +26,9 @@ from lowdim.distances.matrices import (
 from lowdim.distances.metrics import DEGREES, Metric, metric_function
 from lowdim.distances.preparation import preparation
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.neighbor_graphs.euclidean_forms import mapped, measured
+from lowdim.neighbor_graphs.euclidean_forms import map_rows, metric_distances
 from lowdim.neighbor_graphs.graph import NearestOutside
-from lowdim.neighbor_graphs.lists import ascending
+from lowdim.neighbor_graphs.lists import ascending_entries
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
 
@@ -68,9 +68,9 @@ def nearest(rows: Any, k: int, metric: Metric) -> tuple[Array, Array]:
         return _tree_neighbors(rows, None, k, metric)
     if metric.by_products:
         return backend().nearest(rows, k, metric.name == "cosine")
-    form = mapped(rows, metric)
+    form = map_rows(rows, metric)
     if form is not None:
-        return measured(backend().nearest(form, k, False), metric)
+        return metric_distances(backend().nearest(form, k, False), metric)
     return _block_neighbors(rows, k, metric)
 
 
@@ -92,9 +92,9 @@ def query(
         return _tree_neighbors(points, queries, k, metric)
     if metric.by_products and not is_sparse(points):
         return backend().nearest_to(points, queries, k, metric.name == "cosine")
-    forms = mapped(points, metric), mapped(queries, metric)
+    forms = map_rows(points, metric), map_rows(queries, metric)
     if forms[0] is not None and forms[1] is not None:
-        return measured(backend().nearest_to(*forms, k, False), metric)
+        return metric_distances(backend().nearest_to(*forms, k, False), metric)
     out_i = np.empty((queries.shape[0], k), dtype=np.int32)
     out_d = np.empty((queries.shape[0], k), dtype=checks.float_kind(points))
 
@@ -273,7 +273,7 @@ def within(rows: Any, metric: Metric, radius: float) -> Triples:
         distances = distance_block(rows, metric, part, slice(0, n))
         near = distances <= radius
         near[np.arange(part.stop - part.start), np.arange(part.start, part.stop)] = False
-        return ascending(distances, near)
+        return ascending_entries(distances, near)
 
     def in_blocks(part: slice) -> Triples:
         own, columns, distances = within_reach(rows, rows.read(part), np.full(1, radius), metric)

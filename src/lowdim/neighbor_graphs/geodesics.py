@@ -123,11 +123,11 @@ def shortest_path_lengths(
         return lengths if sources is None else lengths[sources]
     start = np.arange(n) if sources is None else sources
     with phase("geodesics"):
-        symmetric = sources is None and _undirected(graph)
+        symmetric = sources is None and _is_symmetric(graph)
         return backend().shortest_paths(graph, start, symmetric=symmetric)
 
 
-def _undirected(graph: Any) -> bool:
+def _is_symmetric(graph: Any) -> bool:
     """Whether the matrix is symmetric, stored zeros included."""
     mirror = graph.T.tocsr()
     rows = graph if graph.has_sorted_indices else graph.sorted_indices()

@@ -15,7 +15,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.neighbor_graphs.lists import row_of_entries
-from lowdim.runtime.atomic import replacing
+from lowdim.runtime.atomic import replace_file
 
 SYMMETRIES = ("union", "mutual", "mean")
 
@@ -243,7 +243,7 @@ class NeighborGraph:
             for name in ("indices", "distances", "indptr", "bridges", "bridge_lengths")
             if (value := getattr(self, name)) is not None
         }
-        with replacing(path, force=True) as temporary, open(temporary, "wb") as file:
+        with replace_file(path, force=True) as temporary, open(temporary, "wb") as file:
             np.savez(file, header=np.array(header), **arrays)
 
     @classmethod

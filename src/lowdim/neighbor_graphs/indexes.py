@@ -22,7 +22,7 @@ from lowdim.backends import backend
 from lowdim.backends.protocol import GrowingIndex, Index, Neighbors, Ranking
 from lowdim.checks import Array, distances_in_range, is_sparse
 from lowdim.distances.metrics import Metric, to_euclidean
-from lowdim.neighbor_graphs.euclidean_forms import FORMS, MappedIndex, mapped
+from lowdim.neighbor_graphs.euclidean_forms import FORMS, MappedIndex, map_rows
 from lowdim.neighbor_graphs.exact import nearest, query, reach_of, tree_fits
 from lowdim.neighbor_graphs.pivots import build_pivots
 from lowdim.runtime.context import current
@@ -148,7 +148,7 @@ def build_index(rows: Any, metric: Metric, k: int, recall: float, seed: int) -> 
     wanted = recall + RECALL_MARGIN * (1 - recall)
     if metric.by_products:
         return backend().build_index(rows, k, metric.name == "cosine", wanted, random)
-    form = mapped(rows, metric)
+    form = map_rows(rows, metric)
     if form is not None:
         index = backend().build_index(form, k, False, wanted, random)
         return None if index is None else MappedIndex(index, metric)
@@ -173,7 +173,7 @@ def report_exact_search(rows: Any, metric: Metric, recall: float) -> None:
 
 def _exact_seconds(rows: Any, metric: Metric) -> float:
     """A rough estimate of the time of an exact search."""
-    if metric.by_products or mapped(rows, metric) is not None:
+    if metric.by_products or map_rows(rows, metric) is not None:
         return backend().exact_search_seconds(rows)
     if not has_candidates(rows, metric):
         return np.inf  # of a function, or of a search by pivots, which begin with more objects

@@ -11,12 +11,12 @@ from lowdim.checks import Array
 def nearest_within(distances: Array, radius: float) -> tuple[Array, Array]:
     """Indices and distances of each row's entries up to the radius, at least one; padded."""
     most = max(1, int((distances <= radius).sum(axis=1).max(initial=1)))
-    nearest, found = backend().smallest(distances, most)
-    found[:, 1:][found[:, 1:] > radius] = np.inf
-    return nearest, found
+    nearest, lengths = backend().smallest(distances, most)
+    lengths[:, 1:][lengths[:, 1:] > radius] = np.inf
+    return nearest, lengths
 
 
-def ascending(D: Array, chosen: Array) -> tuple[Array, Array, Array]:
+def ascending_entries(D: Array, chosen: Array) -> tuple[Array, Array, Array]:
     """The number of chosen entries in each row of D, and their columns and values, ascending."""
     rows, columns = np.nonzero(chosen)
     values = D[rows, columns]
@@ -29,7 +29,7 @@ def row_of_entries(indptr: Array) -> Array:
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
-def merged(
+def merge_lists(
     nearest: Array, distances: Array, more: tuple[Array, Array, Array]
 ) -> tuple[Array, Array]:
     """Padded lists of neighbours, united with more pairs of (row, neighbour, distance)."""
@@ -41,10 +41,10 @@ def merged(
     rows, columns, lengths = rows[first], columns[first], lengths[first]
     order = np.lexsort((columns, lengths, rows))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(nearest)))])
-    return padded(indptr, columns[order], lengths[order])
+    return pad_lists(indptr, columns[order], lengths[order])
 
 
-def padded(indptr: Array, indices: Array, distances: Array) -> tuple[Array, Array]:
+def pad_lists(indptr: Array, indices: Array, distances: Array) -> tuple[Array, Array]:
     """Flat lists as rows of equal length, padded with index 0 and infinite distances."""
     counts = np.diff(indptr)
     if counts.min(initial=1) == 0:
@@ -54,6 +54,6 @@ def padded(indptr: Array, indices: Array, distances: Array) -> tuple[Array, Arra
     place = np.arange(len(indices)) - np.repeat(indptr[:-1], counts)
     owner = row_of_entries(indptr)
     nearest = np.zeros((len(counts), counts.max(initial=1)), dtype=indices.dtype)
-    found = np.full(nearest.shape, np.inf, dtype=distances.dtype)
-    nearest[owner, place], found[owner, place] = indices, distances
-    return nearest, found
+    lengths = np.full(nearest.shape, np.inf, dtype=distances.dtype)
+    nearest[owner, place], lengths[owner, place] = indices, distances
+    return nearest, lengths

@@ -46,8 +46,8 @@ class PivotIndex:
         places = np.arange(len(self.order))
         indices = np.empty((len(places), self.k), dtype=np.int32)
         distances = np.empty(indices.shape, dtype=checks.float_kind(self.rows))
-        found = self._search(self.rows[self.order], places, self.k)
-        indices[self.order], distances[self.order] = found
+        lists = self._search(self.rows[self.order], places, self.k)
+        indices[self.order], distances[self.order] = lists
         return indices, distances
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
@@ -140,8 +140,8 @@ def build_pivots(
     p = 2
     while p * n / len(pivots) < LARGEST_SHARE * n:
         index = replace(index, probes=p)
-        found = index._search(rows[sample], place[sample], k)[1]
-        share = float((found <= reach).mean())
+        lengths = index._search(rows[sample], place[sample], k)[1]
+        share = float((lengths <= reach).mean())
         if share >= wanted:
             return replace(index, recall=share)
         p += max(1, p // 3)

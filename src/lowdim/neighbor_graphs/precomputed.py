@@ -13,7 +13,7 @@ from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.matrices import check_dissimilarities
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import ascending, row_of_entries
+from lowdim.neighbor_graphs.lists import ascending_entries, row_of_entries
 
 
 def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
@@ -29,7 +29,7 @@ def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGr
     if radius is not None:
         near = checks.real(radius, "radius", 0) >= D
         np.fill_diagonal(near, False)
-        counts, columns, distances = ascending(D, near)
+        counts, columns, distances = ascending_entries(D, near)
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         indices = columns.astype(np.int32)
         return NeighborGraph(indices, distances, "precomputed", fingerprint(D), indptr)

@@ -50,7 +50,7 @@ PIECE_ROWS = 8192  # of the sample, in a task of k-means
 FILL = 0.7  # expected size of a shard, as a share of the largest: sizes in a sample are estimates
 
 
-class Found(NamedTuple):
+class ShardedNeighbors(NamedTuple):
     """Neighbours of all rows, and the share of the true ones, measured on a sample."""
 
     indices: Array
@@ -58,7 +58,9 @@ class Found(NamedTuple):
     recall: float
 
 
-def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, seed: int) -> Found:
+def sharded_neighbors(
+    source: RowBlocks, k: int, metric: Metric, recall: float, seed: int
+) -> ShardedNeighbors:
     """Each row's k nearest other rows, nearly all of them.
 
     Parameters
@@ -74,23 +76,27 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, 
     n = source.shape[0]
     random = np.random.default_rng(seed)
     capacity = largest_shard(source, k)
-    division = divided(source, capacity, metric.name, random)
+    division = divide_rows(source, capacity, metric.name, random)
     test = np.sort(random.choice(n, min(n, TEST_ROWS), replace=False))
     asked = source.take(test)
     true_indices, true_distances = query(source, asked, k, metric, test)
     each = recall + (1 - recall) / 2  # of the choice of shards, and of the search in a shard
     depth = needed_depth(source, division, asked, true_indices, each)
-    found = Nearest(n, k, source.dtype)
+    nearest = Nearest(n, k, source.dtype)
     shard = partial(Shard, source.shape[1], source.dtype)
-    search = partial(searched, k=k, metric=metric.name, recall=each, seed=seed, capacity=capacity)
-    for offer in source.exchange(routed, (division, depth), division.n_shards, shard, search):
-        found.offer(*offer)
-    short = np.flatnonzero(found.indices[:, -1] == NO_NUMBER)
+    search = partial(
+        search_shard, k=k, metric=metric.name, recall=each, seed=seed, capacity=capacity
+    )
+    for offer in source.exchange(route_rows, (division, depth), division.n_shards, shard, search):
+        nearest.offer(*offer)
+    short = np.flatnonzero(nearest.indices[:, -1] == NO_NUMBER)
     for part in blocks(len(short), source.block_rows):  # which have too few in their shards
         own = short[part]
-        found.indices[own], found.distances[own] = query(source, source.take(own), k, metric, own)
+        nearest.indices[own], nearest.distances[own] = query(
+            source, source.take(own), k, metric, own
+        )
     farthest = true_distances[:, -1:] * (1 + 32 * np.finfo(source.dtype).eps)
-    measured = float((found.distances[test] <= farthest).mean())
+    measured = float((nearest.distances[test] <= farthest).mean())
     logger.info(
         "Approximate neighbours from %d shards: %d of %d cells per row, recall %.3f on a sample of "
         "%d rows",
@@ -100,7 +106,7 @@ def sharded_neighbors(source: RowBlocks, k: int, metric: Metric, recall: float, 
         measured,
         len(test),
     )
-    return Found(found.indices, found.distances, measured)
+    return ShardedNeighbors(nearest.indices, nearest.distances, measured)
 
 
 def largest_shard(source: RowBlocks, k: int) -> int:
@@ -133,7 +139,7 @@ class Part(NamedTuple):
     rows: Array
 
 
-def routed(rows: Array, first: int, division: Division, depth: int) -> list[tuple[int, Part]]:
+def route_rows(rows: Array, first: int, division: Division, depth: int) -> list[tuple[int, Part]]:
     """The rows of a block, by the shards that they belong to or are to be searched in."""
     near = division.shards_near(rows, depth)
     numbers = np.arange(first, first + len(rows), dtype=np.int32)
@@ -188,7 +194,7 @@ class Shard:
         return self._rows[member].read(rows)
 
 
-def searched(
+def search_shard(
     shard: Shard, number: int, *, k: int, metric: str, recall: float, seed: int, capacity: int
 ) -> Iterator[tuple[Array, Array, Array]]:
     """What is found in a shard for the rows that are searched in it, for `Nearest.offer`."""
@@ -263,7 +269,9 @@ class Division:
         return np.asarray(self.shard_of[_nearest(self.centers, rows, depth, self.metric)])
 
 
-def divided(source: RowBlocks, capacity: int, metric: str, random: np.random.Generator) -> Division:
+def divide_rows(
+    source: RowBlocks, capacity: int, metric: str, random: np.random.Generator
+) -> Division:
     """Divide the rows of a source into shards of at most about `capacity` rows."""
     n = source.shape[0]
     n_shards = -(-n // max(1, int(FILL * capacity)))

@@ -43,7 +43,7 @@ from lowdim.numerics.eigensolvers import (
 from lowdim.numerics.operators import Operator, as_operator
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import phase
-from lowdim.runtime.progress import counted
+from lowdim.runtime.progress import part_counter
 from lowdim.runtime.scheduling import blas_on_one_thread
 
 logger = logging.getLogger("lowdim")
@@ -190,7 +190,7 @@ def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
 def _eigenvectors(operator: Operator) -> Iterator[Operator]:
     """The phase of a computation in which eigensolvers run; its bar counts the products."""
     with phase("eigenvectors", "products"), blas_on_one_thread():
-        finish = counted()
+        finish = part_counter()
 
         def product(V: Any) -> Any:
             images = operator.matmat(V)

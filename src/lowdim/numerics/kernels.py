@@ -70,7 +70,7 @@ def resolve_kernel(
         "cosine": lambda A, B: _inner(unit_length(A), unit_length(B)),
     }
     used = {"gamma": gamma, "degree": degree, "coef0": coef0}
-    return Kernel(name, blocks.get(name, _precomputed), used)
+    return Kernel(name, blocks.get(name, _precomputed_kernel), used)
 
 
 def gaussian(A: Any, B: Any, gamma: float) -> Array:
@@ -200,7 +200,7 @@ def _laplacian(A: Any, B: Any, gamma: float) -> Array:
     return np.asarray(np.exp(-gamma * cdist(left, right, "cityblock")))
 
 
-def _precomputed(A: Any, B: Any) -> Array:
+def _precomputed_kernel(A: Any, B: Any) -> Array:
     raise ValueError("kernel='precomputed' has no function: give the kernel matrix itself.")
 
 

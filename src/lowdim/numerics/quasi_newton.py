@@ -94,7 +94,7 @@ def lbfgs(
         return {**point, "history": np.array(history), **memory.state()}
 
     with monitor:
-        saved = monitor.saved({"x": x, "gradient": x})
+        saved = monitor.load_state({"x": x, "gradient": x})
         # The start is another one if this is one of several minimisations and those before it are
         # longer now, because `max_iter` was raised.
         if saved is not None and np.array_equal(saved["start"], start):

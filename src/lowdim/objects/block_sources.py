@@ -1,8 +1,8 @@
 """Where rows that are read in blocks come from: memory maps, HDF5 and Zarr arrays, Parquet files,
 Dask arrays and DataFrames.
 
-`opened` decides which inputs are read in blocks. Memory maps are read by ordinary reads of their
-file, because pages of a map that have been touched count as memory of the process.
+`open_source` decides which inputs are read in blocks. Memory maps are read by ordinary reads of
+their file, because pages of a map that have been touched count as memory of the process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ IN_MEMORY_SHARE = 8  # the memory of a computation, in units of the largest data
 # an index of neighbours holds the rows three times, and methods need as much again
 
 
-def opened(X: Any) -> Any:
+def open_source(X: Any) -> Any:
     """The argument of `fit` or `transform`, with data in files as `RowBlocks` if they are large.
 
     Data in files that are small for the memory of the computation are read, and a small memory map
@@ -36,10 +36,10 @@ def opened(X: Any) -> Any:
     largest = largest_whole(is_dask(X)) if _is_source(X) else 0
     if isinstance(X, np.memmap) and X.size * float_dtype(X.dtype).itemsize <= largest:
         return X
-    found = as_blocks(X)
-    if found is None:
+    source = as_blocks(X)
+    if source is None:
         return X
-    return read_whole(found, "fit") if found.nbytes <= largest else found
+    return read_whole(source, "fit") if source.nbytes <= largest else source
 
 
 def largest_whole(dask: bool = False) -> int:
@@ -53,15 +53,15 @@ def largest_whole(dask: bool = False) -> int:
     return 0 if stays else memory.budget() // IN_MEMORY_SHARE
 
 
-def whole(X: Any) -> Any:
+def load_all(X: Any) -> Any:
     """The argument of a method that needs all rows at once; MemoryError if they are too large.
 
     A memory map is returned as it is.
     """
     if isinstance(X, np.memmap):
         return X
-    found = as_blocks(X)
-    return X if found is None else read_whole(found, "This method")
+    source = as_blocks(X)
+    return X if source is None else read_whole(source, "This method")
 
 
 def read_whole(source: RowBlocks, purpose: str) -> Array:
@@ -121,7 +121,7 @@ def file_rows(path: Path) -> RowBlocks:
     )
 
 
-def reopened(reference: dict[str, Any]) -> RowBlocks:
+def reopen_source(reference: dict[str, Any]) -> RowBlocks:
     """The source that `RowBlocks.described` has described; ValueError if its content is another."""
     kind, path = reference["kind"], Path(reference["path"])
     if kind == "memory":
@@ -134,7 +134,7 @@ def reopened(reference: dict[str, Any]) -> RowBlocks:
             f"The model was fitted to {path}, which does not exist any more. `transform` compares "
             "new objects with its rows: put the file back."
         )
-    source = _opened(kind, path, reference)
+    source = _open_reference(kind, path, reference)
     if source.fingerprint() != reference["fingerprint"]:
         raise ValueError(
             f"The model was fitted to {path}, whose content has changed since: `transform` "
@@ -143,7 +143,7 @@ def reopened(reference: dict[str, Any]) -> RowBlocks:
     return source
 
 
-def _opened(kind: str, path: Path, reference: dict[str, Any]) -> RowBlocks:
+def _open_reference(kind: str, path: Path, reference: dict[str, Any]) -> RowBlocks:
     if kind == "npy":
         shape, dtype = tuple(reference["shape"]), np.dtype(reference["dtype"])
         return MappedRows(np.memmap(path, dtype, "r", reference["offset"], shape))
@@ -201,10 +201,10 @@ class MappedRows(RowBlocks):
             return np.array(self._array[start:stop])
         width, size = self.shape[1], self.given.itemsize
         assert self.path is not None
-        found = np.fromfile(
+        values = np.fromfile(
             self.path, self.given, (stop - start) * width, offset=self.offset + start * width * size
         )
-        return found[: len(found) // width * width].reshape(-1, width)
+        return values[: len(values) // width * width].reshape(-1, width)
 
 
 class StoredRows(RowBlocks):
@@ -247,5 +247,5 @@ class StoredRows(RowBlocks):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         place = state["_array"]
-        source: Any = _opened(place["kind"], Path(place["path"]), place)
+        source: Any = _open_reference(place["kind"], Path(place["path"]), place)
         vars(self).update(state, _array=source._array)

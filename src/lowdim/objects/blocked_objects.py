@@ -37,7 +37,7 @@ class BlockedObjects(Objects):
         self.metric = plain_metric(metric)
 
     def subset(self, rows: Array) -> MeasuredObjects:
-        return MeasuredObjects(self._taken(rows), self.metric)
+        return MeasuredObjects(self._take(rows), self.metric)
 
     def fingerprint(self) -> str:
         return self.rows.fingerprint()
@@ -57,7 +57,7 @@ class BlockedObjects(Objects):
         return distance_matrix(rows, self.metric)
 
     def between(self, rows: Array, purpose: str = "X") -> Array:
-        return distance_matrix(self._taken(rows), self.metric)
+        return distance_matrix(self._take(rows), self.metric)
 
     def row(self, i: int) -> Array:
         asked = self.rows.read(slice(i, i + 1))
@@ -75,7 +75,7 @@ class BlockedObjects(Objects):
         """The search for the k nearest of the objects, which is exact, whatever the method."""
         return NeighborQuery(self.rows, self.metric, k, None)
 
-    def _taken(self, rows: Array) -> Array:
+    def _take(self, rows: Array) -> Array:
         """Some rows, in any order."""
         rows = np.asarray(rows)
         memory.claim(
@@ -101,9 +101,9 @@ class BlocksAsNew:
         return BlocksAsNew(self.objects, self.objects.subset(known))
 
     def subset(self, rows: slice) -> NewObjects:
-        found = self.objects.rows.read(rows)
+        vectors = self.objects.rows.read(rows)
         known = self.objects if self.known is None else self.known
-        return MeasuredNewObjects(found, known, np.arange(rows.start, rows.stop))
+        return MeasuredNewObjects(vectors, known, np.arange(rows.start, rows.stop))
 
     def distances(self) -> Array:
         return self._all.distances()

@@ -61,8 +61,8 @@ class DaskRows(RowBlocks):
     def tasks(self) -> Tasks:
         from lowdim.backends.dask.calls import LocalTasks
 
-        found = tasks()
-        return found if found.parallel else LocalTasks()
+        cluster = tasks()
+        return cluster if cluster.parallel else LocalTasks()
 
     def partitions(self) -> list[Any]:
         """The partitions that are not empty, as `Delayed` arrays."""
@@ -92,10 +92,10 @@ def _array_of_frame(frame: Any) -> Any:
         raise ValueError("X must be a table of rows and columns, but got a Dask Series.")
     wrong = {str(name): kind for name, kind in frame.dtypes.items() if kind.kind not in "fiub"}
     if wrong:
-        found = ", ".join(f"{name} ({kind})" for name, kind in list(wrong.items())[:5])
+        columns = ", ".join(f"{name} ({kind})" for name, kind in list(wrong.items())[:5])
         raise TypeError(
             "X must hold numbers, but these columns of a Dask DataFrame do not: "
-            f"{found}. Drop or convert them."
+            f"{columns}. Drop or convert them."
         )
     kinds = {float_dtype(np.dtype(f"{kind.kind}{kind.itemsize}")) for kind in frame.dtypes}
     return frame.astype(np.result_type(*kinds)).to_dask_array(lengths=True)

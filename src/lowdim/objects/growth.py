@@ -19,7 +19,7 @@ from lowdim.neighbor_graphs.lists import row_of_entries
 from lowdim.objects.new_objects import MeasuredNewObjects
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.runtime.scheduling import blocks, run
-from lowdim.runtime.stacking import stacked
+from lowdim.runtime.stacking import stack_rows
 
 BLOCK_ROWS = 4096  # lists that are merged at once
 NOVELTY_NEIGHBORS = 10  # nearest neighbours by which a new object is compared with the old ones
@@ -28,12 +28,12 @@ Pairs = tuple[Array, Array, Array]
 """Object, neighbour and distance of each arc."""
 
 
-def joined_objects(new: MeasuredNewObjects) -> MeasuredObjects:
+def join_objects(new: MeasuredNewObjects) -> MeasuredObjects:
     """The training objects and after them the new ones."""
-    return MeasuredObjects(stacked(new.known.rows, new.rows), new.known.metric)
+    return MeasuredObjects(stack_rows(new.known.rows, new.rows), new.known.metric)
 
 
-def joined_graph(
+def join_graph(
     graph: NeighborGraph,
     new: MeasuredNewObjects,
     objects: MeasuredObjects,
@@ -49,7 +49,7 @@ def joined_graph(
         Of the training objects. Bridges between its components are left out.
     new : MeasuredNewObjects
     objects : MeasuredObjects
-        All objects, from `joined_objects`.
+        All objects, from `join_objects`.
     radius : float, default=None
         That of a radius graph.
     method : str
@@ -64,7 +64,7 @@ def joined_graph(
     if graph.n_neighbors is None:
         parts |= _within_radius(graph, new, radius)
     else:
-        (nearest, distances), arcs = _searched(graph, new, objects, method)
+        (nearest, distances), arcs = _search_neighbors(graph, new, objects, method)
         old = _with_arcs(graph.indices, graph.distances, arcs)
         parts["indices"] = np.concatenate([old[0], nearest])
         parts["distances"] = np.concatenate([old[1], distances])
@@ -93,17 +93,17 @@ def novelty(graph: NeighborGraph, n_old: int) -> float:
     return max(0.0, (float(alone.mean()) - expected) / (1 - expected)) if expected < 1 else 0.0
 
 
-def _searched(
+def _search_neighbors(
     graph: NeighborGraph, new: MeasuredNewObjects, objects: MeasuredObjects, method: str
 ) -> tuple[tuple[Array, Array], Pairs]:
     """The neighbours of the new objects, and arcs from old objects to new ones in their reach."""
     n, k = graph.n_objects, graph.indices.shape[1]
     reach = graph.reach()
     search = new.known.search(k, method)
-    found = search.neighbors_of_new(objects.rows, n)
-    if found is not None:
-        new.remember(_among_old(*found, n), method)
-        return (found[0][:, :k].copy(), found[1][:, :k].copy()), _reverse(*found, reach)
+    lists = search.neighbors_of_new(objects.rows, n)
+    if lists is not None:
+        new.remember(_among_old(*lists, n), method)
+        return (lists[0][:, :k].copy(), lists[1][:, :k].copy()), _reverse(*lists, reach)
     nearest, distances = new.nearest(k, method)
     arcs = None if search.index is None else _reverse(nearest, distances, reach)
     if new.n > 1:

@@ -13,7 +13,7 @@ from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.indexes import SEED
 from lowdim.neighbor_graphs.precomputed import check_k
 from lowdim.neighbor_graphs.search import METHODS
-from lowdim.objects.block_sources import opened
+from lowdim.objects.block_sources import open_source
 from lowdim.objects.objects import is_precomputed, objects_of
 from lowdim.runtime.scheduling import uses_threads
 
@@ -93,7 +93,7 @@ def neighbors(
         k = 15
     if k is not None and radius is not None:
         raise ValueError("Both k and radius are provided: set one of them to None.")
-    X = X if is_precomputed(metric) else opened(X)
+    X = X if is_precomputed(metric) else open_source(X)
     objects = objects_of(X, metric, metric_params)
     if k is not None:
         check_k(k, objects.n, "k")
@@ -101,10 +101,10 @@ def neighbors(
         radius = float(np.ldexp(checks.real(radius, "radius", 0), -objects.exponent))
     seed = index_seed(random_state) if objects.measured else SEED
     graph = objects.neighbor_graph(k, radius, method, recall=recall, seed=seed)
-    found: NeighborGraph = scale_by_power(graph, objects.exponent)
+    result: NeighborGraph = scale_by_power(graph, objects.exponent)
     if objects.exponent:
-        checks.distances_in_range(found.distances)
-    return found
+        checks.distances_in_range(result.distances)
+    return result
 
 
 def index_seed(random_state: Any) -> int:

@@ -14,7 +14,7 @@ from lowdim.distances.metrics import resolve_metric
 from lowdim.neighbor_graphs.search import METHODS
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.runtime import memory
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.scheduling import use_threads
 
 ARC_BYTES = 14  # of a neighbour at the peak, beside its distances: indices and copies of them
 
@@ -130,7 +130,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if not hasattr(self, "_cached_objects"):  # after unpickling
             self._cached_objects = self._objects()
         objects = self._cached_objects
-        with running(self.n_jobs):
+        with use_threads(self.n_jobs):
             self._claim(rows.shape[0])
             search = objects.search(self._count(objects.n), self.method)
             return self._matrix(*search(objects.metric.prepare(X)))
@@ -142,7 +142,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """
         self.fit(X)
         n = self.n_samples_fit_
-        with running(self.n_jobs):
+        with use_threads(self.n_jobs):
             self._claim(n)
             k = self._count(n) - 1
             own = np.arange(n, dtype=np.int32)[:, None]

@@ -15,7 +15,7 @@ from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_defined, cross_distances
 from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.exact import distances_to, within_reach
-from lowdim.neighbor_graphs.lists import merged, nearest_within, padded
+from lowdim.neighbor_graphs.lists import merge_lists, nearest_within, pad_lists
 from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, sparse_rows
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory
@@ -82,7 +82,7 @@ class MeasuredNewObjects:
         self.rows, self.known, self.n = rows, known, rows.shape[0]
         self.numbers = np.arange(self.n) if numbers is None else numbers
         self.known_numbers = np.arange(known.n) if known_numbers is None else known_numbers
-        self._found: dict[str, tuple[Array, Array]] = {}  # by method
+        self._neighbor_lists: dict[str, tuple[Array, Array]] = {}  # by method
 
     def subset(self, rows: Any) -> MeasuredNewObjects:
         return MeasuredNewObjects(
@@ -107,19 +107,19 @@ class MeasuredNewObjects:
         return D
 
     def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
-        known = self._found.get(method)
+        known = self._neighbor_lists.get(method)
         if known is None or known[0].shape[1] < k:
-            known = self._found[method] = self.known.search(k, method)(self.rows)
+            known = self._neighbor_lists[method] = self.known.search(k, method)(self.rows)
         return known[0][:, :k].copy(), known[1][:, :k].copy()
 
     def remember(self, lists: tuple[Array, Array], method: str) -> None:
         """Answer `nearest` by lists that have been found already, if they are long enough."""
-        self._found[method] = lists
+        self._neighbor_lists[method] = lists
 
     def within(self, radius: float) -> tuple[Array, Array]:
         if self.known.in_memory:
             return nearest_within(self.distances(), radius)
-        return merged(*self.nearest(1), self.within_reach(np.full(1, radius)))
+        return merge_lists(*self.nearest(1), self.within_reach(np.full(1, radius)))
 
     def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
         return within_reach(self.known.rows, self.rows, reach, self.known.metric)
@@ -176,10 +176,10 @@ class NewSparseDissimilarities:
         )
 
     def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
-        return padded(*sparse_rows(self.matrix, k, None))
+        return pad_lists(*sparse_rows(self.matrix, k, None))
 
     def within(self, radius: float) -> tuple[Array, Array]:
-        return padded(*sparse_rows(self.matrix, None, radius))
+        return pad_lists(*sparse_rows(self.matrix, None, radius))
 
     def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
         stored = self.matrix.tocoo()
@@ -201,7 +201,7 @@ def as_new(objects: Objects) -> NewObjects:
     return NewDissimilarities(objects.all_pairs())
 
 
-def given_relations(X: Any, *, unknown_pairs: bool = False, exponent: int = 0) -> NewObjects:
+def check_relations(X: Any, *, unknown_pairs: bool = False, exponent: int = 0) -> NewObjects:
     """Check a matrix of dissimilarities between new and training objects.
 
     Parameters

@@ -313,8 +313,8 @@ def objects_of(
             from lowdim.objects.blocked_objects import blocked_objects
 
             return blocked_objects(X, metric, metric_params)
-        found, rows = resolve_metric(metric, metric_params, X)
-        return MeasuredObjects(rows, found)
+        distance, rows = resolve_metric(metric, metric_params, X)
+        return MeasuredObjects(rows, distance)
     if isinstance(X, NeighborGraph):
         exponent = exponent_of(X.check("X").distances)
         return GivenGraph(scale_by_power(X, -exponent), exponent)

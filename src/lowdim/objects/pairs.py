@@ -45,16 +45,16 @@ class Pairs:
         first, second = self.first[chosen], self.second[chosen]
         return Pairs(self.n, first, second, self.values[chosen], weights)
 
-    def weighted(self, weights: Array | None) -> Pairs:
+    def with_weights(self, weights: Array | None) -> Pairs:
         """The pairs with these weights; pairs of weight 0 are removed."""
         if weights is None:
             return self
         kept = weights > 0
-        found = replace(self, weights=weights.astype(self.values.dtype, copy=False))
-        found = found if kept.all() else found.take(np.flatnonzero(kept))
-        if found.weights is not None and (found.weights == 1).all():
-            return replace(found, weights=None)
-        return found
+        pairs = replace(self, weights=weights.astype(self.values.dtype, copy=False))
+        pairs = pairs if kept.all() else pairs.take(np.flatnonzero(kept))
+        if pairs.weights is not None and (pairs.weights == 1).all():
+            return replace(pairs, weights=None)
+        return pairs
 
     @property
     def complete(self) -> bool:
@@ -103,9 +103,9 @@ def dense_pairs(D: Array) -> Pairs:
     numbers = np.arange(n, dtype=np.int32)
     first = np.repeat(numbers, numbers[::-1])
     second = np.concatenate([numbers[i + 1 :] for i in range(n)])
-    found = Pairs(n, first, second, np.concatenate([D[i, i + 1 :] for i in range(n)]))
-    known = ~np.isnan(found.values)
-    return found if known.all() else found.take(np.flatnonzero(known))
+    pairs = Pairs(n, first, second, np.concatenate([D[i, i + 1 :] for i in range(n)]))
+    known = ~np.isnan(pairs.values)
+    return pairs if known.all() else pairs.take(np.flatnonzero(known))
 
 
 def sparse_pairs(S: Any, name: str = "X") -> Pairs:
@@ -202,7 +202,7 @@ def check_known(D: Any, name: str = "X") -> Array:
     return np.asarray(D)
 
 
-def given_weights(W: Any, pairs: Pairs) -> Array:
+def pair_weights(W: Any, pairs: Pairs) -> Array:
     """The weights of the pairs from a symmetric matrix; entries that are not stored are 0."""
     n = pairs.n
     if W.shape != (n, n) if is_sparse(W) else np.shape(W) != (n, n):
@@ -211,19 +211,19 @@ def given_weights(W: Any, pairs: Pairs) -> Array:
         W = checks.vectors(W, name="weights", sparse=True)
         rows, columns = W.tocoo().coords
         _not_negative(rows, columns, W.tocoo().data, "weights")
-        found = np.asarray(W[pairs.first, pairs.second]).ravel()
+        weights = np.asarray(W[pairs.first, pairs.second]).ravel()
         mirror = np.asarray(W[pairs.second, pairs.first]).ravel()
     else:
         W = checks.vectors(W, name="weights")
-        found, mirror = W[pairs.first, pairs.second], W[pairs.second, pairs.first]
-        _not_negative(pairs.first, pairs.second, found, "weights")
-    apart = np.abs(found - mirror) > 1e-9 * np.abs(found).max(initial=0)
+        weights, mirror = W[pairs.first, pairs.second], W[pairs.second, pairs.first]
+        _not_negative(pairs.first, pairs.second, weights, "weights")
+    apart = np.abs(weights - mirror) > 1e-9 * np.abs(weights).max(initial=0)
     if apart.any():
         i, j = pairs.first[apart][0], pairs.second[apart][0]
         raise ValueError(
             f"weights must be symmetric, but [{i}, {j}] and [{j}, {i}] differ. Average the two."
         )
-    return np.asarray(found)
+    return np.asarray(weights)
 
 
 def power_of(weights: Any) -> float:

@@ -46,14 +46,14 @@ class ParquetRows(RowBlocks):
         counts: list[int] = []
         largest = 0
         for file in files:
-            about = _opened(file)
-            found = dict(zip(about.schema_arrow.names, about.schema_arrow.types, strict=True))
-            names = list(found) if columns is None else columns
+            about = _open_file(file)
+            types = dict(zip(about.schema_arrow.names, about.schema_arrow.types, strict=True))
+            names = list(types) if columns is None else columns
             if not self.names:
-                self.names, self.types = names, [found[name] for name in names]
+                self.names, self.types = names, [types[name] for name in names]
                 _check_numbers(file, self.names, self.types)
             else:
-                self._check_same(file, found, names, files[0])
+                self._check_same(file, types, names, files[0])
             for group in range(about.metadata.num_row_groups):
                 self.groups.append((file.absolute(), group))
                 counts.append(int(about.metadata.row_group(group).num_rows))
@@ -106,7 +106,7 @@ class ParquetRows(RowBlocks):
             self._kept = kept = None  # frees the last one first
             file, group = self.groups[number]
             try:
-                table = _opened(file).read_row_group(group, columns=self.names)
+                table = _open_file(file).read_row_group(group, columns=self.names)
             except _arrow_errors() as error:
                 raise ValueError(_damage(file, error)) from error
             values = np.empty((table.num_rows, len(self.names)), dtype=self.dtype)
@@ -116,17 +116,17 @@ class ParquetRows(RowBlocks):
         return kept[1]
 
     def _check_same(
-        self, file: Path, found: dict[str, Any], names: list[str], reference: Path
+        self, file: Path, types: dict[str, Any], names: list[str], reference: Path
     ) -> None:
         """Raise ValueError unless a file has the columns of the first one."""
-        if names != self.names or not set(names) <= set(found):
-            wrong = sorted(set(found) ^ set(self.names)) or ["their order"]
+        if names != self.names or not set(names) <= set(types):
+            wrong = sorted(set(types) ^ set(self.names)) or ["their order"]
             raise ValueError(
                 f"X: {file} has other columns than {reference}: {', '.join(wrong[:5])}. All files "
                 "must have the same columns."
             )
         for name, before in zip(self.names, self.types, strict=True):
-            now = found[name]
+            now = types[name]
             if before != now:
                 raise ValueError(
                     f"X: column {name!r} is {before} in {reference}, but {now} in {file}. Write "
@@ -139,13 +139,13 @@ class ParquetRows(RowBlocks):
 
 def column_kinds(file: Path) -> dict[str, bool]:
     """The columns of a file, and whether they hold numbers."""
-    schema = _opened(file).schema_arrow
+    schema = _open_file(file).schema_arrow
     return {name: _is_number(one) for name, one in zip(schema.names, schema.types, strict=True)}
 
 
 def read_column(files: list[Path], name: str) -> Array:
     """One column of all files, of any type."""
-    parts = [_opened(file).read([name]).column(name) for file in files]
+    parts = [_open_file(file).read([name]).column(name) for file in files]
     return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
 
 
@@ -163,7 +163,7 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
-def _opened(file: Path) -> Any:
+def _open_file(file: Path) -> Any:
     try:
         from pyarrow import parquet
     except ImportError as error:

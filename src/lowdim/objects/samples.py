@@ -108,7 +108,7 @@ class SampledObjects:
         the reaches of levels on the map."""
         n, levels = len(Y), n_levels(len(Y), NEAR_ON_MAP)
         measure = pair_distances(self.objects)
-        radii, found = np.empty((n, 0)), []
+        radii, parts = np.empty((n, 0)), []
         for level in range(levels):
             k = min(NEAR_ON_MAP, n - 1)
             ids, d, order = backend().nearest_in_groups(Y, self.labels % RATIO**level, k)
@@ -118,8 +118,8 @@ class SampledObjects:
                 reach = np.maximum(radii[:, -1:].max(axis=1, initial=0.0), d[:, -1])
                 radii = np.column_stack([radii, reach * (1 + 1e-12)])
             backend().drop_listed(self.data.indices, ids)
-            found.append(_measured(measure, order, ids, self.data.distances.dtype))
-        ids, distances = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
+            parts.append(_measure_lists(measure, order, ids, self.data.distances.dtype))
+        ids, distances = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
         return (ids, distances), radii
 
 
@@ -136,15 +136,15 @@ def sample_of_new(new: NewObjects, n: int) -> tuple[Array, Array, Array]:
 
     They have the shape (n_new, width); weights of 0 are padding.
     """
-    labels, found, reach = labels_of(n), [], np.full((new.n, 1), -1.0)
+    labels, parts, reach = labels_of(n), [], np.full((new.n, 1), -1.0)
     for level in range(n_levels(n, NEAR)):
         members = np.flatnonzero(labels % RATIO**level == 0)
         among = new if level == 0 else new.among(members)
         ids, d = among.nearest(min(NEAR, len(members)), "auto" if level == 0 else "exact")
         d = d.astype(np.float64)
-        found.append((members[ids], d, np.where(d > reach, n / len(members), 0.0)))
+        parts.append((members[ids], d, np.where(d > reach, n / len(members), 0.0)))
         reach = np.maximum(reach, d[:, -1:])
-    ids, d, weights = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
+    ids, d, weights = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
     return ids.astype(np.int32), d, weights
 
 
@@ -187,15 +187,15 @@ def nearest_of_levels(objects: Objects, labels: Array, near: int) -> Levels:
     n, levels = len(labels), n_levels(len(labels), near)
     ids, distances, radii = [], [], np.empty((n, 0))
     for level in range(levels):
-        found, d = _nearest_in_groups(objects, labels % RATIO**level, near)
+        nearest, d = _nearest_in_groups(objects, labels % RATIO**level, near)
         if level > 0:
-            found[d <= radii[:, -1:]] = -1
+            nearest[d <= radii[:, -1:]] = -1
         if level < levels - 1:
             reach = d[:, -1:] if level == 0 else np.maximum(radii[:, -1:], d[:, -1:])
             radii = np.concatenate([radii.astype(d.dtype), reach], axis=1)
-        used = (found >= 0).sum(axis=1).max()
-        last = np.argsort(found < 0, axis=1, kind="stable")[:, :used]
-        ids.append(np.take_along_axis(found, last, axis=1))
+        used = (nearest >= 0).sum(axis=1).max()
+        last = np.argsort(nearest < 0, axis=1, kind="stable")[:, :used]
+        ids.append(np.take_along_axis(nearest, last, axis=1))
         distances.append(np.take_along_axis(d, last, axis=1))
     return Levels(np.concatenate(ids, axis=1), np.concatenate(distances, axis=1), radii)
 
@@ -226,7 +226,7 @@ def _nearest_in_groups(objects: Objects, groups: Array, k: int) -> tuple[Array, 
     return ids, distances
 
 
-def _measured(
+def _measure_lists(
     measure: Callable[[Array, Array], tuple[Array, Array]], order: Array, ids: Array, kind: Any
 ) -> tuple[Array, Array]:
     """Lists and distances of their entries, computed in an order in which near objects are near

@@ -16,7 +16,7 @@ from lowdim.plot.compare import turn_onto
 from lowdim.plot.film import writer_for
 from lowdim.plot.recorder import Recorder, Snapshot
 from lowdim.plot.scatter import drawing_order, scatter
-from lowdim.runtime.atomic import check_writable, replacing
+from lowdim.runtime.atomic import check_writable, replace_file
 
 _DPI = 120
 _WINDOW = 5
@@ -75,7 +75,7 @@ def animate(
     frames = _frames(_record(source, X) if X is not None else source)
     if align:
         frames = _align_frames(frames)
-    with replacing(path, force=True) as temporary:
+    with replace_file(path, force=True) as temporary:
         write(_pictures(frames, labels, title, size), temporary, float(fps))
     return path
 

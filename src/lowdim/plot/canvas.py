@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.runtime.atomic import replacing
+from lowdim.runtime.atomic import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ def save(picture: Axes | Figure, path: str | PathLike[str], *, force: bool = Tru
     True
     """
     figure: Any = getattr(picture, "figure", None) or picture
-    with replacing(path, force=force) as temporary:
+    with replace_file(path, force=force) as temporary:
         figure.savefig(temporary)
 
 

@@ -57,7 +57,7 @@ def dip(values: Array) -> float:
     if n < 2 or x[0] == x[-1]:
         return 0.5 / n
     before, after = _minorant(x.tolist()), _majorant(x.tolist())
-    low, high, width = 0, n - 1, 1.0  # `found` counts objects: the dip is found / (2 n)
+    low, high, width = 0, n - 1, 1.0  # `width` counts objects: the dip is width / (2 n)
     while True:
         convex = _chain(high, low, before)[::-1]
         concave = _chain(low, high, after)

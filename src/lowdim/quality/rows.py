@@ -16,7 +16,7 @@ from lowdim.distances.matrices import check_defined
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import scale_by_power
 from lowdim.messages import argument
-from lowdim.objects.block_sources import opened
+from lowdim.objects.block_sources import open_source
 from lowdim.objects.objects import (
     Dissimilarities,
     MeasuredObjects,
@@ -73,7 +73,7 @@ def sample_objects(X: Any, metric: Any, random_state: Any) -> tuple[Any, Array |
     """
     if is_precomputed(metric):
         return X, None
-    X = opened(X)
+    X = open_source(X)
     if not isinstance(X, RowBlocks):
         return X, None
     random = check_random_state(0 if random_state is None else random_state)

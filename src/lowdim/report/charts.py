@@ -92,9 +92,11 @@ def _curve(name: str, K: Any, R: Any) -> tuple[Array, Array]:
     return K, R
 
 
-def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None) -> str:
+def shepard_chart(name: str, dissimilarities: Any, distances: Any, disparities: Any = None) -> str:
     """Histogram of pairs: distances on the map over dissimilarities; disparities as a line."""
-    points = np.column_stack([np.asarray(given, np.float64), np.asarray(distances, np.float64)])
+    points = np.column_stack(
+        [np.asarray(dissimilarities, np.float64), np.asarray(distances, np.float64)]
+    )
     points = points[np.isfinite(points).all(axis=1)]
     right, top = np.maximum(points.max(axis=0, initial=0), 1e-300).tolist()
     (count,) = counts(points, (0.0, right, 0.0, top), (_BINS, _BINS))
@@ -107,16 +109,16 @@ def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None
         if path:
             parts.append(tag("path", d=path, class_="pairs", fill_opacity=f"{step / _LEVELS:.2f}"))
     if disparities is not None:
-        order = np.argsort(given, kind="stable")
+        order = np.argsort(dissimilarities, kind="stable")
         order = order[np.linspace(0, len(order) - 1, min(len(order), _MOST_KNOTS)).astype(int)]
-        x = left + side * _BINS * np.asarray(given)[order] / right
+        x = left + side * _BINS * np.asarray(dissimilarities)[order] / right
         y = low - side * _BINS * np.asarray(disparities)[order] / top
         knots = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
         parts.append(tag("polyline", points=knots, class_="curve s1"))
     ends = {"class_": "end"}
     parts.append(tag("text", "0", x=left - 4, y=low + 4, **ends))
-    parts.append(tag("text", _short(right), x=left + side * _BINS, y=low + 15, **ends))
-    parts.append(tag("text", _short(top), x=left + 4, y=14))
+    parts.append(tag("text", _short_number(right), x=left + side * _BINS, y=low + 15, **ends))
+    parts.append(tag("text", _short_number(top), x=left + 4, y=14))
     middle = left + side * _BINS / 2
     parts.append(tag("text", "dissimilarity", x=middle, y=low + 28, class_="middle"))
     turned = f"rotate(-90 14 {low / 2:.0f})"
@@ -133,7 +135,7 @@ def shepard_chart(name: str, given: Any, distances: Any, disparities: Any = None
     )
 
 
-def _short(value: float) -> str:
+def _short_number(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 

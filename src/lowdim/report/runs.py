@@ -75,19 +75,19 @@ class Run:
         """The line of Python that makes the map; empty if it is not known."""
         if not self.method:
             return ""
-        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         package = "lowdim." if find(self.method) is not None else ""
-        return f"{package}{self.method}({given}).fit_transform(X)"
+        return f"{package}{self.method}({arguments}).fit_transform(X)"
 
 
-def runs_of(given: Any) -> list[Run]:
+def runs_of(models: Any) -> list[Run]:
     """Runs from what a user has: runs, fitted estimators or arrays, in a list or by name."""
-    if isinstance(given, Mapping):
-        return [_run(one, str(name)) for name, one in given.items()]
-    if isinstance(given, Run) or hasattr(given, "embedding_"):
-        given = [given]
+    if isinstance(models, Mapping):
+        return [_run(one, str(name)) for name, one in models.items()]
+    if isinstance(models, Run) or hasattr(models, "embedding_"):
+        models = [models]
     runs: list[Run] = []
-    for one in given:
+    for one in models:
         name = one.name if isinstance(one, Run) else _free_name(one, [run.name for run in runs])
         runs.append(_run(one, name))
     return runs
@@ -133,8 +133,8 @@ def check_runs(runs: Sequence[Run]) -> int:
     if len(counts) < len(runs):
         raise ValueError(f"runs must have different names, got {[run.name for run in runs]}.")
     if len(set(counts.values())) > 1:
-        found = ", ".join(f"{n} in {name!r}" for name, n in counts.items())
-        raise ValueError(f"runs must place the same objects, got {found}.")
+        sizes = ", ".join(f"{n} in {name!r}" for name, n in counts.items())
+        raise ValueError(f"runs must place the same objects, got {sizes}.")
     n = next(iter(counts.values()))
     for run in runs:
         for name in ("torn", "false"):

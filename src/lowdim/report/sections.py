@@ -10,7 +10,7 @@ from lowdim.report.charts import dash, rnx_chart, shade, shepard_chart
 from lowdim.report.markup import table, tag, text, user
 from lowdim.report.runs import Run
 from lowdim.report.suspects import suspects_table
-from lowdim.report.tables import best, measure_names, number, quality_table
+from lowdim.report.tables import best_runs, measure_names, number, quality_table
 from lowdim.versions import versions
 
 _UNDER_A_MAP = 3
@@ -30,12 +30,12 @@ def _headlines(runs: Sequence[Run]) -> str:
     """Which map is best for what."""
     items = []
     for name in measure_names(runs):
-        found = {run.name: m for run in runs if (m := run.findings.measures.get(name))}
-        headline = next(iter(found.values())).headline
-        winners, near = best(runs, name)
+        measures = {run.name: m for run in runs if (m := run.findings.measures.get(name))}
+        headline = next(iter(measures.values())).headline
+        winners, near = best_runs(runs, name)
         if not headline or not winners:
             continue
-        value = number(found[winners[0]].value)
+        value = number(measures[winners[0]].value)
         parts = ["Best for ", text(headline), ": ", _names(winners), f" ({text(name)} {value})"]
         if near:
             parts += ["; no clear difference from it: ", _names(near)]
@@ -146,12 +146,12 @@ def shepards(runs: Sequence[Run]) -> str:
     )
 
 
-def suspects_section(found: Suspects | None, ids: Sequence[Any] | None) -> str:
-    if found is None or not len(found):
+def suspects_section(suspects: Suspects | None, ids: Sequence[Any] | None) -> str:
+    if suspects is None or not len(suspects):
         return ""
     return _section(
         "Objects to look at",
-        suspects_table(found, ids),
+        suspects_table(suspects, ids),
         note="Probably mislabelled, because their neighbours in the data (not on a map) carry "
         "another label, or far from all others.",
     )
@@ -165,11 +165,11 @@ def again(runs: Sequence[Run], commands: Sequence[str] | None) -> str:
         values = ", ".join(f"{name} = {value!r}" for name, value in run.parameters.items())
         values = values or ("defaults" if run.method else "")
         rows.append((user(run.name), text(run.method), text(values)))
-    found = "\n".join(f"{name:<13} {value}" for name, value in versions().items())
+    libraries = "\n".join(f"{name:<13} {value}" for name, value in versions().items())
     code = [tag("pre", tag("code", text("\n".join(lines))), tabindex=0)] if lines else []
     return _section(
         "How to make this again",
         *code,
         tag("div", table(("map", "method", "parameters"), rows), class_="scroll left"),
-        tag("pre", tag("code", text(found)), tabindex=0),
+        tag("pre", tag("code", text(libraries)), tabindex=0),
     )

@@ -27,20 +27,20 @@ def find_suspects(X: Any, labels: Any, metric: Any = "euclidean") -> Suspects | 
     return suspects(X, values, metric=metric)
 
 
-def suspects_table(found: Suspects, ids: Sequence[Any] | None) -> str:
+def suspects_table(suspects: Suspects, ids: Sequence[Any] | None) -> str:
     """The most suspicious objects, each with the reason."""
     rows = []
-    for at in range(min(len(found), MOST_LISTED)):
-        row = int(found.objects[at])
+    for at in range(min(len(suspects), MOST_LISTED)):
+        row = int(suspects.objects[at])
         cells = (
             user(row if ids is None else ids[row]),
-            f"{found.scores[at]:.2f}",
-            user(found.labels[at]),
-            user(found.suggested[at]) if found.reasons[at] == "label" else "",
-            text(found.why(at)),
+            f"{suspects.scores[at]:.2f}",
+            user(suspects.labels[at]),
+            user(suspects.suggested[at]) if suspects.reasons[at] == "label" else "",
+            text(suspects.why(at)),
         )
         rows.append(cells)
     head = ("object", "score", "label", "neighbours' label", "why")
-    more = len(found) - len(rows)
+    more = len(suspects) - len(rows)
     note = tag("p", f"and {more:,} more", class_="note") if more else ""
     return tag("div", table(head, rows), class_="scroll left suspects") + note

@@ -14,22 +14,22 @@ def measure_names(runs: Sequence[Run]) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name in run.findings.measures))
 
 
-def best(runs: Sequence[Run], name: str) -> tuple[list[str], list[str]]:
+def best_runs(runs: Sequence[Run], name: str) -> tuple[list[str], list[str]]:
     """Names of the runs that are best by a measure, and of those that do not differ from them.
 
     A run does not differ from the best one if their confidence intervals overlap.
     """
-    found = {run.name: run.findings.measures[name] for run in runs if _has(run, name)}
-    directions = {measure.better for measure in found.values()}
-    if len(found) < 2 or len(directions) != 1:
+    measures = {run.name: run.findings.measures[name] for run in runs if _has(run, name)}
+    directions = {measure.better for measure in measures.values()}
+    if len(measures) < 2 or len(directions) != 1:
         return [], []
     sign = 1 if directions == {"higher"} else -1
-    top = max(sign * measure.value for measure in found.values())
-    first = [run for run, measure in found.items() if sign * measure.value == top]
-    if len(first) == len(found):
+    top = max(sign * measure.value for measure in measures.values())
+    first = [run for run, measure in measures.items() if sign * measure.value == top]
+    if len(first) == len(measures):
         return [], []
-    winner = found[first[0]]
-    near = [run for run, measure in found.items() if run not in first and _overlap(measure, winner)]
+    winner = measures[first[0]]
+    near = [run for run, one in measures.items() if run not in first and _overlap(one, winner)]
     return first, near
 
 
@@ -53,7 +53,7 @@ def quality_table(runs: Sequence[Run]) -> str:
     names = measure_names(runs)
     runs = sorted(runs, key=lambda run: _rank(run.findings.measures.get(names[0])))
     timed = any(run.seconds is not None for run in runs)
-    leaders = {name: best(runs, name) for name in names}
+    leaders = {name: best_runs(runs, name) for name in names}
     head = [tag("th", "map", scope="col")]
     head += [_heading(name, runs) for name in names]
     if timed:

@@ -18,7 +18,7 @@ from lowdim.report.markup import tag, text
 from lowdim.report.payload import encode
 from lowdim.report.runs import Run, check_runs, runs_of
 from lowdim.report.suspects import find_suspects
-from lowdim.runtime.atomic import check_writable, replacing
+from lowdim.runtime.atomic import check_writable, replace_file
 
 _SCRIPTS = ("scatter.js", "report.js")
 
@@ -102,7 +102,7 @@ def write(
     if X is not None:
         runs = _assess(runs, X, labels)
         if suspects is None:
-            suspects = find_suspects(X, _first(labels))
+            suspects = find_suspects(X, _first_labels(labels))
     data = encode(runs, labels=labels, features=features, color_by=color_by, ids=ids, images=images)
     page = Template(_resource("report", "page.html")).substitute(
         title=text(title),
@@ -120,7 +120,7 @@ def write(
         data=data,
         script="\n".join(_resource("web", name) for name in _SCRIPTS),
     )
-    with replacing(path, force=force) as temporary:
+    with replace_file(path, force=force) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
 
@@ -134,18 +134,18 @@ def _assess(runs: Sequence[Run], X: Any, labels: Any) -> list[Run]:
     missing = {run.name: run.embedding for run in runs if run.assessment is None}
     if not missing:
         return list(runs)
-    found = compare(X, missing, labels=_first(labels), random_state=0)
-    for name, reason in found.failures.items():
+    comparison = compare(X, missing, labels=_first_labels(labels), random_state=0)
+    for name, reason in comparison.failures.items():
         checks.warn(f"{name} could not be assessed: {reason}")
     return [
-        replace(run, assessment=found.assessments[run.name])
-        if run.name in found.assessments
+        replace(run, assessment=comparison.assessments[run.name])
+        if run.name in comparison.assessments
         else run
         for run in runs
     ]
 
 
-def _first(labels: Any) -> Any:
+def _first_labels(labels: Any) -> Any:
     """The first of several labels, or the only one."""
     return next(iter(labels.values()), None) if isinstance(labels, Mapping) else labels
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from lowdim.checks import is_sparse
 from lowdim.runtime import memory
-from lowdim.runtime.atomic import replacing
+from lowdim.runtime.atomic import replace_file
 
 Encoder = Callable[[Any, dict[str, Any], str], Any]
 """Encodes a value that `encode` does not know, or raises TypeError."""
@@ -47,7 +47,7 @@ def write(
         Whether an existing file is replaced.
     """
     with (
-        replacing(path, force=force) as temporary,
+        replace_file(path, force=force) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=True) as archive,
     ):
         archive.writestr(name, json.dumps(document, indent=1))
@@ -57,7 +57,7 @@ def write(
 
 
 @contextmanager
-def reading(path: str | PathLike[str], name: str) -> Iterator[tuple[Any, Arrays]]:
+def open_archive(path: str | PathLike[str], name: str) -> Iterator[tuple[Any, Arrays]]:
     """Open a file of `write`; yields its document and its arrays.
 
     Raises

@@ -1,7 +1,7 @@
 """Atomic writing: under its name a file is either the complete new one or the old one.
 
 Every file that lowdim writes (models, graphs, tables, reports, pictures, animations) goes through
-`replacing`.
+`replace_file`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def check_writable(path: str | PathLike[str], *, force: bool) -> None:
 
 
 @contextmanager
-def replacing(path: str | PathLike[str], *, force: bool) -> Iterator[Path]:
+def replace_file(path: str | PathLike[str], *, force: bool) -> Iterator[Path]:
     """Write a file under a temporary name that becomes `path` when the block ends.
 
     The temporary file is in the same folder and has the same suffix. It is flushed to the disk
@@ -105,7 +105,7 @@ def replacing(path: str | PathLike[str], *, force: bool) -> Iterator[Path]:
     --------
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
-    >>> with replacing(os.path.join(folder, "notes.txt"), force=False) as temporary:
+    >>> with replace_file(os.path.join(folder, "notes.txt"), force=False) as temporary:
     ...     _ = temporary.write_text("complete")
     >>> os.listdir(folder)
     ['notes.txt']
@@ -197,8 +197,8 @@ def _remove_leftovers(target: Path) -> None:
     """Remove the temporary files of this target whose process has been killed."""
     name = re.compile(re.escape(_prefix(target)) + r"(\d+)-[0-9a-f]{8}")
     with os.scandir(target.parent) as entries:
-        found = [(entry, match) for entry in entries if (match := name.match(entry.name))]
-    for entry, match in found:
+        leftovers = [(entry, match) for entry in entries if (match := name.match(entry.name))]
+    for entry, match in leftovers:
         if not _alive(int(match[1])):
             with suppress(OSError):
                 os.unlink(entry.path)
@@ -217,7 +217,7 @@ def _alive(pid: int) -> bool:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Hold back Ctrl-C until the block ends; then it acts as it would have.
 
     Only the main thread receives Ctrl-C, so the context does nothing in other threads.
@@ -227,7 +227,7 @@ def uninterrupted() -> Iterator[None]:
     >>> import signal
     >>> done = []
     >>> try:
-    ...     with uninterrupted():
+    ...     with defer_interrupts():
     ...         signal.raise_signal(signal.SIGINT)
     ...         done.append("written")
     ... except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from lowdim.checks import Array
 from lowdim.runtime.checkpoint import Slot
 from lowdim.runtime.checkpoint import State as SolverState
 from lowdim.runtime.context import Context, current, override
-from lowdim.runtime.progress import counting
+from lowdim.runtime.progress import report_parts
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def interrupts_raise() -> AbstractContextManager[Context]:
     return override(interrupts_raise=True)
 
 
-def reporting(label: str) -> AbstractContextManager[Context]:
+def show_progress(label: str) -> AbstractContextManager[Context]:
     """Show a progress bar for each phase of a computation, such as the neighbour search.
 
     Parameters
@@ -114,8 +114,8 @@ def reporting(label: str) -> AbstractContextManager[Context]:
 def phase(name: str, unit: str = "parts") -> Iterator[None]:
     """Show a progress bar for one phase of a computation, if bars are shown.
 
-    The bar has as many parts as the computation announces (`lowdim.runtime.progress.counted`). If
-    it only counts finished parts, their number is shown; if it counts nothing, only the time.
+    The bar has as many parts as the computation announces (`lowdim.runtime.progress.part_counter`).
+    If it only counts finished parts, their number is shown; if it counts nothing, only the time.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def phase(name: str, unit: str = "parts") -> Iterator[None]:
             bar.bar_format = None if total else f"{{desc}}: {{n_fmt}} {unit} [{{elapsed}}]"
             bar.update(finished - bar.n)
 
-        with counting(show):
+        with report_parts(show):
             yield
 
 
@@ -196,9 +196,9 @@ class Monitor:
         self.stopped = False
         self._bar: Any = None
         self._slot = slot
-        self._due = self._asked()
+        self._due = self._wants_call()
 
-    def _asked(self) -> bool:
+    def _wants_call(self) -> bool:
         """Whether the callback wants to be called after the next iteration."""
         if self.callback is None:
             return False
@@ -231,7 +231,7 @@ class Monitor:
             state = State(iteration, self.max_iter, loss, snapshot, self.change)
             self.stopped = bool(self.callback(state))
         last = self.callback is not None and iteration + 1 >= self.max_iter
-        self._due = last or self._asked()
+        self._due = last or self._wants_call()
         return self.stopped
 
     @property
@@ -239,7 +239,9 @@ class Monitor:
         """Whether the checkpoint has a state from which the solver goes on."""
         return self._slot is not None and self._slot.begun
 
-    def saved(self, fresh: Mapping[str, Array], *, scheduled: bool = False) -> SolverState | None:
+    def load_state(
+        self, fresh: Mapping[str, Array], *, scheduled: bool = False
+    ) -> SolverState | None:
         """The state from which the solver goes on; None if it starts.
 
         Parameters
@@ -255,7 +257,7 @@ class Monitor:
         To be called inside the context, before the first iteration. A solver may have ended at
         this state, by convergence; then it ends again.
         """
-        return None if self._slot is None else self._slot.saved(fresh, scheduled)
+        return None if self._slot is None else self._slot.load_state(fresh, scheduled)
 
     def keep(self, make_state: Callable[[], SolverState]) -> None:
         """Offer the state after an iteration to the checkpoint, which calls the function if it

@@ -1,11 +1,12 @@
 """The states of the solvers of a fit, from which the same call goes on.
 
 They are kept in a file (`Checkpoint`), for fits that may be interrupted, or in memory (`States`),
-for a second fit with `warm_start`. A fit enters `resuming(states)`. Each of its solvers then has a
-`Slot`, by the order in which the fit makes them: `Slot.saved` returns the state that an earlier fit
-left there, and `Slot.keep` is called after every iteration and takes the state when that is due.
-Large results that are computed once, such as the neighbour graph, are remembered by name, in files
-of their own beside that of the states, so that they are not written again with every state.
+for a second fit with `warm_start`. A fit enters `keep_states(states)`. Each of its solvers then has
+a `Slot`, by the order in which the fit makes them: `Slot.load_state` returns the state that an
+earlier fit left there, and `Slot.keep` is called after every iteration and takes the state when
+that is due. Large results that are computed once, such as the neighbour graph, are remembered by
+name, in files of their own beside that of the states, so that they are not written again with every
+state.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class States:
         self._n_slots, self._cost = 0, 0.0
         self._start = perf_counter()
 
-    def continued(self, key: dict[str, str]) -> States:
+    def continue_with(self, key: dict[str, str]) -> States:
         """The states for a next fit, which begins with these if it has the same key.
 
         Parameters in `LENGTHS` may be raised. For any other difference the fit starts over.
@@ -92,8 +93,8 @@ class States:
     def state(self, slot: str) -> State | None:
         """A copy of the state that an earlier fit left in a slot."""
         with self._lock:
-            found: State | None = _copied(self._slots.get(slot))
-            return found
+            state: State | None = _copy_state(self._slots.get(slot))
+            return state
 
     def keep(self, slot: str, make: Callable[[], State], *, final: bool = False) -> None:
         """Take the state of a slot, if this is due.
@@ -109,7 +110,7 @@ class States:
         with self._lock:
             start = perf_counter()
             if final or self.spent + MARGIN * self._cost <= SHARE * (start - self._start):
-                self._slots[slot] = _copied(make())
+                self._slots[slot] = _copy_state(make())
                 self._cost = perf_counter() - start
                 self.spent += self._cost
 
@@ -154,9 +155,9 @@ class Checkpoint(States):
         self._costs: dict[str, float] = {}  # seconds of the last write of each file
         self._written, self._warned = 0.0, False
         check_writable(path, force=True)
-        found = self._read(STATES)
-        if found is not None:
-            self.seed, self._slots = found["seed"], found["slots"]
+        states = self._read(STATES)
+        if states is not None:
+            self.seed, self._slots = states["seed"], states["slots"]
         self._start = perf_counter()
 
     def keep(self, slot: str, make: Callable[[], State], *, final: bool = False) -> None:
@@ -164,7 +165,7 @@ class Checkpoint(States):
         with self._lock:
             due = self._due()
             if due or final or self._taken.get(slot, -1.0) < self._written:
-                self._slots[slot], self._taken[slot] = _copied(make()), perf_counter()
+                self._slots[slot], self._taken[slot] = _copy_state(make()), perf_counter()
             if due and self._due():  # now that the size of the first state is known
                 self._write_waiting()
                 self._write(STATES, self._states)
@@ -230,7 +231,7 @@ class Checkpoint(States):
         if not os.path.exists(path):
             return None
         try:
-            with archive.reading(path, DOCUMENT) as (document, arrays):
+            with archive.open_archive(path, DOCUMENT) as (document, arrays):
                 if document["lowdim_checkpoint"] != FORMAT:
                     raise ValueError(f"it has the format {document['lowdim_checkpoint']!r}.")
                 others, lengthened = differences(document["key"], self.key)
@@ -285,8 +286,8 @@ class Slot:
         """Whether an earlier fit has left a state."""
         return self.states.state(self.name) is not None
 
-    def saved(self, fresh: Mapping[str, Any], scheduled: bool) -> State | None:
-        """The state to go on from; see `lowdim.runtime.callbacks.Monitor.saved`."""
+    def load_state(self, fresh: Mapping[str, Any], scheduled: bool) -> State | None:
+        """The state to go on from; see `lowdim.runtime.callbacks.Monitor.load_state`."""
         state = self.states.state(self.name)
         if state is None or not self.states.path:
             return state
@@ -297,8 +298,8 @@ class Slot:
                 "name to start over."
             )
         for name, array in fresh.items():
-            found = np.asarray(state.get(name))
-            if (found.dtype, found.shape) != (array.dtype, array.shape):
+            value = np.asarray(state.get(name))
+            if (value.dtype, value.shape) != (array.dtype, array.shape):
                 raise ValueError(
                     f"{argument('checkpoint')}: {self.states.path} cannot be read (its {name} has "
                     "another shape or type than in this fit). Delete it to start over."
@@ -318,7 +319,7 @@ class Slot:
         self.entries += 1
 
 
-def resuming(states: States | None) -> AbstractContextManager[Context]:
+def keep_states(states: States | None) -> AbstractContextManager[Context]:
     """Keep the states of the fit in the block, and go on from those that there are."""
     return override(states=states)
 
@@ -334,14 +335,14 @@ def random_state_of(random: np.random.RandomState) -> dict[str, Any]:
     return dict(random.get_state(legacy=False))
 
 
-def _copied(value: Any) -> Any:
+def _copy_state(value: Any) -> Any:
     """A copy of a state that later iterations do not change; read-only arrays are shared."""
     if isinstance(value, np.ndarray):
         return value.copy(order="K") if value.flags.writeable else value
     if isinstance(value, dict):
-        return {name: _copied(item) for name, item in value.items()}
+        return {name: _copy_state(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_copied(item) for item in value)
+        return type(value)(_copy_state(item) for item in value)
     return value
 
 

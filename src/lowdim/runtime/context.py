@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from lowdim import checks
 from lowdim.checks import integer
 from lowdim.messages import argument as spell
-from lowdim.runtime.atomic import uninterrupted
+from lowdim.runtime.atomic import defer_interrupts
 
 if TYPE_CHECKING:
     from lowdim.backends.protocol import Backend
@@ -51,7 +51,7 @@ class Context:
     ----------
     device : str
         Where the computation runs: "cpu", "cuda", "cuda:1", "mps", "torch:cpu", or "auto", which
-        is the CPU until the amount of work is known (see `suited`).
+        is the CPU until the amount of work is known (see `resolve_device`).
     threads : int
         Number of threads that may work at the same time.
     memory : int or None
@@ -90,8 +90,8 @@ class Context:
         device = "cpu" if self.device == "auto" else self.device
         if device in ENGINES:
             return _module(ENGINES[device])
-        found: Backend = _torch_engine().backend_of(device)
-        return found
+        engine: Backend = _torch_engine().backend_of(device)
+        return engine
 
 
 @cache
@@ -122,7 +122,7 @@ def override(**fields: Any) -> Iterator[Context]:
 
 
 @contextmanager
-def keeping_uploads() -> Iterator[None]:
+def keep_uploads() -> Iterator[None]:
     """Keep arrays on the device, once copied there, until the outermost such context ends."""
     if current().uploads is not None:
         yield
@@ -201,18 +201,18 @@ def compute(
         "memory": outer.memory if memory is None else check_bytes(memory, "memory"),
         "scratch": outer.scratch if scratch is None else check_folder(scratch, "scratch"),
     }
-    with override(**resources), _joined(scheduler):
+    with override(**resources), _cluster_context(scheduler):
         yield current()
 
 
-def _joined(scheduler: str | None) -> AbstractContextManager[None]:
+def _cluster_context(scheduler: str | None) -> AbstractContextManager[None]:
     """The context of a cluster, if its scheduler is named."""
     if scheduler is None:
         return nullcontext()
     if not isinstance(scheduler, str):
         raise TypeError(f"scheduler must be the address of a Dask scheduler, got {scheduler!r}.")
-    found: AbstractContextManager[None] = dask_clusters("scheduler").join_cluster(scheduler)
-    return found
+    context: AbstractContextManager[None] = dask_clusters("scheduler").join_cluster(scheduler)
+    return context
 
 
 def dask_clusters(argument: str) -> Any:
@@ -224,7 +224,7 @@ def dask_clusters(argument: str) -> Any:
     return import_module("lowdim.backends.dask.clusters")
 
 
-def suited(n: int) -> AbstractContextManager[Context]:
+def resolve_device(n: int) -> AbstractContextManager[Context]:
     """The current context with "auto" resolved for n objects: a GPU if they are many."""
     device = current().device
     if device == "auto":
@@ -273,7 +273,7 @@ def _torch_engine() -> Any:
 
     PyTorch that was imported in part crashes when it is used.
     """
-    with uninterrupted():
+    with defer_interrupts():
         return import_module("lowdim.backends.torch")
 
 
@@ -299,13 +299,13 @@ def check_bytes(amount: int | str, argument: str) -> int:
     """A number of bytes from an integer or a string such as "8GB" or "500 MB"."""
     if not isinstance(amount, str):
         return integer(amount, argument, 1)
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)I?B?\s*", amount.upper())
-    if found is None or float(found[1]) == 0:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)I?B?\s*", amount.upper())
+    if match is None or float(match[1]) == 0:
         raise ValueError(
             f"{spell(argument)} must be a number of bytes or a string such as '8GB', got "
             f"{amount!r}."
         )
-    return int(float(found[1]) * _BYTES_PER_UNIT[found[2]])
+    return int(float(match[1]) * _BYTES_PER_UNIT[match[2]])
 
 
 def check_folder(path: str | os.PathLike[str], argument: str) -> str:

@@ -25,12 +25,12 @@ def available_bytes() -> int | None:
     The smallest of: the free memory of the machine, what the control groups of the process
     (version 1 or 2, as containers have them) leave, and what its resource limits leave.
     """
-    found = [
+    sizes = [
         *_free_on_machine(),
         *_free_in_groups(),
         *_free_by_resource_limits(),
     ]
-    return max(0, min(found)) if found else None
+    return max(0, min(sizes)) if sizes else None
 
 
 def budget() -> int:

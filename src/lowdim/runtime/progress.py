@@ -35,12 +35,12 @@ class Count:
             self.show(self.finished, self.total)
 
 
-def counting(show: Show) -> AbstractContextManager[Context]:
+def report_parts(show: Show) -> AbstractContextManager[Context]:
     """Call `show` whenever a part of the computation inside is finished."""
     return override(count=Count(show))
 
 
-def counted(total: int | None = None) -> Callable[[int], object]:
+def part_counter(total: int | None = None) -> Callable[[int], object]:
     """The function that a computation calls with the number of parts that it has finished.
 
     Parameters

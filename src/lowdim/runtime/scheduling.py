@@ -22,8 +22,8 @@ from math import isfinite
 from typing import Any, ParamSpec, TypeVar
 
 from lowdim import _native, checks
-from lowdim.runtime.context import current, keeping_uploads, n_threads, override
-from lowdim.runtime.progress import counted
+from lowdim.runtime.context import current, keep_uploads, n_threads, override
+from lowdim.runtime.progress import part_counter
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -118,9 +118,9 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def running(n_jobs: int | None) -> Iterator[None]:
+def use_threads(n_jobs: int | None) -> Iterator[None]:
     """The context of one public call: `n_jobs` threads for lowdim, one thread for BLAS."""
-    with override(threads=n_threads(n_jobs)), keeping_uploads(), blas_on_one_thread():
+    with override(threads=n_threads(n_jobs)), keep_uploads(), blas_on_one_thread():
         yield
 
 
@@ -129,7 +129,7 @@ def uses_threads(function: Callable[Arguments, Result]) -> Callable[Arguments, R
 
     @wraps(function)
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        with running(kwargs.get("n_jobs")):  # type: ignore[arg-type]  # checked there
+        with use_threads(kwargs.get("n_jobs")):  # type: ignore[arg-type]  # checked there
             return function(*args, **kwargs)
 
     return call
@@ -163,23 +163,23 @@ def run(
     """
     items = list(items)
     threads = min(current().threads, len(items))
-    finish = counted(len(items)) if counts else _ignore
+    finish = part_counter(len(items)) if counts else _ignore
 
-    def finished(item: Item) -> Result:
+    def work_and_count(item: Item) -> Result:
         result = work(item)
         finish(1)
         return result
 
     with blas_on_one_thread():
         if threads <= 1:
-            return [finished(item) for item in items]
+            return [work_and_count(item) for item in items]
         results: dict[int, Result] = {}
         with override(threads=1):
             context = copy_context()
 
         def one(number: int) -> None:
             # A context can be entered by one thread at a time; copying it takes no time.
-            results[number] = context.copy().run(finished, items[number])
+            results[number] = context.copy().run(work_and_count, items[number])
 
         _native.run_chunks(one, len(items), threads)
         return [results[number] for number in range(len(items))]

@@ -64,7 +64,7 @@ class ScratchRows:
 
     def __init__(self, width: int, dtype: np.dtype[Any]) -> None:
         self.width, self.dtype, self.count = width, dtype, 0
-        self._file: IO[bytes] = _opened()
+        self._file: IO[bytes] = _open_temporary()
 
     def close(self) -> None:
         """Remove the file."""
@@ -76,7 +76,7 @@ class ScratchRows:
             self._file.write(np.ascontiguousarray(rows, dtype=self.dtype).data)
             self._file.flush()
         except OSError as error:
-            raise _explained(error) from error
+            raise _explain(error) from error
         self.count += len(rows)
 
     def read(self, rows: slice) -> Array:
@@ -96,14 +96,14 @@ def folder() -> str:
     return current().scratch or tempfile.gettempdir()
 
 
-def _opened() -> IO[bytes]:
+def _open_temporary() -> IO[bytes]:
     try:
         return tempfile.TemporaryFile(dir=folder(), prefix="lowdim-")
     except OSError as error:
-        raise _explained(error) from error
+        raise _explain(error) from error
 
 
-def _explained(error: OSError) -> OSError:
+def _explain(error: OSError) -> OSError:
     """The error of a temporary file, with the folder and what to do."""
     reason = "is full" if error.errno == errno.ENOSPC else f"cannot be used ({error.strerror})"
     return OSError(

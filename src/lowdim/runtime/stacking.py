@@ -12,16 +12,16 @@ from lowdim.runtime.scheduling import blocks, run
 BLOCK_ROWS = 4096  # rows that a thread copies at once
 
 
-def stacked(rows: Any, more: Any) -> Any:
+def stack_rows(rows: Any, more: Any) -> Any:
     """The rows of two tables, in the form of the first: dense or CSR."""
     if not is_sparse(rows):
-        return _filled(rows, dense(more))
+        return _concatenate(rows, dense(more))
     from scipy.sparse import csr_array, vstack
 
     return csr_array(vstack([rows, csr_array(more)], format="csr", dtype=rows.dtype))
 
 
-def _filled(rows: Array, more: Array) -> Array:
+def _concatenate(rows: Array, more: Array) -> Array:
     """`numpy.concatenate` by several threads: most of its time is that of new pages of memory."""
     n = len(rows)
     out = np.empty((n + len(more), *rows.shape[1:]), dtype=np.result_type(rows, more))

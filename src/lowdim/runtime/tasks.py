@@ -110,5 +110,5 @@ def tasks() -> Tasks:
         return chosen
     if "distributed" not in sys.modules:
         return HERE
-    found: Tasks | None = import_module("lowdim.backends.dask.clusters").current_tasks()
-    return found or HERE
+    cluster: Tasks | None = import_module("lowdim.backends.dask.clusters").current_tasks()
+    return cluster or HERE

@@ -24,7 +24,7 @@ from lowdim.runtime.scheduling import blocks
 from lowdim.spectral.projection import gower_projection
 from lowdim.spectral.scaling import (
     Scaling,
-    corrected,
+    correct_dissimilarities,
     leading_count,
     pivoted_cholesky_scaling,
     scale_distances,
@@ -178,7 +178,7 @@ class ClassicalMDS(Embedder):
         self.n_jobs = n_jobs
 
     def _memory(self, fit: Problem) -> float:
-        if m := fit.chosen("n_landmarks"):
+        if m := fit.object_count("n_landmarks"):
             return 8.0 * m * m * 3 + fit.n * m * fit.size
         if fit.is_set("correction", "cailliez"):
             return 10.5 * fit.square
@@ -231,22 +231,22 @@ class ClassicalMDS(Embedder):
 
     def _scale(self, D: Array) -> Array:
         """Eigenpairs of B, kept for new objects; returns the coordinates."""
-        D, self.correction_constant_ = corrected(D, self.correction)
+        D, self.correction_constant_ = correct_dissimilarities(D, self.correction)
         share = not isinstance(self.n_components, numbers.Integral)
         k = len(D) - 1 if share else self._check_n_components(len(D))
         if self.method == "cholesky":
-            found = pivoted_cholesky_scaling(D, k)
+            scaling = pivoted_cholesky_scaling(D, k)
         else:
             solver = "dense" if share else self.eigen_solver
-            found = scale_distances(D, k, solver=solver, tol=self.tol)
+            scaling = scale_distances(D, k, solver=solver, tol=self.tol)
         if share:
-            k = leading_count(found.values, self.n_components, float(found.values.sum()))
-            found = Scaling(found.values[:k], found.vectors[:, :k], found.negative_share)
-        self._warn_if_not_euclidean(found)
-        self.negative_share_ = found.negative_share
-        self.eigenvalues_, self.eigenvectors_ = found.values.astype(D.dtype), found.vectors
+            k = leading_count(scaling.values, self.n_components, float(scaling.values.sum()))
+            scaling = Scaling(scaling.values[:k], scaling.vectors[:, :k], scaling.negative_share)
+        self._warn_if_not_euclidean(scaling)
+        self.negative_share_ = scaling.negative_share
+        self.eigenvalues_, self.eigenvectors_ = scaling.values.astype(D.dtype), scaling.vectors
         self.mean_squares_ = squared_means(D)
-        return found.coordinates
+        return scaling.coordinates
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "components_"):
@@ -325,10 +325,10 @@ class ClassicalMDS(Embedder):
         flat = np.zeros((missing, self.components_.shape[1]), self.components_.dtype)
         self.components_ = np.concatenate([self.components_, flat])
 
-    def _warn_if_not_euclidean(self, found: Scaling) -> None:
-        if found.negative_share > 0.05:
+    def _warn_if_not_euclidean(self, scaling: Scaling) -> None:
+        if scaling.negative_share > 0.05:
             checks.warn(
                 f"The dissimilarities are not Euclidean: negative eigenvalues hold "
-                f"{found.negative_share:.0%} of the spectrum and cannot be shown. See "
+                f"{scaling.negative_share:.0%} of the spectrum and cannot be shown. See "
                 "lowdim.is_euclidean, and correction='lingoes' or 'cailliez'."
             )

@@ -16,7 +16,7 @@ from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.spectral.laplacian import degrees, edge_weights, heat_width, laplacian, weighted
+from lowdim.spectral.laplacian import degrees, edge_weights, heat_width, laplacian, weight_matrix
 
 
 class DiffusionMap(Embedder):
@@ -174,13 +174,13 @@ class DiffusionMap(Embedder):
             return
         edges = self.graph_.adjacency()
         self.t_ = heat_width(self.t, edges)
-        kernel = weighted(edges, "heat", self.t_).astype(np.float64)
+        kernel = weight_matrix(edges, "heat", self.t_).astype(np.float64)
         kernel = csr_array(kernel + eye_array(n, format="csr"))
         self.density_ = degrees(kernel) ** alpha
         owners = np.repeat(np.arange(n), np.diff(kernel.indptr))
         kernel.data /= self.density_[owners] * self.density_[kernel.indices]
         mass = degrees(kernel)
-        found = bottom_eigenpairs(
+        eigenpairs = bottom_eigenpairs(
             laplacian(kernel),
             k,
             B=mass,
@@ -190,8 +190,8 @@ class DiffusionMap(Embedder):
             seed=self.random_state,
         )
         self.affinity_matrix_ = kernel
-        self.eigenvalues_ = 1 - found.values
-        psi = found.vectors * np.sqrt(mass.sum())  # the trivial eigenvector is 1
+        self.eigenvalues_ = 1 - eigenpairs.values
+        psi = eigenpairs.vectors * np.sqrt(mass.sum())  # the trivial eigenvector is 1
         decay = np.abs(self.eigenvalues_) ** time
         self.embedding_ = (psi * decay).astype(edges.dtype, copy=False)
 

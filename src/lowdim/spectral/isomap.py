@@ -206,7 +206,7 @@ class Isomap(Embedder):
         self.warm_start = warm_start
 
     def _memory(self, fit: Problem) -> float:
-        m = fit.chosen("n_landmarks")
+        m = fit.object_count("n_landmarks")
         paths = fit.geodesics(1.6 * m, 30e6) if m else fit.square + fit.scaling
         return paths + 60 * fit.arcs
 
@@ -238,9 +238,9 @@ class Isomap(Embedder):
         self.mean_squares_ = squared_means(self._between_landmarks())
         self.embedding_ = scaling.coordinates if sources is None else self._project(D.T)
         if self.mds == "stress":
-            found = smacof(D, self.embedding_, self._monitor(self.max_iter or 300))
-            self.embedding_, self.stress_, self.history_ = found
-            self.n_iter_ = len(found.history) - 1
+            solution = smacof(D, self.embedding_, self._monitor(self.max_iter or 300))
+            self.embedding_, self.stress_, self.history_ = solution
+            self.n_iter_ = len(solution.history) - 1
 
     def _scaling(self, k: int) -> Scaling:
         """Classical scaling of the geodesics between the landmarks (or all objects)."""

@@ -33,7 +33,7 @@ def edge_weights(distances: Array, weights: str, t: float) -> Array:
     return np.asarray(np.exp(-np.square(distances) / np.asarray(t, dtype=distances.dtype)))
 
 
-def weighted(adjacency: Any, weights: str, t: float) -> Any:
+def weight_matrix(adjacency: Any, weights: str, t: float) -> Any:
     """The CSR matrix of edge weights for a CSR matrix of edge lengths."""
     from scipy.sparse import csr_array
 
@@ -54,8 +54,8 @@ def graph_weights(graph: NeighborGraph, symmetry: str, weights: str, t: float) -
         See `edge_weights`.
     """
     if symmetry != "mean":
-        return weighted(graph.adjacency(symmetry), weights, t)
-    W = backend().symmetrize(weighted(graph.csr(), weights, t), "half-sum")
+        return weight_matrix(graph.adjacency(symmetry), weights, t)
+    W = backend().symmetrize(weight_matrix(graph.csr(), weights, t), "half-sum")
     if graph.bridges is None or graph.bridge_lengths is None or not len(graph.bridges):
         return W
     return add_edges(W, graph.bridges, edge_weights(graph.bridge_lengths, weights, t))
@@ -68,13 +68,13 @@ def degrees(W: Any) -> Array:
 
 def positive_degrees(W: Any, t: float) -> Array:
     """Row sums in float64; an error where the weights of an object vanish."""
-    found = degrees(W).astype(np.float64)
-    if found.min() <= 0:
+    sums = degrees(W).astype(np.float64)
+    if sums.min() <= 0:
         raise ValueError(
-            f"The weights of object {int(found.argmin())} to all its neighbours vanish (t={t:g} is "
+            f"The weights of object {int(sums.argmin())} to all its neighbours vanish (t={t:g} is "
             "too small for its distances). Raise t, or set weights='binary'."
         )
-    return found
+    return sums
 
 
 def without_loops(W: Any) -> Any:

@@ -244,7 +244,7 @@ class LaplacianEigenmaps(Embedder):
             W, dtype = without_loops(self.affinity_matrix_), objects.dtype
             check_components(W, "raise" if self.disconnected == "raise" else "warn")
         self.degrees_ = positive_degrees(W, self.t_)
-        found = bottom_eigenpairs(
+        eigenpairs = bottom_eigenpairs(
             laplacian(W.astype(np.float64)),
             k,
             B=None if self.normalization == "none" else self.degrees_,
@@ -253,10 +253,10 @@ class LaplacianEigenmaps(Embedder):
             tol=self._tolerance,
             seed=self.random_state,
         )
-        vectors = found.vectors
+        vectors = eigenpairs.vectors
         if self.normalization == "symmetric":
             vectors = vectors * np.sqrt(self.degrees_)[:, None]
-        self.eigenvalues_ = found.values
+        self.eigenvalues_ = eigenpairs.values
         self.embedding_ = vectors.astype(dtype, copy=False)
 
     @property

@@ -170,7 +170,7 @@ class LocallyLinearEmbedding(Embedder):
         if parts:
             neighbors.fit_parts(self, objects, parts)
             return
-        found = bottom_eigenpairs(
+        eigenpairs = bottom_eigenpairs(
             self._matrix(objects, self.graph_, dim),
             dim,
             null=np.ones(objects.n),
@@ -179,8 +179,8 @@ class LocallyLinearEmbedding(Embedder):
             max_iter=None,
             seed=self.random_state,
         )
-        self.embedding_ = found.vectors.astype(objects.dtype, copy=False)
-        self.reconstruction_error_ = float(found.values.sum())
+        self.embedding_ = eigenpairs.vectors.astype(objects.dtype, copy=False)
+        self.reconstruction_error_ = float(eigenpairs.values.sum())
 
     def _matrix(self, objects: Objects, graph: NeighborGraph, dim: int) -> Any:
         """The sparse M whose bottom eigenvectors are the coordinates."""

@@ -20,7 +20,7 @@ from lowdim.messages import argument
 from lowdim.numerics.svd import Axes, principal_axes, residual_share, scores, update_axes
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.scheduling import use_threads
 from lowdim.spectral.probabilistic_pca import Model, most_probable_dimension
 from lowdim.spectral.scaling import leading_count
 
@@ -260,9 +260,9 @@ class PCA(Embedder):
         """
         check_is_fitted(self)
         model, exponent = self._model
-        with running(self._n_jobs):
-            found = model.log_likelihood(dense(self._new_objects(X).vectors()))
-        return np.asarray(found - exponent * np.log(2) * len(self.mean_))
+        with use_threads(self._n_jobs):
+            scores = model.log_likelihood(dense(self._new_objects(X).vectors()))
+        return np.asarray(scores - exponent * np.log(2) * len(self.mean_))
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log-likelihood of the objects; the parameters are those of `score_samples`."""
@@ -351,12 +351,12 @@ class PCA(Embedder):
 
         random = check_random_state(0 if self.random_state is None else self.random_state)
         columns = dense(X).T
-        found = []
+        variances = []
         for _ in range(trials):
             shuffled = np.column_stack([random.permutation(column) for column in columns])
             axes = principal_axes(np.ascontiguousarray(shuffled), min(X.shape))
-            found.append(axes.variances)
-        return np.asarray(np.percentile(found, 95, axis=0))
+            variances.append(axes.variances)
+        return np.asarray(np.percentile(variances, 95, axis=0))
 
     @property
     def _n_features_out(self) -> int:

@@ -39,9 +39,9 @@ def gram_operator(D: Array) -> Operator:
     """B = -1/2 J (D o D) J as an operator: products read D, and neither B nor D o D is stored."""
 
     def product(V: Any) -> Any:
-        found = backend().matmul(D, V, squared=True)
-        found *= -0.5
-        return found
+        out = backend().matmul(D, V, squared=True)
+        out *= -0.5
+        return out
 
     return center(Operator(len(D), D.dtype, product, dense=True))
 
@@ -169,7 +169,7 @@ def cailliez_constant(D: Array) -> float:
     return max(0.0, float(real.max()))
 
 
-def corrected(D: Array, correction: str) -> tuple[Array, float]:
+def correct_dissimilarities(D: Array, correction: str) -> tuple[Array, float]:
     """Dissimilarities made Euclidean by an additive constant, and that constant."""
     checks.choice(correction, "correction", CORRECTIONS)
     if correction == "none" or is_euclidean(D):
@@ -218,14 +218,14 @@ def classical_scaling(
     solver, tol, max_iter
         See `lowdim.numerics.eigenpairs.top_eigenpairs`.
     """
-    found = top_eigenpairs(B, k, solver=solver, tol=tol, max_iter=max_iter)
+    eigenpairs = top_eigenpairs(B, k, solver=solver, tol=tol, max_iter=max_iter)
     if k >= B.n:
-        share = negative_share(found.values)
+        share = negative_share(eigenpairs.values)
     else:
-        size = spectrum_size(B, found, exact=B.n <= FULL_SPECTRUM_UP_TO)
+        size = spectrum_size(B, eigenpairs, exact=B.n <= FULL_SPECTRUM_UP_TO)
         share = float(np.clip((size - trace) / 2 / size, 0, 1)) if size > 0 else 0.0
         share = 0.0 if share < 1e-9 else share
-    return Scaling(np.maximum(found.values, 0), found.vectors, share)
+    return Scaling(np.maximum(eigenpairs.values, 0), eigenpairs.vectors, share)
 
 
 def scale_distances(

@@ -81,18 +81,18 @@ def _modes(graphs: list[Any], k: int, random: np.random.RandomState) -> list[Arr
     """The k leading non-constant eigenvectors of the random walk on each of connected graphs."""
     seed = random.randint(2**31 - 1)
     rough = [number for number, graph in enumerate(graphs) if _wide(graph)]
-    found: dict[int, Array] = {}
+    by_graph: dict[int, Array] = {}
     try:
         modes = backend().smooth_modes([graphs[i] for i in rough], k, seed) if rough else []
-        found = dict(zip(rough, map(fix_signs, modes), strict=True))
+        by_graph = dict(zip(rough, map(fix_signs, modes), strict=True))
     except FAILURES as error:
-        found = {i: _random_modes(graphs[i], k, random, error) for i in rough}
+        by_graph = {i: _random_modes(graphs[i], k, random, error) for i in rough}
     for i in sorted({*range(len(graphs))} - {*rough}):
         try:
-            found[i] = _exact_modes(graphs[i], k, seed, random)
+            by_graph[i] = _exact_modes(graphs[i], k, seed, random)
         except FAILURES as error:
-            found[i] = _random_modes(graphs[i], k, random, error)
-    return [found[i] for i in range(len(graphs))]
+            by_graph[i] = _random_modes(graphs[i], k, random, error)
+    return [by_graph[i] for i in range(len(graphs))]
 
 
 def _random_modes(graph: Any, k: int, random: np.random.RandomState, error: Exception) -> Array:

@@ -15,8 +15,8 @@ LANDMARKS = 200  # of `landmark_start`
 
 def classical_start(D: Array, k: int) -> Array:
     """Classical scaling of a matrix of dissimilarities, without the checks of `scaling`."""
-    found = top_eigenpairs(gram_operator(D), k)
-    return np.asarray(found.vectors * np.sqrt(np.maximum(found.values, 0)).astype(D.dtype))
+    values, vectors = top_eigenpairs(gram_operator(D), k)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)).astype(D.dtype))
 
 
 def landmark_start(
@@ -33,8 +33,8 @@ def landmark_start(
     rows = distances(chosen.astype(np.int32))
     D = np.ascontiguousarray(rows[:, chosen])
     D = np.maximum(D, D.T)
-    found = top_eigenpairs(gram_operator(D), k)
-    kept = found.values > 1e-12 * found.values.max()
-    scale = np.where(kept, found.values, np.inf) ** -0.5
+    eigenpairs = top_eigenpairs(gram_operator(D), k)
+    kept = eigenpairs.values > 1e-12 * eigenpairs.values.max()
+    scale = np.where(kept, eigenpairs.values, np.inf) ** -0.5
     offsets = 0.5 * (squared_means(D).astype(D.dtype)[:, None] - rows**2)
-    return np.asarray(offsets.T @ (found.vectors * scale.astype(D.dtype)))
+    return np.asarray(offsets.T @ (eigenpairs.vectors * scale.astype(D.dtype)))

@@ -26,7 +26,7 @@ Fit = Callable[[Array], Array]
 """From distances, in the order of the pairs, to the best fitting disparities."""
 
 
-def ordered(pairs: Pairs, kind: str) -> Pairs:
+def order_pairs(pairs: Pairs, kind: str) -> Pairs:
     """The pairs in the order that `disparities` expects: ascending values for kind "ordinal"."""
     if kind != "ordinal":
         return pairs
@@ -39,7 +39,7 @@ def disparities(pairs: Pairs, kind: str, ties: str) -> Fit:
     Parameters
     ----------
     pairs : Pairs
-        In the order of `ordered`.
+        In the order of `order_pairs`.
     kind : {"ratio", "interval", "ordinal", "spline"}
         "ratio": the dissimilarities themselves. "interval": a + b delta. "ordinal": any monotone
         function. "spline": a monotone quadratic spline.
@@ -59,12 +59,12 @@ def disparities(pairs: Pairs, kind: str, ties: str) -> Fit:
     project = _isotonic(pairs, ties) if kind == "ordinal" else _spline(pairs, kind)
 
     def fit(distances: Array) -> Array:
-        found = project(distances)
-        size = pairs.sum_of_squares(found)
+        disparities = project(distances)
+        size = pairs.sum_of_squares(disparities)
         if not size > 0:  # all distances are 0: all disparities fit equally well
-            found = np.ones_like(distances)
+            disparities = np.ones_like(distances)
             size = mass
-        return np.asarray(found * distances.dtype.type(np.sqrt(mass / size)))
+        return np.asarray(disparities * distances.dtype.type(np.sqrt(mass / size)))
 
     return fit
 

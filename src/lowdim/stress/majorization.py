@@ -95,12 +95,12 @@ def smacof_pairs(
     X = np.ascontiguousarray(start, dtype=pairs.values.dtype)
     first, second, weights = pairs.first, pairs.second, pairs.weights
 
-    def fitted(X: Array) -> tuple[float, Array]:
+    def disparity_stress(X: Array) -> tuple[float, Array]:
         d = backend().pair_distances(first, second, X)
         assert fit is not None
         return backend().pair_gradient(first, second, d, fit(d), weights, X)
 
-    objective: Objective = fitted
+    objective: Objective = disparity_stress
     if fit is None:
         objective = backend().pair_stress(pairs.n, first, second, pairs.values, weights)
     d = backend().pair_distances(first, second, X)
@@ -171,7 +171,7 @@ def descend(
                 "ended": ended,
             }
 
-        if (saved := monitor.saved({"X": X, "g": g, "step": step})) is not None:
+        if (saved := monitor.load_state({"X": X, "g": g, "step": step})) is not None:
             X, g, step, stress = (saved[name] for name in ("X", "g", "step", "stress"))
             failed, settled, fell = (saved[name] for name in ("failed", "settled", "fell"))
             history, ended = saved["history"].tolist(), saved["ended"]
@@ -243,13 +243,13 @@ def inverse_of_v(pairs: Pairs) -> Solve:
         own = pairs.weights.astype(np.float64, copy=False)
     scale = own.mean()
     if len(own) >= FACTORED_FROM * n * (n - 1) / 2:
-        return _factored(pairs, own, scale)
+        return _cholesky_solver(pairs, own, scale)
     W = pairs.graph(own)
     degrees = np.asarray(W.sum(axis=1)).ravel()[:, None]
     return lambda g: _conjugate_gradients(W, degrees, g)
 
 
-def _factored(pairs: Pairs, weights: Array, scale: float) -> Solve:
+def _cholesky_solver(pairs: Pairs, weights: Array, scale: float) -> Solve:
     """V+ from a Cholesky factor of V + scale 11'."""
     V = pairs.matrix(weights, fill=0.0)
     np.negative(V, out=V)
@@ -258,8 +258,8 @@ def _factored(pairs: Pairs, weights: Array, scale: float) -> Solve:
     inverse = backend().inverse(V)
 
     def solve(g: Array) -> Array:
-        found = inverse(g)
-        return np.asarray(found - found.mean(axis=0), dtype=g.dtype)
+        x = inverse(g)
+        return np.asarray(x - x.mean(axis=0), dtype=g.dtype)
 
     return solve
 

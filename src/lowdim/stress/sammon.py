@@ -182,20 +182,21 @@ class Sammon(Embedder):
             return np.asarray(stress.decode(Z)[kinds] * unit, dtype=D.dtype)
 
         monitor = self._monitor(self.max_iter)
-        found = METHODS[self.method](stress, stress.encode(start), monitor, tol=self.tol, show=show)
-        Y = stress.decode(found.x)[kinds]
+        solve, x = METHODS[self.method], stress.encode(start)
+        minimum = solve(stress, x, monitor, tol=self.tol, show=show)
+        Y = stress.decode(minimum.x)[kinds]
         Y = Y - Y.mean(axis=0) if isinstance(self.init, str) else Y
-        self.embedding_ = np.asarray(self._turned(Y) * unit, dtype=D.dtype)
-        self.stress_, self.history_ = float(found.value), found.history
-        self.n_iter_ = max(1, len(found.history) - 1)
+        self.embedding_ = np.asarray(self._rotate(Y) * unit, dtype=D.dtype)
+        self.stress_, self.history_ = float(minimum.value), minimum.history
+        self.n_iter_ = max(1, len(minimum.history) - 1)
 
     def _start(self, D: Array, first: Array, kinds: Array, unit: float) -> Array:
         """Coordinates of the objects that differ, in units of the largest dissimilarity."""
         n, k = len(D), self.n_components
         if not isinstance(self.init, str):
-            given = check_start(self.init, (n, k), INITS).astype(np.float64) / unit
+            user_start = check_start(self.init, (n, k), INITS).astype(np.float64) / unit
             sums = np.zeros((len(first), k))
-            np.add.at(sums, kinds, given)
+            np.add.at(sums, kinds, user_start)
             return sums / np.bincount(kinds)[:, None]
         checks.choice(self.init, "init", INITS)
         if self.init == "random":
@@ -206,11 +207,11 @@ class Sammon(Embedder):
         if len(first) > 1:
             inside = D if len(first) == n else np.ascontiguousarray(D[np.ix_(first, first)])
             most = min(k, len(first) - 1)
-            found = classical_start(inside, most)
-            start[:, : found.shape[1]] = found
+            scaling = classical_start(inside, most)
+            start[:, : scaling.shape[1]] = scaling
         return separate_points(start)
 
-    def _turned(self, Y: Array) -> Array:
+    def _rotate(self, Y: Array) -> Array:
         if not isinstance(self.init, str):
             return Y
         axes = np.linalg.eigh(Y.T @ Y)[1][:, ::-1]
@@ -224,10 +225,10 @@ class Sammon(Embedder):
             D = finite_rows(new.subset(part).distances(), part.start)
             D = np.minimum(D.astype(np.float64) / self._fitted_unit, FARTHEST)
             nearest = D.argmin(axis=1)
-            found = places[nearest]
+            coordinates = places[nearest]
             elsewhere = D[np.arange(len(D)), nearest] > floor
             W = 1 / np.maximum(D[elsewhere], max(self.epsilon, floor))
-            found[elsewhere] = place_by_stress(D[elsewhere], W, places)
-            out[part] = found * self._fitted_unit
+            coordinates[elsewhere] = place_by_stress(D[elsewhere], W, places)
+            out[part] = coordinates * self._fitted_unit
             out[part][~elsewhere] = self.embedding_[nearest[~elsewhere]]
         return out

@@ -131,7 +131,7 @@ def majorize(
         return {"Z": Z, "best": best, "history": np.array(history), "ended": ended}
 
     with monitor:
-        if (saved := monitor.saved({"Z": Z, "best": best})) is not None:
+        if (saved := monitor.load_state({"Z": Z, "best": best})) is not None:
             Z, best, ended = saved["Z"], saved["best"], saved["ended"]
             history = saved["history"].tolist()
             value = history[-1]

@@ -56,10 +56,10 @@ def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> di
         return_counts=True,
     )
     missing = sum(one is None for one in texts)
-    found: dict[str, Any] = {"missing": missing, "distinct": len(kinds)}
+    facts: dict[str, Any] = {"missing": missing, "distinct": len(kinds)}
     if role == "id" or len(kinds) > min(MOST_CATEGORIES, max(20, len(texts) // 2)):
         stored["texts"][name] = texts
-        return {"kind": "id" if role == "id" else "text", **found}
+        return {"kind": "id" if role == "id" else "text", **facts}
     if few:
         order = np.argsort(kinds.astype(np.float64), kind="stable")
         kinds, counts = kinds[order], counts[order]
@@ -68,8 +68,8 @@ def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> di
     stored["categories"][name] = kinds.tolist()
     stored["codes"].append([-1 if one is None else codes[one] for one in texts])
     top = np.argsort(-counts, kind="stable")[:COMMONEST]
-    found["top"] = [[str(kinds[at]), int(counts[at])] for at in top]
-    return {"kind": "category", **found}
+    facts["top"] = [[str(kinds[at]), int(counts[at])] for at in top]
+    return {"kind": "category", **facts}
 
 
 def _few_whole_numbers(values: Array) -> bool:
@@ -88,12 +88,12 @@ def _text(value: Any) -> str:
 
 def _histogram(values: Array) -> dict[str, Any]:
     known = values[np.isfinite(values)]
-    found: dict[str, Any] = {"missing": len(values) - len(known), "distinct": len(np.unique(known))}
+    facts: dict[str, Any] = {"missing": len(values) - len(known), "distinct": len(np.unique(known))}
     if not len(known):
-        return found
+        return facts
     low, high = float(known.min()), float(known.max())
     counts = np.histogram(known, BINS, (low, high if high > low else low + 1))[0]
-    return {**found, "low": low, "high": high, "histogram": counts.tolist()}
+    return {**facts, "low": low, "high": high, "histogram": counts.tolist()}
 
 
 def choose_label(chosen: str | None, columns: list[dict[str, Any]]) -> str | None:

@@ -91,17 +91,17 @@ def _arguments(choices: dict[str, Any]) -> dict[str, Any]:
         role: [name for name, own in roles.items() if own == role]
         for role in ("feature", "label", "id", "ignore")
     }
-    found: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "standardize": bool(choices.get("standardize", False)),
         "missing": choices.get("missing", "mean"),
     }
     if roles:
-        found |= {"labels": by_role["label"], "drop": by_role["ignore"]}
-        found["id"] = by_role["id"][0] if by_role["id"] else None
+        arguments |= {"labels": by_role["label"], "drop": by_role["ignore"]}
+        arguments["id"] = by_role["id"][0] if by_role["id"] else None
         if not choices.get("more"):
-            found["features"] = by_role["feature"]
-        found["categorical"] = "onehot" if choices.get("text_features") else "label"
-    return found
+            arguments["features"] = by_role["feature"]
+        arguments["categorical"] = "onehot" if choices.get("text_features") else "label"
+    return arguments
 
 
 # --- what the workers fit to --------------------------------------------------------------

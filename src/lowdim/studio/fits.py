@@ -19,7 +19,7 @@ from lowdim.catalog import find
 from lowdim.estimator.neighbors import neighbor_search
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.neighbors import neighbors
-from lowdim.runtime.atomic import replacing
+from lowdim.runtime.atomic import replace_file
 from lowdim.studio.datasets import read_about, read_labels, read_objects
 from lowdim.studio.locks import hold_lock
 from lowdim.studio.processes import Channel, error_text
@@ -81,7 +81,10 @@ def fit(channel: Channel, spec: dict[str, Any]) -> dict[str, Any]:
     if "callback" in known:
         estimator.set_params(callback=None)
     Y = np.ascontiguousarray(estimator.embedding_, dtype=np.float32)
-    with replacing(folder / "coordinates.npy", force=True) as temporary, open(temporary, "wb") as f:
+    with (
+        replace_file(folder / "coordinates.npy", force=True) as temporary,
+        open(temporary, "wb") as f,
+    ):
         np.save(f, Y)
     estimator.save(folder / "model.lowdim")
     return {

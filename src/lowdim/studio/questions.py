@@ -15,7 +15,7 @@ import numpy as np
 from lowdim import quality
 from lowdim.checks import Array
 from lowdim.quality.rows import Rows, data_rows
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.scheduling import use_threads
 from lowdim.studio.datasets import View, read_about, read_column, read_labels
 
 MOST_ROWS = 5000  # of points whose errors are computed; the others are unknown
@@ -60,39 +60,39 @@ def _assess(view: View, changed: float) -> quality.Assessment:
 
 def map_quality(view: View) -> dict[str, Any]:
     """Measures of a map, its curves, a verdict and warnings in words."""
-    found = _assess(view, Path(view.coordinates).stat().st_mtime)
+    assessment = _assess(view, Path(view.coordinates).stat().st_mtime)
     measures: list[dict[str, Any]] = [
         {
             "name": one.name,
             "label": one.label,
-            "value": float(found.measures[one.name]),
-            "margin": float(getattr(found.measures[one.name], "margin", 0.0) or 0.0),
+            "value": float(assessment.measures[one.name]),
+            "margin": float(getattr(assessment.measures[one.name], "margin", 0.0) or 0.0),
             "better": one.better,
-            "meaning": found.meaning(one),
+            "meaning": assessment.meaning(one),
         }
         for one in quality.MEASURES
-        if one.name in found.measures and np.isfinite(found.measures[one.name])
+        if one.name in assessment.measures and np.isfinite(assessment.measures[one.name])
     ]
-    K, values = np.asarray(found.rnx.K), np.asarray(found.rnx.values)
+    K, values = np.asarray(assessment.rnx.K), np.asarray(assessment.rnx.values)
     at = np.unique(np.geomspace(1, max(1, len(K)), MOST_CURVE).astype(int) - 1)[: len(K)]
-    pairs = np.column_stack([found.shepard.dissimilarities, found.shepard.distances])
+    pairs = np.column_stack([assessment.shepard.dissimilarities, assessment.shepard.distances])
     some = np.random.default_rng(0).permutation(len(pairs))[:MOST_PAIRS]
     return {
         **{one["name"]: one["value"] for one in measures},
         "measures": measures,
         "r_nx": [[int(K[i]), float(values[i])] for i in at],
         "shepard": pairs[some].astype(float).tolist(),
-        "verdict": found.verdict,
-        "warnings": list(found.warnings),
-        "n_neighbors": found.n_neighbors,
-        "sample": found.n_rows if found.n_rows < found.n_objects else None,
+        "verdict": assessment.verdict,
+        "warnings": list(assessment.warnings),
+        "n_neighbors": assessment.n_neighbors,
+        "sample": assessment.n_rows if assessment.n_rows < assessment.n_objects else None,
     }
 
 
 def point_errors(view: View, kind: str) -> Array:
     """Torn or false neighbours of each point; NaN for points outside the sample of a large map."""
     X, Y = view.read_objects(), _map(view)
-    found = np.full(len(Y), np.nan, np.float32)
+    shares = np.full(len(Y), np.nan, np.float32)
     placed = np.flatnonzero(np.isfinite(Y).all(axis=1))
     if len(placed) < len(Y):
         X = X[placed][:, placed] if view.metric == "precomputed" else X[placed]
@@ -101,14 +101,14 @@ def point_errors(view: View, kind: str) -> Array:
         X, Y[placed], min(15, max(1, (n - 2) // 2)), metric=view.metric,
         n_rows=min(n, MOST_ROWS), random_state=0,
     )  # fmt: skip
-    found[placed[errors.rows]] = errors.torn if kind == "torn" else errors.false
-    return found
+    shares[placed[errors.rows]] = errors.torn if kind == "torn" else errors.false
+    return shares
 
 
 def stability(view: View, method: str, parameters: dict[str, Any], output: str) -> None:
     """Fit again with other seeds; writes the spread of each point and a summary to a file."""
     from lowdim.catalog import find
-    from lowdim.runtime.atomic import replacing
+    from lowdim.runtime.atomic import replace_file
 
     row = find(method)
     assert row is not None
@@ -119,12 +119,12 @@ def stability(view: View, method: str, parameters: dict[str, Any], output: str) 
     if row.local_only and "init" in known:
         estimator.set_params(init="random")  # the seed would change little from a fixed start
     how = "seeds" if "random_state" in known and row.family != "spectral" else "bootstrap"
-    found = quality.stability(
+    result = quality.stability(
         estimator, view.read_objects(), n_runs=N_RUNS, how=how, null=False, random_state=0
     )
-    with replacing(output, force=True) as temporary, open(temporary, "wb") as file:
-        np.savez(file, spread=found.spread.astype(np.float32), maps=found.maps.astype(np.float32),
-                 score=found.score, text=str(found), how=how)  # fmt: skip
+    with replace_file(output, force=True) as temporary, open(temporary, "wb") as file:
+        np.savez(file, spread=result.spread.astype(np.float32), maps=result.maps.astype(np.float32),
+                 score=result.score, text=str(result), how=how)  # fmt: skip
 
 
 # --- points -------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def stability(view: View, method: str, parameters: dict[str, Any], output: str) 
 
 def neighbors(view: View, point: int, k: int) -> dict[str, Any]:
     """The nearest objects of a point in the data, of those on the map."""
-    with running(None):
+    with use_threads(None):
         rows = _rows(view._replace(coordinates="", label=None))
         distances = rows.distances(np.array([point], dtype=np.int32))[0].astype(np.float64)
     distances[point] = np.inf
@@ -152,17 +152,17 @@ def suspects(view: View, limit: int) -> list[dict[str, Any]]:
     X = view.read_objects()
     if len(at) < len(labels):
         X = X[at][:, at] if view.metric == "precomputed" else X[at]
-    found = quality.suspects(X, labels[at], metric=view.metric)
+    result = quality.suspects(X, labels[at], metric=view.metric)
     listed = []
-    for i in range(min(limit, len(found))):
+    for i in range(min(limit, len(result))):
         listed.append(
             {
-                "row": int(at[found.objects[i]]),
-                "score": float(found.scores[i]),
-                "kind": str(found.reasons[i]),
-                "label": str(found.labels[i]),
-                "neighbours_label": str(found.suggested[i]),
-                "why": found.why(i),
+                "row": int(at[result.objects[i]]),
+                "score": float(result.scores[i]),
+                "kind": str(result.reasons[i]),
+                "label": str(result.labels[i]),
+                "neighbours_label": str(result.suggested[i]),
+                "why": result.why(i),
             }
         )
     return listed
@@ -186,8 +186,8 @@ def selection(view: View, n: int, points: Array) -> dict[str, Any]:
             codes = codes if chosen is None else codes[chosen]
             categories += _category_effects(name, values["categories"], codes, inside)
         elif values is not None:
-            found = _number_effect(values if chosen is None else values[chosen], inside)
-            columns += [] if found is None else [{"name": name, **found}]
+            effect = _number_effect(values if chosen is None else values[chosen], inside)
+            columns += [] if effect is None else [{"name": name, **effect}]
     columns.sort(key=lambda one: -abs(one["effect"]))
     categories.sort(key=lambda one: -abs(one["effect"]))
     return {
@@ -251,9 +251,9 @@ def decode(view: View, y: list[float]) -> Array:
     """The features of the object at some coordinates, in the units of the file."""
     path = Path(view.folder) / "model.lowdim"
     model = _model(str(path), path.stat().st_mtime)
-    found = np.asarray(model.inverse_transform(np.array([y])), dtype=np.float64)[0]
+    row = np.asarray(model.inverse_transform(np.array([y])), dtype=np.float64)[0]
     about = read_about(Path(view.data))
     if about["center"] is not None:
         scaled = len(about["center"])
-        found[:scaled] = found[:scaled] * about["scale"] + about["center"]
-    return np.asarray(found)
+        row[:scaled] = row[:scaled] * about["scale"] + about["center"]
+    return np.asarray(row)

@@ -118,17 +118,17 @@ class Guard:
     def _brings_token(self, scope: Scope) -> bool:
         if scope["type"] != "http" or scope["path"] != "/" or scope["method"] not in SAFE:
             return False
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        return hmac.compare_digest(given.encode(), self.token.encode())
+        token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        return hmac.compare_digest(token.encode(), self.token.encode())
 
     def _knows_secret(self, headers: Headers) -> bool:
         try:
             cookies = SimpleCookie(headers.get("cookie", ""))
         except CookieError:
             return False
-        found = cookies.get(self.cookie)
-        given = "" if found is None else found.value
-        return hmac.compare_digest(given.encode(), self.secret.encode())
+        morsel = cookies.get(self.cookie)
+        secret = "" if morsel is None else morsel.value
+        return hmac.compare_digest(secret.encode(), self.secret.encode())
 
     def _welcome(self) -> Response:
         response = RedirectResponse("/", 303)

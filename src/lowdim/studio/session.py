@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lowdim.runtime.atomic import replacing
+from lowdim.runtime.atomic import replace_file
 from lowdim.studio.errors import Refused
 from lowdim.studio.locks import InUse, hold_lock
 from lowdim.studio.records import Dataset, Map, restore
@@ -20,7 +20,7 @@ FORMAT = 1
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON; the file is complete, old or new, whatever happens."""
-    with replacing(path, force=True) as temporary:
+    with replace_file(path, force=True) as temporary:
         temporary.write_text(json.dumps(value, allow_nan=False), encoding="utf-8")
 
 

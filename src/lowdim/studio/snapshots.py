@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.runtime.atomic import replacing
+from lowdim.runtime.atomic import replace_file
 
 MOST = 120  # snapshots of a map
 FEWEST = 16
@@ -37,7 +37,10 @@ class Snapshots:
             return list(self.kept)
         self.folder.mkdir(exist_ok=True)
         Y = np.frombuffer(coordinates, dtype="<f4").reshape(n, dim)
-        with replacing(self._path(iteration), force=True) as temporary, open(temporary, "wb") as f:
+        with (
+            replace_file(self._path(iteration), force=True) as temporary,
+            open(temporary, "wb") as f,
+        ):
             np.save(f, Y)
         self.kept.append(iteration)
         most = int(np.clip(MOST_BYTES / max(1, len(coordinates)), FEWEST, MOST))

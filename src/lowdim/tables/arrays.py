@@ -17,7 +17,7 @@ from lowdim.checks import Array, is_sparse
 from lowdim.messages import argument
 from lowdim.runtime import memory
 from lowdim.tables.columns import Frame
-from lowdim.tables.errors import DataError, damage_error, listed, require
+from lowdim.tables.errors import DataError, damage_error, join_names, require
 from lowdim.tables.formats import Options
 
 _DATA = ("x", "data", "features", "embedding", "coordinates", "d", "distances")
@@ -54,7 +54,9 @@ def _choose(path: Path, arrays: Mapping[str, Any], key: str | None) -> Frame:
 
 
 def _describe(arrays: Mapping[str, Any]) -> str:
-    return listed(f"{n} ({' x '.join(map(str, a.shape)) or 'scalar'})" for n, a in arrays.items())
+    return join_names(
+        f"{n} ({' x '.join(map(str, a.shape)) or 'scalar'})" for n, a in arrays.items()
+    )
 
 
 def _pick(path: Path, arrays: Mapping[str, Any], key: str | None) -> str:
@@ -284,12 +286,12 @@ def read_anndata(path: Path, options: Options) -> Frame:
         matrices = ["X"] if "X" in file else []
         matrices += [f"{group}/{n}" for group in ("layers", "obsm") for n in file.get(group, ())]
         if key not in file:
-            raise DataError(f"{path} has no {key!r}; it holds {listed(matrices)}.")
+            raise DataError(f"{path} has no {key!r}; it holds {join_names(matrices)}.")
         frame = Frame(_matrix(_anndata_matrix(file[key]), f"{path}: {key}"))
         if key == "X" or key.startswith("layers/"):
             frame.names = [str(v) for v in _anndata_index(file["var"])]
         if len(matrices) > 1:
-            frame.notes.append(f"the data is {key!r}, of {listed(matrices)}")
+            frame.notes.append(f"the data is {key!r}, of {join_names(matrices)}")
         frame.ids = _vector(_anndata_index(file["obs"]), frame.n_rows)
         for name in file["obs"].attrs.get("column-order", []):
             values = _vector(_anndata_column(file["obs"][name]), frame.n_rows)

@@ -13,7 +13,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.objects.block_sources import file_rows, largest_whole
 from lowdim.objects.parquet_rows import ParquetRows, column_kinds, parquet_files, read_column
-from lowdim.tables.errors import DataError, listed
+from lowdim.tables.errors import DataError, join_names
 from lowdim.tables.recipe import Recipe
 from lowdim.tables.table import Table
 
@@ -58,7 +58,9 @@ def read_in_blocks(
     wanted = [] if recipe is None else recipe.numeric or []
     for name in (*([] if id is None else [id]), *labels, *wanted):
         if name not in kinds:
-            raise DataError(f"{path.name} has no column {name!r}; its columns are {listed(kinds)}.")
+            raise DataError(
+                f"{path.name} has no column {name!r}; its columns are {join_names(kinds)}."
+            )
     text = [name for name, numeric in kinds.items() if not numeric and name != id]
     chosen = wanted or [
         name
@@ -78,7 +80,7 @@ def read_in_blocks(
         ids=None if id is None else _texts(read_column(files, id)),
         id_name=id or "id",
         labels={name: read_column(files, name) for name in dict.fromkeys((*labels, *carried))},
-        notes=[f"{len(chosen)} features: {listed(chosen)}", _note(X)],
+        notes=[f"{len(chosen)} features: {join_names(chosen)}", _note(X)],
         recipe=Recipe(chosen),
     )
 

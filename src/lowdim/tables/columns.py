@@ -14,7 +14,7 @@ import numpy as np
 
 from lowdim.checks import Array, dense
 from lowdim.messages import argument
-from lowdim.tables.errors import DataError, listed, shorten
+from lowdim.tables.errors import DataError, join_names, shorten
 
 CATEGORICAL = ("label", "ignore", "onehot", "gower")
 MISSING_POLICIES = ("error", "drop", "mean", "keep")
@@ -98,7 +98,7 @@ class Frame:
         lacking = [n for n in names if n not in self.places and n not in self.beside]
         if lacking:
             texts = [name for name in lacking if name in self.texts]
-            reason = f"column {texts[0]!r} is text" if texts else f"it lacks {listed(lacking)}"
+            reason = f"column {texts[0]!r} is text" if texts else f"it lacks {join_names(lacking)}"
             raise DataError(
                 f"{self.source} does not have the columns of numbers that are needed: {reason}."
             )
@@ -110,27 +110,29 @@ class Frame:
         """A column as ids or labels: every digit is kept, and 3.0 is 3."""
         if name not in self._values:
             column = self.column(name)
-            if self.stored is None or name in self.beside or not _whole(column):
+            if self.stored is None or name in self.beside or not _are_integers(column):
                 self._values[name] = _tidy(column)
             else:
                 self._values[name] = _digits(self.stored(name), column)
         return self._values[name]
 
-    def known(self, name: str, option: str) -> str:
+    def check_name(self, name: str, option: str) -> str:
         """The name, if there is such a column."""
         if name in self.all_names:
             return name
         close = difflib.get_close_matches(name, self.all_names, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else f": it has {listed(self.all_names)}."
+        hint = (
+            f"; did you mean {close[0]!r}?" if close else f": it has {join_names(self.all_names)}."
+        )
         raise DataError(f"{argument(option)}: {self.source} has no column {name!r}{hint}")
 
-    def matching(self, patterns: Iterable[str], option: str) -> list[str]:
+    def match_names(self, patterns: Iterable[str], option: str) -> list[str]:
         """Names of the columns that match at least one pattern."""
         chosen: dict[str, None] = {}
         for pattern in patterns:
             matches = [name for name in self.all_names if fnmatchcase(name, pattern)]
             if pattern in self.all_names or not matches:
-                matches = [self.known(pattern, option)]
+                matches = [self.check_name(pattern, option)]
             chosen.update(dict.fromkeys(matches))
         return list(chosen)
 
@@ -152,7 +154,7 @@ def frame_of(columns: dict[str, Array], **others: Any) -> Frame:
     return Frame(matrix, list(numbers), texts, order=list(columns), **others)
 
 
-def _whole(values: Array) -> bool:
+def _are_integers(values: Array) -> bool:
     """Whether all known values are whole numbers."""
     if values.dtype.kind != "f":
         return values.dtype.kind in "iu"
@@ -162,7 +164,7 @@ def _whole(values: Array) -> bool:
 
 def _tidy(values: Array) -> Array:
     """Whole numbers as integers: labels that a text file or Matlab holds as 3.0 are 3."""
-    if values.dtype.kind == "f" and not np.isnan(values).any() and _whole(values):
+    if values.dtype.kind == "f" and not np.isnan(values).any() and _are_integers(values):
         return values.astype(np.int64) if np.abs(values).max() < _EXACT else values
     return values
 
@@ -214,9 +216,9 @@ class Roles:
 
 def assign(frame: Frame, choices: Choices) -> Roles:
     """The role of every column: as the user chose, otherwise guessed from name and content."""
-    chosen = frame.matching(choices.features, "features")
-    wanted = [frame.known(name, "labels") for name in choices.labels]
-    taken = {*frame.matching(choices.drop, "drop"), *chosen, *wanted}
+    chosen = frame.match_names(choices.features, "features")
+    wanted = [frame.check_name(name, "labels") for name in choices.labels]
+    taken = {*frame.match_names(choices.drop, "drop"), *chosen, *wanted}
     roles = Roles()
     _assign_ids(frame, choices, taken, roles)
     for name in wanted:
@@ -225,16 +227,16 @@ def assign(frame: Frame, choices: Choices) -> Roles:
     beside = [name for name in frame.beside if name not in taken]
     roles.labels |= {name: frame.values(name) for name in beside}
     if beside:
-        roles.notes.append(f"carried through as labels: {listed(beside)}")
+        roles.notes.append(f"carried through as labels: {join_names(beside)}")
     features = chosen or [name for name in frame.data_names if name not in taken]
     if not chosen:  # customer_id, for instance
         note = "named as ids, so carried through as labels"
-        features = _without_labels(frame, features, roles, _named_as_ids, note)
+        features = _without_labels(frame, features, roles, _is_ids_name, note)
     called = {name.strip().lower() for name in features}
     coordinates = "y" in called and called & {"x", "z"}
     if not chosen and not wanted and not coordinates:
         note = "taken as labels because of their names"
-        features = _without_labels(frame, features, roles, _named_as_target, note)
+        features = _without_labels(frame, features, roles, _is_target_name, note)
     _assign_features(frame, choices, features, roles)
     return roles
 
@@ -242,7 +244,7 @@ def assign(frame: Frame, choices: Choices) -> Roles:
 def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -> None:
     name = None
     if choices.id is not None:
-        name = frame.known(choices.id, "id")
+        name = frame.check_name(choices.id, "id")
     elif frame.ids is None:
         name = next((name for name in frame.data_names if _are_ids(frame, name, taken)), None)
         if name is None:
@@ -274,7 +276,7 @@ def _are_ids(frame: Frame, name: str, taken: set[str]) -> bool:
     if name in taken or name in frame.mixed:
         return False
     first = name == frame.data_names[0]
-    named = _named_as_ids(name) or (first and name.strip().lower() in _COUNTERS)
+    named = _is_ids_name(name) or (first and name.strip().lower() in _COUNTERS)
     if not named and not (first and name in frame.texts):
         return False
     values = frame.values(name)
@@ -283,17 +285,17 @@ def _are_ids(frame: Frame, name: str, taken: set[str]) -> bool:
     return distinct and values.dtype.kind in "iuO"
 
 
-def _named_as_target(name: str) -> bool:
+def _is_target_name(name: str) -> bool:
     return name.strip().lower() in _TARGETS
 
 
 def may_describe_objects(name: str, first: bool) -> bool:
     """Whether a column of numbers may be taken as ids or labels because of its name."""
     counter = first and name.strip().lower() in _COUNTERS
-    return _named_as_ids(name) or _named_as_target(name) or counter
+    return _is_ids_name(name) or _is_target_name(name) or counter
 
 
-def _named_as_ids(name: str) -> bool:
+def _is_ids_name(name: str) -> bool:
     return _ID_NAME.fullmatch(name.strip()) is not None or name.strip().lower() in ("id", "index")
 
 
@@ -307,7 +309,7 @@ def _without_labels(
         return features
     roles.labels |= labels
     change = f"change with {argument('features', ...)}"
-    roles.notes.append(f"{note}: {listed(map(repr, labels))} ({change})")
+    roles.notes.append(f"{note}: {join_names(map(repr, labels))} ({change})")
     return [name for name in features if name not in labels]
 
 
@@ -328,7 +330,7 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
     if texts and used:
         roles.textual = texts
         use = "coded as zeros and ones" if choices.categorical == "onehot" else "compared by Gower"
-        roles.notes.append(f"columns of text {use}: {listed(map(repr, texts))}")
+        roles.notes.append(f"columns of text {use}: {join_names(map(repr, texts))}")
     elif texts and choices.features:
         raise DataError(
             f"{argument('features')}: column {texts[0]!r} is text. To use it, set {_use_text()}."
@@ -336,7 +338,9 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
     elif texts:
         _set_aside(frame, choices, texts, roles)
     if not roles.numeric and not roles.textual:
-        what = f"only text ({listed(map(repr, texts))})" if texts else "no columns but ids, labels"
+        what = (
+            f"only text ({join_names(map(repr, texts))})" if texts else "no columns but ids, labels"
+        )
         raise DataError(
             f"{frame.source} has no column of numbers to make a map of: {what}. Check "
             f"{argument('delimiter', ...)} and {argument('decimal', ...)}, or use the text with "
@@ -356,6 +360,6 @@ def _set_aside(frame: Frame, choices: Choices, texts: list[str], roles: Roles) -
     kinds = [f"{name!r} ({len(set(frame.texts[name]) - {None})} kinds)" for name in texts[:6]]
     roles.notes.append(
         f"columns of text are {action}, not used as features: "
-        f"{listed(kinds + ['...'] * (len(texts) - len(kinds)))} "
+        f"{join_names(kinds + ['...'] * (len(texts) - len(kinds)))} "
         f"(to use them: {_use_text()})"
     )

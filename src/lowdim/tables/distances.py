@@ -9,7 +9,7 @@ import numpy as np
 from lowdim.checks import Array, is_sparse
 from lowdim.messages import argument
 from lowdim.tables.columns import Choices, Frame
-from lowdim.tables.errors import DataError, listed
+from lowdim.tables.errors import DataError, join_names
 
 _TOLERANCE = 1e-6  # of symmetry, in units of the largest entry: files are rounded
 _NEARLY = 0.9  # share of pairs that are symmetric in a table that was meant to be symmetric
@@ -126,13 +126,13 @@ def from_pairs(frame: Frame, choices: Choices) -> tuple[Any, Array]:
 
     The matrix is dense if every pair is there, and else sparse, its entries the known pairs.
     """
-    dropped = set(frame.matching(choices.drop, "drop"))
+    dropped = set(frame.match_names(choices.drop, "drop"))
     names = [name for name in frame.data_names if name not in dropped]
-    names = frame.matching(choices.features, "features") or names
+    names = frame.match_names(choices.features, "features") or names
     if len(names) != 3 or names[2] not in frame.places:
         raise DataError(
             f"{frame.source}: a list of pairs needs three columns (one object, another, their "
-            f"distance as a number), but it has {listed(map(repr, names))}. Choose them with "
+            f"distance as a number), but it has {join_names(map(repr, names))}. Choose them with "
             f"{argument('features', ...)}."
         )
     lengths = np.asarray(frame.column(names[2]), dtype=np.float64)

@@ -35,7 +35,7 @@ def shorten(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def listed(names: Iterable[Any], most: int = 6) -> str:
+def join_names(names: Iterable[Any], most: int = 6) -> str:
     """Names for a message: all of them, or the first few and how many there are."""
     names = [shorten(str(name)) for name in names]
     if len(names) <= most:

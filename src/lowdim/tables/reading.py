@@ -17,7 +17,7 @@ from lowdim.checks import Array
 from lowdim.messages import argument
 from lowdim.tables import distances
 from lowdim.tables.columns import CATEGORICAL, MISSING_POLICIES, Choices, Frame, Roles, assign
-from lowdim.tables.errors import DataError, listed, shorten
+from lowdim.tables.errors import DataError, join_names, shorten
 from lowdim.tables.formats import FORMATS, MISSING_TEXTS, Dialect, Options, reader_for, source_of
 from lowdim.tables.recipe import Recipe, follow, learn
 from lowdim.tables.table import FileColumns, Table
@@ -196,7 +196,9 @@ def _vectors(frame: Frame, roles: Roles, choices: Choices) -> Table:
         raise DataError(f"{frame.source}: {X.shape[0]} object is left; a map needs at least 2.")
     names = recipe.names
     used = (
-        [] if names is None else [f"{len(names)} feature{'s'[: len(names) != 1]}: {listed(names)}"]
+        []
+        if names is None
+        else [f"{len(names)} feature{'s'[: len(names) != 1]}: {join_names(names)}"]
     )
     return _table(frame, roles, recipe, X, kept, used)
 
@@ -312,7 +314,9 @@ def read_embedding(
     ([[2.0, 3.0], [0.0, 1.0]], ['y0', 'y1'])
     """
     with _frame_of(path, Options(), None) as frame:
-        chosen = frame.matching(coordinates, "coordinates") or _numbered_columns(frame.number_names)
+        chosen = frame.match_names(coordinates, "coordinates") or _numbered_columns(
+            frame.number_names
+        )
         roles = assign(frame, Choices(features=tuple(chosen)))
         Y = np.asarray(frame.matrix(roles.numeric))
         if Y.dtype.kind == "f" and np.isinf(Y).any():
@@ -351,6 +355,6 @@ def _align(Y: Array, ids: Array | None, table: Table, source: str) -> Any:
     if lacking:
         raise DataError(
             f"{source} lacks {len(lacking)} of the {table.n_rows} objects of {table.source}: "
-            f"{listed(map(shorten, lacking), 3)}."
+            f"{join_names(map(shorten, lacking), 3)}."
         )
     return Y[[places[name] for name in table.ids.tolist()]]

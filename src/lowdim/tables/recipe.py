@@ -11,7 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.messages import argument
 from lowdim.tables.columns import Choices, Frame, Roles
-from lowdim.tables.errors import DataError, listed, shorten
+from lowdim.tables.errors import DataError, join_names, shorten
 
 _BLOCK = 1 << 22  # values that are checked at a time
 _UNEVEN = 30.0  # times the median spread, from which on one column outweighs the others
@@ -102,7 +102,7 @@ def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Ar
         recipe.center, recipe.scale = center.tolist(), np.where(spread > 0, spread, 1.0).tolist()
         roles.notes.append("every column of numbers was brought to mean 0 and spread 1")
     elif choices.categorical != "gower":
-        roles.notes += _uneven(numbers, recipe)
+        roles.notes += _scale_notes(numbers, recipe)
     if not choices.features:
         roles.notes += _counters(numbers, recipe)
     return recipe, _matrix(frame, recipe, numbers, kept), kept
@@ -118,8 +118,8 @@ def follow(frame: Frame, recipe: Recipe) -> tuple[Any, Array | None, list[str]]:
             rows = int(np.isin(frame.texts[name], new).sum())
             checks.warn(
                 f"{frame.source}: column {name!r} has values that the data of the model did not "
-                f"have: {listed(map(repr, new))}. In {rows} row{'s'[: rows != 1]} all columns made "
-                f"of {name!r} are 0."
+                f"have: {join_names(map(repr, new))}. In {rows} row{'s'[: rows != 1]} all columns "
+                f"made of {name!r} are 0."
             )
     fills = recipe.missing == "mean" and absent is not None and numbers.dtype.kind == "f"
     if fills and recipe.fill is None and np.isnan(numbers).any():
@@ -150,10 +150,11 @@ def _leave_out_empty(frame: Frame, roles: Roles) -> None:
     if not empty:
         return
     roles.numeric = [name for name in roles.numeric if name not in empty]
-    roles.notes.append(f"left out, because no row has a value: {listed(map(repr, empty))}")
+    roles.notes.append(f"left out, because no row has a value: {join_names(map(repr, empty))}")
     if not roles.numeric and not roles.textual:
         raise DataError(
-            f"{frame.source}: no feature is left: no row has a value in {listed(map(repr, empty))}."
+            f"{frame.source}: no feature is left: no row has a value in "
+            f"{join_names(map(repr, empty))}."
         )
 
 
@@ -253,7 +254,7 @@ def _is_dense_table(numbers: Any, recipe: Recipe) -> bool:
     return named and 1 < numbers.shape[1] <= 1000
 
 
-def _uneven(numbers: Any, recipe: Recipe) -> list[str]:
+def _scale_notes(numbers: Any, recipe: Recipe) -> list[str]:
     """A note if one column outweighs all others because of its unit."""
     if not _is_dense_table(numbers, recipe):
         return []
@@ -285,7 +286,7 @@ def _counters(numbers: Any, recipe: Recipe) -> list[str]:
         return []
     return [
         "used as features, but different whole numbers in all rows: "
-        f"{listed(counters)} (if they name the objects: {argument('id', ...)} or "
+        f"{join_names(counters)} (if they name the objects: {argument('id', ...)} or "
         f"{argument('drop', ...)})"
     ]
 

@@ -13,7 +13,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.runtime import memory
 from lowdim.tables.columns import Frame, frame_of
-from lowdim.tables.errors import DataError, damage_error, listed, require
+from lowdim.tables.errors import DataError, damage_error, join_names, require
 from lowdim.tables.formats import PARQUET, Options
 from lowdim.tables.text import distinct_names, encoding_errors
 
@@ -61,7 +61,7 @@ def read_excel(path: Path, options: Options) -> Frame:
             sheets = book.sheetnames
             name = options.key or sheets[0]
             if name not in sheets:
-                raise DataError(f"{path} has no sheet {name!r}; it has {listed(sheets)}.")
+                raise DataError(f"{path} has no sheet {name!r}; it has {join_names(sheets)}.")
             cells = enumerate(book[name].iter_rows(values_only=True), start=1)
             rows = {number: row for number, row in cells if any(v is not None for v in row)}
             book.close()
@@ -87,7 +87,7 @@ def read_excel(path: Path, options: Options) -> Frame:
     frame = _frame(path, used, options.dialect.missing)
     frame.notes, frame.line = notes, lambda row: numbers[row + header]
     if len(sheets) > 1:
-        frame.notes.append(f"the data is sheet {name!r}, of {listed(map(repr, sheets))}")
+        frame.notes.append(f"the data is sheet {name!r}, of {join_names(map(repr, sheets))}")
     return frame
 
 

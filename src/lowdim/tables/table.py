@@ -9,7 +9,7 @@ from typing import Any
 from lowdim.checks import Array, is_sparse
 from lowdim.summaries import html_facts, short_repr
 from lowdim.tables.columns import Frame
-from lowdim.tables.errors import listed
+from lowdim.tables.errors import join_names
 from lowdim.tables.recipe import Recipe
 
 
@@ -87,7 +87,7 @@ class Table:
         if self.ids is not None:
             facts["ids"] = self.id_name
         if self.labels:
-            facts["labels"] = listed(self.labels)
+            facts["labels"] = join_names(self.labels)
         return facts
 
     def __str__(self) -> str:

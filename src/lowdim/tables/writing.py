@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.runtime.atomic import replacing
+from lowdim.runtime.atomic import replace_file
 from lowdim.tables.errors import require
 from lowdim.tables.formats import PARQUET, format_of
 
@@ -89,7 +89,7 @@ def write(
     for name in [name for name in described if name in columns]:
         described[f"{name}_label"] = described.pop(name)
     named = None if ids is None else _column(ids, "ids", len(Y))
-    with replacing(path, force=force) as temporary:
+    with replace_file(path, force=force) as temporary:
         writer(temporary, _Result(Y, columns, named, id_name, described))
     return path
 

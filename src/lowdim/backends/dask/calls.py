@@ -19,7 +19,7 @@ from dask.delayed import Delayed, delayed
 
 from lowdim.runtime import memory
 from lowdim.runtime.context import current, override
-from lowdim.runtime.scheduling import blocks, running
+from lowdim.runtime.scheduling import blocks, use_threads
 from lowdim.runtime.scratch import HeldRows
 from lowdim.runtime.tasks import HERE, NewGroup, Tasks
 
@@ -42,7 +42,7 @@ class Call:
         self.memory = current().memory
 
     def __call__(self, *arguments: Any) -> Any:
-        with override(device="cpu", threads=1, memory=self.memory, tasks=HERE), running(None):
+        with override(device="cpu", threads=1, memory=self.memory, tasks=HERE), use_threads(None):
             return self.function(*arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -94,8 +94,8 @@ class ClusterTasks(Tasks):
 
     def persist(self, items: Sequence[Any]) -> Sequence[Any]:
         with dask.config.set(NO_WARNING):
-            found: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
-        return found
+            results: Sequence[Any] = self.client.persist([_leaf(item) for item in items])
+        return results
 
     def exchange(
         self,
@@ -107,7 +107,7 @@ class ClusterTasks(Tasks):
     ) -> Iterator[Result]:
         divided = _calls(split, items)
         pick, call = delayed(_pieces_of, pure=False), delayed(_work, pure=False)
-        both = _leaf(Call(partial(_listed, work))), _leaf(group)
+        both = _leaf(Call(partial(_list_results, work))), _leaf(group)
         return chain.from_iterable(
             self._results(
                 [
@@ -140,11 +140,11 @@ def _leaf(value: Any) -> Delayed:
 
 
 def _calls(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Delayed]:
-    shared, call = _leaf(Call(function)), delayed(_called, pure=False)
+    shared, call = _leaf(Call(function)), delayed(_call, pure=False)
     return [call(shared, item) for item in items]
 
 
-def _called(function: Call, item: Any) -> Any:
+def _call(function: Call, item: Any) -> Any:
     return function(_align(item))
 
 
@@ -160,7 +160,9 @@ def _work(work: Call, group: NewGroup, number: int, pieces: list[list[Any]]) -> 
         return work(gathered, number)
 
 
-def _listed(function: Callable[[Any, int], Iterator[Any]], group: Any, number: int) -> list[Any]:
+def _list_results(
+    function: Callable[[Any, int], Iterator[Any]], group: Any, number: int
+) -> list[Any]:
     return list(function(group, number))
 
 

@@ -10,7 +10,7 @@ from lowdim import _native
 from lowdim.backends.native.sparse import csr_indices, csr_matrix
 from lowdim.checks import Array
 from lowdim.runtime.context import current
-from lowdim.runtime.progress import counted
+from lowdim.runtime.progress import part_counter
 from lowdim.runtime.scheduling import blocks
 
 SOURCES = 1024  # for each thread, whose paths are found between two reports of progress
@@ -35,7 +35,7 @@ def shortest_paths(graph: Any, sources: Array, *, symmetric: bool = False) -> Ar
     arcs = (*csr_indices(graph), graph.data)
     order = np.empty_like(start)  # in which successive sources are near each other
     _native.group_sources(*arcs, start, order)
-    finish = counted(len(order))
+    finish = part_counter(len(order))
     threads = current().threads
     for part in blocks(len(order), SOURCES * threads):  # the threads wait for each other after it
         rows = order[part]

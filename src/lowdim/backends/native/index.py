@@ -40,7 +40,7 @@ from lowdim.backends.protocol import Ranking
 from lowdim.checks import Array, dense, distances_in_range, is_sparse
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
-from lowdim.runtime.stacking import stacked
+from lowdim.runtime.stacking import stack_rows
 
 logger = logging.getLogger("lowdim")
 
@@ -130,7 +130,7 @@ class CellIndex:
         own = self.cells.refill(Z, squares)
         place = np.empty(len(Z), dtype=np.int32)
         place[own.order] = np.arange(len(Z), dtype=np.int32)
-        points = stacked(self.rows, asked) if self.cosine else sum_duplicates(rows)
+        points = stack_rows(self.rows, asked) if self.cosine else sum_duplicates(rows)
 
         def search(part: slice) -> tuple[Array, Array]:
             candidates = self._candidates_of_both(

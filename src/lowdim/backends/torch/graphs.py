@@ -14,7 +14,7 @@ from lowdim.backends.torch.arrays import Outflow, Unsupported, free_bytes, get, 
 from lowdim.backends.torch.resident import remember
 from lowdim.backends.torch.sparse import Csr, from_keys, resident_csr
 from lowdim.checks import Array
-from lowdim.runtime.progress import counted
+from lowdim.runtime.progress import part_counter
 from lowdim.runtime.scheduling import blocks
 
 SYMMETRIES = ("union", "mutual", "mean", "half-sum")
@@ -141,7 +141,7 @@ def shortest_paths(
     kept = arcs.values.new_empty(out.shape if whole else (0, n))
     path_lengths = _SymmetricLengths(kept) if symmetric else _Lengths(kept)
     relaxation = kernels.matrices().Relaxation(arcs) if fast else _Relaxation(arcs)
-    finish = counted(len(sources))
+    finish = part_counter(len(sources))
     outflow = Outflow(device, out)
     for part in blocks(len(sources), min(columns, _sources_at_once(out))):
         chosen = put(device, sources[part].astype(np.int64))

@@ -79,10 +79,10 @@ class CellIndex:
             distances[~sorted_queries.any(dim=1)] = 1
         return self._in_order(order, (ids, distances))
 
-    def _in_order(self, order: Tensor, found: tuple[Tensor, Tensor]) -> tuple[Array, Array]:
+    def _in_order(self, order: Tensor, neighbors: tuple[Tensor, Tensor]) -> tuple[Array, Array]:
         """Results for queries that were sorted by cells, in the order before."""
-        ids, distances = (torch.empty_like(one) for one in found)
-        ids[order], distances[order] = found
+        ids, distances = (torch.empty_like(one) for one in neighbors)
+        ids[order], distances[order] = neighbors
         require_finite(distances)
         return get_and_remember(ids), get_and_remember(distances)
 
@@ -122,10 +122,10 @@ class CellIndex:
             del tile
             used = (rows >= 0).ravel()
             cell = torch.arange(len(batch), device=device).repeat_interleave(longest)
-            found = at[cell[used, None], columns[used]]
-            found.masked_fill_(values[used] == torch.inf, OWN_COLUMN)
+            candidates = at[cell[used, None], columns[used]]
+            candidates.masked_fill_(values[used] == torch.inf, OWN_COLUMN)
             chosen = rows.ravel()[used]
-            near, length = rerank(queries[chosen], self.rows, found, k, self.cosine)
+            near, length = rerank(queries[chosen], self.rows, candidates, k, self.cosine)
             ids[chosen], distances[chosen] = self.order[near].int(), length
         return ids, distances
 
@@ -179,8 +179,8 @@ def build_index(
     n = rows.shape[0]
     if n < 16 * SAMPLE_ROWS or exact_search_seconds(device, rows) < limit:
         return None
-    given = resident(device, rows)
-    points = unit_rows(given)[0] if cosine else given
+    tensor = resident(device, rows)
+    points = unit_rows(tensor)[0] if cosine else tensor
     count = max(16, n // ROWS_PER_CELL)
     chosen = np.sort(random.choice(n, min(n, TRAINING_ROWS * count), replace=False))
     centers = centers_of(points[put(device, chosen)], count, random)
@@ -191,7 +191,7 @@ def build_index(
     starts = offsets_of(counts_of(cells, count))
     sample = put(device, np.sort(random.choice(n, SAMPLE_ROWS, replace=False)))
     true = true_neighbors(points, sample, k)
-    probes, found = fewest_probes(cells, sample, true, centers, recall)
+    probes, share = fewest_probes(cells, sample, true, centers, recall)
     if probes is None:
         return None
     near = nearest_cells(centers, starts.diff(), probes, k + 1)
@@ -202,12 +202,12 @@ def build_index(
         "rows",
         count,
         probes,
-        found,
+        share,
         SAMPLE_ROWS,
     )
     sorted_rows = points[order]
     norms = sorted_rows.square().sum(dim=1)
-    return CellIndex(sorted_rows, norms, order, starts, centers, near, cosine, k, probes, found)
+    return CellIndex(sorted_rows, norms, order, starts, centers, near, cosine, k, probes, share)
 
 
 def exact_search_seconds(device: torch.device, rows: Any) -> float:
@@ -273,14 +273,14 @@ def true_neighbors(points: Tensor, sample: Tensor, k: int) -> Tensor:
 def _nearest(points: Tensor, sample: Tensor, k: int, own: float) -> Tensor:
     """The k nearest points of some of the points; each itself is first or last by `own`, +-inf."""
     squares = points.square().sum(dim=1)
-    found = []
+    nearest = []
     rows = tile_rows(points.device, 16 * len(points), len(sample))
     for begin in range(0, len(sample), rows):
         part = sample[begin : begin + rows]
         scores = torch.addmm(squares, points[part], points.T, alpha=-2)
         scores[torch.arange(len(part), device=part.device), part] = own
-        found.append(scores.topk(k, dim=1, largest=False).indices)
-    return torch.cat(found)
+        nearest.append(scores.topk(k, dim=1, largest=False).indices)
+    return torch.cat(nearest)
 
 
 def fewest_probes(

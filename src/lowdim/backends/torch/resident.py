@@ -62,9 +62,9 @@ class Copies(NamedTuple):
 def resident(device: torch.device, array: Array) -> Tensor:
     """As `put`, for an array that may be on the device already, or be asked for again."""
     for copy in _copies(device, array):
-        found = copy.part(array)
-        if found is not None:
-            return found
+        part = copy.part(array)
+        if part is not None:
+            return part
     tensor = put(device, array)
     remember(array, tensor)
     return tensor
@@ -73,8 +73,8 @@ def resident(device: torch.device, array: Array) -> Tensor:
 def resident_square(device: torch.device, array: Array) -> Tensor | None:
     """The squared entries of an array that is on the device; None if they are not to be kept."""
     for copy in _copies(device, array):
-        found = copy.part(array)
-        if found is None or len(copy.tensor) != array.size:
+        part = copy.part(array)
+        if part is None or len(copy.tensor) != array.size:
             continue
         if not copy.squares:
             if SQUARE_ROOM * array.nbytes > free_bytes(device):
@@ -89,8 +89,8 @@ def _copies(device: torch.device, array: Array) -> tuple[Copy, ...]:
     kept = current().uploads
     if kept is None or not _is_worth_keeping(array):
         return ()
-    found = kept.get(_key(device, array))
-    return () if found is None else tuple(found.parts)
+    entry = kept.get(_key(device, array))
+    return () if entry is None else tuple(entry.parts)
 
 
 def get_and_remember(tensor: Tensor) -> Array:
@@ -117,10 +117,10 @@ def remember(array: Array, tensor: Tensor) -> None:
 def release() -> bool:
     """Free all copies; False if there are none."""
     kept = current().uploads
-    found = bool(kept)
+    had_copies = bool(kept)
     if kept:
         kept.clear()
-    return found
+    return had_copies
 
 
 def _all_equal(one: Array, other: Array) -> bool:

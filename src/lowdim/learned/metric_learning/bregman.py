@@ -62,12 +62,12 @@ def project(
     ended = False
 
     def state() -> dict[str, Any]:
-        found = {"M": M, "multipliers": multipliers, "targets": targets}
-        return {**found, "history": np.array(history), "ended": ended}
+        arrays = {"M": M, "multipliers": multipliers, "targets": targets}
+        return {**arrays, "history": np.array(history), "ended": ended}
 
     with monitor:
         fresh = {"M": M, "multipliers": multipliers, "targets": targets}
-        if (saved := monitor.saved(fresh)) is not None:
+        if (saved := monitor.load_state(fresh)) is not None:
             M, multipliers, targets = (saved[name] for name in fresh)
             history, ended = saved["history"].tolist(), saved["ended"]
         while len(history) < monitor.max_iter and not ended:

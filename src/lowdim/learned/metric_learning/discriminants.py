@@ -30,14 +30,14 @@ def discriminant_axes(X: Array, codes: Array, k: int) -> Array:
     X = X - X.mean(axis=0, dtype=np.float64)
     by_class = X[np.argsort(codes, kind="stable")]
     means = np.add.reduceat(by_class, np.cumsum(sizes) - sizes) / sizes[:, None]
-    whiten = _whitening(X - means[codes])
+    whiten = _whitening_matrix(X - means[codes])
     between = np.sqrt(sizes)[:, None] * means
     _, spread, axes = svd(between @ whiten, full_matrices=False)
-    found = axes[spread > len(sizes) * np.finfo(float).eps * spread[0]] @ whiten.T
-    return np.asarray(found[: min(k, len(sizes) - 1)])
+    directions = axes[spread > len(sizes) * np.finfo(float).eps * spread[0]] @ whiten.T
+    return np.asarray(directions[: min(k, len(sizes) - 1)])
 
 
-def _whitening(deviations: Array) -> Array:
+def _whitening_matrix(deviations: Array) -> Array:
     """A matrix W such that deviations @ W have the identity as covariance."""
     widths = np.sqrt(np.mean(deviations**2, axis=0))
     if not widths.any():

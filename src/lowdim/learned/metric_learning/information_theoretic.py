@@ -206,7 +206,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         unit = np.sqrt(lower)  # so that numbers are of order 1, whatever the units of X
         pairs = np.concatenate([near, far])
         alike = np.arange(len(pairs)) < len(near)
-        found = project(
+        solution = project(
             (Z[pairs[:, 0]] - Z[pairs[:, 1]]) / unit,
             alike,
             np.where(alike, upper / lower, 1.0),
@@ -216,8 +216,8 @@ class InformationTheoreticMetricLearning(LearnedMetric):
             show=Z,
         )
         self.bounds_ = (upper, lower)
-        self.history_, self.n_iter_ = found.history, len(found.history)
-        self._keep(X, principal_factor(found.M, Z, k) @ prior)
+        self.history_, self.n_iter_ = solution.history, len(solution.history)
+        self._keep(X, principal_factor(solution.M, Z, k) @ prior)
 
     def _prior(self, X: Array) -> Array:
         """P such that the prior distance is the Euclidean one of the rows of X P'."""
@@ -265,10 +265,10 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         return np.concatenate(near)[:half], np.concatenate(far)[:half]
 
 
-def _pairs(given: Any, name: str, n: int) -> Array:
-    if given is None:
+def _pairs(value: Any, name: str, n: int) -> Array:
+    if value is None:
         return np.empty((0, 2), dtype=np.int64)
-    pairs = np.asarray(given)
+    pairs = np.asarray(value)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be an array of row numbers of shape (n_pairs, 2), got shape "

@@ -143,11 +143,11 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         gaps = centred[i] - centred[targets[i, place]]
         unit = float(np.sqrt((gaps**2).sum() / max(len(i), 1))) or 1.0  # the margin is of this size
         problem = LargeMargin(centred / unit, codes, targets, push)
-        found = minimize(problem, np.eye(X.shape[1]), self._monitor(self.max_iter), tol)
-        self.history_ = found.history / len(X)
-        self.n_iter_ = len(found.history) - 1
-        self.loss_ = float(found.value / len(X))
-        self._keep(X, principal_factor(found.M, problem.X, k) / (unit * largest))
+        solution = minimize(problem, np.eye(X.shape[1]), self._monitor(self.max_iter), tol)
+        self.history_ = solution.history / len(X)
+        self.n_iter_ = len(solution.history) - 1
+        self.loss_ = float(solution.value / len(X))
+        self._keep(X, principal_factor(solution.M, problem.X, k) / (unit * largest))
 
 
 def target_neighbors(X: Array, codes: Array, k: int) -> Array:

@@ -70,9 +70,9 @@ class LargeMargin:
             squares += norms
             near = squares < (reach - norms)[rows, None]
             near &= self.codes[rows, None] != self.codes
-            found = np.argwhere(near)
-            found[:, 0] += rows.start
-            return found
+            places = np.argwhere(near)
+            places[:, 0] += rows.start
+            return places
 
         parts = run(part, blocks(len(Z), SEARCH_ROWS))
         count = len(self.impostors) + sum(map(len, parts))
@@ -81,9 +81,9 @@ class LargeMargin:
             f"LargeMarginNearestNeighbor with {count} impostors",
             "Set a smaller n_neighbors, or take a sample of the objects.",
         )
-        found = np.concatenate(parts)
+        triples = np.concatenate(parts)
         n = len(Z)
-        keys = np.union1d(self._keys(), found[:, 0] * n + found[:, 1])
+        keys = np.union1d(self._keys(), triples[:, 0] * n + triples[:, 1])
         self.impostors = np.column_stack(np.divmod(keys, n))
 
     def prune(self, M: Array) -> None:
@@ -184,7 +184,7 @@ def minimize(problem: LargeMargin, start: Array, monitor: Monitor, tol: float) -
 
     with monitor:
         fresh = {"M": M, "before": before, "best": best, "gradient": gradient}
-        if (saved := monitor.saved(fresh)) is not None:
+        if (saved := monitor.load_state(fresh)) is not None:
             M, before, best, gradient = (saved[name] for name in fresh)
             value, least, step = saved["value"], saved["least"], saved["step"]
             age, failures, done = saved["age"], saved["failures"], saved["done"]
@@ -194,9 +194,9 @@ def minimize(problem: LargeMargin, start: Array, monitor: Monitor, tol: float) -
             ahead = M + age / (age + 3) * (M - before) if age else M
             slope = problem(ahead)[1] if age else gradient
             new = _project(ahead - step * slope)
-            found, new_gradient = problem(new)
-            if found < value:
-                before, M, value, gradient = M, new, found, new_gradient
+            new_value, new_gradient = problem(new)
+            if new_value < value:
+                before, M, value, gradient = M, new, new_value, new_gradient
                 age, failures, step = age + 1, 0, step * FASTER
             else:
                 age, failures, step = 0, failures + 1, step * SLOWER

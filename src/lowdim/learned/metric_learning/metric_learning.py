@@ -67,7 +67,7 @@ class LearnedMetric(Embedder):
         self.components_ = np.ascontiguousarray(L, dtype=X.dtype)
         self.mean_ = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
         self.metric_ = self.components_.T @ self.components_
-        self.embedding_ = self._mapped(X)
+        self.embedding_ = self._map_rows(X)
 
     def _codes(self, y: Any, n: int) -> Array:
         """Labels as numbers of classes."""
@@ -100,9 +100,9 @@ class LearnedMetric(Embedder):
         return checks.integer(self.n_components, "n_components", 1, d, " (n_features)")
 
     def _transform(self, new: NewObjects) -> Array:
-        return self._mapped(dense(new.vectors()).astype(self.components_.dtype, copy=False))
+        return self._map_rows(dense(new.vectors()).astype(self.components_.dtype, copy=False))
 
-    def _mapped(self, X: Array) -> Array:
+    def _map_rows(self, X: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             Y = np.asarray(X @ self.components_.T)
         if not np.isfinite(Y).all():

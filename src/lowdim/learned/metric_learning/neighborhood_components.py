@@ -153,7 +153,7 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             Z = objective.map(start)
             if not np.isfinite(np.vdot(Z, Z)):
                 raise ValueError("X: squared distances overflow. Rescale the columns.")
-        found = lbfgs(
+        minimum = lbfgs(
             objective,
             start,
             self._monitor(self.max_iter),
@@ -163,15 +163,15 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             span=1,  # as scikit-learn stops
             enough=tol * len(X),  # beyond it only the scale of the map would grow
         )
-        self.history_ = found.history / len(X)
-        self.n_iter_ = len(found.history) - 1
-        self.loss_ = float(found.value / len(X))
-        if self.n_iter_ == 0 and self.loss_ > tol and _is_flat(objective, found.x):
+        self.history_ = minimum.history / len(X)
+        self.n_iter_ = len(minimum.history) - 1
+        self.loss_ = float(minimum.value / len(X))
+        if self.n_iter_ == 0 and self.loss_ > tol and _is_flat(objective, minimum.x):
             checks.warn(
                 "X: the objects are so far apart that the objective is flat at the start, which is "
                 "kept: each object has one neighbour. Divide X by its standard deviation."
             )
-        self._keep(X, found.x)
+        self._keep(X, minimum.x)
 
     def _start(self, X: Array, codes: Array, k: int) -> Array:
         n, d = X.shape
@@ -194,12 +194,12 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         if init == "random":
             random = check_random_state(0 if self.random_state is None else self.random_state)
             return np.asarray(random.standard_normal((k, d)))
-        found = discriminant_axes(X, codes, k) if init == "lda" else np.empty((0, d))
-        missing = min(k, n, d) - len(found)
+        start = discriminant_axes(X, codes, k) if init == "lda" else np.empty((0, d))
+        missing = min(k, n, d) - len(start)
         if missing:
             axes = principal_axes(X, missing).components.astype(np.float64)
-            found = np.concatenate([found, axes])
-        return np.pad(found, ((0, k - len(found)), (0, 0)))
+            start = np.concatenate([start, axes])
+        return np.pad(start, ((0, k - len(start)), (0, 0)))
 
 
 def _is_flat(objective: StochasticNeighbors, L: Array) -> bool:

@@ -11,8 +11,8 @@ from torch import nn
 
 from lowdim.checks import Array
 from lowdim.learned.networks.layers import Architecture
-from lowdim.learned.networks.training import sharded
-from lowdim.learned.networks.weights import BLOCK_ROWS, Rows, apply, noisy, seeded
+from lowdim.learned.networks.training import sum_shards
+from lowdim.learned.networks.weights import BLOCK_ROWS, Rows, apply, noisy, random_generator
 from lowdim.runtime.scheduling import blocks
 
 WARM_UP = 20  # epochs in which the divergence gets its weight: it would hide the data at first
@@ -32,13 +32,13 @@ class AutoencoderNetwork(nn.Module):
 
     def encode(self, x: torch.Tensor) -> torch.Tensor:
         """Coordinates: the means, if the encoder is variational."""
-        found: torch.Tensor = self.encoder(x)
-        return found[:, : self.n_components]
+        codes: torch.Tensor = self.encoder(x)
+        return codes[:, : self.n_components]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Reconstructions of rows."""
-        found: torch.Tensor = self.decoder(self.encode(x))
-        return found
+        outputs: torch.Tensor = self.decoder(self.encode(x))
+        return outputs
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ class Reconstruction:
 
         def loss_of(part: slice, number: int) -> torch.Tensor:
             x = self.rows.take(self.trained[items[part]])
-            error, penalty = self._losses(network, x, seeded(self.seed, *key, number))
+            error, penalty = self._losses(network, x, random_generator(self.seed, *key, number))
             errors[number] = float(error.detach())
             return (error + penalty) / len(items)
 
-        _, gradients = sharded(loss_of, len(items), network)
+        _, gradients = sum_shards(loss_of, len(items), network)
         return sum(errors[i] for i in range(len(errors))) / len(items), gradients
 
     def _losses(
@@ -103,7 +103,7 @@ class Reconstruction:
         z = code = outputs[:, : network.n_components]
         penalty = torch.zeros((), dtype=x.dtype, device=x.device)
         if p.variational:
-            z, divergences = _drawn(code, outputs[:, network.n_components :], random)
+            z, divergences = _draw_codes(code, outputs[:, network.n_components :], random)
             # -log p(x | z) is d error / (2 variance); the bound is divided by d / (2 variance)
             weight = p.variational * min(1.0, (self.epochs + 1) / WARM_UP)
             penalty = penalty + weight * divergences.sum() * (2 * self.variance / x.shape[1])
@@ -133,14 +133,14 @@ class Reconstruction:
         x = self.rows.take(self.held_out)
         with torch.no_grad():
             code, logs = network.encoder(x).split(network.n_components, dim=1)
-            z, divergences = _drawn(code, logs, seeded(self.seed, 2**32))
+            z, divergences = _draw_codes(code, logs, random_generator(self.seed, 2**32))
             error = float((network.decoder(z) - x).square().mean())
             divergence = float(divergences.sum(dim=1).mean())
         fit = 0.5 * float(np.log(max(error, SMALLEST_VARIANCE)))
         return fit + self.penalties.variational * divergence / x.shape[1]
 
 
-def _drawn(
+def _draw_codes(
     code: torch.Tensor, logs: torch.Tensor, random: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Codes drawn from Gaussians of these means and log variances, and the terms of the divergences

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.learned.networks.autoencoding import split
-from lowdim.learned.networks.layers import dense, suited_sizes
+from lowdim.learned.networks.layers import default_sizes, dense
 from lowdim.learned.networks.regression import MapNetwork, Regression
 from lowdim.learned.networks.training import Settings, train
 from lowdim.learned.networks.weights import (
@@ -17,7 +17,7 @@ from lowdim.learned.networks.weights import (
     arrays_of,
     load_arrays,
     on_device,
-    seeded_weights,
+    seed_weights,
 )
 from lowdim.runtime.callbacks import Monitor
 
@@ -26,8 +26,8 @@ HELD_OUT = 0.1  # share of the objects that decide when to stop
 
 
 def _network(n_inputs: int, n_outputs: int, dtype: np.dtype[Any]) -> MapNetwork:
-    sizes = (n_inputs, *suited_sizes(n_outputs)[::-1], n_outputs)
-    with seeded_weights(0):
+    sizes = (n_inputs, *default_sizes(n_outputs)[::-1], n_outputs)
+    with seed_weights(0):
         return on_device(MapNetwork(dense(sizes, "relu"), None), dtype)
 
 
@@ -50,11 +50,11 @@ def fit_network_decoder(embedding: Array, X: Array) -> dict[str, Any]:
     }
 
 
-def decoded(decoder: dict[str, Any], Y: Array) -> Array:
+def decode_rows(decoder: dict[str, Any], Y: Array) -> Array:
     """Vectors of coordinates Y."""
     center, mean = decoder["center"], decoder["mean"]
     network = _network(len(center), len(mean), mean.dtype)
     load_arrays(network, decoder["weights"])
     rows = Rows(Y.astype(mean.dtype), center, decoder["unit"])
-    found = apply(network.eval().encode, rows)
-    return np.asarray(found * mean.dtype.type(decoder["scale"]) + mean)
+    outputs = apply(network.eval().encode, rows)
+    return np.asarray(outputs * mean.dtype.type(decoder["scale"]) + mean)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from lowdim.runtime.atomic import uninterrupted
+from lowdim.runtime.atomic import defer_interrupts
 from lowdim.runtime.context import current
 
 
@@ -27,7 +27,7 @@ def require_torch(purpose: str) -> None:
 
 def load_torch() -> None:
     """Import PyTorch; Ctrl-C waits for it, because half of PyTorch crashes when it is used."""
-    with uninterrupted():
+    with defer_interrupts():
         import torch  # noqa: F401
 
 

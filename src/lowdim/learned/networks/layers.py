@@ -67,13 +67,13 @@ def dense(sizes: Sequence[int], activation: str) -> nn.Sequential:
     return nn.Sequential(*parts)
 
 
-def suited_sizes(n_features: int) -> tuple[int, int, int]:
+def default_sizes(n_features: int) -> tuple[int, int, int]:
     """Sizes of hidden layers for so many features: up to (512, 256, 128) for 64 or more."""
     last = min(128, max(16, 2 ** math.ceil(math.log2(2 * n_features))))
     return 4 * last, 2 * last, last
 
 
-def checked_sizes(value: object, name: str) -> tuple[int, ...]:
+def check_sizes(value: object, name: str) -> tuple[int, ...]:
     """Check a sequence of sizes of layers."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not len(value):
         raise TypeError(

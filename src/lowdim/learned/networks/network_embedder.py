@@ -92,7 +92,7 @@ class NetworkEmbedder(Embedder):
 
         layers="auto" means `layers` for vectors and `channels` for images.
         """
-        from lowdim.learned.networks.layers import ACTIVATIONS, Architecture, checked_sizes
+        from lowdim.learned.networks.layers import ACTIVATIONS, Architecture, check_sizes
 
         image = None
         if self.image_shape is not None:
@@ -101,16 +101,16 @@ class NetworkEmbedder(Embedder):
         if isinstance(self.layers, str) and self.layers == "auto":
             there = layers if image is None else channels
         else:
-            there = checked_sizes(self.layers, "layers")
-        given = self.decoder_layers
-        back = there[::-1] if given is None else checked_sizes(given, "decoder_layers")
+            there = check_sizes(self.layers, "layers")
+        sizes = self.decoder_layers
+        back = there[::-1] if sizes is None else check_sizes(sizes, "decoder_layers")
         return Architecture(n_features, int(self.n_components), there, back, self.activation, image)
 
     def _new_network(self, rows: Any, seed: int) -> Any:
         """The untrained network for such rows; its weights depend on the seed alone."""
-        from lowdim.learned.networks.weights import on_device, seeded_weights
+        from lowdim.learned.networks.weights import on_device, seed_weights
 
-        with seeded_weights(seed):
+        with seed_weights(seed):
             return on_device(self._build(rows.shape[1]), checks.float_dtype(rows.dtype))
 
     def _keep(self, network: Any, rows: Rows, history: Array) -> None:
@@ -120,9 +120,9 @@ class NetworkEmbedder(Embedder):
         self.network_, self._cached_network = arrays_of(network), network
         self.mean_, self.scale_ = rows.mean, rows.scale
         self.history_, self.n_iter_ = history, len(history)
-        self.embedding_ = self._encoded(rows)
+        self.embedding_ = self._encode(rows)
 
-    def _encoded(self, rows: Rows) -> Array:
+    def _encode(self, rows: Rows) -> Array:
         from lowdim.learned.networks.weights import apply
 
         return apply(self._network().encode, rows)
@@ -142,17 +142,17 @@ class NetworkEmbedder(Embedder):
         from lowdim.learned.networks.weights import Rows
 
         rows = new.vectors()
-        found = self._encoded(Rows(rows, self.mean_, self.scale_))
-        return found.astype(checks.float_dtype(rows.dtype), copy=False)
+        embedding = self._encode(Rows(rows, self.mean_, self.scale_))
+        return embedding.astype(checks.float_dtype(rows.dtype), copy=False)
 
-    def _decoded(self, Y: Array) -> Array:
+    def _decode(self, Y: Array) -> Array:
         """Vectors of coordinates, by the decoder."""
         from lowdim.learned.networks.weights import Rows, apply
 
         wanted = Y.astype(self.mean_.dtype, copy=False)
         rows = Rows(wanted, np.zeros(Y.shape[1], wanted.dtype), 1.0)
-        found = apply(self._network().decoder, rows)
-        return np.asarray(found * found.dtype.type(self.scale_) + self.mean_, Y.dtype)
+        outputs = apply(self._network().decoder, rows)
+        return np.asarray(outputs * outputs.dtype.type(self.scale_) + self.mean_, Y.dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ from torch import nn
 
 from lowdim.checks import Array
 from lowdim.learned.networks.device import torch_device
-from lowdim.learned.networks.training import sharded
+from lowdim.learned.networks.training import sum_shards
 from lowdim.learned.networks.weights import Rows
 
 
@@ -26,8 +26,8 @@ class MapNetwork(nn.Module):
         self.register_buffer("unit", torch.ones(()))  # of the map, in outputs of the encoder
 
     def encode(self, x: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = self.unit * self.encoder(x)
-        return found
+        codes: torch.Tensor = self.unit * self.encoder(x)
+        return codes
 
 
 def mean_square(network: Any, x: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
@@ -36,7 +36,7 @@ def mean_square(network: Any, x: torch.Tensor, wanted: torch.Tensor) -> torch.Te
     return gaps.square().mean(dim=1)
 
 
-def attracted(
+def attraction_loss(
     attraction: Callable[[torch.Tensor], torch.Tensor],
 ) -> Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]:
     """The loss of outputs that are attracted by their targets.
@@ -62,7 +62,7 @@ class Regression:
     targets : array of shape (n, n_components)
     seen : callable, default=None
         From numbers of objects and the key of their random numbers to the rows that the network
-        gets in training, such as `samples.Samples.displaced`; None is the rows themselves.
+        gets in training, such as `samples.Samples.displace`; None is the rows themselves.
     trained, held_out : arrays of int, default=None
         Rows to train on, and rows for validation; None is all of them, and none.
     terms : callable, default=mean_square
@@ -93,7 +93,7 @@ class Regression:
             x = self.seen(index, (*key, number))
             return self.terms(network, x, self.targets[index]).sum() / len(items)
 
-        return sharded(loss_of, len(items), network)
+        return sum_shards(loss_of, len(items), network)
 
     def validation(self, network: Any) -> float | None:
         if not len(self.held_out):

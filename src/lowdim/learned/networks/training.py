@@ -15,7 +15,7 @@ from lowdim.checks import Array
 from lowdim.learned.networks.device import one_thread
 from lowdim.learned.networks.reproducible import Reproducible, deterministic_convolutions
 from lowdim.learned.networks.weights import arrays_of, load_arrays, moments_of, tensors_of
-from lowdim.runtime.atomic import uninterrupted
+from lowdim.runtime.atomic import defer_interrupts
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blocks, run
 
@@ -131,7 +131,7 @@ def train(
         Training and validation loss of each epoch; the latter is NaN if nothing is held out.
     """
     parameters = trainable(network)
-    with uninterrupted():  # the first optimizer imports further parts of PyTorch
+    with defer_interrupts():  # the first optimizer imports further parts of PyTorch
         optimizer = torch.optim.Adam(
             parameters, lr=settings.learning_rate, eps=EPSILON, weight_decay=settings.weight_decay
         )
@@ -148,7 +148,7 @@ def train(
 
     reproducible = Reproducible(network, settings.seed)
     with one_thread(), deterministic_convolutions, monitor:
-        saved = monitor.saved({}, scheduled=settings.schedule == "cosine")
+        saved = monitor.load_state({}, scheduled=settings.schedule == "cosine")
         if saved is not None:
             load_arrays(network, saved["network"])
             for one, moments in zip(parameters, saved["moments"], strict=True):
@@ -208,10 +208,10 @@ def batches(n: int, size: int) -> list[slice]:
 
     Batch normalisation has no variance of one object.
     """
-    found = blocks(n, size)
-    if len(found) > 1 and size > 1 and found[-1].start == n - 1:
-        found[-2:] = [slice(found[-2].start, n)]
-    return found
+    parts = blocks(n, size)
+    if len(parts) > 1 and size > 1 and parts[-1].start == n - 1:
+        parts[-2:] = [slice(parts[-2].start, n)]
+    return parts
 
 
 def _set_rate(optimizer: Any, settings: Settings, progress: Progress) -> None:
@@ -229,7 +229,7 @@ def trainable(network: nn.Module) -> list[nn.Parameter]:
     return [parameter for parameter in network.parameters() if parameter.requires_grad]
 
 
-def sharded(
+def sum_shards(
     loss_of: Callable[[slice, int], torch.Tensor], n: int, network: nn.Module
 ) -> tuple[float, list[torch.Tensor]]:
     """A sum of losses of parts of a batch and its gradient, each part on a thread.
@@ -260,8 +260,8 @@ def sharded(
         # A network may have parameters, such as those of another head, that the loss does not need.
         return float(loss.detach()), torch.autograd.grad(loss, parameters, materialize_grads=True)
 
-    found = run(one, list(enumerate(batches(n, SHARD))))
-    total = list(found[0][1])
-    for _, gradients in found[1:]:
+    results = run(one, list(enumerate(batches(n, SHARD))))
+    total = list(results[0][1])
+    for _, gradients in results[1:]:
         total = [a + b for a, b in zip(total, gradients, strict=True)]
-    return sum(loss for loss, _ in found), total
+    return sum(loss for loss, _ in results), total

@@ -23,12 +23,12 @@ DRAWN_BY_MODULES = 2**32 - 1  # last key of such numbers, where others have the 
 BLOCK_ROWS = 1024  # rows that a network is applied to at once; fixed, so that rounding is too
 
 
-def seeded(seed: int, *keys: int) -> torch.Generator:
+def random_generator(seed: int, *keys: int) -> torch.Generator:
     """A generator of random numbers for one purpose, such as the noise of one step."""
-    return torch.Generator().manual_seed(_mixed(seed, *keys))
+    return torch.Generator().manual_seed(_mix_keys(seed, *keys))
 
 
-def _mixed(*keys: int) -> int:
+def _mix_keys(*keys: int) -> int:
     """A seed of PyTorch, which takes one number, from several."""
     return int(np.random.SeedSequence(keys).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
@@ -43,7 +43,7 @@ if hasattr(os, "register_at_fork"):  # in a child nobody else draws
 
 
 @contextmanager
-def seeded_weights(seed: int) -> Iterator[None]:
+def seed_weights(seed: int) -> Iterator[None]:
     """Networks that are made inside have weights that depend on the seed alone."""
     with _generators, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
@@ -55,10 +55,10 @@ def process_generators(device: torch.device, *keys: int) -> Iterator[None]:
     """What modules such as dropout draw inside, on the CPU or the device, depends on the keys."""
     gpus = [device] if device.type == "cuda" else []
     with _generators, torch.random.fork_rng(devices=gpus):
-        torch.default_generator.manual_seed(_mixed(*keys, DRAWN_BY_MODULES))
+        torch.default_generator.manual_seed(_mix_keys(*keys, DRAWN_BY_MODULES))
         for gpu in gpus:
             with torch.cuda.device(gpu):
-                torch.cuda.manual_seed(_mixed(*keys, DRAWN_BY_MODULES))
+                torch.cuda.manual_seed(_mix_keys(*keys, DRAWN_BY_MODULES))
         yield
 
 
@@ -78,11 +78,11 @@ def arrays_of(network: nn.Module) -> dict[str, Array]:
 def load_arrays(network: nn.Module, arrays: dict[str, Array]) -> None:
     """Set the weights of a network; ValueError if the arrays belong to another one."""
     wanted = {k: tuple(v.shape) for k, v in network.state_dict().items()}
-    found = {k: v.shape for k, v in arrays.items()}
-    if wanted != found:
-        odd = sorted(k for k in {*wanted, *found} if wanted.get(k) != found.get(k))
+    shapes = {k: v.shape for k, v in arrays.items()}
+    if wanted != shapes:
+        odd = sorted(k for k in {*wanted, *shapes} if wanted.get(k) != shapes.get(k))
         raise ValueError(
-            f"the weights belong to another network: {odd[0]} has shape {found.get(odd[0])}, but "
+            f"the weights belong to another network: {odd[0]} has shape {shapes.get(odd[0])}, but "
             f"the parameters of the estimator make it {wanted.get(odd[0])}."
         )
     network.load_state_dict({k: torch.as_tensor(v.copy()) for k, v in arrays.items()})
@@ -158,8 +158,8 @@ def apply(network: Callable[[torch.Tensor], torch.Tensor], rows: Rows) -> Array:
         if missing:  # every product has the same shape, so a row does not depend on their number
             x = torch.cat([x, x.new_zeros(missing, x.shape[1])])
         with torch.no_grad(), one_thread():
-            found = network(x)[: part.stop - part.start]
-        return np.asarray(found.cpu().numpy())
+            outputs = network(x)[: part.stop - part.start]
+        return np.asarray(outputs.cpu().numpy())
 
     parts = run(one, blocks(len(rows), BLOCK_ROWS))
     return np.concatenate(parts)

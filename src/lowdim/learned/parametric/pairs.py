@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from lowdim.checks import Array
-from lowdim.learned.networks.training import SHARD, batches, sharded
+from lowdim.learned.networks.training import SHARD, batches, sum_shards
 from lowdim.learned.parametric.samples import Samples
 from lowdim.runtime.scheduling import run
 
@@ -70,11 +70,11 @@ class Pairs:
         def forward(numbered: tuple[int, slice]) -> torch.Tensor:
             number, part = numbered
             torch.set_num_threads(1)  # a setting of the thread that calls it
-            y: torch.Tensor = network.encode(self.samples.displaced(both[part], (*key, number)))
+            y: torch.Tensor = network.encode(self.samples.displace(both[part], (*key, number)))
             return y
 
-        found = run(forward, list(enumerate(parts)))
-        Y = torch.cat([y.detach() for y in found]).requires_grad_()
+        outputs = run(forward, list(enumerate(parts)))
+        Y = torch.cat([y.detach() for y in outputs]).requires_grad_()
         attraction, repulsion = self._forces(Y, both)
         loss = self._loss(float(attraction.detach()), float(repulsion.detach()))
         share = 1 / self.mean_repulsion if self.loss.logarithm else 1.0
@@ -82,14 +82,14 @@ class Pairs:
         slope = slope - slope.mean(dim=0)  # which is 0 but for rounding: distances have no origin
 
         def loss_of(part: slice, number: int) -> torch.Tensor:
-            y = found[number]
+            y = outputs[number]
             total = (y * slope[part]).sum()
             if network.decoder is not None:  # which learns from the map, but does not change it
                 back, x = network.decoder(y.detach()), self.samples.rows.take(both[part])
                 total = total + (back - x).square().sum() / (len(both) * x.shape[1])
             return total
 
-        return loss, sharded(loss_of, len(both), network)[1]
+        return loss, sum_shards(loss_of, len(both), network)[1]
 
     def _loss(self, attraction: float, repulsion: float) -> float:
         """The loss of a step; updates the running mean of the repulsion.

@@ -14,7 +14,7 @@ from lowdim.checks import Array
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Rule, Sizes, any_number, named_arrays, size_of
-from lowdim.estimator.neighbors import check_given_graph
+from lowdim.estimator.neighbors import check_user_graph
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime.callbacks import Monitor, interrupts_raise
@@ -102,7 +102,7 @@ def prepare(estimator: Any, objects: Objects) -> Preparation:
     """Check the parameters and build the untrained network; sets `n_places_`."""
     from lowdim.learned.networks.weights import Rows
     from lowdim.learned.parametric.places import number_of_places
-    from lowdim.learned.parametric.user_networks import check_given
+    from lowdim.learned.parametric.user_networks import check_network
 
     n = objects.n
     estimator._check_n_components(n)
@@ -120,18 +120,18 @@ def prepare(estimator: Any, objects: Objects) -> Preparation:
     vectors = objects.vectors(type(estimator).__name__)
     network, rows = estimator._new_network(vectors, settings.seed), Rows.of(vectors)
     if estimator.network is not None:
-        check_given(network.encoder, rows, estimator.n_components)
+        check_network(network.encoder, rows, estimator.n_components)
     return Preparation(network, rows, vectors, settings, noise)
 
 
-def euclidean_graph(vectors: Any, given: NeighborGraph | None, k: int) -> NeighborGraph:
+def euclidean_graph(vectors: Any, user_graph: NeighborGraph | None, k: int) -> NeighborGraph:
     """The graph of the k nearest neighbours: that of the argument `graph`, or computed."""
     objects = MeasuredObjects(_floats(vectors), euclidean())
-    if given is None:
+    if user_graph is None:
         return objects.neighbor_graph(k, method="auto")
-    if isinstance(given, NeighborGraph):  # the network does not depend on its metric
-        given = replace(given, metric="precomputed")
-    graph = check_given_graph(objects, given)
+    if isinstance(user_graph, NeighborGraph):  # the network does not depend on its metric
+        user_graph = replace(user_graph, metric="precomputed")
+    graph = check_user_graph(objects, user_graph)
     return graph if graph.n_neighbors is None else graph.take(k)
 
 
@@ -181,7 +181,7 @@ def imitate(
     Each object is attracted by its place as by a neighbour. Unlike squared distances, that
     does not put an object which may belong to one of two groups between them.
     """
-    from lowdim.learned.networks.regression import Regression, attracted
+    from lowdim.learned.networks.regression import Regression, attraction_loss
     from lowdim.learned.networks.training import train
 
     Y = (Y - Y.mean(axis=0)).astype(samples.rows.mean.dtype)
@@ -190,7 +190,7 @@ def imitate(
         terms = network.encoder.imitation(loss.attraction)
     else:
         network.unit.fill_(float(Y.std()) or 1.0)
-        terms = attracted(loss.attraction)
+        terms = attraction_loss(loss.attraction)
     size = min(int(np.clip(len(Y) // 20, 64, 256)), len(Y))
     epochs = max(IMITATION_EPOCHS, math.ceil(IMITATION_STEPS * size / len(Y)))
     first = replace(
@@ -201,7 +201,7 @@ def imitate(
         schedule="cosine",
         patience=epochs,
     )
-    problem = Regression(samples.rows, Y, samples.displaced, terms=terms)
+    problem = Regression(samples.rows, Y, samples.displace, terms=terms)
     label = f"{type(estimator).__name__}, imitation of the map"
     monitor = Monitor(epochs, label, verbose=estimator.verbose, slot=new_slot())
     train(network, problem, first, monitor, lambda: Y)
@@ -214,13 +214,13 @@ def build_map_network(estimator: Any, n_features: int) -> Any:
     """The untrained network: the user's, or one that chooses between places, or a plain one."""
     from lowdim.learned.networks.regression import MapNetwork
     from lowdim.learned.parametric.places import PlaceMixture
-    from lowdim.learned.parametric.user_networks import copied
+    from lowdim.learned.parametric.user_networks import copy_network
 
     shape = estimator._architecture(n_features, LAYERS, IMAGE_LAYERS)
     checks.choice(estimator.decoder, "decoder", (False, True))
     places = estimator.n_places_
     if estimator.network is not None:  # the encoder first: its weights do not depend on the decoder
-        encoder = copied(estimator.network)
+        encoder = copy_network(estimator.network)
     elif places:
         encoder = PlaceMixture(shape.encoder(places), places, shape.n_outputs)
     else:
@@ -230,7 +230,7 @@ def build_map_network(estimator: Any, n_features: int) -> Any:
 
 def inverse_of_network(estimator: Any, Y: Array) -> Any:
     """By the decoder if there is one, else the general inverse."""
-    return estimator._decoded(Y) if estimator.decoder else Embedder._inverse(estimator, Y)
+    return estimator._decode(Y) if estimator.decoder else Embedder._inverse(estimator, Y)
 
 
 def _floats(rows: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from lowdim.checks import Array
-from lowdim.learned.networks.weights import Rows, seeded
+from lowdim.learned.networks.weights import Rows, random_generator
 from lowdim.neighbor_graphs.lists import row_of_entries
 
 SHARE = 0.05  # of the length of a difference: the Gaussian noise in each feature
@@ -26,7 +26,7 @@ class Samples:
     matrix : CSR matrix
         Symmetric weights of pairs of neighbours.
     noise : float
-        Size of the displacements, see `displaced`.
+        Size of the displacements, see `displace`.
     seed : int
         Random numbers depend on it and on the key of each call.
     """
@@ -46,7 +46,7 @@ class Samples:
         drawn = np.minimum(drawn, len(self.cumulated) - 1)
         return self.heads[drawn], self.tails[drawn]
 
-    def displaced(self, index: Array, key: tuple[int, ...]) -> torch.Tensor:
+    def displace(self, index: Array, key: tuple[int, ...]) -> torch.Tensor:
         """Rows, each displaced by `noise` times the difference of two of its neighbours.
 
         New objects lie between those of the training and beside them, in the directions in which
@@ -62,7 +62,7 @@ class Samples:
         gap = one - other
         size = SHARE * torch.linalg.vector_norm(gap, dim=1, keepdim=True)
         # drawn in float32 whatever the type of x, so that the same seed means the same noise
-        normal = torch.randn(x.shape, generator=seeded(self.seed, *key)).to(x)
+        normal = torch.randn(x.shape, generator=random_generator(self.seed, *key)).to(x)
         moved: torch.Tensor = x + self.noise * (gap + size * normal)
         return moved
 

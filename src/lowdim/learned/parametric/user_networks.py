@@ -13,17 +13,17 @@ from lowdim.learned.networks.weights import Rows
 TRIED_ROWS = 32  # of X, to which a network is applied
 
 
-def copied(network: Any) -> nn.Module:
+def copy_network(network: Any) -> nn.Module:
     """A copy of a module given by the user, which is left as it is."""
     if not isinstance(network, nn.Module):
         raise TypeError(
             f"network must be a torch.nn.Module from rows to coordinates, got {network!r}."
         )
-    found: nn.Module = copy.deepcopy(network)
-    return found
+    clone: nn.Module = copy.deepcopy(network)
+    return clone
 
 
-def check_given(network: nn.Module, rows: Rows, n_components: int) -> None:
+def check_network(network: nn.Module, rows: Rows, n_components: int) -> None:
     """Raise ValueError unless a network maps rows to coordinates and can be trained."""
     x = rows.take(slice(TRIED_ROWS))
     wanted = f"(n, {x.shape[1]}) to one of shape (n, {n_components})"

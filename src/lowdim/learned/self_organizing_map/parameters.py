@@ -98,10 +98,10 @@ class SOMParameters(Embedder):
     def _radii(self, grid: UnitGrid) -> Schedule:
         if self.radius is None:
             return Schedule(max(1.0, float(grid.periods.max()) / 4), 1.0)
-        return Schedule.checked(self.radius, "radius", np.inf)
+        return Schedule.from_parameter(self.radius, "radius", np.inf)
 
     def _rates(self) -> Schedule:
-        return Schedule.checked(self.learning_rate, "learning_rate", 1.0)
+        return Schedule.from_parameter(self.learning_rate, "learning_rate", 1.0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -51,7 +51,7 @@ class Prototypes(Protocol):
         """Go on from a state of the same map."""
 
 
-def squared(metric: Metric, A: Any, B: Any) -> Array:
+def metric_squares(metric: Metric, A: Any, B: Any) -> Array:
     """Squared distances; the cosine distance is half the squared distance of unit vectors."""
     D = np.asarray(metric.block(A, B), dtype=np.float64)
     return 2 * D if metric.name == "cosine" else D * D
@@ -91,7 +91,7 @@ class VectorPrototypes:
         return best_units(self.codebook, self.rows, k, self.metric)
 
     def squared_distances(self, objects: slice) -> Array:
-        return squared(self.metric, self.rows[objects], self.codebook)
+        return metric_squares(self.metric, self.rows[objects], self.codebook)
 
     def between(self, A: Array, B: Array) -> Array:
         a, b = self.codebook[A].astype(np.float64), self.codebook[B].astype(np.float64)

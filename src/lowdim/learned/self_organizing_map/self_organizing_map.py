@@ -28,13 +28,13 @@ from lowdim.learned.self_organizing_map.prototypes import (
     RelationalPrototypes,
     VectorPrototypes,
     best_units,
+    metric_squares,
     relational_squares,
-    squared,
 )
 from lowdim.learned.self_organizing_map.starts import relational_start, vector_start
 from lowdim.learned.self_organizing_map.training import (
     Schedule,
-    interpolated,
+    interpolate_places,
     kernel,
     train_batch,
     train_online,
@@ -44,7 +44,7 @@ from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects, relative_dissimilarities
 from lowdim.runtime.callbacks import Monitor
-from lowdim.runtime.scheduling import blocks, running
+from lowdim.runtime.scheduling import blocks, use_threads
 
 MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors have a mean
 
@@ -249,27 +249,28 @@ class SelfOrganizingMap(SOMParameters):
     def _fit(self, objects: Objects) -> None:
         self._check_parameters()
         random = self._random()
-        found: Prototypes
+        prototypes: Prototypes
         if self._has_means(objects):
             assert isinstance(objects, MeasuredObjects)
             rows = self._rows(objects.rows, objects)
-            grid, found = vector_start(rows, objects.metric, self._new_grid, self.init, random)
+            grid, prototypes = vector_start(rows, objects.metric, self._new_grid, self.init, random)
         else:
-            grid, found = self._relational_start(objects, random)
+            grid, prototypes = self._relational_start(objects, random)
         radius, monitor = self._radii(grid), self._monitor(self.max_iter)
         if self.training == "batch":
-            self.history_ = train_batch(found, grid, self.neighborhood, radius, monitor)
+            self.history_ = train_batch(prototypes, grid, self.neighborhood, radius, monitor)
         else:
+            rates, n = self._rates(), objects.n
             self.history_ = train_online(
-                found, grid, self.neighborhood, radius, self._rates(), objects.n, monitor, random
+                prototypes, grid, self.neighborhood, radius, rates, n, monitor, random
             )
         self.n_iter_ = len(self.history_)
         self.shape_, self.grid_ = grid.shape, grid.coordinates.astype(objects.dtype)
-        if isinstance(found, RelationalPrototypes):
-            self._keep_relational(found, objects)
-        self._describe(found, grid)
-        if isinstance(found, VectorPrototypes):
-            self._fitted_sums, self._fitted_counts = found.sums(self.units_)
+        if isinstance(prototypes, RelationalPrototypes):
+            self._keep_relational(prototypes, objects)
+        self._describe(prototypes, grid)
+        if isinstance(prototypes, VectorPrototypes):
+            self._fitted_sums, self._fitted_counts = prototypes.sums(self.units_)
 
     def _has_means(self, objects: Objects) -> bool:
         return objects.metric_name in MEANS and self.prototypes == "mean"
@@ -308,26 +309,28 @@ class SelfOrganizingMap(SOMParameters):
         median = self.prototypes == "median"
         return relational_start(D, self._new_grid, self.init, random, median=median)
 
-    def _keep_relational(self, found: RelationalPrototypes, objects: Objects) -> None:
+    def _keep_relational(self, prototypes: RelationalPrototypes, objects: Objects) -> None:
         """What `transform` needs of a relational map."""
-        self.coefficients_, self._fitted_halves = found.coefficients, found.halves
-        self.medoids_ = found.squared_distances(slice(None)).argmin(axis=0)
+        self.coefficients_, self._fitted_halves = prototypes.coefficients, prototypes.halves
+        self.medoids_ = prototypes.squared_distances(slice(None)).argmin(axis=0)
         if objects.has_vectors:
             self.codebook_ = np.asarray(self.coefficients_ @ objects.vectors("codebook_"))
 
-    def _describe(self, found: Prototypes, grid: UnitGrid) -> None:
+    def _describe(self, prototypes: Prototypes, grid: UnitGrid) -> None:
         """Set everything that follows from the prototypes."""
-        if isinstance(found, VectorPrototypes):
-            self.codebook_ = found.codebook
+        if isinstance(prototypes, VectorPrototypes):
+            self.codebook_ = prototypes.codebook
         scale = getattr(self, "_fitted_scale", 1.0)
-        trained = describe(found, grid)
+        trained = describe(prototypes, grid)
         self.units_, self.hits_ = trained.units, trained.hits
         self.quantization_error_ = trained.quantization_error * scale
         self.topographic_error_ = trained.topographic_error
         self.u_matrix_ = (trained.u_matrix * scale).astype(self.grid_.dtype)
         self._fitted_gaps = trained.squared_gaps
         places = [
-            self._placed(grid, self.units_[part], lambda part=part: found.squared_distances(part))
+            self._place(
+                grid, self.units_[part], lambda part=part: prototypes.squared_distances(part)
+            )
             for part in blocks(len(self.units_), 1024)
         ]
         self.embedding_ = np.concatenate(places)
@@ -363,7 +366,7 @@ class SelfOrganizingMap(SOMParameters):
                 f"'nan_euclidean' and prototypes='mean', but metric={self.metric!r} and "
                 f"prototypes={self.prototypes!r} make a relational map. Fit all objects at once."
             )
-        with running(self._n_jobs):
+        with use_threads(self._n_jobs):
             trained = self._in_unit
             trained._train_further(self._new_objects(X))
             if trained is not self:
@@ -372,19 +375,19 @@ class SelfOrganizingMap(SOMParameters):
 
     def _train_further(self, new: NewObjects) -> None:
         rows, metric = self._rows(new.vectors(), self._training), self._training.metric
-        found = VectorPrototypes(rows, metric, self.codebook_)
+        prototypes = VectorPrototypes(rows, metric, self.codebook_)
         grid, radius = self._grid, self._radii(self._grid).last
         if self.training == "online":
             step = self._rates().last
             once, random = Monitor(1, type(self).__name__), self._random()
             still, rate = Schedule(radius, radius), Schedule(step, step)
-            train_online(found, grid, self.neighborhood, still, rate, new.n, once, random)
+            train_online(prototypes, grid, self.neighborhood, still, rate, new.n, once, random)
         else:
-            sums, counts = found.sums(found.nearest(1)[0][:, 0])
+            sums, counts = prototypes.sums(prototypes.nearest(1)[0][:, 0])
             sums, counts = sums + self._fitted_sums, counts + self._fitted_counts
-            found.smooth(sums, counts, kernel(grid, radius, self.neighborhood))
+            prototypes.smooth(sums, counts, kernel(grid, radius, self.neighborhood))
         before = self.hits_
-        self._describe(found, grid)
+        self._describe(prototypes, grid)
         self.hits_ = self.hits_ + before
         if self.training == "batch":
             self._fitted_sums, self._fitted_counts = sums, counts
@@ -395,7 +398,7 @@ class SelfOrganizingMap(SOMParameters):
     def _grid(self) -> UnitGrid:
         return UnitGrid(tuple(self.shape_), self.topology, bool(self.toroidal))
 
-    def _best(self, new: NewObjects) -> Array:
+    def _nearest_units(self, new: NewObjects) -> Array:
         if hasattr(self, "_fitted_sums"):
             known = self._training
             rows = self._rows(new.vectors(), known)
@@ -406,22 +409,22 @@ class SelfOrganizingMap(SOMParameters):
         """Squared distances of new objects to all prototypes."""
         if hasattr(self, "_fitted_sums"):
             known = self._training
-            return squared(known.metric, self._rows(new.vectors(), known), self.codebook_)
+            return metric_squares(known.metric, self._rows(new.vectors(), known), self.codebook_)
         D = new.distances() / self.coefficients_.dtype.type(self._fitted_scale)
         return relational_squares(D, self.coefficients_, self._fitted_halves)
 
     def _transform(self, new: NewObjects) -> Array:
-        grid, units = self._grid, self._best(new)
+        grid, units = self._grid, self._nearest_units(new)
         places = [
-            self._placed(grid, units[part], lambda part=part: self._squares(new.subset(part)))
+            self._place(grid, units[part], lambda part=part: self._squares(new.subset(part)))
             for part in blocks(new.n, 1024)
         ]
         return np.concatenate(places)
 
-    def _placed(self, grid: UnitGrid, units: Array, squares: Any) -> Array:
+    def _place(self, grid: UnitGrid, units: Array, squares: Any) -> Array:
         if self.placement == "unit":
             return np.asarray(self.grid_[units])
-        places = interpolated(grid, units, squares(), self._fitted_gaps)
+        places = interpolate_places(grid, units, squares(), self._fitted_gaps)
         return places.astype(self.grid_.dtype)
 
     def _inverse(self, Y: Array) -> Any:
@@ -445,5 +448,5 @@ class SelfOrganizingMap(SOMParameters):
         array of shape (n_new,)
         """
         check_is_fitted(self)
-        with running(self._n_jobs):
-            return self._in_unit._best(self._new_objects(X))
+        with use_threads(self._n_jobs):
+            return self._in_unit._nearest_units(self._new_objects(X))

@@ -37,12 +37,12 @@ def vector_start(
     init : {"pca", "random"} or array of shape (n_units, d)
     random : RandomState
     """
-    full = filled(rows) if metric.name == "nan_euclidean" else rows
+    full = fill_missing(rows) if metric.name == "nan_euclidean" else rows
     axes = principal_axes(full, min(COMPONENTS, *full.shape))
     Y = scores(full, axes.mean, axes.components).astype(np.float64)
     grid = make_grid(Y)
     if not isinstance(init, str):
-        codebook = _given(init, (grid.n, rows.shape[1]))
+        codebook = _check_init(init, (grid.n, rows.shape[1]))
     elif init == "random":
         codebook = checks.dense(full[_some(rows.shape[0], grid.n, random)])
     else:
@@ -80,12 +80,12 @@ def start_positions(grid: UnitGrid, k: int) -> Array:
     """
     half = np.maximum(grid.periods / 2, 0.5)
     if not grid.toroidal:
-        found = grid.coordinates / half * np.sqrt(3)  # a uniform distribution of variance 1
+        positions = grid.coordinates / half * np.sqrt(3)  # a uniform distribution of variance 1
     else:
         columns = (grid.coordinates / half * np.pi).T[:, :, None]
         circles = [turn(column) for column in columns for turn in (np.cos, np.sin)]
-        found = np.hstack(circles) * np.sqrt(2)
-    return np.pad(found, ((0, 0), (0, max(0, k - found.shape[1]))))[:, :k]
+        positions = np.hstack(circles) * np.sqrt(2)
+    return np.pad(positions, ((0, 0), (0, max(0, k - positions.shape[1]))))[:, :k]
 
 
 def invariant_signs(scores: Array) -> Array:
@@ -99,7 +99,7 @@ def invariant_signs(scores: Array) -> Array:
     return np.where(skew < -EVEN * scale, -1.0, 1.0)
 
 
-def filled(rows: Array) -> Array:
+def fill_missing(rows: Array) -> Array:
     """Rows with missing values replaced by the means of their columns."""
     missing = np.isnan(rows)
     blank = np.flatnonzero(missing.all(axis=1))
@@ -113,13 +113,13 @@ def filled(rows: Array) -> Array:
     return np.where(missing, means.astype(rows.dtype), rows)
 
 
-def _given(init: Any, shape: tuple[int, int]) -> Array:
-    found = np.shape(init) if hasattr(init, "__len__") else repr(init)
-    if found != shape:
+def _check_init(init: Any, shape: tuple[int, int]) -> Array:
+    actual = np.shape(init) if hasattr(init, "__len__") else repr(init)
+    if actual != shape:
         raise ValueError(
             f"{argument('init')} must "
             f"be 'pca', 'random' or an array of shape {shape}, one prototype per unit; "
-            f"got {found}."
+            f"got {actual}."
         )
     return np.asarray(checks.vectors(init, name="init"))
 

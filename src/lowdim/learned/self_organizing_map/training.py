@@ -25,7 +25,7 @@ class Schedule(NamedTuple):
     last: float
 
     @classmethod
-    def checked(cls, value: Any, name: str, high: float) -> Schedule:
+    def from_parameter(cls, value: Any, name: str, high: float) -> Schedule:
         """From a parameter with two numbers in (0, high], of which the second is not larger."""
         if not isinstance(value, tuple | list) or len(value) != 2:
             raise ValueError(f"{name} must be a first and a last value, got {value!r}.")
@@ -44,8 +44,8 @@ def weights(squares: Array, radius: float, neighborhood: str) -> Array:
     inside = squares <= radius * radius * SLACK
     if neighborhood == "bubble":
         return inside.astype(np.float64)
-    found = np.exp(squares / (-2 * radius * radius))
-    return found if neighborhood == "gaussian" else np.asarray(found * inside)
+    gaussian = np.exp(squares / (-2 * radius * radius))
+    return gaussian if neighborhood == "gaussian" else np.asarray(gaussian * inside)
 
 
 def kernel(grid: UnitGrid, radius: float, neighborhood: str) -> Kernel:
@@ -63,7 +63,7 @@ def train_batch(
         return {**prototypes.state(), "history": np.array(history)}
 
     with monitor:
-        if (saved := monitor.saved(prototypes.state(), scheduled=True)) is not None:
+        if (saved := monitor.load_state(prototypes.state(), scheduled=True)) is not None:
             prototypes.restore(saved)
             history = saved["history"].tolist()
         for t in range(len(history), monitor.max_iter):
@@ -100,7 +100,7 @@ def train_online(
         return {**own, "history": np.array(history), "random": random_state_of(random)}
 
     with monitor:
-        if (saved := monitor.saved(prototypes.state(), scheduled=True)) is not None:
+        if (saved := monitor.load_state(prototypes.state(), scheduled=True)) is not None:
             prototypes.restore(saved)
             history = saved["history"].tolist()
             random.set_state(saved["random"])
@@ -126,7 +126,7 @@ def train_online(
     return np.array(history)
 
 
-def interpolated(grid: UnitGrid, units: Array, squares: Array, gaps: Array) -> Array:
+def interpolate_places(grid: UnitGrid, units: Array, squares: Array, gaps: Array) -> Array:
     """Places between the units, from squared distances to the prototypes.
 
     The position of an object along the line from its best prototype b to that of an adjacent unit

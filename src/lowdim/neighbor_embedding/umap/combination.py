@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.umap.output_spaces import start_dim
 from lowdim.neighbor_embedding.umap.parameters import UMAPParameters
-from lowdim.runtime.scheduling import running
+from lowdim.runtime.scheduling import use_threads
 
 if TYPE_CHECKING:
     from lowdim.neighbor_embedding.umap.umap import UMAP
 
 
-def combined(left: UMAP, right: UMAP, combine: Callable[[Any, Any], Any]) -> UMAP:
+def combine_models(left: UMAP, right: UMAP, combine: Callable[[Any, Any], Any]) -> UMAP:
     """A model of a combination of the fuzzy graphs of two fitted models.
 
     Parameters
@@ -34,7 +34,7 @@ def combined(left: UMAP, right: UMAP, combine: Callable[[Any, Any], Any]) -> UMA
     """
     check_combinable(left, right)
     result: UMAP = clone(left).set_params(output_dens=False, densmap=False, unique=False)
-    with running(left._n_jobs):
+    with use_threads(left._n_jobs):
         random = left._random()
         result.graph_ = combine(left.graph_, right.graph_)
         dim = start_dim(left.output_metric, int(left.n_components))

@@ -65,7 +65,7 @@ def lay_out_on(
         return {"x": x, "done": done, "random": random_state_of(random)}
 
     with monitor:
-        if (saved := monitor.saved({"x": x}, scheduled=True)) is not None:
+        if (saved := monitor.load_state({"x": x}, scheduled=True)) is not None:
             x, done = saved["x"], saved["done"]
             random.set_state(saved["random"])
         for epoch in range(done, n_epochs):

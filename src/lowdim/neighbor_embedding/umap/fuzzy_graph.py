@@ -64,7 +64,7 @@ def fuzzy_graph(
     return FuzzyGraph(backend().fuzzy_union(with_data(arcs, values), mix), rho, sigma)
 
 
-def directed(graph: NeighborGraph, n_neighbors: int) -> Any:
+def directed_graph(graph: NeighborGraph, n_neighbors: int) -> Any:
     """The directed fuzzy graph, without the union with its transpose: a CSR matrix."""
     arcs = graph.csr()
     values, _, _ = backend().memberships(arcs.indptr, arcs.data, np.log2(n_neighbors), 1.0)
@@ -96,7 +96,7 @@ def log_radii_of_points(Y: Array, n_neighbors: int) -> Array:
     return radii
 
 
-def isolated(matrix: Any) -> Array:
+def isolated_vertices(matrix: Any) -> Array:
     """Which vertices of a fuzzy graph have no edge."""
     return np.asarray(np.diff(matrix.indptr) == 0)
 

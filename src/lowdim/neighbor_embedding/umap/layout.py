@@ -103,7 +103,7 @@ class Layout:
         self.velocity = np.zeros_like(self.Y)
         self.n_epochs, self.epoch, self.seed = n_epochs, 0, seed
         self.set_forces(curve, learning_rate, repulsion, negative_sample_rate)
-        self.anchors = None if anchors is None else anchors.renumbered(self.order)
+        self.anchors = None if anchors is None else anchors.renumber(self.order)
         self.density = density
         if density is not None:
             self.total = float(weights.data.sum(dtype=np.float64))
@@ -130,7 +130,7 @@ class Layout:
 
     def run(self, epochs: int, *, loss: bool = False) -> float:
         """Run some epochs; returns the cross-entropy before the last one if `loss`, else 0."""
-        found, end = 0.0, min(self.epoch + epochs, self.n_epochs)
+        value, end = 0.0, min(self.epoch + epochs, self.n_epochs)
         while self.epoch < end:
             dense = self._uses_density(self.epoch)
             last = end
@@ -139,7 +139,7 @@ class Layout:
             elif self.density is not None:
                 while last - 1 > self.epoch and self._uses_density(last - 1):
                     last -= 1
-            found = backend().layout_epochs(
+            value = backend().layout_epochs(
                 self.arcs,
                 self.Y,
                 self.velocity,
@@ -156,7 +156,7 @@ class Layout:
             self.epoch = last
             if self.anchors is not None:
                 self.anchors.pull(self.Y)
-        return found
+        return value
 
     def state(self) -> dict[str, Any]:
         """Everything that changes from epoch to epoch."""
@@ -200,7 +200,7 @@ def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
     """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
     at_once = 1
     with monitor:
-        saved = monitor.saved({"Y": layout.Y, "velocity": layout.velocity}, scheduled=True)
+        saved = monitor.load_state({"Y": layout.Y, "velocity": layout.velocity}, scheduled=True)
         if saved is not None:
             layout.restore(saved)
         while layout.epoch < layout.n_epochs:

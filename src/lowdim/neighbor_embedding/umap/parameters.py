@@ -358,7 +358,7 @@ class UMAPParameters(Embedder):
         metric = _distance_alone(self.metric) if callable(self.metric) else self.metric
         return metric, checks.keywords(self.metric_kwds, "metric_kwds")
 
-    def _nearest(self, objects: Objects, given: NeighborGraph | None) -> NeighborGraph:
+    def _nearest(self, objects: Objects, graph: NeighborGraph | None) -> NeighborGraph:
         """The graph to fit to: that of `precomputed_knn`, or else as in every method."""
         lists, k = self.precomputed_knn, self._n_wanted(objects.n)
         listlike = isinstance(lists, tuple | list | np.ndarray)
@@ -368,13 +368,13 @@ class UMAPParameters(Embedder):
                 f"(n_samples, n_neighbors), or None; got {lists!r}."
             )
         listed = lists is not None and lists[0] is not None
-        if listed and given is None and not isinstance(objects, GivenGraph):
+        if listed and graph is None and not isinstance(objects, GivenGraph):
             indices, distances = lists_without_self(
                 lists[0], lists[1], objects.n, "precomputed_knn"
             )
             distances = scale_by_power(distances, -objects.exponent).astype(objects.dtype)
             return NeighborGraph(indices, distances, objects.metric_name).take(k)
-        return neighbor_graph(self, objects, given, k, k)
+        return neighbor_graph(self, objects, graph, k, k)
 
     def _random(self) -> np.random.RandomState:
         seed = 0 if self.random_state is None else self.random_state
@@ -385,8 +385,8 @@ def _distance_alone(metric: Callable[..., Any]) -> Callable[..., float]:
     """A metric without the gradient that it may return in a tuple with the distance."""
 
     def distance(one: Any, other: Any, **params: Any) -> float:
-        found = metric(one, other, **params)
-        value: float = found[0] if isinstance(found, tuple) else found
+        result = metric(one, other, **params)
+        value: float = result[0] if isinstance(result, tuple) else result
         return value
 
     return distance

@@ -11,7 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.neighbor_embedding.umap.fuzzy_graph import (
     connect_locally,
-    directed,
+    directed_graph,
     intersect,
     with_data,
 )
@@ -59,7 +59,7 @@ def intersect_targets(
     numbers = checks.vectors(of_length(np.asarray(targets), n).reshape(n, -1), name="y")
     size = min(n_neighbors, n)
     graph = objects_of(numbers, metric, metric_params).neighbor_graph(size - 1)
-    return intersect(matrix, directed(graph, size), weight)
+    return intersect(matrix, directed_graph(graph, size), weight)
 
 
 def of_length(targets: Array, n: int) -> Array:
@@ -108,8 +108,8 @@ def _edit_distances(labels: Array, rows: Array, columns: Array) -> Array:
     texts, codes = np.unique([str(label) for label in labels], return_inverse=True)
     ends = np.sort(np.stack([codes[rows], codes[columns]], axis=1), axis=1)
     pairs, which = np.unique(ends, axis=0, return_inverse=True)
-    found = np.array([edit_distance(str(texts[i]), str(texts[j])) for i, j in pairs], dtype=float)
-    return np.asarray(found[which.ravel()] / max(map(len, texts)))
+    edits = np.array([edit_distance(str(texts[i]), str(texts[j])) for i, j in pairs], dtype=float)
+    return np.asarray(edits[which.ravel()] / max(map(len, texts)))
 
 
 def edit_distance(one: str, other: str) -> int:

@@ -17,7 +17,7 @@ from lowdim.estimator.updating import Growth, update
 from lowdim.neighbor_embedding.anchors import Anchors, hold
 from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.umap import fuzzy_graph as fuzzy
-from lowdim.neighbor_embedding.umap.combination import combined
+from lowdim.neighbor_embedding.umap.combination import combine_models
 from lowdim.neighbor_embedding.umap.curved_layout import lay_out_on
 from lowdim.neighbor_embedding.umap.fuzzy_graph import FuzzyGraph
 from lowdim.neighbor_embedding.umap.layout import Density, Layout, lay_out
@@ -229,13 +229,15 @@ class UMAP(UMAPParameters):
                 targets = of_length(np.asarray(targets), objects.n)[self.unique_rows_]
             objects = objects.subset(self.unique_rows_)
         random = self._random()
-        found = self._nearest(objects, graph)
+        neighbors = self._nearest(objects, graph)
         if targets is None and not self.unique and objects.in_memory:
-            self._fitted_neighbors = found
-        known = self._fuzzy_graph(found)
-        self.graph_ = known.matrix if targets is None else self._supervised(known.matrix, targets)
-        density, dtype = self._density(known, found), found.distances.dtype
-        del found, known  # before the layout
+            self._fitted_neighbors = neighbors
+        known = self._fuzzy_graph(neighbors)
+        self.graph_ = (
+            known.matrix if targets is None else self._intersect_targets(known.matrix, targets)
+        )
+        density, dtype = self._density(known, neighbors), neighbors.distances.dtype
+        del neighbors, known  # before the layout
         if self.transform_mode == "embedding":
             rows = objects.rows_for("init") if objects.has_table else None
             curve, dim = self._curve(), self._start_dim
@@ -248,13 +250,13 @@ class UMAP(UMAPParameters):
 
     def _fuzzy_graph(self, graph: NeighborGraph) -> FuzzyGraph:
         k = self._n_neighbors(graph.n_objects)
-        found = fuzzy.fuzzy_graph(
+        memberships = fuzzy.fuzzy_graph(
             graph, k, disconnection=self._disconnection, **self._memberships()
         )
-        self.rho_, self.sigma_, self.reach_ = found.rho, found.sigma, graph.reach()
-        return found
+        self.rho_, self.sigma_, self.reach_ = memberships.rho, memberships.sigma, graph.reach()
+        return memberships
 
-    def _supervised(self, matrix: Any, targets: Any) -> Any:
+    def _intersect_targets(self, matrix: Any, targets: Any) -> Any:
         """The intersection of the fuzzy graph of the data with that of the targets."""
         k = int(self.target_n_neighbors)
         return intersect_targets(
@@ -300,18 +302,18 @@ class UMAP(UMAPParameters):
                 self.a_, self.b_ = self._curve()
                 layout.set_forces((self.a_, self.b_), **self._forces())
 
-            found = lay_out(layout, self._monitor(n_epochs, retune))
+            result = lay_out(layout, self._monitor(n_epochs, retune))
         else:
             space = SPACES[self.output_metric]
-            found = lay_out_on(space, self.graph_, start, self._monitor(n_epochs), **options)
-        self.embedding_, self.n_iter_ = found
+            result = lay_out_on(space, self.graph_, start, self._monitor(n_epochs), **options)
+        self.embedding_, self.n_iter_ = result
         self._leave_out_isolated()
         if self.output_dens:
             self.rad_emb_ = fuzzy.log_radii_of_points(self.embedding_, int(self.n_neighbors))
 
     def _leave_out_isolated(self) -> None:
         """Set the coordinates of objects without edges to NaN."""
-        alone = fuzzy.isolated(self.graph_)
+        alone = fuzzy.isolated_vertices(self.graph_)
         if alone.any():
             checks.warn(
                 f"{int(alone.sum())} objects have no edge in the fuzzy graph; their coordinates "
@@ -452,10 +454,10 @@ class UMAP(UMAPParameters):
     # --- combinations of fitted models ----------------------------------------------------------
 
     def __mul__(self, other: UMAP) -> UMAP:
-        return combined(self, other, fuzzy.intersect)
+        return combine_models(self, other, fuzzy.intersect)
 
     def __add__(self, other: UMAP) -> UMAP:
-        return combined(self, other, fuzzy.unite)
+        return combine_models(self, other, fuzzy.unite)
 
     def __sub__(self, other: UMAP) -> UMAP:
-        return combined(self, other, fuzzy.subtract)
+        return combine_models(self, other, fuzzy.subtract)

@@ -34,7 +34,7 @@ from lowdim.spectral.laplacian import (
     heat_width,
     laplacian,
     positive_degrees,
-    weighted,
+    weight_matrix,
 )
 from lowdim.spectral.nystroem import extend_eigenvectors
 from lowdim.spectral.projection import gower_projection
@@ -67,7 +67,7 @@ class GraphKernel:
         """The kernel matrix."""
         raise NotImplementedError
 
-    def place(self, new: NewObjects, found: Eigenpairs) -> Array:
+    def place(self, new: NewObjects, eigenpairs: Eigenpairs) -> Array:
         """Coordinates of new objects, given the eigenpairs of the centred kernel matrix."""
         raise NotImplementedError
 
@@ -85,13 +85,13 @@ class IsomapKernel(GraphKernel):
         self.state_ = {"geodesics": D}
         return isomap_kernel(D)
 
-    def place(self, new: NewObjects, found: Eigenpairs) -> Array:
+    def place(self, new: NewObjects, eigenpairs: Eigenpairs) -> Array:
         D = self.state_["geodesics"]
         means = squared_means(D).astype(D.dtype)
-        out = np.empty((new.n, len(found.values)), dtype=D.dtype)
+        out = np.empty((new.n, len(eigenpairs.values)), dtype=D.dtype)
 
         def project(new_rows: Array) -> Array:
-            return gower_projection(new_rows**2, means, found.values, found.vectors)
+            return gower_projection(new_rows**2, means, eigenpairs.values, eigenpairs.vectors)
 
         return place_by_geodesics(*links.new_neighbors(self, new), D, project, out)
 
@@ -115,9 +115,9 @@ class LocallyLinearKernel(GraphKernel):
         self.state_ = {"vectors": objects.vectors("kernel='lle'")}
         return lle_kernel(standard_matrix(grams, lists, reg))
 
-    def place(self, new: NewObjects, found: Eigenpairs) -> Array:
+    def place(self, new: NewObjects, eigenpairs: Eigenpairs) -> Array:
         known = self.state_["vectors"]
-        Y = found.vectors * np.sqrt(found.values)
+        Y = eigenpairs.vectors * np.sqrt(eigenpairs.values)
         k = self.graph_.indices.shape[1]
         return barycentric_map(known, Y, new.vectors(), k, reg=self.reg)
 
@@ -142,15 +142,15 @@ class LaplacianKernel(GraphKernel):
         """The Laplacian, which is kept for `place`."""
         edges = self.connected_graph(objects).adjacency(self.symmetry)
         t = heat_width(self.t, edges)
-        W = weighted(edges, self.weights, t).astype(np.float64)
+        W = weight_matrix(edges, self.weights, t).astype(np.float64)
         positive_degrees(W, t)
         self.state_ = {"laplacian": laplacian(W), "t": t}
         return self.state_["laplacian"]
 
-    def place(self, new: NewObjects, found: Eigenpairs) -> Array:
-        L, V = self.state_["laplacian"], found.vectors.astype(np.float64)
+    def place(self, new: NewObjects, eigenpairs: Eigenpairs) -> Array:
+        L, V = self.state_["laplacian"], eigenpairs.vectors.astype(np.float64)
         eigenvalues = np.einsum("nk,nk->k", V, L @ V)
-        known = V * np.sqrt(found.values.astype(np.float64))
+        known = V * np.sqrt(eigenpairs.values.astype(np.float64))
         nearest, distances = links.new_links(self, new)
         w = edge_weights(distances, self.weights, self.state_["t"])
         Y = extend_eigenvectors(w, known[nearest], eigenvalues)
@@ -188,10 +188,10 @@ def graph_kernel(name: str, params: dict[str, Any] | None) -> GraphKernel:
     """The kernel of a name, with checked parameters."""
     kind = GRAPH_KERNELS[name]
     known = sorted(signature(kind).parameters)
-    for given in params or {}:
-        if given not in known:
+    for key in params or {}:
+        if key not in known:
             raise ValueError(
-                f"kernel_params: kernel={name!r} has no parameter {given!r}; it has "
+                f"kernel_params: kernel={name!r} has no parameter {key!r}; it has "
                 f"{', '.join(known)}."
             )
     return kind(**(params or {}))

@@ -13,13 +13,13 @@ ZERO = {np.float32: 2e-7, np.float64: 1e-12}  # share of the largest up to which
 
 
 def positive_part(
-    found: Eigenpairs, n_components: int | None, *, drop_zeros: bool
+    eigenpairs: Eigenpairs, n_components: int | None, *, drop_zeros: bool
 ) -> tuple[Array, Array]:
     """Eigenpairs without negative values; values that are rounding errors are set to zero.
 
     Parameters
     ----------
-    found : Eigenpairs
+    eigenpairs : Eigenpairs
         Those of the largest values, descending.
     n_components : int or None
         The number that the user asked for; None: as many as are positive.
@@ -30,7 +30,7 @@ def positive_part(
     -------
     values, vectors : arrays of shape (k,) and (n, k)
     """
-    values, vectors = found
+    values, vectors = eigenpairs
     precision = np.float32 if values.dtype == np.float32 else np.float64
     size = max(float(values.max(initial=0.0)), 0.0)
     worst = float(values.min(initial=0.0))

@@ -266,7 +266,7 @@ class KernelPCA(Embedder):
         center = KernelCenter.from_kernel(K)
         self.kernel_means_, self.kernel_mean_ = center.means, center.mean
         n, k = objects.n, self.n_components
-        found = top_eigenpairs(
+        eigenpairs = top_eigenpairs(
             centered_kernel(K),
             n if k is None else min(n, checks.integer(k, "n_components", 1)),
             solver=self._eigen_solver(),
@@ -275,7 +275,7 @@ class KernelPCA(Embedder):
             seed=self.random_state,
         )
         del K
-        values, vectors = positive_part(found, self.n_components, drop_zeros=self.remove_zero_eig)
+        values, vectors = positive_part(eigenpairs, k, drop_zeros=self.remove_zero_eig)
         self.eigenvalues_ = values.astype(objects.dtype, copy=False)
         self.eigenvectors_ = vectors.astype(objects.dtype, copy=False)
         self.embedding_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
@@ -303,8 +303,9 @@ class KernelPCA(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         if self._from_graph:
-            found = Eigenpairs(self.eigenvalues_, self.eigenvectors_)
-            return self._graph_kernel.place(new, found).astype(self.embedding_.dtype, copy=False)
+            eigenpairs = Eigenpairs(self.eigenvalues_, self.eigenvectors_)
+            Y = self._graph_kernel.place(new, eigenpairs)
+            return Y.astype(self.embedding_.dtype, copy=False)
         K = new.vectors()
         if hasattr(self, "X_fit_"):
             K = cross_kernel(K, self.X_fit_, self._kernel)

@@ -28,12 +28,12 @@ def with_common_neighbors(objects: Objects, graph: NeighborGraph, edges: Any) ->
     CSR matrix of shape (n, n)
     """
     lists = graph.csr()
-    found: list[tuple[Array, Array]] = []
+    parts: list[tuple[Array, Array]] = []
     for i in range(graph.n_objects):
         own = lists.indices[lists.indptr[i] : lists.indptr[i + 1]]
         a, b = np.triu_indices(len(own), 1)
         ends = np.stack([own[a], own[b]], axis=1)
-        found.append((ends, objects.between(own, "common_neighbors=True")[a, b]))
-    pairs = np.concatenate([ends for ends, _ in found]).astype(np.int64)
-    distances = np.concatenate([d for _, d in found]).astype(edges.dtype)
+        parts.append((ends, objects.between(own, "common_neighbors=True")[a, b]))
+    pairs = np.concatenate([ends for ends, _ in parts]).astype(np.int64)
+    distances = np.concatenate([d for _, d in parts]).astype(edges.dtype)
     return add_edges(edges, pairs, distances)

@@ -29,7 +29,7 @@ CG_STEPS, CG_TOLERANCE = 300, 1e-3  # of a step by conjugate gradients
 WORST_ERROR = 0.2  # relative error of a length above which a fit that did not converge warns
 
 
-def factorized(
+def solve_in_span(
     lengths: Lengths,
     Q: Array,
     *,
@@ -202,7 +202,7 @@ def low_rank(
             numbers = {"e": e, "damping": damping, "value": value, "ended": ended}
             return {"Y": Y, "history": np.array(history), **numbers}
 
-        if (saved := monitor.saved({"Y": Y})) is not None:
+        if (saved := monitor.load_state({"Y": Y})) is not None:
             Y, history, ended = saved["Y"], saved["history"].tolist(), saved["ended"]
             e, damping, value = saved["e"], saved["damping"], saved["value"]
         while len(history) < monitor.max_iter and not ended:

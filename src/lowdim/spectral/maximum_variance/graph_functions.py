@@ -15,7 +15,7 @@ from lowdim.estimator.barycentric import local_grams
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.objects.objects import Objects
-from lowdim.spectral.laplacian import laplacian, weighted
+from lowdim.spectral.laplacian import laplacian, weight_matrix
 from lowdim.spectral.maximum_variance.edge_lengths import Lengths
 from lowdim.spectral.reconstruction import local_grams_from_distances, ragged_matrix, rebuilt_from
 
@@ -39,14 +39,14 @@ def smooth_functions(lengths: Lengths, count: int, random_state: Any) -> Array:
     -------
     array of shape (lengths.n, count)
     """
-    found = bottom_eigenpairs(
-        laplacian(weighted(lengths.adjacency(), "binary", 1.0)),
+    eigenpairs = bottom_eigenpairs(
+        laplacian(weight_matrix(lengths.adjacency(), "binary", 1.0)),
         min(count, lengths.n - 1),
         B=lengths.mass,
         null=np.ones(lengths.n),
         seed=random_state,
     )
-    return np.asarray(found.vectors * np.sqrt(lengths.mass)[:, None])
+    return np.asarray(eigenpairs.vectors * np.sqrt(lengths.mass)[:, None])
 
 
 def landmark_functions(
@@ -84,17 +84,17 @@ def landmark_functions(
         if vectors is not None:
             return local_grams(vectors, neighbors, dense(vectors[members]))
         own = np.arange(1, neighbors.shape[1] + 1)[None, :]
-        found = []
+        parts = []
         for together in np.column_stack([members, neighbors]):
             D = objects.between(together, "n_landmarks") / lengths.unit
-            found.append(local_grams_from_distances(D, own, np.zeros(1, dtype=np.intp)))
-        return np.concatenate(found)
+            parts.append(local_grams_from_distances(D, own, np.zeros(1, dtype=np.intp)))
+        return np.concatenate(parts)
 
     lists = graph.csr() if graph.bridges is None else edges
     M = ragged_matrix(grams, lists, REG)
     # Where no landmark determines a function through M, the smoothest one is taken.
     ridge = RIDGE * float(M.diagonal().mean())
-    M = M + ridge * laplacian(weighted(edges, "binary", 1.0))
+    M = M + ridge * laplacian(weight_matrix(edges, "binary", 1.0))
     root = np.sqrt(lengths.mass)[:, None]
     Q = rebuilt_from(M, landmarks)[np.unique(points, return_index=True)[1]] * root
     u = root / np.linalg.norm(root)

@@ -245,16 +245,16 @@ class MaximumVarianceUnfolding(Embedder):
 
         shown = None if self.callback is None else view
         if lengths.n < 3:
-            found = unfold_pair(lengths)
+            unfolding = unfold_pair(lengths)
         elif self._exact(lengths):
             _warn_if_long(len(lengths.squares))
-            found = unfold_exactly(programme, monitor, shown)
+            unfolding = unfold_exactly(programme, monitor, shown)
         else:
             self._claim_steps(objects, edges, k)
             Q = self._functions(objects, edges, lengths, points, k)
-            found = unfold_in_span(programme, Q, k, monitor, shown)
-        self.length_error_ = length_error(programme, found.Y)
-        self._keep(found, lengths.unit, points, k, edges.dtype)
+            unfolding = unfold_in_span(programme, Q, k, monitor, shown)
+        self.length_error_ = length_error(programme, unfolding.Y)
+        self._keep(unfolding, lengths.unit, points, k, edges.dtype)
 
     def _claim_steps(self, objects: Objects, edges: Any, k: int) -> None:
         """Raise MemoryError if the steps of the refinement would take too much memory."""
@@ -294,16 +294,16 @@ class MaximumVarianceUnfolding(Embedder):
             )
         return Q
 
-    def _keep(self, found: Unfolding, unit: float, points: Array, k: int, dtype: Any) -> None:
-        values, coordinates = principal_coordinates(found.Y[points], k)
+    def _keep(self, unfolding: Unfolding, unit: float, points: Array, k: int, dtype: Any) -> None:
+        values, coordinates = principal_coordinates(unfolding.Y[points], k)
         self.embedding_ = (coordinates * unit).astype(dtype, copy=False)
         with np.errstate(over="ignore"):  # the coordinates may be representable where K is not
             self.eigenvalues_ = values * unit**2
-            if found.gram is not None:
-                self.kernel_ = found.gram[np.ix_(points, points)] * unit**2
-        if found.gap is not None:
-            self.duality_gap_ = found.gap
-        self.history_, self.n_iter_ = found.history, len(found.history)
+            if unfolding.gram is not None:
+                self.kernel_ = unfolding.gram[np.ix_(points, points)] * unit**2
+        if unfolding.gap is not None:
+            self.duality_gap_ = unfolding.gap
+        self.history_, self.n_iter_ = unfolding.history, len(unfolding.history)
 
     def _check_parameters(self, n: int) -> int:
         checks.choice(self.constraint, "constraint", CONSTRAINTS)

@@ -87,7 +87,7 @@ def interior_point(
         nonlocal best, merit, history
         stuck, ended = 0, False
 
-        def kept() -> dict[str, Any]:
+        def solver_state() -> dict[str, Any]:
             return {
                 **state.arrays(),
                 "best": best,
@@ -97,7 +97,7 @@ def interior_point(
                 "history": np.array(history),
             }
 
-        if (saved := monitor.saved(state.arrays())) is not None:
+        if (saved := monitor.load_state(state.arrays())) is not None:
             state.restore(saved)
             best, merit, stuck = saved["best"], saved["merit"], saved["stuck"]
             history, ended = saved["history"].tolist(), saved["ended"]
@@ -116,7 +116,7 @@ def interior_point(
             if monitor(len(history), gap, shown):
                 return
             ended = merit <= 1 or stuck > patience or not state.step()
-            monitor.keep(kept)
+            monitor.keep(solver_state)
 
     with blas_on_one_thread(), monitor or Monitor(max_iter) as monitoring:
         iterate(monitoring)

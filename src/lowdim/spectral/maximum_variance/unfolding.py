@@ -14,7 +14,7 @@ from lowdim.checks import Array
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.runtime.callbacks import Monitor
 from lowdim.spectral.maximum_variance.edge_lengths import Lengths, compliance
-from lowdim.spectral.maximum_variance.factorized import factorized, low_rank
+from lowdim.spectral.maximum_variance.factorized import low_rank, solve_in_span
 from lowdim.spectral.maximum_variance.semidefinite import interior_point
 
 LOOSE = 0.1  # slack of the small programme, whose few functions cannot keep every distance
@@ -75,7 +75,7 @@ def unfold_pair(lengths: Lengths) -> Unfolding:
 
 def unfold_exactly(programme: Programme, monitor: Monitor, view: View | None) -> Unfolding:
     """All of K by an interior-point method; Y has as many dimensions as there are points."""
-    found = interior_point(
+    solution = interior_point(
         programme.lengths,
         inequality=programme.inequality,
         compliance=compliance(programme.lengths, programme.slack),
@@ -84,7 +84,7 @@ def unfold_exactly(programme: Programme, monitor: Monitor, view: View | None) ->
         monitor=monitor,
         view=None if view is None else lambda gram: view(_root(gram)),
     )
-    return Unfolding(_root(found.gram), found.history, found.gram, found.gap)
+    return Unfolding(_root(solution.gram), solution.history, solution.gram, solution.gap)
 
 
 def refined_coordinates(k: int) -> int:
@@ -98,7 +98,7 @@ def unfold_in_span(
     """K = Q L Q' for an orthonormal Q, then refined in at least k + 1 coordinates."""
     lengths, inequality = programme.lengths, programme.inequality
     loose = compliance(lengths, max(LOOSE, programme.slack))
-    L = factorized(lengths, Q, inequality=inequality, compliance=loose)
+    L = solve_in_span(lengths, Q, inequality=inequality, compliance=loose)
     values, vectors = np.linalg.eigh(L)
     rank = min(refined_coordinates(k), len(values))
     top = fix_signs(vectors[:, ::-1][:, :rank]) * np.sqrt(values[::-1][:rank])

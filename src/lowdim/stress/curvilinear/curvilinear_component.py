@@ -164,7 +164,7 @@ class CurvilinearComponentAnalysis(Embedder):
         self.warm_start = warm_start
 
     def _memory(self, fit: Problem) -> float:
-        if m := fit.chosen("n_prototypes"):
+        if m := fit.object_count("n_prototypes"):
             return 8.0 * m * m + fit.n * 8.0
         return fit.distances if fit.n * fit.n * 8 <= LARGEST_KEPT_MATRIX else 0.0
 

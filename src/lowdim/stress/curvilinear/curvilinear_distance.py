@@ -200,7 +200,7 @@ class CurvilinearDistanceAnalysis(Embedder):
         self.warm_start = warm_start
 
     def _memory(self, fit: Problem) -> float:
-        m = fit.chosen("n_prototypes")
+        m = fit.object_count("n_prototypes")
         return (fit.geodesics(0.75 * m, 50e6) if m else fit.square) + 60 * fit.arcs
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:

@@ -40,7 +40,7 @@ def place_by_curvilinear_rule(images: Array, nearest: Array, distances: Array) -
     out = np.empty((len(nearest), images.shape[1]), dtype=images.dtype)
 
     def place(part: slice) -> None:
-        out[part] = _placed(
+        out[part] = _place(
             images[nearest[part]].astype(np.float64), distances[part].astype(np.float64)
         )
 
@@ -56,7 +56,7 @@ def place_among(images: Array, nearest: Callable[[int], tuple[Array, Array]]) ->
     return place_by_curvilinear_rule(images, *nearest(min(NEIGHBORS, len(images))))
 
 
-def _placed(images: Array, X: Array) -> Array:
+def _place(images: Array, X: Array) -> Array:
     """(m, dim) coordinates from (m, k, dim) images and (m, k) ascending distances."""
     known = X[:, 0] == 0
     X = np.where(known[:, None], 1.0, X)

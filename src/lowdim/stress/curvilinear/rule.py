@@ -98,8 +98,8 @@ def curvilinear(
     spread = max(float(Y.std(axis=1).max(initial=0.0)), 1e-6)
     reach = Decrease(WIDEST * spread, NARROWEST * spread)
     if not (isinstance(lambda_range, str) and lambda_range == "auto"):
-        given = _decrease(lambda_range, "lambda_range", np.inf, " or 'auto'")
-        reach = Decrease(given.first * unit, given.last * unit)
+        decrease = _decrease(lambda_range, "lambda_range", np.inf, " or 'auto'")
+        reach = Decrease(decrease.first * unit, decrease.last * unit)
     n = len(start)
     seed, step = seed_of(random_state), neighborhood == "step"
     ranked = np.argsort(np.einsum("cn,cn->n", Y, Y), kind="stable").astype(np.int32)
@@ -133,7 +133,7 @@ def curvilinear(
         return {"Y": Y, "width": width, "history": np.array(history)}
 
     with monitor:
-        if (saved := monitor.saved({"Y": Y}, scheduled=True)) is not None:
+        if (saved := monitor.load_state({"Y": Y}, scheduled=True)) is not None:
             Y, width, history = saved["Y"], saved["width"], saved["history"].tolist()
         for epoch in range(len(history), monitor.max_iter):
             pins = ranked[np.random.default_rng([seed, epoch]).permutation(n)]
@@ -157,7 +157,7 @@ def apply_rule(
     `auto` gives the start for init="auto".
     """
     shape, seed = (n, estimator.n_components), estimator.random_state
-    found = curvilinear(
+    solution = curvilinear(
         distances,
         initial(estimator.init, distances, shape, dtype, seed, auto),
         estimator._monitor(checks.integer(estimator.max_iter, "max_iter", 1)),
@@ -166,8 +166,8 @@ def apply_rule(
         neighborhood=estimator.neighborhood,
         random_state=seed,
     )
-    estimator.embedding_, estimator.error_, estimator.stress_, estimator.history_ = found
-    estimator.n_iter_ = len(found.history)
+    estimator.embedding_, estimator.error_, estimator.stress_, estimator.history_ = solution
+    estimator.n_iter_ = len(solution.history)
 
 
 def initial(

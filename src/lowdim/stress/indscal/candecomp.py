@@ -96,8 +96,8 @@ def principal_space(B: Array, p: int) -> tuple[Array, Array]:
     from lowdim.numerics.eigenpairs import top_eigenpairs
 
     mean = B.mean(axis=0, dtype=np.float64)
-    found = top_eigenpairs(mean, p)
-    return found.vectors, np.maximum(found.values, 0)
+    eigenpairs = top_eigenpairs(mean, p)
+    return eigenpairs.vectors, np.maximum(eigenpairs.values, 0)
 
 
 def simultaneous_axes(B: Array, p: int, random: np.random.RandomState, tries: int) -> list[Array]:
@@ -113,12 +113,12 @@ def simultaneous_axes(B: Array, p: int, random: np.random.RandomState, tries: in
     inside = np.matmul(U.T, np.matmul(B, U.astype(B.dtype)).astype(np.float64))
     whitened = inside / np.outer(root, root)
     centered = whitened - whitened.mean(axis=0)
-    found = []
+    spaces = []
     for _ in range(tries):
         mixture = np.einsum("k,kab->ab", random.standard_normal(len(B)), centered)
         turn = np.linalg.eigh(mixture)[1]
         turned = turn.T @ centered @ turn
         outside = float((turned**2).sum() - (np.diagonal(turned, axis1=1, axis2=2) ** 2).sum())
-        found.append((outside, (U * root) @ turn))
-    found.sort(key=lambda pair: pair[0])
-    return [space for _, space in found]
+        spaces.append((outside, (U * root) @ turn))
+    spaces.sort(key=lambda pair: pair[0])
+    return [space for _, space in spaces]

@@ -42,13 +42,13 @@ class SubjectWeights:
         exact = weights.astype(np.float64)
         return exact if self.full else exact[:, :, None] * np.eye(exact.shape[1])
 
-    def stored(self, C: Array) -> Array:
+    def storage_form(self, C: Array) -> Array:
         """What is stored of C_k."""
         return C if self.full else np.diagonal(C, axis1=1, axis2=2).copy()
 
-    def best(self, B: Array, X: Array) -> Array:
+    def best_weights(self, B: Array, X: Array) -> Array:
         """The weights of subjects in a given group space."""
-        return self.stored(self.shared_space(B).weights(X.astype(np.float64))[0])
+        return self.storage_form(self.shared_space(B).weights(X.astype(np.float64))[0])
 
     def normal_form(self, B: Array, X: Array) -> tuple[Array, Array]:
         """The same solution with unit columns, the largest weights first and signs fixed.
@@ -60,13 +60,13 @@ class SubjectWeights:
             X = unit_columns(X)
             C = shared.weights(X)[0]
             order = np.argsort(-(np.diagonal(C, axis1=1, axis2=2) ** 2).sum(axis=0), kind="stable")
-            return fix_signs(X[:, order]), self.stored(C[:, order][:, :, order])
+            return fix_signs(X[:, order]), self.storage_form(C[:, order][:, :, order])
         X = np.linalg.svd(X, full_matrices=False)[0]
         turn = np.linalg.eigh(shared.weights(X)[0].mean(axis=0))[1][:, ::-1]
         X = fix_signs(X @ turn)
-        return X, self.stored(shared.weights(X)[0])
+        return X, self.storage_form(shared.weights(X)[0])
 
-    def accounted_for(self, B: Array, X: Array, weights: Array) -> Array:
+    def explained_shares(self, B: Array, X: Array, weights: Array) -> Array:
         """1 - |B_k - X C_k X'|^2 / |B_k|^2 of each subject."""
         shared, X = self.shared_space(B), X.astype(np.float64)
         XBX, gram = X.T @ shared.products(X), X.T @ X
@@ -96,9 +96,9 @@ def best_minimum(
     for number, start in enumerate(starts):
         monitor = new_monitor()
         monitor.label += f", start {number + 1} of {len(starts)}"
-        found = lbfgs(shared, unit_columns(start), monitor, tol=tol, show=unit_columns)
-        if best is None or found.value < best.value * (1 - BETTER):
-            best = found
+        minimum = lbfgs(shared, unit_columns(start), monitor, tol=tol, show=unit_columns)
+        if best is None or minimum.value < best.value * (1 - BETTER):
+            best = minimum
         if monitor.stopped:
             break
     assert best is not None

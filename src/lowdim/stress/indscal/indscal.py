@@ -180,14 +180,14 @@ class INDSCAL(Embedder):
             self._fit_identity(B)
         else:
             self._fit_weights(B, starts)
-        self.vaf_ = self._model.accounted_for(B, self.embedding_, self.weights_)
+        self.vaf_ = self._model.explained_shares(B, self.embedding_, self.weights_)
         self.scales_ = objects.scales
 
     def _fit_identity(self, B: Array) -> None:
         vectors, values = principal_space(B, self.n_components)
         self.embedding_ = fix_signs(vectors).astype(B.dtype)
         self.weights_ = np.tile(values, (len(B), 1)).astype(B.dtype)
-        vaf = self._model.accounted_for(B, self.embedding_, self.weights_)
+        vaf = self._model.explained_shares(B, self.embedding_, self.weights_)
         self.loss_, self.n_iter_ = 1 - float(vaf.mean()), 1
         self.history_ = np.array([self.loss_])
 
@@ -202,8 +202,8 @@ class INDSCAL(Embedder):
     def _starts(self, B: Array) -> list[Array]:
         n, p = B.shape[1], self.n_components
         if not isinstance(self.init, str):
-            given = check_start(self.init, (n, p), INITS).astype(np.float64)
-            return [given - given.mean(axis=0)]
+            start = check_start(self.init, (n, p), INITS).astype(np.float64)
+            return [start - start.mean(axis=0)]
         random = check_random_state(0 if self.random_state is None else self.random_state)
         if checks.choice(self.init, "init", INITS) == "random":
             return random_spaces(n, p, self.n_init, random)
@@ -213,7 +213,7 @@ class INDSCAL(Embedder):
         """Weights of new subjects."""
         if self.constraint == "identity":
             return np.repeat(self.weights_[:1], len(new.products), axis=0)
-        return self._model.best(new.products, self.embedding_).astype(self.embedding_.dtype)
+        return self._model.best_weights(new.products, self.embedding_).astype(self.embedding_.dtype)
 
     def inverse_transform(self, Y: Any) -> Array:
         """Dissimilarities that weights imply.

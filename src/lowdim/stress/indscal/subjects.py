@@ -40,16 +40,16 @@ def subjects_of(X: Any, n: int | None = None) -> Subjects:
     """Check the dissimilarity matrices of several subjects, of n objects each if n is given."""
     shape = getattr(X, "shape", None)
     if not (isinstance(X, list | tuple) or (shape is not None and len(shape) == 3)):
-        found = f"an array of shape {shape}" if shape is not None else f"a {type(X).__name__}"
+        actual = f"an array of shape {shape}" if shape is not None else f"a {type(X).__name__}"
         raise ValueError(
             "X must be a list of matrices of dissimilarities, one per subject, or an array "
-            f"(n_subjects, n_objects, n_objects); got {found}. Wrap a single matrix in a list."
+            f"(n_subjects, n_objects, n_objects); got {actual}. Wrap a single matrix in a list."
         )
     if len(X) == 0:
         raise ValueError("X holds no subjects: give one matrix of dissimilarities for each.")
-    given = [check_dissimilarities(D, f"X[{k}]") for k, D in enumerate(X)]
-    n = len(given[0]) if n is None else n
-    for k, D in enumerate(given):
+    matrices = [check_dissimilarities(D, f"X[{k}]") for k, D in enumerate(X)]
+    n = len(matrices[0]) if n is None else n
+    for k, D in enumerate(matrices):
         if len(D) != n:
             raise ValueError(
                 f"X[{k}] is about {len(D)} objects, but there are {n}: all subjects must judge the "
@@ -57,14 +57,14 @@ def subjects_of(X: Any, n: int | None = None) -> Subjects:
             )
     if n < 2:
         raise ValueError(f"X: n_objects = {n}, but a map needs at least 2 objects.")
-    dtype = np.result_type(*given)
+    dtype = np.result_type(*matrices)
     memory.claim(
-        len(given) * n * n * dtype.itemsize,
-        f"The scalar products of {len(given)} subjects and {n} objects",
+        len(matrices) * n * n * dtype.itemsize,
+        f"The scalar products of {len(matrices)} subjects and {n} objects",
         "Fit to some of the subjects and use transform for the others.",
     )
-    B, scales = np.empty((len(given), n, n), dtype), np.empty(len(given))
-    for k, D in enumerate(given):
+    B, scales = np.empty((len(matrices), n, n), dtype), np.empty(len(matrices))
+    for k, D in enumerate(matrices):
         largest = float(D.max())
         if largest == 0:
             raise ValueError(

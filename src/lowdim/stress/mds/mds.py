@@ -186,7 +186,7 @@ class MDS(MDSParameters):
     }
 
     def _memory(self, fit: Problem) -> float:
-        if isinstance(fit.objects, MeasuredObjects) and self._sampled(fit.objects):
+        if isinstance(fit.objects, MeasuredObjects) and self._uses_sample(fit.objects):
             return 10_000.0 * fit.n
         if isinstance(fit.objects, SparseDissimilarities):
             return 145.0 * int(fit.objects.matrix.nnz)
@@ -245,8 +245,8 @@ class MDS(MDSParameters):
     def _problem(self, objects: Objects, init: Any, weights: Any, random: Random) -> StressProblem:
         """The stress of all known pairs, or of a sample of the pairs of many vectors."""
         equal = self.weights is None and weights is None
-        weigh = None if equal else partial(self._weighted, weights=weights)
-        if not self._sampled(objects):
+        weigh = None if equal else partial(self._weigh, weights=weights)
+        if not self._uses_sample(objects):
             self.dissimilarity_matrix_, problem = known_stress(
                 objects, self._kind, self.ties, weigh
             )
@@ -265,18 +265,18 @@ class MDS(MDSParameters):
         )
         return problem
 
-    def _weighted(self, pairs: Pairs, weights: Any) -> Pairs:
+    def _weigh(self, pairs: Pairs, weights: Any) -> Pairs:
         """Pairs with the given matrix of weights, or with those of the parameter `weights`."""
         if weights is not None:
-            return pairs.weighted(known.given_weights(weights, pairs))
+            return pairs.with_weights(known.pair_weights(weights, pairs))
         positive = pairs.values > 0
         self.smallest_ = float(np.min(pairs.values, where=positive, initial=np.inf))
-        return pairs.weighted(self._weights_of(pairs.values))
+        return pairs.with_weights(self._weights_of(pairs.values))
 
     def _weights_of(self, values: Array) -> Array:
         return known.power_weights(values, known.power_of(self.weights), self.smallest_)
 
-    def _sampled(self, objects: Objects) -> bool:
+    def _uses_sample(self, objects: Objects) -> bool:
         """Whether pairs are sampled, as `method` says."""
         if not objects.measured and self.method == "sampled":
             raise ValueError(
@@ -294,8 +294,8 @@ class MDS(MDSParameters):
         starts = stress_starts(problem, objects, init, dim, 0 if auto else int(self.n_init), random)
         if not auto:
             self.n_starts_ = len(starts)
-            found = problem.minimize(starts, self._new_monitor, self.eps)
-            return min(found, key=lambda one: one.stress)
+            minima = problem.minimize(starts, self._new_monitor, self.eps)
+            return min(minima, key=lambda one: one.stress)
         best, self.n_starts_, repeated = minimize_until_repeated(
             problem,
             starts,

@@ -21,7 +21,7 @@ from lowdim.objects.pairs import Pairs
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import run
 from lowdim.spectral.starts import classical_start, landmark_start
-from lowdim.stress.disparities import curve, disparities, ordered
+from lowdim.stress.disparities import curve, disparities, order_pairs
 from lowdim.stress.majorization import Majorized, smacof, smacof_pairs, sum_of_squares
 from lowdim.stress.mds.sampled import FAR, LAST, NEAR, descend_sampled
 from lowdim.stress.mds.starts import start_from_pairs
@@ -72,7 +72,7 @@ class StressProblem(Protocol):
     def minimize(self, starts: list[Array], new_monitor: NewMonitor, eps: float) -> list[Majorized]:
         """A local minimum from each start."""
 
-    def solution(self, found: Majorized) -> Solution:
+    def solution(self, minimum: Majorized) -> Solution:
         """Disparities and stress of a minimum."""
 
 
@@ -93,10 +93,10 @@ class FullStress:
             lambda one: smacof(self.values, *one, eps=eps), with_monitors(starts, new_monitor)
         )
 
-    def solution(self, found: Majorized) -> Solution:
+    def solution(self, minimum: Majorized) -> Solution:
         total = sum_of_squares(self.values)
-        squares = _sum_of_squared_distances(found.embedding)
-        return Solution(self.values, None, found.stress, squares, total)
+        squares = _sum_of_squared_distances(minimum.embedding)
+        return Solution(self.values, None, minimum.stress, squares, total)
 
 
 class PairStress:
@@ -112,7 +112,7 @@ class PairStress:
     """
 
     def __init__(self, pairs: Pairs, kind: str, ties: str, *, sparse: bool) -> None:
-        self.pairs, self.kind, self.ties = ordered(pairs, kind), kind, ties
+        self.pairs, self.kind, self.ties = order_pairs(pairs, kind), kind, ties
         self.sparse = sparse
         self.values = self.pairs.values
         self.fit = disparities(self.pairs, kind, ties)
@@ -133,8 +133,8 @@ class PairStress:
             with_monitors(starts, new_monitor),
         )
 
-    def solution(self, found: Majorized) -> Solution:
-        d = pair_distances(self.pairs, found.embedding)
+    def solution(self, minimum: Majorized) -> Solution:
+        d = pair_distances(self.pairs, minimum.embedding)
         fitted = self.fit(d)
         sums = [self.pairs.sum_of_squares(part) for part in (fitted - d, d, fitted)]
         del d  # each array of all pairs counts: n x n numbers are what limits n
@@ -173,28 +173,28 @@ class SampledStress:
         self.rate = NEAR if good_start else FAR
 
     def classical_start(self, k: int, random: Random) -> Array:
-        def measured(chosen: Array) -> Array:
+        def distances_to(chosen: Array) -> Array:
             return as_new(self.objects).subset(chosen).distances()
 
-        return landmark_start(measured, self.objects.n, k, random)
+        return landmark_start(distances_to, self.objects.n, k, random)
 
     def random_start(self, k: int, random: Random) -> Array:
         return _random_like(self.values, self.pairs.n, k, random)
 
     def minimize(self, starts: list[Array], new_monitor: NewMonitor, eps: float) -> list[Majorized]:
         rows, metric, mean = self.objects.rows, self.objects.metric, self.pairs.mean_weight
-        found = []
+        minima = []
         for start in starts:
             monitor = new_monitor()
             rates = self.rate / mean, LAST / monitor.max_iter / mean
-            found.append(
+            minima.append(
                 descend_sampled(rows, metric, start, rates, self.weigh, self.random, monitor)
             )
-        return found
+        return minima
 
-    def solution(self, found: Majorized) -> Solution:
+    def solution(self, minimum: Majorized) -> Solution:
         pairs = self.pairs
-        d = pair_distances(pairs, found.embedding)
+        d = pair_distances(pairs, minimum.embedding)
         share = len(d) / (pairs.n * (pairs.n - 1) / 2)
         parts = (pairs.values - d, d, pairs.values)
         sums = (pairs.sum_of_squares(part) / share for part in parts)

@@ -69,7 +69,7 @@ def descend_sampled(
         return {"X": X, "history": np.array(history), "random": random_state_of(random)}
 
     with monitor:
-        if (saved := monitor.saved({"X": X}, scheduled=True)) is not None:
+        if (saved := monitor.load_state({"X": X}, scheduled=True)) is not None:
             X, history = saved["X"], saved["history"].tolist()
             random.set_state(saved["random"])
         for iteration in range(len(history) + 1, monitor.max_iter + 1):

@@ -47,19 +47,19 @@ def known_stress(
         Gives pairs their weights; None: all weights are equal.
     """
     if objects.complete:
-        given = objects.all_pairs()
-        if kind == "ratio" and weigh is None and not np.isnan(backend().extremes(given)[0]):
-            return given, FullStress(check_not_all_zero(given))
-        pairs = dense_pairs(given)
+        D = objects.all_pairs()
+        if kind == "ratio" and weigh is None and not np.isnan(backend().extremes(D)[0]):
+            return D, FullStress(check_not_all_zero(D))
+        pairs = dense_pairs(D)
     else:
         pairs = objects.pairs()
-        given = pairs.graph(pairs.values)
+        D = pairs.graph(pairs.values)
     check_not_all_zero(pairs.values)
     pairs = pairs if weigh is None else weigh(pairs)
     require_connected(pairs)
     if kind == "ratio" and pairs.complete and pairs.weights is None:
-        return given, FullStress(pairs.matrix(pairs.values))
-    return given, PairStress(pairs, kind, ties, sparse=not objects.complete)
+        return D, FullStress(pairs.matrix(pairs.values))
+    return D, PairStress(pairs, kind, ties, sparse=not objects.complete)
 
 
 def sampled_stress(
@@ -76,10 +76,10 @@ def sampled_stress(
     dissimilarities that are fitted, `weigh` those of the pairs in the sample.
     """
     pairs = sampled_pairs(objects.rows, objects.metric, PARTNERS, random)
-    given = pairs.graph(pairs.values)
+    D = pairs.graph(pairs.values)
     check_not_all_zero(pairs.values)
     pairs = pairs if weigh is None else weigh(pairs)
-    return given, SampledStress(objects, pairs, weights_of, random, good_start=good_start)
+    return D, SampledStress(objects, pairs, weights_of, random, good_start=good_start)
 
 
 def stress_starts(
@@ -158,13 +158,13 @@ def minimize_until_repeated(
     while not repeated and count < MAX_STARTS:
         batch = starts[count : count + STARTS_AT_ONCE]
         batch += [draw() for _ in range(STARTS_AT_ONCE - len(batch))]
-        for found in problem.minimize(batch, new_monitor, eps):
-            if best is not None and same_shape(best.embedding, found.embedding):
+        for minimum in problem.minimize(batch, new_monitor, eps):
+            if best is not None and same_shape(best.embedding, minimum.embedding):
                 repeated = True
-            elif best is not None and found.stress < best.stress:
+            elif best is not None and minimum.stress < best.stress:
                 repeated = False
-            if best is None or found.stress < best.stress:
-                best = found
+            if best is None or minimum.stress < best.stress:
+                best = minimum
         count += len(batch)
     assert best is not None
     return best, count, repeated

@@ -28,7 +28,7 @@ def shepard_pairs(D: Any, disparities: Any, embedding: Array) -> Shepard:
     embedding : array of shape (n, dim)
     """
     pairs = sparse_pairs(disparities) if is_sparse(disparities) else dense_pairs(disparities)
-    given = np.asarray(D[pairs.first, pairs.second])
-    order = np.argsort(given, kind="stable")
+    dissimilarities = np.asarray(D[pairs.first, pairs.second])
+    order = np.argsort(dissimilarities, kind="stable")
     pairs = pairs.take(order)
-    return Shepard(given[order], pair_distances(pairs, embedding), pairs.values)
+    return Shepard(dissimilarities[order], pair_distances(pairs, embedding), pairs.values)
