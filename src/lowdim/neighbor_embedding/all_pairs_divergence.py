@@ -55,6 +55,7 @@ class AllPairsDivergenceEmbedder(Embedder):
     }
     _needed: ClassVar[tuple[str, ...]] = ("_fitted_unit", "_fitted_largest")
     _passages = ALL_PAIRS_PASSAGES
+    _units: ClassVar = {"embedding_": 0}
     _squares: int  # n x n arrays of a fit to all pairs, beside the distances
 
     kl_divergence_: float

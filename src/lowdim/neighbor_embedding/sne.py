@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, neighbors
@@ -84,6 +84,7 @@ class SNE(Embedder):
     )
 
     _attributes = shared.STATE
+    _units: ClassVar = {"embedding_": 0}
     _passages = SNE_PASSAGES
     _memory = shared.memory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -116,6 +116,7 @@ class TSNE(Embedder):
     )
 
     _attributes = shared.STATE
+    _units: ClassVar = {"embedding_": 0}
     _passages = SNE_PASSAGES
     _memory = shared.memory
 

@@ -41,6 +41,7 @@ class NetworkEmbedder(Embedder):
     _needed: ClassVar[tuple[str, ...]] = ("network_", "mean_", "scale_")
 
     _passages: ClassVar[dict[str, str]] = NETWORK_PASSAGES
+    _units: ClassVar = {"embedding_": 0}
 
     network_: dict[str, Array]
     mean_: Array
