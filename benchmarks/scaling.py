@@ -32,7 +32,7 @@ STEPS = {
     "copying and checking": ["lowdim.objects.objects:objects_of", "lowdim.checks:vectors"],
     "units": ["lowdim.distances.units:exponent_of"],
     "fingerprint": ["lowdim.distances.fingerprint:fingerprint"],
-    "centring": [f"{NATIVE}.products:_prepared"],
+    "centring": [f"{NATIVE}.products:_prepare"],
     "exact search": [f"{NATIVE}.products:nearest"],
     "neighbours of a sample": [f"{NATIVE}.products:nearest_of_sample"],
     "axes of the cells": [f"{NATIVE}.cells:leading_axes"],

@@ -150,13 +150,17 @@ class TorchBackend:
     pair_distances = OnCPU(native.pair_distances)
     pair_gradient = OnCPU(native.pair_gradient)
     stress_sgd_round = OnCPU(native.stress_sgd_round)
+    listed_precisions = OnCPU(native.listed_precisions)
+    mixture_costs = OnCPU(native.mixture_costs)
+    listed_divergence_gradient = OnCPU(native.listed_divergence_gradient)
+    nearest_in_groups = OnCPU(native.nearest_in_groups)
+    drop_listed = OnCPU(native.drop_listed)
+    join_samples = OnCPU(native.join_samples)
 
     # These belong on the CPU, and are not announced.
     digest = staticmethod(native.digest)  # reads an array once, faster than it is copied
-    momentum_step = staticmethod(native.momentum_step)  # of arrays on the to_numpy: see `descend`
-    quasi_newton_direction = staticmethod(
-        native.quasi_newton_direction
-    )  # of arrays on the to_numpy
+    momentum_step = staticmethod(native.momentum_step)  # of arrays on the host: see `descend`
+    quasi_newton_direction = staticmethod(native.quasi_newton_direction)  # of arrays on the host
     level_structure = staticmethod(native.level_structure)
     heaps = staticmethod(native.heaps)
     smallest = staticmethod(native.smallest)
