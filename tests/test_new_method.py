@@ -121,6 +121,11 @@ def test_data_of_extreme_magnitude(rows):
     np.testing.assert_allclose(extreme / 2.0**600, ordinary, rtol=1e-12)
 
 
+def test_the_unit_of_the_map_must_be_known():
+    with pytest.raises(TypeError, match=r"Forgetful\._units must have .* embedding_"):
+        type("Forgetful", (RandomProjection,), {"_units": {}})
+
+
 def test_saving_and_loading(rows, tmp_path):
     model = RandomProjection().fit(rows)
     model.save(tmp_path / "model")

@@ -76,6 +76,23 @@ def test_methods_of_vectors_do_not_depend_on_the_unit(name, params, dtype, expon
     np.testing.assert_array_equal(loaded.transform(tiny[:7]), placed)
 
 
+@pytest.mark.parametrize("exponent", [-300, 300])
+@pytest.mark.parametrize(
+    ("name", "params", "powers"),
+    [
+        ("UMAP", {"n_epochs": 2}, {"rho_": 1, "sigma_": 1, "reach_": 1}),
+        ("Autoencoder", {"max_iter": 2}, {"mean_": 1, "scale_": 1, "reconstruction_error_": 2}),
+    ],
+)
+def test_attributes_are_in_the_unit_of_the_user(name, params, powers, exponent):
+    X = data(np.float64)
+    ordinary = getattr(lowdim, name)(random_state=0, **params).fit(X)
+    extreme = getattr(lowdim, name)(random_state=0, **params).fit(np.ldexp(X, exponent))
+    for attribute, power in powers.items():
+        expected = np.ldexp(getattr(ordinary, attribute), power * exponent)
+        np.testing.assert_array_equal(getattr(extreme, attribute), expected)
+
+
 @pytest.mark.parametrize("name", ["PCA", "Isomap", "MDS"])
 def test_new_objects_in_another_unit_are_refused(name):
     X = data(np.float64)

@@ -17,7 +17,7 @@ from lowdim.neighbor_graphs import indexes, pivots
 from lowdim.neighbor_graphs.exact import query
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.indexes import build_index, neighbor_query
-from lowdim.neighbor_graphs.search import neighbor_graph
+from lowdim.neighbor_graphs.search import graph_in_memory
 from lowdim.objects import neighbors
 
 RANDOM = np.random.default_rng(0)
@@ -89,9 +89,8 @@ def test_the_share_asked_for_is_found(metric, kind, recall, eager):
 
 def test_the_recall_told_is_that_of_the_sampled_rows(eager):
     X = sheet(seed=3)
-    graph = neighbor_graph(
-        X, resolve_metric("euclidean", None, X)[0], 12, None, method="approximate", seed=5
-    )
+    metric = resolve_metric("euclidean", None, X)[0]
+    graph, _ = graph_in_memory(X, metric, 12, "approximate", seed=5)
     sample = np.sort(np.random.default_rng(5).choice(N, index.SAMPLE_ROWS, replace=False))
     D = cdist(X[sample], X)
     D[np.arange(len(sample)), sample] = np.inf

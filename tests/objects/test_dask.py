@@ -265,7 +265,7 @@ def test_lost_workers_do_not_change_the_map(client, tmp_path, monkeypatch):
                     os.kill(worker, signal.SIGKILL)
             yield result
 
-    monkeypatch.setattr("lowdim.neighbor_graphs.search.FEW", 100)
+    monkeypatch.setattr("lowdim.neighbor_graphs.indexes.FEW_IN_BLOCKS", 100)
     monkeypatch.setattr(ClusterTasks, "memory", lambda self: SMALL)
     exchange = ClusterTasks.exchange
     wanted = fitted("none lost")

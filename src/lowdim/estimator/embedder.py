@@ -109,7 +109,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     _cached_states: States
 
     # Fitted attributes, parameters and arguments of `fit` that have the unit of the
-    # dissimilarities, each with the power of the unit.
+    # dissimilarities, each with the power of the unit; always `embedding_`, if only with 0.
     _units: ClassVar[dict[str, float]] = {}
     _follows_unit: bool = True  # whether the map of c X follows from that of X; see `units`
     _unknown_pairs = False  # whether NaN in precomputed input marks an unknown pair
@@ -117,6 +117,12 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        unit_known = "embedding_" in cls._units or cls._unit_of is not Embedder._unit_of
+        if cls._fit is not Embedder._fit and not unit_known:
+            raise TypeError(
+                f"{cls.__name__}._units must have the power of the unit of X that embedding_ has: "
+                '{"embedding_": 1} if coordinates grow with X, 0 if they are pure numbers.'
+            )
         if cls.__doc__ is not None:  # it is None under python -OO
             cls.__doc__ = insert_passages(cls.__doc__, cls._passages)
         for name in METHODS:

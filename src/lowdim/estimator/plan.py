@@ -16,7 +16,7 @@ from sklearn.base import clone
 from lowdim.estimator.embedder import Embedder
 from lowdim.estimator.footprint import alternatives, claim_memory, footprint
 from lowdim.estimator.neighbors import search_method
-from lowdim.neighbor_graphs.indexes import exact_is_fast
+from lowdim.neighbor_graphs.indexes import use_exact_search
 from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory
@@ -159,11 +159,11 @@ def _memory_limit() -> int | None:
 def _approximations(estimator: Any, objects: Objects) -> list[str]:
     """What a fit to these objects computes approximately."""
     texts = []
-    searched = hasattr(estimator, "_n_wanted") and search_method(estimator) == "auto"
-    large = isinstance(objects, BlockedObjects) or (
-        isinstance(objects, MeasuredObjects) and not exact_is_fast(objects.rows, objects.metric)
-    )
-    if searched and large:
+    if (
+        hasattr(estimator, "_n_wanted")
+        and isinstance(objects, MeasuredObjects | BlockedObjects)
+        and not use_exact_search(objects.rows, objects.metric, search_method(estimator))
+    ):
         texts.append("nearest neighbours (recall about 0.95)")
     if hasattr(estimator, "angle") and getattr(estimator, "method", "exact") != "exact":
         texts.append("repulsion between distant points, if there are many")

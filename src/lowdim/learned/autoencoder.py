@@ -142,6 +142,7 @@ class Autoencoder(NetworkEmbedder):
         "history_": Numbers("* *", finite=False),
         "reconstruction_error_": any_number,
     }
+    _units: ClassVar = {**NetworkEmbedder._units, "reconstruction_error_": 2}
 
     def __init__(
         self,

@@ -55,6 +55,7 @@ class AllPairsDivergenceEmbedder(Embedder):
     }
     _needed: ClassVar[tuple[str, ...]] = ("_fitted_unit", "_fitted_largest")
     _passages = ALL_PAIRS_PASSAGES
+    _units: ClassVar = {"embedding_": 0}
     _squares: int  # n x n arrays of a fit to all pairs, beside the distances
 
     kl_divergence_: float
@@ -98,14 +99,14 @@ class AllPairsDivergenceEmbedder(Embedder):
         raise NotImplementedError
 
     def _memory(self, fit: Problem) -> float:
-        if not self._fits_sample(fit.objects):
+        if not self._uses_sample(fit.objects):
             return self._squares * fit.square + fit.distances
         return (56 + 2 * fit.size) * fit.n * sample_size(fit.n)
 
     def _samples(self, n: int) -> bool:
         return self.method == "sampled" or (self.method == "auto" and n > ALL_PAIRS_UP_TO)
 
-    def _fits_sample(self, objects: Objects) -> bool:
+    def _uses_sample(self, objects: Objects) -> bool:
         """Whether a fit takes a sample of the pairs."""
         return self._samples(objects.n) and (can_sample(objects) or self.method == "sampled")
 
@@ -117,7 +118,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         checks.real(self.tol, "tol", 0)
         n, k = objects.n, self._check_n_components(objects.n)
         checks.choice(self.method, "method", METHODS)
-        if self._fits_sample(objects):
+        if self._uses_sample(objects):
             return self._prepare_sample(objects, k)
         D, self._fitted_largest = relative_dissimilarities(objects)
         first, groups = merge_identical(D, zero_up_to(D))

@@ -18,7 +18,7 @@ LARGEST_RATE = 1e12  # learning rate; far above any that converges, far below ov
 CHECK_EVERY = 50  # iterations between computations of the loss
 MIN_GAIN = 0.01
 RENUMBER_FROM = 4_000  # points from which the embedding does not fit into the L1 cache
-UNFOLDED = 1e-2  # largest coordinate up to which gradients are small because the start is small
+SMALL_EXTENT = 1e-2  # largest coordinate up to which gradients are small because the start is small
 MAX_STEP = 5.0  # of a point in an iteration, in units of the width of the similarity
 
 _ARRAYS = ("Y", "velocity", "gains")
@@ -159,7 +159,7 @@ class Descent:
         self.history.append((self.iteration, loss))
         if loss < self.best:
             self.best, self.best_at = loss, self.iteration
-        flat = norm <= self.min_grad_norm and float(np.abs(self.Y).max()) > UNFOLDED
+        flat = norm <= self.min_grad_norm and float(np.abs(self.Y).max()) > SMALL_EXTENT
         return flat or self.iteration - self.best_at > self.patience
 
     def restart(self, Y: Array) -> None:

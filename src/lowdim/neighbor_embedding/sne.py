@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, neighbors
 from lowdim.estimator.traits import Traits
-from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
-from lowdim.neighbor_embedding.affinities import conditional_matrix
 from lowdim.neighbor_embedding.divergence import RowDivergence
 from lowdim.neighbor_embedding.docs import SNE_PASSAGES
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -84,11 +82,14 @@ class SNE(Embedder):
     )
 
     _attributes = shared.STATE
+    _units: ClassVar = {"embedding_": 0}
     _passages = SNE_PASSAGES
     _memory = shared.memory
 
     fit = neighbors.fit_with_graph
     _n_wanted = shared.n_for_perplexity
+    _affinities = shared.row_affinities
+    _update = shared.grow
 
     def __init__(
         self,
@@ -135,21 +136,18 @@ class SNE(Embedder):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         shared.check_parameters(self, objects.n)
-        found = shared.perplexity_graph(self, objects, graph)
+        neighbors = shared.perplexity_graph(self, objects, graph)
         if objects.in_memory:
-            self._fitted_neighbors = found
-        objective = self._objective(found)
-        start = shared.start_of(self, objects, found)
-        wider = partial(shared.wider_graph, self, objects, found if graph is None else graph)
-        shared.minimize(self, objective, start, lambda: self._objective(wider()))
+            self._fitted_neighbors = neighbors
+        P = self.affinities_ = self._affinities(neighbors)
+        objective = self._objective(P)
+        start = shared.start_of(self, objects, neighbors, shared.working_dtype(self, P))
+        wider = partial(shared.wider_graph, self, objects, neighbors, graph)
+        shared.minimize(self, objective, start, wider)
 
-    def _objective(self, graph: NeighborGraph) -> ForceField:
+    def _objective(self, P: Any) -> ForceField:
         """KL(P_i || Q_i) of the rows of the affinities."""
-        P = conditional_matrix(graph, shared.perplexities(self, graph.n_objects))
         return shared.divergence(self, RowDivergence, P, shared.GAUSSIAN)
-
-    def _update(self, new: NewObjects) -> Growth:
-        return shared.grow(self, new, self._objective)
 
     def _transform(self, new: NewObjects) -> Array:
         wanted = shared.perplexities(self, len(self.embedding_))

@@ -21,7 +21,7 @@ from lowdim.estimator.links import keep_known
 from lowdim.estimator.neighbors import fitted_neighbors, join, neighbor_graph
 from lowdim.estimator.updating import Growth
 from lowdim.messages import argument
-from lowdim.neighbor_embedding.affinities import conditional_to_new
+from lowdim.neighbor_embedding.affinities import conditional_matrix, conditional_to_new, joint
 from lowdim.neighbor_embedding.affinity_placement import place_by_affinity
 from lowdim.neighbor_embedding.anchors import Anchors, hold
 from lowdim.neighbor_embedding.descent import RENUMBER_FROM, Descent, Phase, descend, learning_rate
@@ -41,7 +41,7 @@ NEVER = 10**9  # iterations
 MAX_EXAGGERATION = 1e6  # beyond it the map is a point
 EARLY = 250  # iterations with early exaggeration
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
-UNFOLDED = 100  # iterations after which neighbours lie near each other for the first time
+UNFOLDING_ITERATIONS = 100  # after which neighbours lie near each other for the first time
 UPDATE_ITERATIONS = 50  # of `update`: old objects are near their places, new ones next to theirs
 UPDATE_HOLD = 0.1  # share of its displacement by which an old object returns in an iteration
 
@@ -111,20 +111,37 @@ def perplexity_graph(
     return neighbor_graph(estimator, objects, graph, estimator._n_wanted(n), least)
 
 
-def wider_graph(estimator: Any, objects: Objects, graph: NeighborGraph) -> NeighborGraph:
-    """The neighbour graph of another perplexity; computed if a graph has too few neighbours."""
-    enough = (graph.n_neighbors or 0) >= estimator._n_wanted(objects.n)
-    return perplexity_graph(estimator, objects, graph if enough else None)
+def wider_graph(
+    estimator: Any, objects: Objects, neighbors: NeighborGraph | None, graph: NeighborGraph | None
+) -> NeighborGraph:
+    """The neighbour graph after a change of perplexity; computed if there are too few neighbours.
+
+    `neighbors` is the graph of the fit, None if it has none, and `graph` the one given to `fit`.
+    """
+    if neighbors is None:
+        raise ValueError(f"{argument('perplexity')}: the affinities were given to fit.")
+    known = neighbors if graph is None else graph
+    enough = (known.n_neighbors or 0) >= estimator._n_wanted(objects.n)
+    return perplexity_graph(estimator, objects, known if enough else None)
+
+
+def row_affinities(estimator: Any, graph: NeighborGraph) -> Any:
+    """The probabilities p_{j|i} of each object's neighbours, as a sparse matrix."""
+    return conditional_matrix(graph, perplexities(estimator, graph.n_objects))
+
+
+def pair_affinities(estimator: Any, graph: NeighborGraph) -> Any:
+    """The probabilities p_ij of pairs to be neighbours, as a sparse matrix."""
+    return joint(row_affinities(estimator, graph))
 
 
 def divergence(
     estimator: Any, kind: Callable[..., ForceField], P: Any, similarity: Similarity, **options: Any
 ) -> ForceField:
-    """The objective `kind(P, similarity, repulsion, ...)` of affinities P; sets `affinities_`."""
-    estimator.affinities_ = P
+    """The objective `kind(P, similarity, repulsion, ...)` of affinities P."""
     n, dim, angle = P.shape[0], int(estimator.n_components), float(estimator.angle)
     repulsion = choose_repulsion(estimator.method, similarity, n, dim, angle)
-    P = P.astype(working_dtype(estimator), copy=False)
+    P = P.astype(working_dtype(estimator, P), copy=False)
     return kind(P, similarity, repulsion, **options)
 
 
@@ -148,29 +165,28 @@ def choose_repulsion(
     return backend().repulsion(method, similarity, n, dim, angle)
 
 
-def working_dtype(estimator: Any) -> np.dtype[Any]:
-    """The precision of the descent: that of the data for few points, float32 for many."""
-    P = estimator.affinities_
+def working_dtype(estimator: Any, P: Any) -> np.dtype[Any]:
+    """The precision of the descent: that of the affinities for few points, float32 for many."""
     precise = estimator.method == "exact" or P.shape[0] <= PRECISE_UP_TO
     return np.dtype(P.dtype if precise else np.float32)
 
 
-def start_of(estimator: Any, objects: Objects, links: Any) -> Array:
-    """The start; `links` is the neighbour graph or sparse matrix of init="spectral"."""
+def start_of(estimator: Any, objects: Objects, graph: Any, dtype: np.dtype[Any]) -> Array:
+    """The start; `graph` is a NeighborGraph or a symmetric CSR matrix, for init="spectral"."""
     random = check_random_state(estimator.random_state)
-    start = layout_start(estimator.init, int(estimator.n_components), objects, links, random)
-    return np.array(start, dtype=working_dtype(estimator), order="C")
+    start = layout_start(estimator.init, int(estimator.n_components), objects, graph, random)
+    return np.array(start, dtype=dtype, order="C")
 
 
 def minimize(
     estimator: Any,
     objective: ForceField,
     start: Array,
-    changed_objective: Callable[[], ForceField] | None,
+    changed_graph: Callable[[], NeighborGraph] | None = None,
 ) -> None:
     """Minimise the objective to `embedding_`, first with exaggerated attraction.
 
-    `changed_objective` returns that of a changed perplexity; None if it does not depend on it.
+    `changed_graph` returns the neighbour graph after a change of perplexity, if that is `live`.
     """
     n = len(start)
     phases, descent = _phases(estimator, n), descent_from(estimator, objective, start)
@@ -178,10 +194,9 @@ def minimize(
     def retune(changed: dict[str, Any]) -> None:
         check_parameters(estimator, n)
         settings = _phases(estimator, n)
-        if "perplexity" in changed:
-            if changed_objective is None:
-                raise ValueError(f"{argument('perplexity')}: the affinities were given to fit.")
-            descent.exchange(changed_objective())
+        if "perplexity" in changed and changed_graph is not None:
+            estimator.affinities_ = estimator._affinities(changed_graph())
+            descent.exchange(estimator._objective(estimator.affinities_))
         for phase, new in zip(phases, settings, strict=True):
             phase.rate, phase.exaggeration = new.rate, new.exaggeration
         estimator.learning_rate_ = phases[0].rate
@@ -195,7 +210,7 @@ def _phases(estimator: Any, n: int) -> list[Phase]:
     early, early_factor = min(EARLY, estimator.max_iter), estimator.early_exaggeration
     rate = learning_rate(estimator.learning_rate, n, early_factor)
     late = learning_rate(estimator.learning_rate, n, max(estimator.exaggeration, 1.0))
-    first = min(UNFOLDED, early)
+    first = min(UNFOLDING_ITERATIONS, early)
     return [
         Phase(first, rate, EARLY_MOMENTUM, early_factor),
         Phase(early - first, rate, EARLY_MOMENTUM, early_factor),
@@ -235,19 +250,15 @@ def go_on(estimator: Any, descent: Descent, phase: Phase) -> None:
     estimator.history_ = np.vstack([history, np.add(estimator.history_, [before, 0])])
 
 
-def grow(
-    estimator: Any, new: NewObjects, objective_of: Callable[[NeighborGraph], ForceField]
-) -> Growth:
-    """Refine the map of the graph that new objects have joined; see `update`.
-
-    `objective_of` makes the objective from the neighbour graph of all objects.
-    """
+def grow(estimator: Any, new: NewObjects) -> Growth:
+    """Refine the map of the graph that new objects have joined; see `update`."""
     old = estimator.embedding_
     objects, graph = join(estimator, new, fitted_neighbors(estimator))
     placed, estimator._fitted_neighbors = estimator._transform(new), graph
     check_parameters(estimator, objects.n)
-    objective = objective_of(graph)
-    anchors = hold(old, placed, UPDATE_HOLD, working_dtype(estimator))
+    P = estimator.affinities_ = estimator._affinities(graph)
+    objective = estimator._objective(P)
+    anchors = hold(old, placed, UPDATE_HOLD, working_dtype(estimator, P))
     rate = learning_rate(estimator.learning_rate, objects.n, max(estimator.exaggeration, 1.0))
     descent = descent_from(estimator, objective, anchors.places.copy(), anchors)
     iterations = min(UPDATE_ITERATIONS, estimator.max_iter)

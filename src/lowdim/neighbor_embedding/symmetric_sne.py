@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lowdim.checks import Array
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
-from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.divergence import PairDivergence
 from lowdim.neighbor_embedding.sne import SNE
-from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.objects.new_objects import NewObjects
 
@@ -77,9 +77,10 @@ class SymmetricSNE(SNE):
         grows=True,
     )
 
-    def _objective(self, graph: NeighborGraph) -> ForceField:
+    _affinities = shared.pair_affinities
+
+    def _objective(self, P: Any) -> ForceField:
         """KL(P || Q) of the affinities of pairs."""
-        P = joint(conditional_matrix(graph, shared.perplexities(self, graph.n_objects)))
         return shared.divergence(self, PairDivergence, P, shared.GAUSSIAN)
 
     def _transform(self, new: NewObjects) -> Array:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,9 +14,7 @@ from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 from lowdim.estimator import Embedder
 from lowdim.estimator.traits import Traits
-from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
-from lowdim.neighbor_embedding.affinities import conditional_matrix, joint
 from lowdim.neighbor_embedding.descent import Phase
 from lowdim.neighbor_embedding.descent import learning_rate as step_size
 from lowdim.neighbor_embedding.divergence import PairDivergence
@@ -116,10 +113,13 @@ class TSNE(Embedder):
     )
 
     _attributes = shared.STATE
+    _units: ClassVar = {"embedding_": 0}
     _passages = SNE_PASSAGES
     _memory = shared.memory
 
     _n_wanted = shared.n_for_perplexity
+    _affinities = shared.pair_affinities
+    _update = shared.grow
 
     def __init__(
         self,
@@ -238,7 +238,8 @@ class TSNE(Embedder):
         with use_threads(self._n_jobs):
             objective = self._objective(self.affinities_)
             rate = step_size(learning_rate, len(self.embedding_), max(exaggeration, 1.0))
-            start = np.array(self.embedding_, dtype=shared.working_dtype(self), order="C")
+            dtype = shared.working_dtype(self, self.affinities_)
+            start = np.array(self.embedding_, dtype=dtype, order="C")
             descent = shared.descent_from(self, objective, start)
             shared.go_on(self, descent, Phase(max_iter, rate, momentum, exaggeration))
         return self
@@ -250,17 +251,19 @@ class TSNE(Embedder):
         self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
     ) -> None:
         shared.check_parameters(self, objects.n)
-        P, links, changed = fit_affinities(self, objects, graph, affinities)
+        neighbors, P = graph_and_affinities(self, objects, graph, affinities)
+        self.affinities_ = P
+        if neighbors is not None and objects.in_memory:
+            self._fitted_neighbors = neighbors
         objective = self._objective(P)
-        start = shared.start_of(self, objects, links)
-        shared.minimize(self, objective, start, changed)
+        known = P if neighbors is None else neighbors
+        start = shared.start_of(self, objects, known, shared.working_dtype(self, P))
+        wider = partial(shared.wider_graph, self, objects, neighbors, graph)
+        shared.minimize(self, objective, start, wider)
 
     def _objective(self, P: Any) -> ForceField:
         """KL(P || Q)."""
         return shared.divergence(self, PairDivergence, P, student(self))
-
-    def _update(self, new: NewObjects) -> Growth:
-        return shared.grow(self, new, lambda graph: self._objective(pair_affinities(self, graph)))
 
     def _transform(self, new: NewObjects) -> Array:
         wanted = min(NEW_PERPLEXITY, *shared.perplexities(self, len(self.embedding_)))
@@ -273,25 +276,14 @@ def student(estimator: Any) -> Similarity:
     return Similarity("student", checks.real(dof, "dof", *DOF_RANGE))
 
 
-def pair_affinities(estimator: Any, graph: NeighborGraph) -> Any:
-    """The probabilities of pairs to be neighbours in the data, as a sparse matrix."""
-    return joint(conditional_matrix(graph, shared.perplexities(estimator, graph.n_objects)))
-
-
-def fit_affinities(
+def graph_and_affinities(
     estimator: Any, objects: Objects, graph: NeighborGraph | None, affinities: Any
-) -> tuple[Any, Any, Callable[[], ForceField] | None]:
-    """The affinities of a fit, given or of the neighbours; the links of init="spectral"; and a
-    function that returns the objective of a changed perplexity."""
+) -> tuple[NeighborGraph | None, Any]:
+    """The neighbour graph of a fit and its affinities P; None and P if `affinities` are given."""
     if affinities is not None:
-        P = joint_affinities(affinities, objects)
-        return P, P, None
-    found = shared.perplexity_graph(estimator, objects, graph)
-    if objects.in_memory:
-        estimator._fitted_neighbors = found
-    wider = partial(shared.wider_graph, estimator, objects, found if graph is None else graph)
-    P = pair_affinities(estimator, found)
-    return P, found, lambda: estimator._objective(pair_affinities(estimator, wider()))
+        return None, joint_affinities(affinities, objects)
+    neighbors = shared.perplexity_graph(estimator, objects, graph)
+    return neighbors, shared.pair_affinities(estimator, neighbors)
 
 
 def joint_affinities(affinities: Any, objects: Objects) -> Any:

@@ -12,7 +12,7 @@ from lowdim.estimator.fitted_state import Numbers
 from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.divergence import PairDivergence
-from lowdim.neighbor_embedding.tsne import TSNE, fit_affinities, student
+from lowdim.neighbor_embedding.tsne import TSNE, graph_and_affinities, student
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.objects.objects import Objects
@@ -127,12 +127,14 @@ class WeightedTSNE(TSNE):
         sample_weight: Any = None,
     ) -> None:
         shared.check_parameters(self, objects.n)
-        P, links, changed = fit_affinities(self, objects, graph, affinities)
-        given = sample_weight is not None
-        self.importance_ = _masses(sample_weight, objects.n) if given else _degrees(P)
+        neighbors, P = graph_and_affinities(self, objects, graph, affinities)
+        weighted = sample_weight is not None
+        self.affinities_ = P
+        self.importance_ = _masses(sample_weight, objects.n) if weighted else _degrees(P)
         objective = self._objective(P)
-        start = shared.start_of(self, objects, links)
-        shared.minimize(self, objective, start, changed)
+        known = P if neighbors is None else neighbors
+        start = shared.start_of(self, objects, known, shared.working_dtype(self, P))
+        shared.minimize(self, objective, start)
 
     def _objective(self, P: Any) -> ForceField:
         """KL(P || Q) with masses."""

@@ -22,6 +22,7 @@ from lowdim.backends import backend
 from lowdim.backends.protocol import GrowingIndex, Index, Neighbors, Ranking
 from lowdim.checks import Array, distances_in_range, is_sparse
 from lowdim.distances.metrics import Metric, to_euclidean
+from lowdim.distances.row_blocks import RowBlocks
 from lowdim.neighbor_graphs.euclidean_forms import FORMS, MappedIndex, map_rows
 from lowdim.neighbor_graphs.exact import nearest, query, reach_of, tree_fits
 from lowdim.neighbor_graphs.pivots import build_pivots
@@ -30,7 +31,8 @@ from lowdim.runtime.context import current
 logger = logging.getLogger("lowdim")
 
 SEED = 0  # default seed of an approximate search
-EXACT_UP_TO = 10_000  # objects up to which "auto" is an exact search
+FEW_IN_BLOCKS = 1000  # rows in blocks up to which an approximate search is exact
+EXACT_UP_TO = 10_000  # rows in memory up to which "auto" is an exact search
 BLOCKS_UP_TO = 30_000  # the same for metrics that are fast in blocks, and whose index is slow
 MIN_ROWS = 2000  # with fewer rows an index takes more time than it saves
 RECALL_MARGIN = 0.2  # share of the allowed misses kept in reserve: recall is measured on a sample
@@ -103,20 +105,26 @@ def neighbor_query(
     Building it may take long, because it may build an index; keep it for the next call.
     """
     k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
-    index = None
     searched, measure = to_euclidean(rows, metric)
-    if wants_index(searched, measure, method):
-        index = build_index(searched, measure, k, recall, seed)
+    exact = use_exact_search(searched, measure, method, recall)
+    index = None if exact else build_index(searched, measure, k, recall, seed)
     return NeighborQuery(searched, measure, k, index, metric.straighten)
 
 
-def wants_index(rows: Any, metric: Metric, method: str) -> bool:
-    """Whether a method of search asks for an index."""
-    return method == "approximate" or (method == "auto" and not exact_is_fast(rows, metric))
+def use_exact_search(rows: Any, metric: Metric, method: str, recall: float = 0.95) -> bool:
+    """Whether rows, in memory or in blocks, are searched exactly rather than approximately.
+
+    An approximate search in memory becomes exact all the same if there is no index; `build_index`.
+    """
+    if method == "exact" or recall >= 1:
+        return True
+    if isinstance(rows, RowBlocks):
+        return not metric.by_products or rows.shape[0] <= FEW_IN_BLOCKS
+    return method == "auto" and _exact_is_fast(rows, metric)
 
 
-def exact_is_fast(rows: Any, metric: Metric) -> bool:
-    """Whether method="auto" is the exact search."""
+def _exact_is_fast(rows: Any, metric: Metric) -> bool:
+    """Whether an exact search of rows in memory is as fast as an approximate one."""
     by_euclid = not is_sparse(rows) and (metric.name in FORMS or has_candidates(rows, metric))
     fast_index = metric.by_products or metric.name == "callable" or by_euclid
     up_to = EXACT_UP_TO if fast_index else BLOCKS_UP_TO
@@ -142,7 +150,7 @@ def build_index(rows: Any, metric: Metric, k: int, recall: float, seed: int) -> 
         None if no index of this recall is faster than the exact search.
     """
     n = rows.shape[0]
-    if n < MIN_ROWS or 4 * k > n or recall >= 1:
+    if n < MIN_ROWS or 4 * k > n:
         return None
     random = np.random.default_rng(seed)
     wanted = recall + RECALL_MARGIN * (1 - recall)
@@ -168,7 +176,7 @@ def report_exact_search(rows: Any, metric: Metric, recall: float) -> None:
         "recall or reduce the number of dimensions first, for instance with PCA."
     )
     seconds = _exact_seconds(rows, metric)
-    (checks.warn if seconds > LONG_SEARCH and recall < 1 else logger.info)(message)
+    (checks.warn if seconds > LONG_SEARCH else logger.info)(message)
 
 
 def _exact_seconds(rows: Any, metric: Metric) -> float:

@@ -20,8 +20,7 @@ def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGr
     """The neighbour graph of a dense or sparse matrix of dissimilarities, or of a larger graph."""
     if isinstance(X, NeighborGraph):
         return X if k is None or X.n_neighbors is None else X.take(k)
-    if (k is None) == (radius is None):
-        raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
+    check_k_or_radius(k, radius)
     if is_sparse(X):
         return _sparse_graph(X, k, radius)
     D = check_dissimilarities(X)
@@ -125,6 +124,16 @@ def lists_without_self(indices: Any, distances: Any, n: int, name: str) -> tuple
     missing = indices < 0
     indices = np.where(missing, own, indices).astype(np.int32)
     return indices, np.where(missing, np.inf, distances)
+
+
+def check_k_or_radius(k: int | None, radius: float | None) -> None:
+    """Check that one of them is given."""
+    if (k is None) == (radius is None):
+        raise ValueError(
+            "Both n_neighbors and radius are provided: set one of them to None."
+            if k is not None
+            else "Give either a number of neighbours or a radius."
+        )
 
 
 def check_k(k: Any, n: int, name: str = "n_neighbors") -> int:

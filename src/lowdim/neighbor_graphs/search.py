@@ -1,12 +1,11 @@
-"""The door to the search for neighbours: the graph of rows, in memory or in blocks.
+"""Neighbour graphs of rows under a metric: of rows in memory, and of rows that are read in blocks.
 
-`neighbor_graph` chooses between the searches: `exact`, by an index (`indexes`), and, of rows that
-do not fit into memory, by an index of each of several parts of them (`shards`).
+`indexes.use_exact_search` chooses between an exact search (`exact`) and an approximate one: by an
+index (`indexes`), or, of rows in blocks, by an index of each of several parts of them (`shards`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from lowdim import checks
@@ -20,65 +19,66 @@ from lowdim.neighbor_graphs.indexes import (
     NeighborQuery,
     neighbor_query,
     report_exact_search,
-    wants_index,
+    use_exact_search,
 )
-from lowdim.neighbor_graphs.precomputed import check_k
 from lowdim.neighbor_graphs.shards import sharded_neighbors
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import phase
 
 METHODS = ("auto", "exact", "approximate")
-FEW = 1000  # rows in blocks up to which an approximate search is exact
 MANY = 200_000  # rows in blocks from which an exact search takes minutes and more
 
 
-def neighbor_graph(
+def graph_in_memory(
     rows: Any,
     metric: Metric,
-    k: int | None,
-    radius: float | None,
-    *,
+    k: int,
     method: str = "exact",
+    *,
     recall: float = 0.95,
     seed: int = SEED,
-    keep: Callable[[NeighborQuery], None] | None = None,
-) -> NeighborGraph:
-    """The neighbour graph of rows that a metric has prepared; the parameters are `neighbors`'.
+) -> tuple[NeighborGraph, NeighborQuery]:
+    """The graph of the k nearest neighbours of rows in memory, which a metric has prepared.
 
-    If the search is by an index, `keep` is called with the search for the neighbours of new rows
-    by the same index.
+    Also returns the search for the neighbours of new rows, by the same index if there is one.
     """
-    if (k is None) == (radius is None):
-        raise ValueError(
-            "Both n_neighbors and radius are provided: set one of them to None."
-            if k is not None
-            else "Give either a number of neighbours or a radius."
-        )
-    in_blocks = isinstance(rows, RowBlocks)
-    indptr = share = None
-    if radius is not None:
-        indptr, indices, distances = within(rows, metric, checks.real(radius, "radius", 0))
-    else:
-        k = check_k(k, rows.shape[0])
-        exact = method == "exact" or not metric.by_products or recall >= 1 or rows.shape[0] <= FEW
-        if in_blocks:
-            _check_blocks(rows, metric, k, method, exact)
-        with phase("nearest neighbours"):
-            if not in_blocks:
-                search = neighbor_query(rows, metric, k, method=method, recall=recall, seed=seed)
-                if search.index is not None:
-                    share = search.index.recall
-                elif method != "exact" and wants_index(search.rows, search.metric, method):
-                    report_exact_search(search.rows, search.metric, recall)
-                indices, distances = search.neighbors()
-                if keep is not None and search.index is not None:
-                    keep(search.for_queries())
-            elif exact:
-                indices, distances = nearest(rows, k, metric)
-            else:
-                indices, distances, share = sharded_neighbors(rows, k, metric, recall, seed)
-    digest = rows.fingerprint() if in_blocks else fingerprint(rows)
-    return NeighborGraph(indices, distances, metric.name, digest, indptr, recall=share)
+    with phase("nearest neighbours"):
+        search = neighbor_query(rows, metric, k, method=method, recall=recall, seed=seed)
+        index = search.index
+        if index is None and not use_exact_search(search.rows, search.metric, method, recall):
+            report_exact_search(search.rows, search.metric, recall)
+        indices, distances = search.neighbors()
+    share = None if index is None else index.recall
+    graph = NeighborGraph(indices, distances, metric.name, fingerprint(rows), recall=share)
+    return graph, search.for_queries()
+
+
+def graph_in_blocks(
+    rows: RowBlocks,
+    metric: Metric,
+    k: int,
+    method: str = "exact",
+    *,
+    recall: float = 0.95,
+    seed: int = SEED,
+) -> NeighborGraph:
+    """The graph of the k nearest neighbours of rows that are read in blocks."""
+    exact = use_exact_search(rows, metric, method, recall)
+    _check_blocks(rows, metric, k, method, exact)
+    share = None
+    with phase("nearest neighbours"):
+        if exact:
+            indices, distances = nearest(rows, k, metric)
+        else:
+            indices, distances, share = sharded_neighbors(rows, k, metric, recall, seed)
+    return NeighborGraph(indices, distances, metric.name, rows.fingerprint(), recall=share)
+
+
+def graph_within(rows: Any, metric: Metric, radius: float) -> NeighborGraph:
+    """The graph of all neighbours within a radius, of rows in memory or in blocks."""
+    indptr, indices, distances = within(rows, metric, checks.real(radius, "radius", 0))
+    digest = rows.fingerprint() if isinstance(rows, RowBlocks) else fingerprint(rows)
+    return NeighborGraph(indices, distances, metric.name, digest, indptr)
 
 
 def _check_blocks(rows: RowBlocks, metric: Metric, k: int, method: str, exact: bool) -> None:

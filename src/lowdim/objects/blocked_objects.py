@@ -14,7 +14,8 @@ from lowdim.distances.units import SAFE_EXPONENTS
 from lowdim.neighbor_graphs.exact import distances_to, nearest_outside, plain_metric
 from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
 from lowdim.neighbor_graphs.indexes import NeighborQuery
-from lowdim.neighbor_graphs.search import neighbor_graph
+from lowdim.neighbor_graphs.precomputed import check_k, check_k_or_radius
+from lowdim.neighbor_graphs.search import graph_in_blocks, graph_within
 from lowdim.objects.block_sources import read_whole
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
@@ -66,7 +67,10 @@ class BlockedObjects(Objects):
     def neighbor_graph(
         self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
     ) -> NeighborGraph:
-        return neighbor_graph(self.rows, self.metric, k, radius, method=method, **options)
+        check_k_or_radius(k, radius)
+        if radius is not None:
+            return graph_within(self.rows, self.metric, radius)
+        return graph_in_blocks(self.rows, self.metric, check_k(k, self.n), method, **options)
 
     def nearest_outside(self) -> NearestOutside:
         return nearest_outside(self.rows, self.metric)

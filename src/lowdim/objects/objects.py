@@ -25,8 +25,13 @@ from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.neighbor_graphs.exact import nearest_outside
 from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
 from lowdim.neighbor_graphs.indexes import NeighborQuery, neighbor_query
-from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, precomputed_graph
-from lowdim.neighbor_graphs.search import neighbor_graph
+from lowdim.neighbor_graphs.precomputed import (
+    check_k,
+    check_k_or_radius,
+    check_stored_dissimilarities,
+    precomputed_graph,
+)
+from lowdim.neighbor_graphs.search import graph_in_memory, graph_within
 from lowdim.objects.identical import all_identical
 from lowdim.objects.pairs import Pairs, check_known, dense_pairs, sparse_pairs
 from lowdim.runtime.scheduling import blocks
@@ -108,7 +113,7 @@ class Objects:
     ) -> NeighborGraph:
         """The graph of k nearest neighbours, or of all neighbours within a radius.
 
-        Options are `recall` and `seed` of `lowdim.neighbor_graphs.search.neighbor_graph`.
+        Options are `recall` and `seed` of `lowdim.neighbors`, for an approximate search.
         """
         raise NotImplementedError
 
@@ -176,13 +181,14 @@ class MeasuredObjects(Objects):
     def neighbor_graph(
         self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
     ) -> NeighborGraph:
-        def keep(search: NeighborQuery) -> None:
-            if search.n_bytes <= LARGEST_KEPT_INDEX * getattr(self.rows, "nbytes", 0):
-                self._searches[search.k, method] = search
-
-        return neighbor_graph(
-            self.rows, self.metric, k, radius, method=method, keep=keep, **options
-        )
+        check_k_or_radius(k, radius)
+        if radius is not None:
+            return graph_within(self.rows, self.metric, radius)
+        k = check_k(k, self.n)
+        graph, search = graph_in_memory(self.rows, self.metric, k, method, **options)
+        if search.n_bytes <= LARGEST_KEPT_INDEX * getattr(self.rows, "nbytes", 0):
+            self._searches[k, method] = search
+        return graph
 
     def nearest_outside(self) -> NearestOutside:
         return nearest_outside(self.rows, self.metric)

@@ -122,7 +122,7 @@ class DiffusionMap(Embedder):
     _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 30
 
-    _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
+    _units: ClassVar = {"embedding_": 0, "radius": 1, "t": 2, "t_": 2}
 
     def __init__(
         self,

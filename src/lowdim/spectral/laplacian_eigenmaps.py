@@ -170,7 +170,7 @@ class LaplacianEigenmaps(Embedder):
 
     fit = neighbors.fit_with_graph
     _default_neighbors = 10
-    _units: ClassVar = {"radius": 1, "t": 2, "t_": 2}
+    _units: ClassVar = {"embedding_": 0, "radius": 1, "t": 2, "t_": 2}
 
     def __init__(
         self,

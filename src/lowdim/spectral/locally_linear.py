@@ -118,6 +118,7 @@ class LocallyLinearEmbedding(Embedder):
 
     _attributes: ClassVar = {"graph_": graph_rule, "reconstruction_error_": any_number}
     _needed = ("graph_",)
+    _units: ClassVar = {"embedding_": 0}
 
     fit = neighbors.fit_with_graph
     _n_wanted = neighbors.n_neighbors_or_default

@@ -41,7 +41,7 @@ class LearnedMetric(Embedder):
     _passages = LEARNED_METRIC_PASSAGES
 
     components_: Array
-    _units: ClassVar = {"init": -1, "components_": -1, "metric_": -2, "mean_": 1}
+    _units: ClassVar = {"embedding_": 0, "init": -1, "components_": -1, "metric_": -2, "mean_": 1}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the map from vectors and their labels.

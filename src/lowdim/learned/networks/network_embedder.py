@@ -41,6 +41,7 @@ class NetworkEmbedder(Embedder):
     _needed: ClassVar[tuple[str, ...]] = ("network_", "mean_", "scale_")
 
     _passages: ClassVar[dict[str, str]] = NETWORK_PASSAGES
+    _units: ClassVar[dict[str, float]] = {"embedding_": 0, "mean_": 1, "scale_": 1}
 
     network_: dict[str, Array]
     mean_: Array

@@ -223,6 +223,7 @@ class SelfOrganizingMap(SOMParameters):
     _fitted_counts: Array
 
     _units: ClassVar = {
+        "embedding_": 0,
         "init": 1,
         "codebook_": 1,
         "quantization_error_": 1,

@@ -152,6 +152,7 @@ class UMAPParameters(Embedder):
     """The parameters of UMAP and what follows from them; `PARAMETERS` describes them."""
 
     _passages: ClassVar = {"parameters": PARAMETERS}
+    _units: ClassVar = {"embedding_": 0, "rho_": 1, "sigma_": 1, "reach_": 1}
 
     def __init__(
         self,

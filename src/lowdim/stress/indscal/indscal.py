@@ -139,6 +139,7 @@ class INDSCAL(Embedder):
         "loss_": any_number,
     }
     _needed = ("weights_", "scales_")
+    _units: ClassVar = {"embedding_": 0}
 
     def __init__(
         self,
