@@ -219,9 +219,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             vectors, a tuple instead: `objects`, the numbers of the nearest training objects on the
             map, of shape (n, k), and `weights`, which are not negative and have sum 1 in each row.
 
-        See Also
-        --------
-        fit_decoder : other ways of going back for methods without an inverse of their own.
+        Notes
+        -----
+        The method ``fit_decoder`` offers other inverses for methods without one of their own.
         """
         check_is_fitted(self)
         Y = checks.vectors(Y, name="Y")
