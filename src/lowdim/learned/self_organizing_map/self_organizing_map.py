@@ -303,9 +303,9 @@ class SelfOrganizingMap(SOMParameters):
     ) -> tuple[UnitGrid, RelationalPrototypes]:
         if not isinstance(self.init, str):
             raise ValueError(
-                f"{argument('init')} must "
-                "be 'pca' or 'random' if prototypes are combinations of objects (any "
-                f"metric but {', '.join(MEANS)}, or prototypes='median'); got an array."
+                f"{argument('init')} must be 'pca' or 'random' if prototypes are combinations of "
+                f"objects (any metric but {', '.join(MEANS)}, or "
+                f"{argument('prototypes', 'median')}); got an array."
             )
         D, self._fitted_scale = relative_dissimilarities(objects)
         median = self.prototypes == "median"
@@ -365,8 +365,9 @@ class SelfOrganizingMap(SOMParameters):
         if not hasattr(self, "_fitted_sums"):
             raise ValueError(
                 "partial_fit needs vectors under the metric 'euclidean', 'cosine' or "
-                f"'nan_euclidean' and prototypes='mean', but metric={self.metric!r} and "
-                f"prototypes={self.prototypes!r} make a relational map. Fit all objects at once."
+                f"'nan_euclidean' and {argument('prototypes', 'mean')}, but "
+                f"{argument('metric', self.metric)} and {argument('prototypes', self.prototypes)} "
+                "make a relational map. Fit all objects at once."
             )
         with use_threads(self._n_jobs):
             trained = self._in_unit
