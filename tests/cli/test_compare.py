@@ -39,8 +39,8 @@ def test_compare_prints_a_table_and_leaves_all_outputs(roll, tmp_path):
     result = run("compare", roll, "-m", "pca,isomap", "--n-neighbors", 8, *OPTIONS, *outputs)
     assert result.exit_code == 0, result.output
     header, *rows = result.stdout.splitlines()
-    assert "trustworthiness" in header
-    assert [row.split()[0] for row in rows[:2]] == ["PCA", "Isomap"]
+    assert header.split() == ["PCA", "Isomap"]
+    assert "trustworthiness" in [row.split()[0] for row in rows if row]
     page = (tmp_path / "r.html").read_text()
     assert f"lowdim compare {roll} -m pca,isomap --n-neighbors 8 --label angle" in page
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
@@ -172,7 +172,7 @@ def test_a_failed_assessment_costs_one_cell(roll, tmp_path, monkeypatch):
     assert "Isomap" in page.read_text()
     assert "isomap0" in maps.read_text()
     shown = run("compare", roll, "-m", "pca,isomap")
-    assert "Isomap: not assessed: no ranks today" in shown.stderr
+    assert "Isomap: not assessed: no ranks today" in shown.stdout
     (line,) = [line for line in shown.stdout.splitlines() if line.startswith("Isomap")]
     assert line.split()[2:] == ["-"] * 6
 
