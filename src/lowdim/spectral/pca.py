@@ -305,13 +305,14 @@ class PCA(Embedder):
         if asked == "mle":
             if n < d:
                 raise ValueError(
-                    "n_components='mle' is only supported if n_samples >= n_features; got "
-                    f"{n} objects and {d} features. Use a number, a share or 'parallel'."
+                    f"{argument('n_components', 'mle')} is only supported if n_samples >= "
+                    f"n_features; got {n} objects and {d} features. Use a number, a share or "
+                    "'parallel'."
                 )
             if self.svd_solver in ("arpack", "randomized"):
                 raise ValueError(
-                    "n_components='mle' needs all variances: it cannot be used with "
-                    f"svd_solver={self.svd_solver!r}. Use 'auto' or 'full'."
+                    f"{argument('n_components', 'mle')} needs all variances: it cannot be used "
+                    f"with {argument('svd_solver', self.svd_solver)}. Use 'auto' or 'full'."
                 )
         elif isinstance(asked, str) and asked != "parallel":
             raise ValueError(
@@ -337,8 +338,9 @@ class PCA(Embedder):
         if asked == "parallel":
             if isinstance(X, RowBlocks):
                 raise ValueError(
-                    "n_components='parallel' permutes columns, which needs all rows of X in "
-                    "memory, but they are read in blocks. Use a number or a share of the variance."
+                    f"{argument('n_components', 'parallel')} permutes columns, which needs all "
+                    "rows of X in memory, but they are read in blocks. Use a number or a share of "
+                    "the variance."
                 )
             return max(1, int((variances > self._chance_variances(X)).cumprod().sum()))
         if isinstance(asked, numbers.Integral):
