@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -50,10 +51,10 @@ MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors 
 
 
 def _grid_shape(name: str, value: Any, sizes: Sizes) -> None:
-    """Numbers of rows and columns of the units of a grid."""
+    """The number of units of a chain, or those of rows and columns of a grid."""
     whole = isinstance(value, tuple) and all(isinstance(item, int) for item in value)
     units = sizes.get("units", 0)
-    if not whole or len(value) != 2 or min(value) < 1 or value[0] * value[1] != units:
+    if not whole or len(value) != sizes.get("c") or min(value) < 1 or math.prod(value) != units:
         raise ValueError(f"{name} is not the shape of a grid of {units} units.")
 
 
@@ -207,7 +208,7 @@ class SelfOrganizingMap(SOMParameters):
         "medoids_": Numbers("units", "iu", 0, "n"),
         "units_": Numbers("n", "iu", 0, "units"),
         "hits_": Numbers("units", "iu", 0),
-        "u_matrix_": Numbers("* *", finite=False),
+        "u_matrix_": Numbers("...", finite=False),
         "quantization_error_": any_number,
         "topographic_error_": any_number,
         "_fitted_gaps": Numbers("*", finite=False),

@@ -162,7 +162,8 @@ class UMAP(UMAPParameters):
 
     def _needs(self, state: dict[str, Any]) -> set[str]:
         layout = {"embedding_", "a_", "b_"} if self.transform_mode == "graph" else set()
-        return super()._needs(state) - layout
+        training = {"X_fit_", "source_", "rho_", "sigma_", "reach_"}  # of no combination of models
+        return super()._needs(state) - layout - (set() if training & set(state) else training)
 
     def fit(
         self,
