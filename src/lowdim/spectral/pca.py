@@ -92,7 +92,9 @@ class PCA(Embedder):
 
     `score`, `score_samples`, `get_covariance` and `get_precision` are those of probabilistic
     principal component analysis [4]_: a normal distribution with the variances of the components
-    along their axes and `noise_variance_` in all other directions.
+    along their axes and `noise_variance_` in all other directions. If that covariance is singular,
+    the density is the one within its subspace, and the score of a row beside it is -inf; with all
+    n_features components there is no density, and every score is -inf, as in scikit-learn.
 
     References
     ----------

@@ -135,9 +135,8 @@ class MDS(MDSParameters):
     stresses from pairs that were not fitted.
 
     `transform` places each new object by majorization of its own stress against the map, with the
-    fitted disparities interpolated. The agreement of ``transform(X_train)`` with `embedding_` is
-    as good as the convergence of the fit: within a tenth of the extent of the map for the default
-    eps.
+    fitted disparities interpolated. An object at distance zero from a training object gets its
+    coordinates, so ``transform(X_train)`` equals `embedding_` where no two objects are the same.
 
     Unlike in scikit-learn, a zero dissimilarity is not a missing one.
 
@@ -334,6 +333,9 @@ class MDS(MDSParameters):
             fitted = hasattr(self, "transformation_")
             targets = apply_curve(self.transformation_, D) if fitted else D
             out[part] = place_by_stress(targets, weights, X)
+            same = measured & (D == 0)
+            known = same.any(axis=1)
+            out[part][known] = X[same.argmax(axis=1)[known]]
         return out
 
     def shepard(self) -> Shepard:
