@@ -60,8 +60,9 @@ class watch_interrupts(AtomicContext[None]):
                 signal.signal(signal.SIGINT, self._handler)
 
     def _exit(self) -> None:
-        if self._handler is not None and signal.getsignal(signal.SIGINT) is self._handler:
-            signal.signal(signal.SIGINT, self._handler.before)
+        handler = signal.getsignal(signal.SIGINT)
+        if isinstance(handler, _Handler) and handler is self._handler:
+            signal.signal(signal.SIGINT, handler.before)
 
 
 class _Handler:
