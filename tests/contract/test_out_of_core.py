@@ -236,6 +236,19 @@ def test_a_damaged_reference_in_a_model_is_refused(change, mapped, tmp_path, lim
         lowdim.load(tmp_path / "model.lowdim")
 
 
+def test_a_file_that_has_changed_since_the_fit_is_noticed(mapped, tmp_path, limit):
+    model = lowdim.Isomap(n_landmarks=50, random_state=0).fit(mapped)
+    before = model.transform(NEW)
+    np.save(tmp_path / "rows.npy", X)  # written again, with the same content
+    np.testing.assert_array_equal(model.transform(NEW), before)
+    np.save(tmp_path / "rows.npy", X[::-1] + 1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"rows\.npy, whose content has changed since"):
+            model.transform(NEW)
+    np.save(tmp_path / "rows.npy", X)
+    np.testing.assert_array_equal(model.transform(NEW), before)
+
+
 def test_the_inverse_of_a_model_without_rows_names_objects(mapped, limit):
     model = lowdim.UMAP(n_epochs=20, random_state=0).fit(mapped)
     found = model.inverse_transform(model.embedding_[:3])

@@ -114,3 +114,10 @@ def test_kernel_parameters_reach_the_kernel():
     X = np.random.RandomState(0).uniform(size=(20, 3))
     model = SpectralClustering(2, affinity="poly", gamma=2.0, degree=2, coef0=0.5).fit(X)
     np.testing.assert_allclose(model.affinity_matrix_, (2 * X @ X.T + 0.5) ** 2)
+
+
+@pytest.mark.parametrize("method", [SpectralClustering, lowdim.LaplacianEigenmaps])
+def test_a_kernel_of_dissimilarities_is_refused(method):
+    """They were read as vectors, whatever their signs and diagonal."""
+    with pytest.raises(ValueError, match=r"metric='precomputed' .*'rbf' is a kernel of vectors"):
+        method(affinity="rbf", metric="precomputed").fit(np.eye(20))
