@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.starts import check_start
 from lowdim.numerics.svd import principal_scores
@@ -100,7 +101,8 @@ def spread_start(
         start = random.uniform(-1, 1, shape)
     elif rows is None:
         raise ValueError(
-            "init='pca' needs vectors without missing values; use 'spectral' for other data."
+            f"{argument('init', 'pca')} needs vectors without missing values; use 'spectral' for "
+            "other data."
         )
     else:
         start = principal_scores(rows, dim, random)
