@@ -117,6 +117,12 @@ class Kinds(NamedTuple):
         )
 
 
+def days(dates: Array) -> Array:
+    """Dates as days since 1970-01-01, NaN where one is missing."""
+    moments = dates.astype("datetime64[ms]")
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.float64) / 86_400_000)
+
+
 def natural_key(name: str) -> tuple[Any, ...]:
     """A key that sorts numbers inside of names by value."""
     parts = re.split(r"(\d+)", name)

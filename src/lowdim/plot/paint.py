@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.plot.canvas import FAINT, INK, TEXT, require_matplotlib
-from lowdim.plot.colors import LIGHT, MISSING_KIND, OTHER, kinds_of
+from lowdim.plot.colors import LIGHT, MISSING_KIND, OTHER, days, kinds_of
 
 LEGEND: dict[str, Any] = {
     "frameon": False,
@@ -27,7 +27,8 @@ class Paint(NamedTuple):
     shades : the colour of each kind;
     n_grey : how many of the kinds are grey because they are too many;
     scale : the least and the greatest value, if the colours run along viridis;
-    title : the name of the column that they show, if it is known.
+    title : the name of the column that they show, if it is known;
+    dates : whether the values are days since 1970-01-01.
     """
 
     colors: Array
@@ -37,6 +38,7 @@ class Paint(NamedTuple):
     n_grey: int = 0
     scale: tuple[float, float] | None = None
     title: str | None = None
+    dates: bool = False
 
     def handles(self) -> list[Any]:
         """What a legend shows: a dot for each kind that has a colour, one for all others."""
@@ -69,6 +71,11 @@ class Paint(NamedTuple):
         bar = figure.colorbar(ScalarMappable(Normalize(*self.scale), "viridis"), ax=axes, **place)
         bar.ax.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
         bar.outline.set_visible(False)
+        if self.dates:
+            from matplotlib.dates import AutoDateFormatter, AutoDateLocator
+
+            bar.locator = AutoDateLocator(maxticks=6)
+            bar.formatter = AutoDateFormatter(bar.locator)
         if self.title:
             bar.set_label(self.title, fontsize=TEXT, color=INK)
 
@@ -92,6 +99,8 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels has shape {values.shape}, but there are {n} objects.")
+    dates = values.dtype.kind == "M"
+    values = days(values) if dates else values
     kinds = kinds_of(values)
     if kinds is not None:
         shades = to_rgba_array([*LIGHT, OTHER["light"]])[kinds.places]
@@ -99,13 +108,13 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
             shades[kinds.codes], kinds.names, kinds.codes, shades, kinds.n_grey, title=title
         )
     if values.dtype.kind not in "biuf":
-        raise TypeError(f"labels must be numbers or strings, got {values.dtype}.")
+        raise TypeError(f"labels must be numbers, strings or dates, got {values.dtype}.")
     numbers = values.astype(np.float64)
     known = numbers[np.isfinite(numbers)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
     with np.errstate(invalid="ignore"):
         unit = (numbers - low) / ((high - low) or 1.0)
-    return Paint(viridis(unit), scale=(low, high), title=title)
+    return Paint(viridis(unit), scale=(low, high), title=title, dates=dates)
 
 
 def name_and_values(labels: Any) -> tuple[str | None, Any]:

@@ -3,6 +3,8 @@
 export const NOWHERE = 65535; // an object without a place, or a label without a value
 export const UNKNOWN = 255; // an error that was not computed; the others are 0 to 254
 
+type Dates = "days" | "moments"; // values are days since 1970
+
 interface StoredColor {
   name: string;
   feature?: boolean;
@@ -14,6 +16,7 @@ interface StoredColor {
   low: number;
   high: number;
   values: string;
+  dates?: Dates;
 }
 
 interface StoredMap {
@@ -53,6 +56,7 @@ export interface Values {
   low: number;
   high: number;
   values: Uint16Array;
+  dates: Dates | undefined;
 }
 
 export type Label = Kinds | Values;
@@ -80,6 +84,7 @@ export const labels: Label[] = stored.colors.map((label) => {
       low: label.low,
       high: label.high,
       values: new Uint16Array(bytes(label.values)),
+      dates: label.dates,
     };
   const Codes = label.kinds.length > 65536 ? Uint32Array : Uint16Array;
   const { kinds, shades, grey, listed } = label;
@@ -129,6 +134,13 @@ export function number(value: number): string {
 /** A number of a label, from its place on the label's scale. */
 export function valueOf({ low, high }: Values, place: number): number {
   return low + ((high - low) * place) / (NOWHERE - 1);
+}
+
+/** A value of a label as text: a number with at most some digits, a day or a minute. */
+export function valueText({ dates }: Values, value: number, digits = 7): string {
+  if (!dates) return number(Number(value.toPrecision(digits)));
+  const days = dates === "days" ? Math.round(value) : value;
+  return new Date(days * 86_400_000).toISOString().slice(0, dates === "days" ? 10 : 16);
 }
 
 export function element<K extends keyof HTMLElementTagNameMap>(

@@ -1,7 +1,7 @@
 // What the colours mean, and categories to hide and show.
 
 import { css, valueColor } from "../scatter";
-import { $, element, mostErrors, number, sampled, UNKNOWN, type Kinds } from "./data";
+import { $, element, mostErrors, sampled, UNKNOWN, valueText, type Kinds } from "./data";
 import { errorShade, repaint, shown, strip, theme } from "./maps";
 
 export function drawLegend(): void {
@@ -12,9 +12,9 @@ export function drawLegend(): void {
   else if (label?.kinds) legend.append(...kindLegend(label));
   else if (label)
     legend.append(
-      number(label.low),
+      valueText(label, label.low),
       strip((unit) => valueColor(unit, theme())),
-      number(label.high),
+      valueText(label, label.high),
     );
 }
 

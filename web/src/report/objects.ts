@@ -8,8 +8,8 @@ import {
   labels,
   n,
   NOWHERE,
-  number,
   valueOf,
+  valueText,
   type Kinds,
   type Label,
   type Values,
@@ -87,7 +87,7 @@ function valueDifference(label: Values): Difference | null {
   const mean = (sums[0] + sums[1]) / total;
   const spread = Math.sqrt(Math.max(squares / total - mean * mean, 1e-9));
   const [rest, here] = sums.map((sum, k) => sum / counts[k]);
-  const text = (place: number): string => number(Number(valueOf(label, place).toPrecision(3)));
+  const text = (place: number): string => valueText(label, valueOf(label, place), 3);
   return { name: label.name, here: text(here), rest: text(rest), size: (here - rest) / spread };
 }
 
@@ -154,7 +154,7 @@ export function hover(i: number, event: MouseEvent): void {
 
 function describe(label: Label, i: number): string {
   if (label.kinds) return label.kinds[label.codes[i]];
-  return label.values[i] === NOWHERE ? "missing" : number(valueOf(label, label.values[i]));
+  return label.values[i] === NOWHERE ? "missing" : valueText(label, valueOf(label, label.values[i]));
 }
 
 function details(i: number): HTMLElement[] {
