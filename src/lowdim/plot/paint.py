@@ -72,10 +72,11 @@ class Paint(NamedTuple):
         bar.ax.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
         bar.outline.set_visible(False)
         if self.dates:
-            from matplotlib.dates import AutoDateFormatter, AutoDateLocator
+            from matplotlib import dates
 
-            bar.locator = AutoDateLocator(maxticks=6)
-            bar.formatter = AutoDateFormatter(bar.locator)
+            axis: Any = dates
+            bar.locator = axis.AutoDateLocator(maxticks=6)
+            bar.formatter = axis.AutoDateFormatter(bar.locator)
         if self.title:
             bar.set_label(self.title, fontsize=TEXT, color=INK)
 

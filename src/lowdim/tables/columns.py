@@ -185,9 +185,10 @@ def dates_of(values: Array) -> Array:
 def date_strings(dates: Array) -> Array:
     """Dates as strings, None where one is missing: days, or moments if not all are at midnight."""
     known = dates[~np.isnat(dates)]
-    unit = "D" if (known.astype("M8[D]") == known).all() else "s"
-    strings = np.datetime_as_string(dates, unit=unit).astype(object)
-    return np.where(np.isnat(dates), None, strings)
+    unit = "M8[D]" if (known.astype("M8[D]") == known).all() else "M8[s]"
+    strings = dates.astype(unit).astype(str).astype(object)
+    strings[np.isnat(dates)] = None
+    return strings
 
 
 def _are_integers(values: Array) -> bool:
