@@ -57,7 +57,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     """
     from lowdim.cli.embed import check_color
     from lowdim.report import Run
-    from lowdim.runtime.atomic import defer_interrupts
+    from lowdim.runtime.interrupts import defer_interrupts
 
     methods = list(dict.fromkeys(one for several in method for one in several))
     values, options = split(values)

@@ -40,7 +40,7 @@ def decode(
     from lowdim import tables
     from lowdim.cli.errors import refuse_errors
     from lowdim.estimator.decoders import NearestObjects
-    from lowdim.runtime.atomic import defer_interrupts
+    from lowdim.runtime.interrupts import defer_interrupts
 
     console = Console(quiet, as_json)
     estimator = lowdim.load(model)

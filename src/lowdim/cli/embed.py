@@ -79,7 +79,7 @@ def embed(
     """
     from lowdim.cli.errors import INTERRUPTED, Stop
     from lowdim.cli.fitting import estimate, fit, labels_for, objects_for, parameters_for
-    from lowdim.runtime.atomic import defer_interrupts
+    from lowdim.runtime.interrupts import defer_interrupts
 
     values, options = split(values)
     console = Console(quiet, as_json)

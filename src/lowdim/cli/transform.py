@@ -67,7 +67,7 @@ def transform(
     them, or by an estimator's `save` in Python.
     """
     from lowdim.cli.errors import refuse_errors
-    from lowdim.runtime.atomic import defer_interrupts
+    from lowdim.runtime.interrupts import defer_interrupts
 
     console = Console(quiet, as_json)
     estimator, table, output = model_and_objects(model, file, output, force, console, values)
