@@ -29,7 +29,6 @@ from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.numerics.procrustes import align_to_old
-from lowdim.objects.growth import novelty
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Change
@@ -263,7 +262,7 @@ def grow(estimator: Any, new: NewObjects) -> Growth:
     iterations = min(UPDATE_ITERATIONS, estimator.max_iter)
     go_on(estimator, descent, Phase(iterations, rate, MOMENTUM, estimator.exaggeration))
     estimator.embedding_ = align_to_old(old, estimator.embedding_)
-    return Growth(novelty(graph, len(old)), refined=True)
+    return Growth(graph, refined=True)
 
 
 def place_new(

@@ -29,7 +29,6 @@ from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import align_to_old
 from lowdim.objects.blocked_objects import BlockedObjects
-from lowdim.objects.growth import novelty
 from lowdim.objects.identical import identical_rows
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
@@ -241,7 +240,7 @@ class UMAP(UMAPParameters):
         density, dtype = self._density(known, neighbors), neighbors.distances.dtype
         del neighbors, known  # before the layout
         if self.transform_mode == "embedding":
-            rows = objects.rows_for("init") if objects.has_table else None
+            rows = objects.rows_for("init") if objects.is_table_without_gaps() else None
             curve, dim = self._curve(), self._start_dim
             start = spread_start(self.init, dim, self.graph_, curve, random, rows)
             self._lay_out(start.astype(dtype), random, density)
@@ -385,7 +384,7 @@ class UMAP(UMAPParameters):
         self._lay_out(anchors.places, random, density, anchors, UPDATE_EPOCHS)
         self.n_iter_ = before + round(UPDATE_EPOCHS * self.n_iter_)
         self.embedding_ = align_to_old(old, self.embedding_)
-        return Growth(novelty(self._fitted_neighbors, len(old)), refined=True)
+        return Growth(graph, refined=True)
 
     # --- new objects: neighbours -> memberships -> layout against the embedding ----------------
 
