@@ -35,7 +35,7 @@ from lowdim.spectral.starts import classical_start
 
 INITS = ("pca", "random")
 METHODS = ("auto", "exact", "sampled")
-ALL_PAIRS_UP_TO = 4000  # objects up to which method="auto" is "exact"
+ALL_PAIRS_UP_TO = 1000  # objects up to which method="auto" is "exact"
 COARSE_ITERATIONS = 30  # iterations of each stage but the last
 UPDATE_ITERATIONS = 50  # of `update`, which runs the last stage alone
 FARTHEST = 1e60  # in units of the training data's largest dissimilarity

@@ -89,7 +89,7 @@ init : {"pca", "random"} or array of shape (n_samples, n_components), default="p
     Initial coordinates. "pca" is classical scaling if X holds dissimilarities.
 method : {"auto", "exact", "sampled"}, default="auto"
     "exact" compares each object with all others, "sampled" with a sample of them. "auto" is
-    "exact" up to 4,000 objects, or if the metric has no fast distances of single pairs.
+    "exact" up to 1,000 objects, or if the metric has no fast distances of single pairs.
 max_iter : int, default=500
     Maximum number of iterations of all stages together; every stage but the last takes at most 30.
 """,
