@@ -41,6 +41,9 @@ $run
 dof : float, default=None
     Degrees of freedom of the Student kernel; None is max(n_components - 1, 1). Values below 1 show
     finer clusters.
+global_weight : float, default=0.0
+    From 0 to 1: how strongly the map is pulled towards the shape of its start, which is that of the
+    principal components with init="pca". 0 is the method as published, 1 the start.
 """,
     "attributes": """
 embedding_ : array of shape (n_samples, n_components)
