@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from lowdim.neighbor_embedding.multiscale_sne import MultiscaleSNE as MultiscaleSNE
     from lowdim.neighbor_embedding.nerv import NeRV as NeRV
+    from lowdim.neighbor_embedding.pacmap.pacmap import PaCMAP as PaCMAP
     from lowdim.neighbor_embedding.sne import SNE as SNE
     from lowdim.neighbor_embedding.symmetric_sne import SymmetricSNE as SymmetricSNE
     from lowdim.neighbor_embedding.tsne import TSNE as TSNE

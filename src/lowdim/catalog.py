@@ -21,6 +21,7 @@ _MODULES = {
     "CurvilinearComponentAnalysis": "stress.curvilinear.curvilinear_component",
     "CurvilinearDistanceAnalysis": "stress.curvilinear.curvilinear_distance",
     "UMAP": "neighbor_embedding.umap.umap",
+    "PaCMAP": "neighbor_embedding.pacmap.pacmap",
     "MaximumVarianceUnfolding": "spectral.maximum_variance.maximum_variance",
     "SNE": "neighbor_embedding.sne",
     "SymmetricSNE": "neighbor_embedding.symmetric_sne",

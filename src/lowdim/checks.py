@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import mmap
 import numbers
 import os
 import sys
@@ -116,6 +117,7 @@ def vectors(
     """
     from sklearn.utils.validation import check_array
 
+    mapped_file(X, name)
     if copy or not _is_ready(X, min_samples):
         X = _numbers(X, name)
         kind = getattr(X, "dtype", None)
@@ -148,6 +150,28 @@ def vectors(
             f"{name} contains infinity at [{row}, {column}]. Mark missing values as NaN."
         )
     return X
+
+
+def mapped_file(X: Any, name: str = "X") -> None:
+    """Raise ValueError if X is a memory map, or a part of one, beyond the end of its file.
+
+    To read there would end the process (SIGBUS).
+    """
+    array, mapped = X, None
+    while isinstance(array, np.ndarray):
+        mapped = array if isinstance(array, np.memmap) else mapped
+        array = array.base
+    if mapped is None or not isinstance(array, mmap.mmap) or not X.size:
+        return
+    steps = zip(X.shape, X.strides, strict=True)
+    last = sum((size - 1) * step for size, step in steps if step > 0) + X.itemsize
+    begin = mapped.offset - mapped.offset % mmap.ALLOCATIONGRANULARITY
+    needed = begin + X.ctypes.data + last - np.frombuffer(array, np.uint8).ctypes.data
+    if array.size() < needed:
+        raise ValueError(
+            f"{name} is a memory map of {mapped.filename or 'a file'}, which has {array.size()} "
+            f"bytes, but {needed} are needed: the file was cut short. Write it again."
+        )
 
 
 def _is_ready(X: Any, min_samples: int) -> bool:
@@ -252,6 +276,14 @@ def real(
         interval = f"{bracket}{low:g}, {high:g}]"
         raise ValueError(f"{argument(name)} must lie in {interval}, got {value!r}.")
     return number
+
+
+def too_many_neighbors(name: str, value: float, n: int) -> ValueError:
+    """The error of a number of neighbours that is not below the number of objects."""
+    return ValueError(
+        f"{argument(name)} ({value:g}) must be less than n_samples ({n}): it is a number of "
+        "neighbours."
+    )
 
 
 def image_shape(value: Any, n_features: int) -> tuple[int, int, int]:

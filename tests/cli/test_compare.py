@@ -39,8 +39,8 @@ def test_compare_prints_a_table_and_leaves_all_outputs(roll, tmp_path):
     result = run("compare", roll, "-m", "pca,isomap", "--n-neighbors", 8, *OPTIONS, *outputs)
     assert result.exit_code == 0, result.output
     header, *rows = result.stdout.splitlines()
-    assert "trustworthiness" in header
-    assert [row.split()[0] for row in rows[:2]] == ["PCA", "Isomap"]
+    assert header.split() == ["PCA", "Isomap"]
+    assert "trustworthiness" in [row.split()[0] for row in rows if row]
     page = (tmp_path / "r.html").read_text()
     assert f"lowdim compare {roll} -m pca,isomap --n-neighbors 8 --label angle" in page
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
@@ -153,7 +153,7 @@ def test_compare_judges_by_the_metric_that_was_asked_for(roll, tmp_path):
     assert abs(got - float(wrong.trustworthiness)) > 1e-3
 
 
-def test_a_failed_assessment_costs_one_cell(roll, tmp_path, monkeypatch):
+def test_a_failed_assessment_costs_one_column(roll, tmp_path, monkeypatch):
     module = importlib.import_module("lowdim.quality.compare")
     assess = module.assess_map
 
@@ -172,9 +172,8 @@ def test_a_failed_assessment_costs_one_cell(roll, tmp_path, monkeypatch):
     assert "Isomap" in page.read_text()
     assert "isomap0" in maps.read_text()
     shown = run("compare", roll, "-m", "pca,isomap")
-    assert "Isomap: not assessed: no ranks today" in shown.stderr
-    (line,) = [line for line in shown.stdout.splitlines() if line.startswith("Isomap")]
-    assert line.split()[2:] == ["-"] * 6
+    assert "Isomap: not assessed: no ranks today" in shown.stdout
+    assert shown.stdout.splitlines()[0].split() == ["PCA"]
 
 
 def test_transform_numbers_the_rows_that_are_left(tmp_path):

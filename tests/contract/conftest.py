@@ -36,6 +36,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE"), DESCENT),
     "MultiscaleSNE": {"max_iter": 40},
     "NeRV": {"perplexity": 8, "max_iter": 100},
+    "PaCMAP": {"max_iter": 250},
     "Autoencoder": {"layers": (16,), "max_iter": 15},
     "ParametricTSNE": {"layers": (16,), "max_iter": 5, "perplexity": 5, "init": "random"},
     "ParametricUMAP": {"layers": (16,), "max_iter": 5, "init": "random"},
@@ -45,7 +46,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 # at after its first steps.
 FIRST_STEPS: dict[str, dict[str, Any]] = {
     name: {"max_iter": 10}
-    for name in ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "MultiscaleSNE", "NeRV")
+    for name in ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "MultiscaleSNE", "NeRV", "PaCMAP")
 }
 
 # How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
@@ -65,6 +66,7 @@ NEARBY = {
     "TSNE": 0.05,
     "WeightedTSNE": 0.05,
     "UMAP": 0.05,
+    "PaCMAP": 0.1,
     "MultiscaleSNE": 0.1,
     "NeRV": 0.05,
 }

@@ -270,6 +270,17 @@ def test_an_empty_column_is_left_out_of_typed_tables(ending, tmp_path):
     assert told(table, "left out, because no row has a value: 'b'")
 
 
+@pytest.mark.parametrize("missing", ["error", "drop", "mean", "keep"])
+def test_an_empty_column_without_a_name_is_left_out(missing, tmp_path):
+    X = np.array([[1.0, np.nan, 2.0], [3.0, np.nan, 4.0], [5.0, np.nan, 7.0]])
+    np.save(tmp_path / "t.npy", X)
+    table = tables.read(tmp_path / "t.npy", missing=missing)
+    np.testing.assert_array_equal(table.X, X[:, [0, 2]])
+    assert told(table, "left out, because no row has a value: 'x1'")
+    again = tables.read(tmp_path / "t.npy", recipe=table.recipe)
+    np.testing.assert_array_equal(again.X, X[:, [0, 2]])
+
+
 # --- True and False ------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.metrics import Metric, to_euclidean
+from lowdim.messages import argument
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
@@ -45,8 +46,8 @@ def check_defined(
         one = f"row {first[i]} of X and training object" if new else f"objects {first[i]} and"
         value = "NaN" if np.isnan(block[i, j]) else "infinity"
         raise ValueError(
-            f"metric={metric.name!r} gives {value} for {one} {second[j]}. Remove such objects, or "
-            "choose a metric that is defined for them."
+            f"{argument('metric', metric.name)} gives {value} for {one} {second[j]}. Remove such "
+            "objects, or choose a metric that is defined for them."
         )
 
 
@@ -141,7 +142,8 @@ def check_square(D: Any, name: str = "X") -> Array:
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
             f"{name}: array must be 2-dimensional and square, got shape {shape}. With "
-            "metric='precomputed' each row holds one object's dissimilarities to all objects."
+            f"{argument('metric', 'precomputed')} each row holds one object's dissimilarities to "
+            "all objects."
         )
     return np.asarray(checks.vectors(D, name=name))
 
@@ -157,19 +159,26 @@ def check_dissimilarities(D: Any, name: str = "X") -> Array:
             f"{name}: Array must be symmetric, but [{i}, {j}] is {D[i, j]:g} and [{j}, {i}] "
             f"is {D[j, i]:g}. Average the two, (D + D.T) / 2, if the difference is noise."
         )
-    diagonal = np.abs(np.diagonal(D))
-    if diagonal.max() > slack:
-        i = int(np.argmax(diagonal > slack))
-        raise ValueError(
-            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
-            f"[{i}, {i}] is {D[i, i]:g}. If these are similarities, convert them first."
-        )
+    check_diagonal(D, name, slack)
     if low < -slack:
         i, j = np.argwhere(-slack > D)[0]
         raise ValueError(
             f"{name}: dissimilarities must not be negative, [{i}, {j}] is {D[i, j]:g}."
         )
     return np.asarray(D)
+
+
+def check_diagonal(D: Any, name: str = "X", slack: float = 0.0) -> None:
+    """Raise ValueError if the diagonal of an array or sparse matrix is not zero."""
+    diagonal = np.asarray(D.diagonal())
+    wrong = ~(np.abs(diagonal) <= slack)
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise ValueError(
+            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
+            f"[{i}, {i}] is {'NaN' if np.isnan(diagonal[i]) else f'{diagonal[i]:g}'}. If these are "
+            "similarities, convert them first."
+        )
 
 
 def _first_gap(D: Array, slack: float) -> tuple[int, int]:

@@ -22,7 +22,15 @@ from lowdim.distances.sparse_formulas import SPARSE_FORMULAS
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.messages import argument
 
-ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
+ALIASES = {
+    "l2": "euclidean",
+    **dict.fromkeys(("l1", "manhattan", "taxicab"), "cityblock"),
+    **dict.fromkeys(("infinity", "linf", "linfty", "linfinity"), "chebyshev"),
+    **dict.fromkeys(("wminkowski", "weighted_minkowski"), "minkowski"),
+    "standardised_euclidean": "seuclidean",
+}
+PARAMETERS = {"seuclidean": {"v": "V", "sigma": "V"}, "mahalanobis": {"v": "V", "vinv": "VI"}}
+"""Names that umap-learn has for parameters of metrics; its sigma is a variance."""
 NAN_AWARE = ("nan_euclidean", "gower")  # metrics that accept NaN as a missing value
 ROUNDING = (
     1e-9  # negative distances up to this size, relative to the largest and to 1, count as zero
@@ -142,7 +150,10 @@ def resolve_metric(
     name, params = canonical_metric(metric, params)
     if name == "gower":
         if unknown := sorted(set(params) - {"kinds"}):
-            raise ValueError(f"metric_params: metric='gower' does not take {unknown[0]!r}.")
+            raise ValueError(
+                f"{argument('metric_params')}: {argument('metric', 'gower')} does not take "
+                f"{unknown[0]!r}."
+            )
         block, prepare, rows, kinds = gower(X, params.get("kinds"))
         return Metric(name, block, prepare, {"kinds": kinds}), rows
     prepare = preparation(name)
@@ -174,8 +185,8 @@ def _check_params(
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
-            f"metric_params (in UMAP metric_kwds): metric={metric!r} does not take {params!r} "
-            f"({reason})."
+            f"{argument('metric_params')} (in UMAP {argument('metric_kwds')}): "
+            f"{argument('metric', metric)} does not take {params!r} ({reason})."
         ) from error
 
 
@@ -192,6 +203,8 @@ def canonical_metric(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str
         if metric in FORMULAS
         else ALIASES.get(metric) or _scipy_metrics().get(metric, metric)
     )
+    renamed = PARAMETERS.get(name, {})
+    params = {renamed.get(key, key): value for key, value in params.items()}
     if name == "minkowski" and "w" not in params:
         p = checks.real(params.get("p", 2), "p", 0, open_low=True)
         special = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p)
@@ -208,7 +221,8 @@ def _inverse_covariance(params: dict[str, Any]) -> dict[str, Any]:
         return params
     if "VI" in params:
         raise ValueError(
-            "metric_params: give V, the covariance matrix, or VI, its inverse, not both."
+            f"{argument('metric_params')}: give V, the covariance matrix, or VI, its inverse, "
+            "not both."
         )
     covariance = checks.vectors(params["V"], name="metric_params['V']")
     return {"VI": np.linalg.pinv(covariance, hermitian=True)}
@@ -242,7 +256,7 @@ def _learned_metric(estimator: Any) -> Metric:
 
 def metric_function(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
     """The `block` of a metric by name."""
-    if name == "nan_euclidean":
+    if name == "nan_euclidean" and params:  # such as `squared`
         from sklearn.metrics import nan_euclidean_distances
 
         return partial(nan_euclidean_distances, **params)

@@ -14,7 +14,8 @@ from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import any_number, number
 from lowdim.estimator.footprint import Problem, claim_memory
-from lowdim.estimator.updating import Growth
+from lowdim.estimator.updating import NOVELTY_NEIGHBORS, Growth
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.affinities import listed_precisions, log_conditional_of_pairs
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
 from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
@@ -24,7 +25,7 @@ from lowdim.numerics.objective import Objective
 from lowdim.numerics.procrustes import align_to_old
 from lowdim.numerics.quasi_newton import lbfgs
 from lowdim.numerics.starts import check_start, random_start, separate_points
-from lowdim.objects.growth import NOVELTY_NEIGHBORS, join_objects, novelty
+from lowdim.objects.growth import join_objects
 from lowdim.objects.identical import merge_identical, zero_up_to
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities
@@ -147,8 +148,9 @@ class AllPairsDivergenceEmbedder(Embedder):
     ) -> tuple[SampledObjects, Array, Array]:
         if not can_sample(objects):
             raise ValueError(
-                "method='sampled' needs vectors under a metric such as 'euclidean' or 'cityblock', "
-                "or a matrix of dissimilarities. Use method='exact'."
+                f"{argument('method', 'sampled')} needs vectors under a metric such as 'euclidean' "
+                "or 'cityblock', or a matrix of dissimilarities. Use "
+                f"{argument('method', 'exact')}."
             )
         sample = SampledObjects(objects)
         self._fitted_largest = sample.largest
@@ -213,7 +215,7 @@ class AllPairsDivergenceEmbedder(Embedder):
         self.embedding_ = align_to_old(old, self.embedding_)
         self.n_iter_, self.history_ = before + self.n_iter_, np.append(history, self.history_)
         graph = objects.neighbor_graph(min(NOVELTY_NEIGHBORS, objects.n - 1), method="auto")
-        return Growth(novelty(graph, len(old)), refined=True)
+        return Growth(graph, refined=True)
 
     def _fit(self, objects: Objects, placed: Array | None = None) -> None:
         """Fit to objects, or refine their map from the coordinates `placed`."""

@@ -29,7 +29,6 @@ from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.numerics.procrustes import align_to_old
-from lowdim.objects.growth import novelty
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Change
@@ -89,10 +88,7 @@ def perplexities(estimator: Any, n: int) -> list[float]:
             f"{argument('perplexity')} must be a number or a list of numbers, got an empty list."
         )
     if max(values) >= n:
-        raise ValueError(
-            f"perplexity ({max(values):g}) must be less than n_samples ({n}): it is a number of "
-            "neighbours."
-        )
+        raise checks.too_many_neighbors("perplexity", max(values), n)
     return values
 
 
@@ -155,13 +151,15 @@ def choose_repulsion(
     """
     if method == "fft" and dim > 2:
         raise ValueError(
-            f"method='fft' needs one or two dimensions, got n_components={dim}. Use "
-            "method='barnes_hut' (up to three) or 'exact'."
+            f"{argument('method', 'fft')} needs one or two dimensions, got "
+            f"{argument('n_components', dim)}. Use {argument('method', 'barnes_hut')} (up to "
+            "three) or 'exact'."
         )
     if method == "barnes_hut" and dim > 3:
         raise ValueError(
-            f"method='barnes_hut' needs at most three dimensions, got n_components={dim}. "
-            "'n_components' should be inferior to 4 for it; use method='exact'."
+            f"{argument('method', 'barnes_hut')} needs at most three dimensions, got "
+            f"{argument('n_components', dim)}. 'n_components' should be inferior to 4 for it; use "
+            f"{argument('method', 'exact')}."
         )
     return backend().repulsion(method, similarity, n, dim, angle)
 
@@ -278,7 +276,7 @@ def grow(estimator: Any, new: NewObjects) -> Growth:
     iterations = min(UPDATE_ITERATIONS, estimator.max_iter)
     go_on(estimator, descent, Phase(iterations, rate, MOMENTUM, estimator.exaggeration))
     estimator.embedding_ = align_to_old(old, estimator.embedding_)
-    return Growth(novelty(graph, len(old)), refined=True)
+    return Growth(graph, refined=True)
 
 
 def place_new(

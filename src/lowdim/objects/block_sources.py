@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array, float_dtype
+from lowdim.checks import Array, float_dtype, mapped_file
 from lowdim.distances.row_blocks import RowBlocks
+from lowdim.messages import argument
 from lowdim.objects.dask_rows import DaskRows, is_dask
 from lowdim.objects.parquet_rows import ParquetRows, parquet_files
 from lowdim.runtime import memory
@@ -33,6 +34,7 @@ def open_source(X: Any) -> Any:
     Data in files that are small for the memory of the computation are read, and a small memory map
     is returned as it is. Whatever is not a source of rows is returned as it is.
     """
+    mapped_file(X)
     largest = largest_whole(is_dask(X)) if _is_source(X) else 0
     if isinstance(X, np.memmap) and X.size * float_dtype(X.dtype).itemsize <= largest:
         return X
@@ -58,6 +60,7 @@ def load_all(X: Any) -> Any:
 
     A memory map is returned as it is.
     """
+    mapped_file(X)
     if isinstance(X, np.memmap):
         return X
     source = as_blocks(X)
@@ -71,9 +74,10 @@ def read_whole(source: RowBlocks, purpose: str) -> Array:
         raise MemoryError(
             f"{purpose} needs all rows of X at once, but those of {source.description} take "
             f"{memory.readable(source.nbytes)} and the computation may take "
-            f"{memory.readable(budget)} of memory. Use PCA, a method with n_landmarks, or UMAP or "
-            "TSNE, which read them in blocks; or fit to a sample and place the others with "
-            "transform; or allow more memory (lowdim.compute, LOWDIM_MEMORY, --memory)."
+            f"{memory.readable(budget)} of memory. Use PCA, a method with "
+            f"{argument('n_landmarks')}, or UMAP or TSNE, which read them in blocks; or fit to a "
+            "sample and place the others with transform; or allow more memory (lowdim.compute, "
+            "LOWDIM_MEMORY, --memory)."
         )
     return source.read(slice(0, source.shape[0]))
 
@@ -135,11 +139,7 @@ def reopen_source(reference: dict[str, Any]) -> RowBlocks:
             "new objects with its rows: put the file back."
         )
     source = _open_reference(kind, path, reference)
-    if source.fingerprint() != reference["fingerprint"]:
-        raise ValueError(
-            f"The model was fitted to {path}, whose content has changed since: `transform` "
-            "compares new objects with its rows. Put the former file back, or fit again."
-        )
+    source.check_unchanged(reference["fingerprint"])
     return source
 
 

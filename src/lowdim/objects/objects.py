@@ -22,6 +22,7 @@ from lowdim.distances.matrices import check_dissimilarities, distance_matrix, di
 from lowdim.distances.metrics import NAN_AWARE, Metric, resolve_metric
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import exponent_of, scale_by_power
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.exact import nearest_outside
 from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
 from lowdim.neighbor_graphs.indexes import NeighborQuery, neighbor_query
@@ -77,6 +78,10 @@ class Objects:
         """Whether the objects are complete rows of numbers, which have principal components."""
         return False
 
+    def is_table_without_gaps(self) -> bool:
+        """Whether the objects are rows of numbers of which none is missing."""
+        return self.has_table
+
     def identical(self) -> bool:
         """Whether all objects are known to be the same."""
         return False
@@ -121,7 +126,7 @@ class Objects:
         """A search for the nearest object in another component of a graph."""
         raise ValueError(
             f"{self._description} holds no distances to join the components by. Raise the number "
-            "of neighbours, or set disconnected='largest' or 'separate'."
+            f"of neighbours, or set {argument('disconnected', 'largest')} or 'separate'."
         )
 
     @property
@@ -156,6 +161,10 @@ class MeasuredObjects(Objects):
     def has_vectors(self) -> bool:
         numbers = self.has_table and self.rows.dtype.kind == "f"
         return bool(numbers and self.metric.name not in NAN_AWARE)
+
+    def is_table_without_gaps(self) -> bool:
+        gaps = self.metric.name in NAN_AWARE and not checks.all_finite(self.rows)
+        return self.has_table and not gaps
 
     def identical(self) -> bool:
         return self.has_table and all_identical(self.rows)
@@ -314,7 +323,9 @@ def objects_of(
     """
     if not is_precomputed(metric):
         if isinstance(X, NeighborGraph):
-            raise TypeError("X is a NeighborGraph: set metric='precomputed' to embed it.")
+            raise TypeError(
+                f"X is a NeighborGraph: set {argument('metric', 'precomputed')} to embed it."
+            )
         if isinstance(X, RowBlocks):
             from lowdim.objects.blocked_objects import blocked_objects
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, is_sparse
-from lowdim.distances.matrices import check_defined, check_dissimilarities
+from lowdim.distances.matrices import check_defined, check_diagonal, check_dissimilarities
 from lowdim.distances.metrics import Metric
+from lowdim.messages import argument
 from lowdim.runtime.scheduling import blocks, run
 
 PAIRS_AT_ONCE = 2**20  # NumPy makes 64-bit copies of index arrays
@@ -115,13 +116,8 @@ def sparse_pairs(S: Any, name: str = "X") -> Pairs:
         raise ValueError(f"{name}: array must be 2-dimensional and square, got shape {S.shape}.")
     rows, columns = (side.astype(np.int32) for side in S.coords)
     _not_negative(rows, columns, S.data, name)
+    check_diagonal(S, name)
     own = rows == columns
-    if (S.data[own] != 0).any():
-        i = int(rows[own][S.data[own] != 0][0])
-        raise ValueError(
-            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
-            f"[{i}, {i}] is {S.data[own][S.data[own] != 0][0]:g}."
-        )
     first, second = np.minimum(rows, columns)[~own], np.maximum(rows, columns)[~own]
     values = S.data[~own]
     key = first.astype(np.int64) * S.shape[0] + second
@@ -184,13 +180,7 @@ def check_known(D: Any, name: str = "X") -> Array:
     missing = np.isnan(D)
     if D.ndim != 2 or D.shape[0] != D.shape[1] or not missing.any():
         return check_dissimilarities(D, name)
-    own = np.diagonal(missing)
-    if own.any():
-        i = int(own.argmax())
-        raise ValueError(
-            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
-            f"[{i}, {i}] is NaN."
-        )
+    check_diagonal(D, name)
     apart = missing != missing.T
     if apart.any():
         i, j = np.argwhere(apart & missing)[0]
@@ -233,8 +223,8 @@ def power_of(weights: Any) -> float:
     match = re.fullmatch(r"d\^-(\d+(\.\d*)?)", weights) if isinstance(weights, str) else None
     if match is None:
         raise ValueError(
-            f"weights must be None or a name such as 'd^-1' or 'd^-2', got {weights!r}. A matrix "
-            "of weights is given to fit: fit(X, weights=W)."
+            f"{argument('weights')} must be None or a name such as 'd^-1' or 'd^-2', got "
+            f"{weights!r}. A matrix of weights is given to fit: fit(X, weights=W)."
         )
     return float(match[1])
 

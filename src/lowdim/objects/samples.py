@@ -167,8 +167,16 @@ def pair_distances(objects: Objects) -> Callable[[Array, Array], tuple[Array, Ar
         D = objects.matrix
         return lambda some, ids: (ids, D[some[:, None], ids])
     assert isinstance(objects, MeasuredObjects)
-    rows, metric = to_euclidean(objects.rows, objects.metric)
-    return lambda some, ids: ranked_candidates(rows, rows[some], ids, metric)
+    if can_sample(objects):
+        rows, metric = to_euclidean(objects.rows, objects.metric)
+        return lambda some, ids: ranked_candidates(rows, rows[some], ids, metric)
+    known, block = objects.rows, objects.metric.block
+
+    def measure(some: Array, ids: Array) -> tuple[Array, Array]:
+        lists = zip(some, ids, strict=True)
+        return ids, np.stack([block(known[i : i + 1], known[others])[0] for i, others in lists])
+
+    return measure
 
 
 def n_near(n: int) -> int:

@@ -13,10 +13,10 @@ from lowdim.estimator.fitted_state import Numbers, any_number, graph_rule
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import rotation_to
-from lowdim.objects.growth import novelty
 from lowdim.objects.landmarks import choose_landmarks
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
@@ -216,7 +216,10 @@ class Isomap(Embedder):
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         checks.choice(self.mds, "mds", ("classical", "stress"))
         if self.mds == "stress" and self.n_landmarks is not None:
-            raise ValueError("mds='stress' needs all geodesics: set n_landmarks=None.")
+            raise ValueError(
+                f"{argument('mds', 'stress')} needs all geodesics: set "
+                f"{argument('n_landmarks', None)}."
+            )
         k = self._check_n_components(objects.n)
         self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
         if parts:
@@ -265,8 +268,9 @@ class Isomap(Embedder):
         if not hasattr(self, "parts_"):
             self._fitted_rotation = rotation_to(old, self.embedding_[: len(old)])
             self.embedding_ = self.embedding_ @ self._fitted_rotation
-        chosen = hasattr(self, "landmarks_")  # among the old objects
-        return Growth(novelty(graph, len(old)) if chosen else 0.0, refined=False)
+        return Growth(
+            graph if hasattr(self, "landmarks_") else None
+        )  # chosen among the old objects
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):

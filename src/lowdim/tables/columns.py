@@ -54,7 +54,7 @@ class Frame:
     notes: list[str] = field(default_factory=list)
     order: list[str] | None = None  # of all columns, as in the file
     line: Callable[[int], int] | None = None  # of a row, in a text file
-    stored: Callable[[str], Array] | None = None
+    stored: Callable[[str], Array | None] = lambda name: None
     image_shape: tuple[int, ...] | None = None  # of each row, if it is an image
     photographs: bool = False  # images whose values are light
     source: str = ""  # name of the file
@@ -109,11 +109,10 @@ class Frame:
     def values(self, name: str) -> Array:
         """A column as ids or labels: every digit is kept, and 3.0 is 3."""
         if name not in self._values:
-            column = self.column(name)
-            if self.stored is None or name in self.beside or not _are_integers(column):
-                self._values[name] = _tidy(column)
-            else:
-                self._values[name] = _digits(self.stored(name), column)
+            column, stored = self.column(name), None
+            if name not in self.beside and _are_integers(column):
+                stored = self.stored(name)
+            self._values[name] = _tidy(column) if stored is None else _digits(stored, column)
         return self._values[name]
 
     def check_name(self, name: str, option: str) -> str:

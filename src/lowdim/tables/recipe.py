@@ -56,6 +56,12 @@ class Recipe:
         """Plain values, for a model file."""
         return asdict(self)
 
+    @classmethod
+    def of_model(cls, estimator: Any) -> Recipe | None:
+        """The recipe that a saved model remembers; None if it was not made by a command."""
+        remembered = getattr(estimator, "preparation_", None)
+        return None if remembered is None else cls(**remembered)
+
     def undone(self, X: Array) -> Array:
         """Rows of the matrix with the columns of numbers in their own units again."""
         if self.scale is None or self.center is None:
@@ -87,7 +93,7 @@ def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Ar
     )
     numbers, kept, absent = _rows(frame, recipe, roles.notes)
     if choices.missing == "mean" and absent is not None:
-        recipe.fill = _means(frame, numbers, recipe)
+        recipe.fill = np.nanmean(numbers, axis=0).tolist()
         roles.notes.append(f"missing values in {absent.sum()} rows were filled with column means")
     if choices.categorical == "onehot":
         for name in recipe.textual:
@@ -138,8 +144,8 @@ def _cut(values: Any, kept: Array | None) -> Any:
 
 
 def _leave_out_empty(frame: Frame, roles: Roles) -> None:
-    """Take columns of a named table that have no value at all from the features, with a note."""
-    if frame.names is None or checks.is_sparse(frame.numbers) or frame.numbers.dtype.kind != "f":
+    """Take columns that have no value at all from the features, with a note."""
+    if checks.is_sparse(frame.numbers) or frame.numbers.dtype.kind != "f":
         return
     blank = np.isnan(frame.numbers[0])
     empty = [
@@ -218,17 +224,6 @@ def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array) 
         f"{len(absent)} rows, the first in {frame.where(row)}, column {first[0]}. Set "
         f"{argument('missing', 'drop')} to leave out those rows, or {other}."
     )
-
-
-def _means(frame: Frame, numbers: Any, recipe: Recipe) -> list[float]:
-    empty = np.flatnonzero(np.isnan(numbers).all(axis=0))
-    if len(empty):
-        name = _name(recipe, int(empty[0]))
-        leave_out = argument("drop", [recipe.numeric[empty[0]] if recipe.numeric else name])
-        raise DataError(
-            f"{frame.source}: column {name} has no value at all; leave it out: {leave_out}."
-        )
-    return [float(v) for v in np.atleast_1d(np.nanmean(numbers, axis=0))]
 
 
 def _fill(numbers: Any, recipe: Recipe) -> Any:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -76,6 +76,8 @@ class Layout:
     springs : sequence of Spring
         They act after each epoch.
     """
+
+    scheduled = True
 
     def __init__(
         self,
@@ -197,11 +199,34 @@ class Layout:
         return (gain / (mass * np.exp(radii))).astype(kind), (gain / mass).astype(kind)
 
 
-def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
+class Resumable(Protocol):
+    """A layout that runs some epochs at a time."""
+
+    Y: Array
+    epoch: int
+    n_epochs: int
+    scheduled: bool  # whether the epochs depend on `n_epochs`
+
+    @property
+    def embedding(self) -> Array:
+        """The coordinates, in the original order of the objects."""
+
+    def run(self, epochs: int, *, loss: bool = False) -> float:
+        """Run some epochs; returns the loss, which may be 0 unless `loss`."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything that changes from epoch to epoch."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state of the same layout."""
+
+
+def lay_out(layout: Resumable, monitor: Monitor) -> tuple[Array, int]:
     """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
     at_once = 1
     with monitor:
-        saved = monitor.load_state({"Y": layout.Y, "velocity": layout.velocity}, scheduled=True)
+        arrays = {k: v for k, v in layout.state().items() if isinstance(v, np.ndarray)}
+        saved = monitor.load_state(arrays, scheduled=layout.scheduled)
         if saved is not None:
             layout.restore(saved)
         while layout.epoch < layout.n_epochs:

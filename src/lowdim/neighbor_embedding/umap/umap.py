@@ -15,6 +15,7 @@ from lowdim.estimator.links import keep_known
 from lowdim.estimator.neighbors import fitted_neighbors, join
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth, update
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.anchors import Anchors, Spring, hold, pins, start_at_pins, towards
 from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.umap import fuzzy_graph as fuzzy
@@ -29,7 +30,6 @@ from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import align_to_old
 from lowdim.objects.blocked_objects import BlockedObjects
-from lowdim.objects.growth import novelty
 from lowdim.objects.identical import identical_rows
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
@@ -163,7 +163,8 @@ class UMAP(UMAPParameters):
 
     def _needs(self, state: dict[str, Any]) -> set[str]:
         layout = {"embedding_", "a_", "b_"} if self.transform_mode == "graph" else set()
-        return super()._needs(state) - layout
+        training = {"X_fit_", "source_", "rho_", "sigma_", "reach_"}  # of no combination of models
+        return super()._needs(state) - layout - (set() if training & set(state) else training)
 
     def fit(
         self,
@@ -264,7 +265,7 @@ class UMAP(UMAPParameters):
         density, dtype = self._density(known, neighbors), neighbors.distances.dtype
         del neighbors, known  # before the layout
         if self.transform_mode == "embedding":
-            rows = objects.rows_for("init") if objects.has_table else None
+            rows = objects.rows_for("init") if objects.is_table_without_gaps() else None
             curve, dim = self._curve(), self._start_dim
             start = spread_start(self._global_init(rows), dim, self.graph_, curve, random, rows)
             springs = self._springs(start.astype(dtype), anchors)
@@ -358,7 +359,8 @@ class UMAP(UMAPParameters):
         if alone.any():
             checks.warn(
                 f"{int(alone.sum())} objects have no edge in the fuzzy graph; their coordinates "
-                "are NaN. Raise disconnection_distance, set_op_mix_ratio or n_neighbors."
+                f"are NaN. Raise {argument('disconnection_distance')}, "
+                f"{argument('set_op_mix_ratio')} or {argument('n_neighbors')}."
             )
             self.embedding_[alone] = np.nan
 
@@ -410,8 +412,8 @@ class UMAP(UMAPParameters):
     def _update(self, new: NewObjects) -> Growth:
         if self.output_metric != "euclidean":
             raise ValueError(
-                f"UMAP.update needs output_metric='euclidean', got {self.output_metric!r}. Fit "
-                "again to all objects."
+                f"UMAP.update needs {argument('output_metric', 'euclidean')}, got "
+                f"{self.output_metric!r}. Fit again to all objects."
             )
         objects, graph = join(self, new, fitted_neighbors(self))
         old, placed, before = self.embedding_, self._transform(new), self.n_iter_
@@ -423,7 +425,7 @@ class UMAP(UMAPParameters):
         self._lay_out(anchors.places, random, density, [anchors], UPDATE_EPOCHS)
         self.n_iter_ = before + round(UPDATE_EPOCHS * self.n_iter_)
         self.embedding_ = align_to_old(old, self.embedding_)
-        return Growth(novelty(self._fitted_neighbors, len(old)), refined=True)
+        return Growth(graph, refined=True)
 
     # --- new objects: neighbours -> memberships -> layout against the embedding ----------------
 
@@ -484,7 +486,7 @@ class UMAP(UMAPParameters):
         if self.output_metric != "euclidean":
             raise ValueError(
                 "inverse_transform interpolates in Euclidean space, but "
-                f"output_metric={self.output_metric!r}."
+                f"{argument('output_metric', self.output_metric)}."
             )
         return super()._inverse(Y)
 
