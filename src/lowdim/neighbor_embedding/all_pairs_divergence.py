@@ -1,4 +1,4 @@
-"""What NeRV and multi-scale SNE share: start, stages of a quasi-Newton descent, transform, update."""
+"""What NeRV and multi-scale SNE share: start, stages of a descent, transform, update."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ subsets. Here a sample has known weights, so that sums over all objects can be e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -181,7 +182,7 @@ def pair_distances(objects: Objects) -> Callable[[Array, Array], tuple[Array, Ar
 
 def n_near(n: int) -> int:
     """The number of nearest objects of each level."""
-    return max(NEAR_OF_MANY, round(NEAR * min(1.0, (MANY / n) ** 0.5)))
+    return max(NEAR_OF_MANY, round(NEAR * min(1.0, math.sqrt(MANY / n))))
 
 
 def n_levels(n: int, near: int) -> int:
