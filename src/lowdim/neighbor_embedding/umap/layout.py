@@ -11,6 +11,7 @@ vertex), so that the result does not depend on the number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_embedding.anchors import Anchors
+from lowdim.neighbor_embedding.anchors import Spring
 from lowdim.runtime.callbacks import Monitor
 
 ALL_PAIRS_UP_TO = 512  # points up to which all points repel each other, without sampling
@@ -72,8 +73,8 @@ class Layout:
         Step size, weight of the repulsion, and number of negative samples per edge.
     density : Density, default=None
     seed : int
-    anchors : Anchors, default=None
-        Springs that act after each epoch.
+    springs : sequence of Spring
+        They act after each epoch.
     """
 
     scheduled = True
@@ -90,7 +91,7 @@ class Layout:
         negative_sample_rate: float = 5,
         density: Density | None = None,
         seed: int = 0,
-        anchors: Anchors | None = None,
+        springs: Sequence[Spring] = (),
     ) -> None:
         n = len(start)
         # Vertices are sorted along the first axis, so that neighbours are near in memory and random
@@ -105,7 +106,7 @@ class Layout:
         self.velocity = np.zeros_like(self.Y)
         self.n_epochs, self.epoch, self.seed = n_epochs, 0, seed
         self.set_forces(curve, learning_rate, repulsion, negative_sample_rate)
-        self.anchors = None if anchors is None else anchors.renumber(self.order)
+        self.springs = [spring.renumber(self.order) for spring in springs]
         self.density = density
         if density is not None:
             self.total = float(weights.data.sum(dtype=np.float64))
@@ -136,7 +137,7 @@ class Layout:
         while self.epoch < end:
             dense = self._uses_density(self.epoch)
             last = end
-            if dense or self.anchors is not None:
+            if dense or self.springs:
                 last = self.epoch + 1
             elif self.density is not None:
                 while last - 1 > self.epoch and self._uses_density(last - 1):
@@ -156,8 +157,8 @@ class Layout:
                 loss=loss,
             )
             self.epoch = last
-            if self.anchors is not None:
-                self.anchors.pull(self.Y)
+            for spring in self.springs:
+                spring.pull(self.Y)
         return value
 
     def state(self) -> dict[str, Any]:
