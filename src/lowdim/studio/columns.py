@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.plot.colors import days
 
 MOST_COLUMNS = 200  # that are listed
 MOST_CATEGORIES = 1000  # of a column of text, beyond which it is text
 FEW_VALUES = 50  # of a label of whole numbers, up to which it is a category
 BINS = 24  # of a histogram
 COMMONEST = 12  # values of a category that are listed
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def describe_columns(table: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -55,9 +54,6 @@ def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> di
         stored["numbers"].append(values.astype(np.float32))
         return {"kind": "number", **_histogram(values.astype(np.float64))}
     texts = [None if _is_missing(one) else _text(one) for one in values.tolist()]
-    dates = None if role == "id" or numeric else _read_dates(texts)
-    if dates is not None:
-        return _describe_dates(name, dates, stored)
     kinds, counts = np.unique(
         np.array([one for one in texts if one is not None], dtype=object).astype(str),
         return_counts=True,
@@ -79,27 +75,15 @@ def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> di
     return {"kind": "category", **facts}
 
 
-def _read_dates(texts: list[str | None]) -> Array | None:
-    """Dates as ISO 8601 writes them, such as 2024-02-29 13:45; None for other texts."""
-    known = [one for one in texts if one is not None]
-    if not known or not all(_ISO_DATE.match(one) for one in (known[0], known[-1])):
-        return None
-    try:
-        return np.array(["NaT" if one is None else one.rstrip("Z") for one in texts], "M8[ms]")
-    except ValueError:
-        return None
-
-
 def _describe_dates(name: str, values: Array, stored: dict[str, Any]) -> dict[str, Any]:
     """Dates as days since the first day of the column: float32 then holds them to the minute."""
-    moments = values.astype("datetime64[ms]")
-    days = np.where(np.isnat(moments), np.nan, moments.astype(np.float64) / 86_400_000)
-    known = days[np.isfinite(days)]
+    since_1970 = days(values)
+    known = since_1970[np.isfinite(since_1970)]
     origin = float(np.floor(known.min())) if len(known) else 0.0
     stored["places"][name] = "date", len(stored["numbers"])
-    stored["numbers"].append((days - origin).astype(np.float32))
+    stored["numbers"].append((since_1970 - origin).astype(np.float32))
     stored["categories"][name] = origin
-    return {"kind": "date", "origin": origin, **_histogram(days - origin)}
+    return {"kind": "date", "origin": origin, **_histogram(since_1970 - origin)}
 
 
 def _few_whole_numbers(values: Array) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from lowdim.studio.datasets import read_about, read_column, read_value
 
 MOST_HITS = 20  # objects that are listed
 _CONDITION = re.compile(r"(.+?)\s*(<=|>=|!=|=|<|>)\s*(.+)")
-_COMPARE = {
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     ">": operator.gt,
     "<=": operator.le,
@@ -123,7 +124,7 @@ def _days(text: str, origin: float) -> float | None:
         return None
 
 
-def _find_kinds(folder: Path, name: str, matches: Any) -> Array:
+def _find_kinds(folder: Path, name: str, matches: Callable[[str], bool]) -> Array:
     values = read_column(folder, name)
     assert isinstance(values, dict)
     passing = np.array([*(matches(kind.lower()) for kind in values["categories"]), False])
