@@ -24,6 +24,8 @@ EXAMPLES = {
     "Isomap": {"n_neighbors": 8, "n_landmarks": 40, "random_state": 0},
     "LaplacianEigenmaps": {"n_neighbors": 8},
     "UMAP": {"n_neighbors": 8, "n_epochs": 60},
+    "MultiscaleSNE": {},
+    "NeRV": {"perplexity": 8},
     **{
         name: {"perplexity": 8, "max_iter": 300, "random_state": 0}
         for name in ("SNE", "SymmetricSNE", "TSNE")

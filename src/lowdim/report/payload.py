@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.plot.colors import DARK, LIGHT, OTHER, kinds_of
+from lowdim.plot.colors import COLORS, OTHER, kinds_of
 from lowdim.plot.compare import align_maps
 from lowdim.report.markup import clean
 from lowdim.report.runs import Run
@@ -108,10 +108,7 @@ def _color(name: str, labels: Any, n: int) -> dict[str, Any]:
         return {
             "name": clean(name),
             "kinds": [clean(kind) for kind in kinds.names],
-            "shades": {
-                "light": [[*LIGHT, OTHER["light"]][place] for place in kinds.places],
-                "dark": [[*DARK, OTHER["dark"]][place] for place in kinds.places],
-            },
+            "shades": [[*COLORS, OTHER][place] for place in kinds.places],
             "grey": kinds.n_grey,
             "listed": [int(code) for code in np.flatnonzero(kinds.places >= 0)],
             "codes": _base64(kinds.codes.astype("<u4" if len(kinds.names) > 65536 else "<u2")),

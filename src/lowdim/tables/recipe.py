@@ -10,11 +10,11 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.messages import argument
+from lowdim.objects.scales import dominant_column, moments
 from lowdim.tables.columns import Choices, Frame, Roles
 from lowdim.tables.errors import DataError, join_names, shorten
 
 _BLOCK = 1 << 22  # values that are checked at a time
-_UNEVEN = 30.0  # times the median spread, from which on one column outweighs the others
 
 
 @dataclass
@@ -104,7 +104,7 @@ def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Ar
                 f"{frame.source}: {argument('standardize', True)} would make a sparse matrix "
                 "dense; leave it out."
             )
-        center, spread = _moments(_fill(numbers, recipe))
+        center, spread = moments(_fill(numbers, recipe))
         recipe.center, recipe.scale = center.tolist(), np.where(spread > 0, spread, 1.0).tolist()
         roles.notes.append("every column of numbers was brought to mean 0 and spread 1")
     elif choices.categorical != "gower":
@@ -235,14 +235,6 @@ def _fill(numbers: Any, recipe: Recipe) -> Any:
 # --- scale ----------------------------------------------------------------------------------------
 
 
-def _moments(numbers: Any) -> tuple[Array, Array]:
-    """Mean and standard deviation of each column, without overflow: in units of a power of two."""
-    exponent = np.frexp(np.nanmax(np.abs(numbers), axis=0).astype(np.float64))[1]
-    scaled = np.ldexp(np.asarray(numbers, dtype=np.float64), -exponent)
-    mean, spread = np.nanmean(scaled, axis=0), np.nanstd(scaled, axis=0)
-    return np.ldexp(mean, exponent), np.ldexp(spread, exponent)
-
-
 def _is_dense_table(numbers: Any, recipe: Recipe) -> bool:
     """Whether single columns are looked at: a dense table of 2 to 1000 columns with names."""
     named = recipe.numeric is not None and not checks.is_sparse(numbers)
@@ -253,14 +245,10 @@ def _scale_notes(numbers: Any, recipe: Recipe) -> list[str]:
     """A note if one column outweighs all others because of its unit."""
     if not _is_dense_table(numbers, recipe):
         return []
-    spread = _moments(numbers[:10_000])[1]
-    if not (spread > 0).any():
+    dominant = dominant_column(np.asarray(numbers))
+    if dominant is None:
         return []
-    wide = int(spread.argmax())
-    relative = spread / spread[wide]
-    ratio = 1 / float(np.median(relative[relative > 0]))
-    if ratio < _UNEVEN:
-        return []
+    wide, ratio = dominant
     return [
         f"column {_name(recipe, wide)} has a standard deviation {ratio:,.0f} times "
         f"that of a typical column: {argument('standardize', True)} gives every column "
