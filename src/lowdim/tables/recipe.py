@@ -97,7 +97,7 @@ def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Ar
         roles.notes.append(f"missing values in {absent.sum()} rows were filled with column means")
     if choices.categorical == "onehot":
         for name in recipe.textual:
-            recipe.categories[name] = sorted(set(_cut(frame.texts[name], kept)) - {None})
+            recipe.categories[name] = sorted(set(_cut(frame.text(name), kept)) - {None})
     if choices.standardize:
         if checks.is_sparse(numbers):
             raise DataError(
@@ -119,9 +119,9 @@ def follow(frame: Frame, recipe: Recipe) -> tuple[Any, Array | None, list[str]]:
     notes: list[str] = []
     numbers, kept, absent = _rows(frame, recipe, notes)
     for name, kinds in recipe.categories.items():
-        new = sorted(set(frame.texts[name]) - {None, *kinds})
+        new = sorted(set(frame.text(name)) - {None, *kinds})
         if new:
-            rows = int(np.isin(frame.texts[name], new).sum())
+            rows = int(np.isin(frame.text(name), new).sum())
             checks.warn(
                 f"{frame.source}: column {name!r} has values that the data of the model did not "
                 f"have: {join_names(map(repr, new))}. In {rows} row{'s'[: rows != 1]} all columns "
@@ -170,7 +170,7 @@ def _rows(frame: Frame, recipe: Recipe, notes: list[str]) -> tuple[Any, Array | 
     absent = _nan_rows(frame, recipe, numbers)
     if recipe.missing != "keep":
         for name in recipe.textual:
-            absent |= frame.texts[name] == None  # noqa: E711
+            absent |= frame.text(name) == None  # noqa: E711
     if not absent.any():
         return numbers, None, None
     if recipe.missing == "error":
@@ -212,9 +212,9 @@ def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array) 
     row = int(np.flatnonzero(absent)[0])
     holes = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(numbers.shape, dtype=bool)
     first = [_name(recipe, int(column)) for column in np.flatnonzero(holes[row])]
-    first += [repr(name) for name in recipe.textual if frame.texts[name][row] is None]
+    first += [repr(name) for name in recipe.textual if frame.text(name)[row] is None]
     total = int(holes.sum())
-    total += sum(int((frame.texts[name] == None).sum()) for name in recipe.textual)  # noqa: E711
+    total += sum(int((frame.text(name) == None).sum()) for name in recipe.textual)  # noqa: E711
     other = argument("missing", "mean")
     if recipe.categorical == "gower":
         keep = argument("missing", "keep")
@@ -290,7 +290,7 @@ def _matrix(frame: Frame, recipe: Recipe, numbers: Any, kept: Array | None) -> A
         numbers = (np.asarray(numbers, np.float64) - recipe.center) / np.asarray(recipe.scale)
     if not recipe.textual:
         return numbers
-    texts = {name: _cut(frame.texts[name], kept) for name in recipe.textual}
+    texts = {name: _cut(frame.text(name), kept) for name in recipe.textual}
     if recipe.categorical == "gower":
         mixed = np.empty((numbers.shape[0], numbers.shape[1] + len(texts)), dtype=object)
         mixed[:, : numbers.shape[1]] = numbers

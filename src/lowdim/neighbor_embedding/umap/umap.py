@@ -242,8 +242,8 @@ class UMAP(UMAPParameters):
         self._check_parameters(objects.n)
         if (pinned is not None or self.global_weight > 0) and self.output_metric != "euclidean":
             raise ValueError(
-                "pinned and global_weight need output_metric='euclidean', got "
-                f"{self.output_metric!r}."
+                f"pinned and {argument('global_weight')} need "
+                f"{argument('output_metric', 'euclidean')}, got {self.output_metric!r}."
             )
         anchors = pins(pinned, pin_strength, objects.n, self._start_dim, objects.dtype)
         if self.unique:  # the others get the coordinates of the first of a set of identical rows
