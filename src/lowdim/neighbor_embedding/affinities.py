@@ -13,8 +13,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
 from lowdim.runtime.scheduling import blocks, run
 
 LARGEST_PRECISION = 1e8  # of a row of `log_conditional`, times the mean squared distance of the row
