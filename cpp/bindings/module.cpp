@@ -18,6 +18,7 @@ void bind_curvilinear(nanobind::module_&);
 void bind_descent(nanobind::module_&);
 void bind_digest(nanobind::module_&);
 void bind_divergence(nanobind::module_&);
+void bind_elementary(nanobind::module_&);
 void bind_forces(nanobind::module_&);
 void bind_fuzzy(nanobind::module_&);
 void bind_geodesics(nanobind::module_&);
@@ -50,6 +51,7 @@ NB_MODULE(_native, m) {
     lowdim::bind_descent(m);
     lowdim::bind_digest(m);
     lowdim::bind_divergence(m);
+    lowdim::bind_elementary(m);
     lowdim::bind_forces(m);
     lowdim::bind_fuzzy(m);
     lowdim::bind_geodesics(m);

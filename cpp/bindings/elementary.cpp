@@ -1,0 +1,64 @@
+// Exponentials, logarithms, powers, cosines and normal random numbers of arrays.
+#include "lowdim/elementary.hpp"
+
+#include "checks.hpp"
+
+namespace lowdim {
+namespace {
+
+template <class T, class Function>
+void map_entries(In1<T> x, Out1<T> out, int n_threads, const Function& function) {
+    expect(same_shape(x, out), "x and out must have the same length");
+    const Released released;
+    parallel_ranges(int64_t(x.shape(0)), 16384, n_threads, [&](int64_t begin, int64_t end, int) {
+        for (int64_t k = begin; k < end; ++k) out.data()[k] = T(function(double(x.data()[k])));
+    });
+}
+
+template <class T>
+void bind(nb::module_& m) {
+    m.def(
+        "exp",
+        [](In1<T> x, Out1<T> out, int n_threads) { map_entries(x, out, n_threads, exact_exp); },
+        "x"_array, "out"_array, "n_threads"_a);
+    m.def(
+        "log",
+        [](In1<T> x, Out1<T> out, int n_threads) { map_entries(x, out, n_threads, exact_log); },
+        "x"_array, "out"_array, "n_threads"_a);
+    m.def(
+        "power",
+        [](In1<T> x, double exponent, Out1<T> out, int n_threads) {
+            map_entries(x, out, n_threads, [=](double v) { return exact_power(v, exponent); });
+        },
+        "x"_array, "exponent"_a, "out"_array, "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_elementary(nb::module_& m) {
+    bind<float>(m);
+    bind<double>(m);
+    m.def(
+        "cosines",  // out[k] = cos(2 pi k / whole)
+        [](int64_t whole, Out1<double> out) {
+            expect(whole > 0 && int64_t(out.shape(0)) <= whole, "at most one turn");
+            for (size_t k = 0; k < out.shape(0); ++k)
+                out.data()[k] = RootOfUnity(int64_t(k), whole).cos;
+        },
+        "whole"_a, "out"_array);
+    m.def(
+        "normal_numbers",  // from two uniform random numbers each, by Box and Muller (1958)
+        [](In1<double> radii, In1<double> angles, Out1<double> out) {
+            expect(same_shape(radii, out) && same_shape(angles, out), "lengths must agree");
+            constexpr int64_t kTurn = int64_t(1) << 53;
+            for (size_t k = 0; k < out.shape(0); ++k) {
+                const double u = radii.data()[k], v = angles.data()[k];
+                expect(u >= 0 && u < 1 && v >= 0 && v < 1, "numbers must lie in [0, 1)");
+                const RootOfUnity root(int64_t(v * double(kTurn)), kTurn);
+                out.data()[k] = std::sqrt(-2 * exact_log(1 - u)) * root.cos;
+            }
+        },
+        "radii"_array, "angles"_array, "out"_array);
+}
+
+}  // namespace lowdim
