@@ -15,6 +15,7 @@ void bind_convolution(nanobind::module_&);
 void bind_copies(nanobind::module_&);
 void bind_coranking(nanobind::module_&);
 void bind_curvilinear(nanobind::module_&);
+void bind_dense(nanobind::module_&);
 void bind_descent(nanobind::module_&);
 void bind_digest(nanobind::module_&);
 void bind_divergence(nanobind::module_&);
@@ -48,6 +49,7 @@ NB_MODULE(_native, m) {
     lowdim::bind_copies(m);
     lowdim::bind_coranking(m);
     lowdim::bind_curvilinear(m);
+    lowdim::bind_dense(m);
     lowdim::bind_descent(m);
     lowdim::bind_digest(m);
     lowdim::bind_divergence(m);

@@ -1,0 +1,67 @@
+// Products of dense matrices, eigenvectors of small ones, orthonormal bases.
+#include "lowdim/dense.hpp"
+
+#include "checks.hpp"
+
+namespace lowdim {
+namespace {
+
+template <class T>
+using Strides = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+template <class T>
+Strided<T> strided(const Strides<T>& array) {
+    return {array.data(), array.stride(0), array.stride(1)};
+}
+
+template <class T, class C>
+void bind_product(nb::module_& m) {
+    m.def(
+        "dense_product",
+        [](Strides<T> a, Strides<T> b, bool symmetric, Out2<C> out, int n_threads) {
+            expect(a.shape(1) == b.shape(1) && has_shape(out, a.shape(0), b.shape(0)),
+                   "a must be (n, depth), b (m, depth) and out (n, m)");
+            expect(!symmetric || (a.data() == b.data() && same_shape(a, b)),
+                   "a symmetric product needs b = a");
+            const Released released;
+            dense_product<T, C>(strided(a), int64_t(a.shape(0)), strided(b), int64_t(b.shape(0)),
+                                int64_t(a.shape(1)), symmetric, n_threads, out.data());
+        },
+        "a"_array, "b"_array, "symmetric"_a, "out"_array, "n_threads"_a);
+}
+
+template <class T>
+void bind(nb::module_& m) {
+    m.def(
+        "orthonormal_columns",
+        [](In2<T> v, Out2<T> q, Out2<double> r) {
+            expect(same_shape(v, q) && has_shape(r, v.shape(1), v.shape(1)),
+                   "v and q must be (n, p), and r (p, p)");
+            const Released released;
+            orthonormal_columns<T>(v.data(), int64_t(v.shape(0)), int64_t(v.shape(1)), q.data(),
+                                   r.data());
+        },
+        "v"_array, "q"_array, "r"_array);
+}
+
+}  // namespace
+
+void bind_dense(nb::module_& m) {
+    bind_product<float, float>(m);
+    bind_product<float, double>(m);
+    bind_product<double, double>(m);
+    bind<float>(m);
+    bind<double>(m);
+    m.def(
+        "symmetric_eigen",
+        [](In2<double> a, Out1<double> values, Out2<double> vectors) {
+            const size_t n = a.shape(0);
+            expect(has_shape(a, n, n) && has_shape(values, n) && has_shape(vectors, n, n),
+                   "a and vectors must be (n, n), and values (n)");
+            const Released released;
+            return symmetric_eigen(a.data(), int64_t(n), values.data(), vectors.data());
+        },
+        "a"_array, "values"_array, "vectors"_array);
+}
+
+}  // namespace lowdim
