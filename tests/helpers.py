@@ -30,7 +30,7 @@ def differences(one, other, name="estimator"):
         return [f"{name}: {type(one).__name__} and {type(other).__name__}"]
     if isinstance(one, np.ndarray):
         same = one.dtype == other.dtype and np.array_equal(
-            one, other, equal_nan=one.dtype != object
+            one, other, equal_nan=one.dtype.kind in "fc"
         )
         return [] if same else [name]
     if issparse(one):

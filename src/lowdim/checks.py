@@ -254,6 +254,14 @@ def real(
     return number
 
 
+def too_many_neighbors(name: str, value: float, n: int) -> ValueError:
+    """The error of a number of neighbours that is not below the number of objects."""
+    return ValueError(
+        f"{argument(name)} ({value:g}) must be less than n_samples ({n}): it is a number of "
+        "neighbours."
+    )
+
+
 def image_shape(value: Any, n_features: int) -> tuple[int, int, int]:
     """Check the shape (height, width) or (height, width, channels) of images that are rows."""
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) not in (2, 3):

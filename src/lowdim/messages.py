@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 def _spell_in_python(name: str, *value: Any) -> str:
     if not value:
         return name
+    if isinstance(value[0], numbers.Real) and not isinstance(value[0], int):
+        return f"{name}={value[0]:.15g}"
     return f"{name}=" if value[0] is ... else f"{name}={value[0]!r}"
 
 
@@ -19,8 +22,10 @@ _spelling: Callable[..., str] = _spell_in_python
 def argument(name: str, *value: Any) -> str:
     """An argument in a message, as the user gives it: in Python, or as an option of a command.
 
-    >>> argument("n_neighbors"), argument("id", ...), argument("missing", "drop")
-    ('n_neighbors', 'id=', "missing='drop'")
+    >>> argument("n_neighbors"), argument("id", ...), argument("eps", 1.0)
+    ('n_neighbors', 'id=', 'eps=1')
+    >>> argument("missing", "drop")
+    "missing='drop'"
     """
     return _spelling(name, *value) or _spell_in_python(name, *value)
 

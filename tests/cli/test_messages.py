@@ -1,5 +1,6 @@
 """The library speaks of Python arguments, the command line of its options."""
 
+import ast
 import inspect
 import re
 from pathlib import Path
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 import lowdim
 from lowdim import tables
-from lowdim.catalog import find
+from lowdim.catalog import CATALOG, find
 from lowdim.cli import main
 from lowdim.cli.embed import embed
 from lowdim.cli.parameters import spell_option
@@ -117,3 +118,32 @@ def test_notes_and_the_report_name_options(tmp_path):
     for note in ("(change with --id or --drop)", "--categorical onehot or --categorical gower"):
         assert note in result.stderr
         assert note in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def messages(path):
+    """Line and text of each error and warning in a file, without values in braces and calls."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        call = node.exc if isinstance(node, ast.Raise) else node
+        if not isinstance(call, ast.Call):
+            continue
+        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        if isinstance(node, ast.Raise) or name in ("warn", "claim"):
+            parts = [one for given in call.args for one in getattr(given, "values", [given])]
+            texts = [one.value for one in parts if isinstance(one, ast.Constant)]
+            text = "".join(one for one in texts if isinstance(one, str))
+            yield node.lineno, re.sub(r"\w+\([^()]*\)", "", text)
+
+
+def test_messages_of_methods_leave_the_spelling_of_arguments_to_the_interface():
+    parameters = {
+        name for method in CATALOG for name in inspect.signature(method.load()).parameters
+    }
+    spelled = re.compile(rf"\b({'|'.join(sorted(parameters))})=")
+    wrong = [
+        f"{path.name}:{line}: {text}"
+        for path in LIBRARY
+        if not {"studio", "plot", "notebook.py"} & {*path.parts}
+        for line, text in messages(path)
+        if spelled.search(text)
+    ]
+    assert wrong == []

@@ -262,12 +262,11 @@ def test_prototypes_of_other_objects_decode_to_the_nearest_object(blobs):
     np.testing.assert_array_equal(found.objects[:, 0], som.medoids_)
 
 
-def test_a_relational_map_without_its_prototypes_is_not_loaded(blobs, tmp_path):
+def test_a_relational_map_without_its_prototypes_is_not_saved(blobs, tmp_path):
     som = lowdim.SelfOrganizingMap(shape=(4, 6), metric="cityblock").fit(blobs)
     del som.codebook_
-    som.save(tmp_path / "model")
     with pytest.raises(ValueError, match="lacks codebook_"):
-        lowdim.load(tmp_path / "model")
+        som.save(tmp_path / "model")
 
 
 def test_sparse_rows(blobs):
@@ -316,9 +315,8 @@ def test_the_shape_follows_the_spread_of_the_data():
 
 
 @pytest.mark.parametrize("shape", [(1e308, 1e308), (3, 5), (-3, -4), (3.0, 4.0), (12,)])
-def test_a_map_of_another_shape_than_its_grid_is_not_loaded(blobs, shape, tmp_path):
+def test_a_map_of_another_shape_than_its_grid_is_not_saved(blobs, shape, tmp_path):
     model = lowdim.SelfOrganizingMap(shape=(3, 4)).fit(blobs)
     model.shape_ = shape
-    model.save(tmp_path / "model")
     with pytest.raises(ValueError, match="shape_ is not the shape of a grid of 12 units"):
-        lowdim.load(tmp_path / "model")
+        model.save(tmp_path / "model")

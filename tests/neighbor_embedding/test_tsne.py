@@ -243,3 +243,8 @@ def test_a_descent_is_resumed_with_other_settings():
     assert np.ptp(start) > 0
     with pytest.raises(ValueError, match="exaggeration"):
         tsne.resume(exaggeration=0)
+
+
+def test_affinities_without_objects_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"X is None.*Give X beside affinities"):
+        TSNE().fit(None, affinities=np.ones((20, 20)))

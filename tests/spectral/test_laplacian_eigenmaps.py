@@ -245,3 +245,11 @@ def test_a_given_graph_of_several_components_is_embedded_with_a_warning(method):
         assert len(set(model.labels_[:40])) == len(set(model.labels_[40:])) == 1
     with pytest.raises(ValueError, match="connected components"):
         model.set_params(disconnected="raise").fit(graph)
+
+
+@pytest.mark.filterwarnings("ignore:the number of connected components")
+def test_equal_cliques_have_the_same_map_at_every_call():
+    """Lanczos iterations draw a new vector when they meet an invariant subspace."""
+    X = np.repeat(np.eye(50), 8, axis=0)
+    maps = LaplacianEigenmaps(eigen_solver="arpack", random_state=0, n_neighbors=7)
+    np.testing.assert_array_equal(maps.fit_transform(X), maps.fit_transform(X))

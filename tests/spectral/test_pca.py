@@ -186,3 +186,17 @@ def test_mle_is_scikit_learns():
         random = np.random.RandomState(seed)
         X = random.standard_normal((60, 8)) * np.linspace(3, 0.5, 8)
         assert PCA("mle").fit(X).n_components_ == Reference("mle").fit(X).n_components_
+
+
+def test_a_singular_covariance_has_no_density_beside_its_subspace():
+    Z = np.random.RandomState(0).standard_normal((20, 3))
+    X = np.column_stack([Z, Z.sum(axis=1)])
+    beside = X + np.array([0, 0, 0, 1])
+    assert PCA(4).fit(X).score(X) == -np.inf
+    plane = PCA(3).fit(X)
+    np.testing.assert_array_equal(plane.score_samples(beside), -np.inf)
+    inside = PCA(3).fit(Z)  # the same distribution in coordinates of the subspace
+    along = np.sqrt(np.linalg.det(np.eye(3) + 1))  # volumes grow by the map z -> (z, sum z)
+    expected = inside.score_samples(Z) - np.log(along)
+    np.testing.assert_allclose(plane.score_samples(X), expected, rtol=1e-9)
+    np.testing.assert_allclose(plane.get_precision(), np.linalg.pinv(plane.get_covariance()))

@@ -114,3 +114,13 @@ def test_kernel_parameters_reach_the_kernel():
     X = np.random.RandomState(0).uniform(size=(20, 3))
     model = SpectralClustering(2, affinity="poly", gamma=2.0, degree=2, coef0=0.5).fit(X)
     np.testing.assert_allclose(model.affinity_matrix_, (2 * X @ X.T + 0.5) ** 2)
+
+
+def test_n_components_counts_the_trivial_eigenvector_as_scikit_learn_does():
+    X, _ = make_blobs(120, centers=4, cluster_std=1.5, random_state=1)
+    for k in (2, 3, 4):
+        ours = SpectralClustering(4, n_components=k, affinity="rbf", gamma=0.1, random_state=0)
+        theirs = Theirs(4, n_components=k, gamma=0.1, random_state=0).fit(X)
+        assert ours.fit(X).cluster_centers_.shape == (4, k - 1)
+        assert adjusted_rand_score(theirs.labels_, ours.labels_) > 0.9
+        np.testing.assert_array_equal(ours.predict(X), ours.labels_)

@@ -493,3 +493,12 @@ def test_equal_shapes():
     assert same_shape(X, turned + 1e-3)
     assert not same_shape(X, 1.1 * turned)
     assert not same_shape(X, X[::-1])
+
+
+@pytest.mark.parametrize("metric_mds", [True, False])
+def test_training_objects_keep_their_places(metric_mds):
+    from sklearn.datasets import load_digits
+
+    X = np.unique(load_digits().data[:300], axis=0)
+    scaling = MDS(metric_mds=metric_mds, max_iter=20).fit(X)
+    np.testing.assert_array_equal(scaling.transform(X), scaling.embedding_)

@@ -10,6 +10,7 @@ from lowdim import checks
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.metrics import Metric, euclidean
 from lowdim.distances.preparation import vectors
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.exact import nearest_outside, query
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
 from lowdim.neighbor_graphs.search import graph_in_memory
@@ -33,11 +34,15 @@ def geodesic(X: Any, params: dict[str, Any]) -> tuple[Metric, Array]:
     """
     if unknown := sorted(set(params) - {"n_neighbors"}):
         raise TypeError(
-            f"metric='geodesic' has the parameter n_neighbors alone; metric_params has {unknown}."
+            f"{argument('metric', 'geodesic')} has the parameter {argument('n_neighbors')} "
+            f"alone; {argument('metric_params')} has {unknown}."
         )
     rows = vectors(X)
     if is_sparse(rows):
-        raise ValueError("metric='geodesic' needs dense vectors, got a sparse matrix: X.toarray().")
+        raise ValueError(
+            f"{argument('metric', 'geodesic')} needs dense vectors, got a sparse matrix: "
+            "X.toarray()."
+        )
     k = checks.integer(params.get("n_neighbors", NEIGHBORS), "metric_params['n_neighbors']", 1)
     k = min(k, max(len(rows) - 1, 1))
     if len(rows) < 2:
@@ -55,8 +60,9 @@ class _Paths:
         count = graph.components()[0]
         if count > 1:
             checks.warn(
-                f"metric='geodesic': the graph of {k} neighbours has {count} components, which "
-                "were joined by their shortest bridges. Raise metric_params['n_neighbors']."
+                f"{argument('metric', 'geodesic')}: the graph of {k} neighbours has {count} "
+                "components, which were joined by their shortest bridges. Raise "
+                "metric_params['n_neighbors']."
             )
             graph = graph.join(nearest_outside(rows, euclidean()), "union")
         self.lengths = shortest_path_lengths(graph.adjacency())

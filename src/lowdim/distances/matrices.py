@@ -12,6 +12,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.metrics import Metric, to_euclidean
+from lowdim.messages import argument
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
@@ -45,8 +46,8 @@ def check_defined(
         one = f"row {first[i]} of X and training object" if new else f"objects {first[i]} and"
         value = "NaN" if np.isnan(block[i, j]) else "infinity"
         raise ValueError(
-            f"metric={metric.name!r} gives {value} for {one} {second[j]}. Remove such objects, or "
-            "choose a metric that is defined for them."
+            f"{argument('metric', metric.name)} gives {value} for {one} {second[j]}. Remove such "
+            "objects, or choose a metric that is defined for them."
         )
 
 
@@ -141,7 +142,8 @@ def check_square(D: Any, name: str = "X") -> Array:
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
             f"{name}: array must be 2-dimensional and square, got shape {shape}. With "
-            "metric='precomputed' each row holds one object's dissimilarities to all objects."
+            f"{argument('metric', 'precomputed')} each row holds one object's dissimilarities to "
+            "all objects."
         )
     return np.asarray(checks.vectors(D, name=name))
 

@@ -142,7 +142,10 @@ def resolve_metric(
     name, params = canonical_metric(metric, params)
     if name == "gower":
         if unknown := sorted(set(params) - {"kinds"}):
-            raise ValueError(f"metric_params: metric='gower' does not take {unknown[0]!r}.")
+            raise ValueError(
+                f"{argument('metric_params')}: {argument('metric', 'gower')} does not take "
+                f"{unknown[0]!r}."
+            )
         block, prepare, rows, kinds = gower(X, params.get("kinds"))
         return Metric(name, block, prepare, {"kinds": kinds}), rows
     prepare = preparation(name)
@@ -174,8 +177,8 @@ def _check_params(
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
-            f"metric_params (in UMAP metric_kwds): metric={metric!r} does not take {params!r} "
-            f"({reason})."
+            f"{argument('metric_params')} (in UMAP {argument('metric_kwds')}): "
+            f"{argument('metric', metric)} does not take {params!r} ({reason})."
         ) from error
 
 
@@ -208,7 +211,8 @@ def _inverse_covariance(params: dict[str, Any]) -> dict[str, Any]:
         return params
     if "VI" in params:
         raise ValueError(
-            "metric_params: give V, the covariance matrix, or VI, its inverse, not both."
+            f"{argument('metric_params')}: give V, the covariance matrix, or VI, its inverse, "
+            "not both."
         )
     covariance = checks.vectors(params["V"], name="metric_params['V']")
     return {"VI": np.linalg.pinv(covariance, hermitian=True)}

@@ -12,6 +12,7 @@ from lowdim.checks import is_sparse
 from lowdim.distances.formulas import UNIT_LENGTH_UP_TO
 from lowdim.distances.sparse_formulas import SPARSE_FORMULAS, drop_zeros
 from lowdim.distances.units import scale_by_power
+from lowdim.messages import argument
 
 IF_NAN = "; metric='nan_euclidean' and metric='gower' accept NaN"
 
@@ -56,8 +57,8 @@ def unit_vectors(X: Any, name: str = "X", copy: bool = False) -> Any:
     if wrong.any():
         i = int(wrong.argmax())
         raise ValueError(
-            f"{name}: metric='dot' is for rows of length 1, but row {i} has length "
-            f"{np.sqrt(squares[i]):g}. Use metric='cosine', or normalise the rows."
+            f"{name}: {argument('metric', 'dot')} is for rows of length 1, but row {i} has length "
+            f"{np.sqrt(squares[i]):g}. Use {argument('metric', 'cosine')}, or normalise the rows."
         )
     return rows
 
@@ -67,7 +68,7 @@ def vectors_in_ball(X: Any, name: str = "X", copy: bool = False) -> Any:
     outside = np.einsum("ij,ij->i", rows, rows, dtype=np.float64) >= 1
     if outside.any():
         raise ValueError(
-            f"{name}: metric='poincare' is for rows of length below 1, but row "
+            f"{name}: {argument('metric', 'poincare')} is for rows of length below 1, but row "
             f"{int(outside.argmax())} is longer."
         )
     return rows

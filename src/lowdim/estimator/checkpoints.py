@@ -41,7 +41,7 @@ def states_of(
     """
     path, warm = getattr(estimator, "checkpoint", None), getattr(estimator, "warm_start", False)
     if not isinstance(warm, bool | np.bool_):
-        raise TypeError(f"warm_start must be True or False, got {warm!r}.")
+        raise TypeError(f"{argument('warm_start')} must be True or False, got {warm!r}.")
     if path is not None and not isinstance(path, str | PathLike):
         raise TypeError(f"{argument('checkpoint')} must be the name of a file, got {path!r}.")
     if path is not None and not os.fspath(path):

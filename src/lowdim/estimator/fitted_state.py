@@ -295,7 +295,7 @@ def row_attributes(estimator: Any, state: dict[str, Any]) -> set[str]:
     if not hasattr(estimator, "metric") and not hasattr(estimator, "kernel"):
         return set()
     choices = [getattr(estimator, name, None) for name in ("metric", "kernel", "affinity")]
-    if any(isinstance(choice, str) and choice == "precomputed" for choice in choices):
+    if any(isinstance(choice, str) and choice.startswith("precomputed") for choice in choices):
         return set()
     return {"source_" if "source_" in state else "X_fit_"}
 

@@ -20,6 +20,7 @@ from lowdim.distances.units import exponent_of
 from lowdim.estimator.checkpoints import restore_or_compute_graph
 from lowdim.estimator.embedder import Embedder
 from lowdim.estimator.footprint import claim_memory
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.precomputed import check_k
 from lowdim.objects.growth import join_graph, join_objects
@@ -67,10 +68,10 @@ def neighbor_graph(
     counts = neighbors.counts()
     if len(counts) and counts.min() < least:
         raise ValueError(
-            f"X: object {int(counts.argmin())} has {counts.min()} neighbours in the "
-            f"precomputed graph, but {type(estimator).__name__} with these parameters needs "
-            f"{least}. Store more neighbours of each object, or lower perplexity or "
-            "n_neighbors."
+            f"X: object {int(counts.argmin())} has {counts.min()} neighbours in the precomputed "
+            f"graph, but {type(estimator).__name__} with these parameters needs {least}. Store "
+            "more neighbours of each object, or lower "
+            f"{argument('perplexity')} or {argument('n_neighbors')}."
         )
     return neighbors
 
@@ -121,8 +122,8 @@ def connected_graph(
     problem = f"the number of connected components of the neighbors graph is {count} > 1"
     if policy == "raise":
         raise ValueError(
-            f"X: {problem}. Raise n_neighbors or radius, or set disconnected='join', 'largest' "
-            "or 'separate'."
+            f"X: {problem}. Raise {argument('n_neighbors')} or {argument('radius')}, or set "
+            f"{argument('disconnected', 'join')}, 'largest' or 'separate'."
         )
     if policy == "keep":
         checks.warn(f"{problem}: the first coordinates only tell the components apart.")
@@ -131,11 +132,13 @@ def connected_graph(
         if not objects.complete:
             raise RuntimeError(
                 f"X: {problem}, and a precomputed sparse graph holds no distances to join them by. "
-                "Raise the number of neighbours, or set disconnected='largest' or 'separate'."
+                f"Raise the number of neighbours, or set {argument('disconnected', 'largest')} or "
+                "'separate'."
             )
         checks.warn(
             f"{problem}: they were joined by their shortest bridges, so distances between "
-            "components are a guess. Raise n_neighbors or radius=, or choose another disconnected=."
+            f"components are a guess. Raise {argument('n_neighbors')} or "
+            f"{argument('radius')}, or choose another {argument('disconnected')}."
         )
         return graph.join(objects.nearest_outside(), symmetry), []
     kept = [int(np.bincount(labels).argmax())] if policy == "largest" else range(count)
@@ -143,8 +146,8 @@ def connected_graph(
     parts = [own for own in members if len(own) >= least]
     if not parts:
         raise ValueError(
-            f"X: {problem}, none of them large enough to embed (at least {least} objects). "
-            "Raise n_neighbors or radius."
+            f"X: {problem}, none of them large enough to embed (at least {least} objects). Raise "
+            f"{argument('n_neighbors')} or {argument('radius')}."
         )
     checks.warn(
         f"{problem}: {len(parts)} embedded on their own, {len(labels) - sum(map(len, parts))} "
@@ -157,7 +160,10 @@ def _graph(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> Nei
     """The graph: given as X, given as `graph`, or computed."""
     checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
     if estimator.radius is not None and estimator.n_neighbors is not None:
-        raise ValueError("Both n_neighbors and radius are provided: set one of them to None.")
+        raise ValueError(
+            f"Both {argument('n_neighbors')} and {argument('radius')} are provided: set one of "
+            "them to None."
+        )
     neighbors = user_graph(objects, graph)
     if neighbors is not None:
         whole = estimator.n_neighbors is None or neighbors.n_neighbors is None
@@ -289,8 +295,8 @@ def check_user_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:
         graph.metric != objects.metric_name
     ):
         raise ValueError(
-            f"graph was measured by metric={graph.metric!r}, but this estimator's metric is "
-            f"{objects.metric_name!r}. Use the same metric for both."
+            f"graph was measured by {argument('metric', graph.metric)}, but this estimator's "
+            f"metric is {objects.metric_name!r}. Use the same metric for both."
         )
     largest = float(graph.distances.max(initial=0))
     if largest > np.sqrt(np.finfo(graph.distances.dtype).max):

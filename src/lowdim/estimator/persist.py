@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import zipfile
 from os import PathLike
@@ -44,6 +45,8 @@ def save(estimator: Any, path: str | PathLike[str], *, force: bool = True) -> No
     ------
     TypeError
         If the estimator holds what a file of arrays and plain values cannot.
+    ValueError
+        If `load` would refuse the file: an attribute was changed after the fit, perhaps.
     WouldOverwrite
         If the file exists and `force` is false.
 
@@ -57,10 +60,12 @@ def save(estimator: Any, path: str | PathLike[str], *, force: bool = True) -> No
     PCA(n_components=2)
     """
     arrays: dict[str, Any] = {}
-    document = {
-        "lowdim": FORMAT,
-        "model": archive.encode(estimator, arrays, type(estimator).__name__, _encode),
-    }
+    model = archive.encode(estimator, arrays, type(estimator).__name__, _encode)
+    document = {"lowdim": FORMAT, "model": model}
+    try:
+        _estimator(json.loads(json.dumps(model)), archive.Arrays(arrays))
+    except Exception as error:  # what `load` would say of the file
+        raise ValueError(f"{os.fspath(path)} was not written: {error}") from error
     archive.write(path, DOCUMENT, document, arrays, force=force)
 
 

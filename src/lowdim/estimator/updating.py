@@ -20,6 +20,7 @@ from lowdim.checks import Array
 from lowdim.distances.metrics import canonical_metric
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator.units import take_over
+from lowdim.messages import argument
 from lowdim.objects.block_sources import load_all
 from lowdim.objects.objects import is_precomputed
 from lowdim.runtime.callbacks import show_progress, verbosity
@@ -71,7 +72,9 @@ def update(estimator: Any, X: Any) -> None:
     name = type(estimator).__name__
     _check_metric(estimator)
     if not hasattr(estimator, "embedding_"):
-        raise ValueError(f"{name}.update: there is no map, because transform_mode='graph'.")
+        raise ValueError(
+            f"{name}.update: there is no map, because {argument('transform_mode', 'graph')}."
+        )
     old = estimator.embedding_
     label = name if verbosity(getattr(estimator, "verbose", 0)) else ""
     with use_threads(estimator._n_jobs), show_progress(label):
@@ -105,7 +108,8 @@ def _check_metric(estimator: Any) -> None:
     if is_precomputed(metric) or getattr(estimator, "affinity", "") == "precomputed":
         raise ValueError(
             f"{name}.update needs objects under a metric: the distances between new objects are "
-            "not known with metric='precomputed'. Fit again to the matrix of all objects."
+            f"not known with {argument('metric', 'precomputed')}. Fit again to the matrix of all "
+            "objects."
         )
     if not isinstance(metric, str):
         return
@@ -113,8 +117,8 @@ def _check_metric(estimator: Any) -> None:
     if known in ESTIMATED and ESTIMATED[known] not in params:
         advice = ESTIMATED[known] and f"give metric_params={{{ESTIMATED[known]!r}: ...}}, or "
         raise ValueError(
-            f"{name}.update: metric={metric!r} is estimated from the objects, so that new ones "
-            f"change the distances of the old ones: {advice}fit again to all objects."
+            f"{name}.update: {argument('metric', metric)} is estimated from the objects, so that "
+            f"new ones change the distances of the old ones: {advice}fit again to all objects."
         )
 
 

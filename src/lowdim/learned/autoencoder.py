@@ -10,6 +10,7 @@ from lowdim.estimator.fitted_state import Numbers, any_number
 from lowdim.estimator.traits import Traits
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
+from lowdim.messages import argument
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
@@ -223,7 +224,7 @@ class Autoencoder(NetworkEmbedder):
         if error > DIVERGED:
             checks.warn(
                 f"The network reconstructs X {error:.2g} times worse than its mean does. Lower "
-                f"learning_rate={self.learning_rate:g}."
+                f"{argument('learning_rate', self.learning_rate)}."
             )
         self.reconstruction_error_ = error * rows.scale**2
 

@@ -14,6 +14,7 @@ from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import any_number, number
 from lowdim.estimator.footprint import Problem
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.affinities import listed_precisions, log_conditional_of_pairs
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
 from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
@@ -137,8 +138,9 @@ class AllPairsDivergenceEmbedder(Embedder):
     def _prepare_sample(self, objects: Objects, k: int) -> tuple[SampledObjects, Array, Array]:
         if not can_sample(objects):
             raise ValueError(
-                "method='sampled' needs vectors under a metric such as 'euclidean' or 'cityblock', "
-                "or a matrix of dissimilarities. Use method='exact'."
+                f"{argument('method', 'sampled')} needs vectors under a metric such as 'euclidean' "
+                "or 'cityblock', or a matrix of dissimilarities. Use "
+                f"{argument('method', 'exact')}."
             )
         sample = SampledObjects(objects)
         self._fitted_largest = sample.largest

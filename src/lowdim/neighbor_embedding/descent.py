@@ -10,6 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.anchors import Anchors
 from lowdim.numerics.objective import ForceField
 from lowdim.runtime.callbacks import Monitor
@@ -139,7 +140,7 @@ class Descent:
                 self.anchors.pull(self.Y)
             if not np.isfinite(norm):
                 raise ValueError(
-                    "learning_rate, exaggeration: the descent diverged within "
+                    f"{argument('learning_rate')}, exaggeration: the descent diverged within "
                     f"{self.iteration} iterations. Lower them, or rescale X if its distances are "
                     "near the limits of its type."
                 )

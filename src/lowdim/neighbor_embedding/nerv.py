@@ -155,10 +155,7 @@ class NeRV(AllPairsDivergenceEmbedder):
     def _fit(self, objects: Objects) -> None:
         wanted = checks.real(self.perplexity, "perplexity", 1)
         if wanted >= objects.n:
-            raise ValueError(
-                f"perplexity ({wanted:g}) must be less than n_samples ({objects.n}): it is a "
-                "number of neighbours."
-            )
+            raise checks.too_many_neighbors("perplexity", wanted, objects.n)
         checks.real(self.trade_off, "trade_off", 0, 1)
         pairs, start, groups = self._prepare(objects)
         beta = precisions_of(pairs, [wanted])[:, 0]

@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.starts import check_start
 from lowdim.numerics.svd import principal_scores
@@ -99,7 +100,9 @@ def spread_start(
     elif init == "random":
         start = random.uniform(-1, 1, shape)
     elif rows is None:
-        raise ValueError("init='pca' needs vectors; use 'spectral' for dissimilarities.")
+        raise ValueError(
+            f"{argument('init', 'pca')} needs vectors; use 'spectral' for dissimilarities."
+        )
     else:
         start = principal_scores(rows, dim, random)
     a, b = curve

@@ -88,10 +88,7 @@ def perplexities(estimator: Any, n: int) -> list[float]:
             f"{argument('perplexity')} must be a number or a list of numbers, got an empty list."
         )
     if max(values) >= n:
-        raise ValueError(
-            f"perplexity ({max(values):g}) must be less than n_samples ({n}): it is a number of "
-            "neighbours."
-        )
+        raise checks.too_many_neighbors("perplexity", max(values), n)
     return values
 
 
@@ -154,13 +151,15 @@ def choose_repulsion(
     """
     if method == "fft" and dim > 2:
         raise ValueError(
-            f"method='fft' needs one or two dimensions, got n_components={dim}. Use "
-            "method='barnes_hut' (up to three) or 'exact'."
+            f"{argument('method', 'fft')} needs one or two dimensions, got "
+            f"{argument('n_components', dim)}. Use {argument('method', 'barnes_hut')} (up to "
+            "three) or 'exact'."
         )
     if method == "barnes_hut" and dim > 3:
         raise ValueError(
-            f"method='barnes_hut' needs at most three dimensions, got n_components={dim}. "
-            "'n_components' should be inferior to 4 for it; use method='exact'."
+            f"{argument('method', 'barnes_hut')} needs at most three dimensions, got "
+            f"{argument('n_components', dim)}. 'n_components' should be inferior to 4 for it; use "
+            f"{argument('method', 'exact')}."
         )
     return backend().repulsion(method, similarity, n, dim, angle)
 

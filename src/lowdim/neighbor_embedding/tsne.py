@@ -189,6 +189,11 @@ class TSNE(Embedder):
         -------
         self
         """
+        if X is None and affinities is not None:
+            raise ValueError(
+                "X is None, but the start of the map and `transform` need the objects. Give X "
+                "beside affinities: they only replace those that are computed from X."
+            )
         return self._fit_to(X, graph=graph, affinities=affinities)
 
     def resume(

@@ -14,6 +14,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.lists import row_of_entries
 from lowdim.runtime.atomic import replace_file
 
@@ -186,7 +187,8 @@ class NeighborGraph:
         if checks.integer(k, "k", 1) > known:
             raise ValueError(
                 f"graph has {known} neighbours of each object, but {k} are needed. Compute it with "
-                f"lowdim.neighbors(X, k={k}), or lower n_neighbors or perplexity."
+                f"lowdim.neighbors(X, k={k}), or lower {argument('n_neighbors')} or "
+                f"{argument('perplexity')}."
             )
         if k == known:
             return self

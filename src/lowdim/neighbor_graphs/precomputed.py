@@ -130,7 +130,8 @@ def check_k_or_radius(k: int | None, radius: float | None) -> None:
     """Check that one of them is given."""
     if (k is None) == (radius is None):
         raise ValueError(
-            "Both n_neighbors and radius are provided: set one of them to None."
+            f"Both {argument('n_neighbors')} and {argument('radius')} are provided: set one of "
+            "them to None."
             if k is not None
             else "Give either a number of neighbours or a radius."
         )

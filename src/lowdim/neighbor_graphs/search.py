@@ -12,6 +12,7 @@ from lowdim import checks
 from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.metrics import Metric
 from lowdim.distances.row_blocks import RowBlocks
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.exact import nearest, within
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.indexes import (
@@ -91,8 +92,9 @@ def _check_blocks(rows: RowBlocks, metric: Metric, k: int, method: str, exact: b
     )
     if method == "approximate" and not metric.by_products:
         raise ValueError(
-            f"method='approximate' with metric={metric.name!r} needs all rows in memory. Use the "
-            "metric 'euclidean' or 'cosine', or method='exact'."
+            f"{argument('method', 'approximate')} with {argument('metric', metric.name)} needs all "
+            "rows in memory. Use the metric 'euclidean' or 'cosine', or "
+            f"{argument('method', 'exact')}."
         )
     if exact and n > MANY:
         checks.warn(

@@ -25,6 +25,7 @@ from lowdim.backends import backend
 from lowdim.backends.generic import column_norms, convert_like, join_columns, qr, to_numpy
 from lowdim.backends.numpy_blocks import scale_entries
 from lowdim.checks import Array, is_sparse
+from lowdim.messages import argument
 from lowdim.numerics.eigensolvers import (
     Eigenpairs,
     chebyshev,
@@ -226,8 +227,9 @@ def _sort_and_check(
         worst = residual / size
         if worst > limit:
             checks.warn(
-                f"The eigenvectors are inaccurate: relative residual {worst:.1e}. Raise max_iter, "
-                "or set eigen_solver='dense' if the problem is small enough."
+                f"The eigenvectors are inaccurate: relative residual {worst:.1e}. Raise "
+                f"{argument('max_iter')}, or set {argument('eigen_solver', 'dense')} if the "
+                "problem is small enough."
             )
     return Eigenpairs(values, vectors)
 
@@ -283,7 +285,7 @@ def _factors_cheaply(A: Any) -> bool:
     memory.claim(
         int(FACTOR_BYTES * n * min(width, 0.42 * n)),  # of n^2 / 2 entries some stay zero
         f"The sparse factorisation of {n} rows",
-        "Set eigen_solver='lobpcg'.",
+        f"Set {argument('eigen_solver', 'lobpcg')}.",
     )
     return True
 

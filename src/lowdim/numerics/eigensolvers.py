@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,8 +159,22 @@ def lanczos(
     A = LinearOperator(operator.shape, matvec=product, dtype=operator.dtype)
     start = random_start(operator, 1, seed)[:, 0]
     basis = min(operator.n - 1, max(2 * k + 1, 20))
-    values, vectors = eigsh(A, k, which="LA", tol=tol, maxiter=max_iter, v0=start, ncv=basis)
+    options: dict[str, Any] = {"rng": np.random.default_rng(0)} if _restarts_can_be_seeded() else {}
+    values, vectors = eigsh(
+        A, k, which="LA", tol=tol, maxiter=max_iter, v0=start, ncv=basis, **options
+    )
     return Eigenpairs(sign * values, vectors)
+
+
+@cache
+def _restarts_can_be_seeded() -> bool:
+    """Whether `eigsh` has an argument for the vectors that it draws in an invariant subspace.
+
+    Since SciPy 1.17; before, ARPACK draws them from a generator with a fixed seed.
+    """
+    from scipy.sparse.linalg import eigsh
+
+    return "rng" in inspect.signature(eigsh).parameters
 
 
 def chebyshev(

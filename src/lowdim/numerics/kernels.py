@@ -17,6 +17,7 @@ from lowdim.backends import backend
 from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array, dense, is_sparse
 from lowdim.distances.metrics import Metric
+from lowdim.messages import argument
 from lowdim.numerics.operators import Operator, as_operator, center
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
@@ -201,7 +202,9 @@ def _laplacian(A: Any, B: Any, gamma: float) -> Array:
 
 
 def _precomputed_kernel(A: Any, B: Any) -> Array:
-    raise ValueError("kernel='precomputed' has no function: give the kernel matrix itself.")
+    raise ValueError(
+        f"{argument('kernel', 'precomputed')} has no function: give the kernel matrix itself."
+    )
 
 
 def _pairwise(function: Callable[..., Any], params: dict[str, Any]) -> Callable[[Any, Any], Array]:

@@ -18,9 +18,8 @@ def check_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Ar
     if value != shape:
         listed = ", ".join(map(repr, names))
         raise ValueError(
-            f"{argument('init')} must "
-            f"be one of {listed} or an array of shape {shape}, one row of n_components "
-            f"coordinates for each object; got {value}."
+            f"{argument('init')} must be one of {listed} or an array of shape {shape}, one row of "
+            f"{argument('n_components')} coordinates for each object; got {value}."
         )
     return np.asarray(checks.vectors(init, name="init"))
 

@@ -10,6 +10,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.row_blocks import RowBlocks
+from lowdim.messages import argument
 from lowdim.numerics.eigenpairs import fix_signs, top_eigenpairs
 from lowdim.numerics.eigensolvers import extreme_eigh
 from lowdim.numerics.operators import Operator
@@ -65,15 +66,18 @@ def principal_axes(
     if isinstance(X, RowBlocks):
         if solver not in ("auto", "covariance_eigh"):
             raise ValueError(
-                f"svd_solver={solver!r} needs all rows of X in memory, but they are read in blocks "
-                f"from {X.description}. Use 'auto', or allow more memory (lowdim.compute)."
+                f"{argument('svd_solver', solver)} needs all rows of X in memory, but they are "
+                f"read in blocks from {X.description}. Use 'auto', or allow more memory "
+                "(lowdim.compute)."
             )
         solver = "covariance_eigh"
     if solver == "auto":
         solver = choose(n, d, k, sparse=is_sparse(X))
     if is_sparse(X):
         if solver in ("full", "gram_eigh", "randomized"):
-            raise TypeError(f"svd_solver={solver!r} needs dense X; use 'auto' or 'arpack'.")
+            raise TypeError(
+                f"{argument('svd_solver', solver)} needs dense X; use 'auto' or 'arpack'."
+            )
         solver = "arpack"
     with blas_on_one_thread():
         if solver == "covariance_eigh":

@@ -104,9 +104,8 @@ def check_shape(shape: Any, n_components: int, topology: str, toroidal: bool) ->
     """Check a shape that the user gave."""
     if not isinstance(shape, tuple | list) or len(shape) != n_components:
         raise ValueError(
-            f"{argument('shape')} must "
-            f"be 'auto' or a tuple of {n_components} integers (n_components="
-            f"{n_components}), got {shape!r}."
+            f"{argument('shape')} must be 'auto' or a tuple of {n_components} integers "
+            f"({argument('n_components', n_components)}), got {shape!r}."
         )
     sides = tuple(checks.integer(side, f"shape[{i}]", 1) for i, side in enumerate(shape))
     if np.prod(sides) < 2:

@@ -17,6 +17,7 @@ import numpy as np
 
 from lowdim.checks import Array, float_dtype
 from lowdim.distances.row_blocks import RowBlocks
+from lowdim.messages import argument
 from lowdim.objects.dask_rows import DaskRows, is_dask
 from lowdim.objects.parquet_rows import ParquetRows, parquet_files
 from lowdim.runtime import memory
@@ -71,9 +72,10 @@ def read_whole(source: RowBlocks, purpose: str) -> Array:
         raise MemoryError(
             f"{purpose} needs all rows of X at once, but those of {source.description} take "
             f"{memory.readable(source.nbytes)} and the computation may take "
-            f"{memory.readable(budget)} of memory. Use PCA, a method with n_landmarks, or UMAP or "
-            "TSNE, which read them in blocks; or fit to a sample and place the others with "
-            "transform; or allow more memory (lowdim.compute, LOWDIM_MEMORY, --memory)."
+            f"{memory.readable(budget)} of memory. Use PCA, a method with "
+            f"{argument('n_landmarks')}, or UMAP or TSNE, which read them in blocks; or fit to a "
+            "sample and place the others with transform; or allow more memory (lowdim.compute, "
+            "LOWDIM_MEMORY, --memory)."
         )
     return source.read(slice(0, source.shape[0]))
 

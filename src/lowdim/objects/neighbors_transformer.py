@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lowdim import checks
 from lowdim.checks import Array, float_kind
 from lowdim.distances.metrics import resolve_metric
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.search import METHODS
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.runtime import memory
@@ -178,7 +179,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         memory.claim(
             arc * m * k,
             f"The graph of {k} neighbours of {m} objects among {n}",
-            "Set fewer of them: n_neighbors, or transform the objects in parts.",
+            f"Set fewer of them: {argument('n_neighbors')}, or transform the objects in parts.",
         )
 
     def _matrix(self, indices: Array, distances: Array) -> Any:

@@ -22,6 +22,7 @@ from lowdim.distances.matrices import check_dissimilarities, distance_matrix, di
 from lowdim.distances.metrics import NAN_AWARE, Metric, resolve_metric
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import exponent_of, scale_by_power
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.exact import nearest_outside
 from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
 from lowdim.neighbor_graphs.indexes import NeighborQuery, neighbor_query
@@ -121,7 +122,7 @@ class Objects:
         """A search for the nearest object in another component of a graph."""
         raise ValueError(
             f"{self._description} holds no distances to join the components by. Raise the number "
-            "of neighbours, or set disconnected='largest' or 'separate'."
+            f"of neighbours, or set {argument('disconnected', 'largest')} or 'separate'."
         )
 
     @property
@@ -314,7 +315,9 @@ def objects_of(
     """
     if not is_precomputed(metric):
         if isinstance(X, NeighborGraph):
-            raise TypeError("X is a NeighborGraph: set metric='precomputed' to embed it.")
+            raise TypeError(
+                f"X is a NeighborGraph: set {argument('metric', 'precomputed')} to embed it."
+            )
         if isinstance(X, RowBlocks):
             from lowdim.objects.blocked_objects import blocked_objects
 

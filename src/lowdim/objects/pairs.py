@@ -12,6 +12,7 @@ from lowdim import checks
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_defined, check_dissimilarities
 from lowdim.distances.metrics import Metric
+from lowdim.messages import argument
 from lowdim.runtime.scheduling import blocks, run
 
 PAIRS_AT_ONCE = 2**20  # NumPy makes 64-bit copies of index arrays
@@ -233,8 +234,8 @@ def power_of(weights: Any) -> float:
     match = re.fullmatch(r"d\^-(\d+(\.\d*)?)", weights) if isinstance(weights, str) else None
     if match is None:
         raise ValueError(
-            f"weights must be None or a name such as 'd^-1' or 'd^-2', got {weights!r}. A matrix "
-            "of weights is given to fit: fit(X, weights=W)."
+            f"{argument('weights')} must be None or a name such as 'd^-1' or 'd^-2', got "
+            f"{weights!r}. A matrix of weights is given to fit: fit(X, weights=W)."
         )
     return float(match[1])
 

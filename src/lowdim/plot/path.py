@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.plot.canvas import INK, TEXT, new_figure, require_matplotlib, style_chart
 from lowdim.plot.scatter import scatter
 
@@ -139,7 +140,9 @@ def _strip(
     else:
         height, width, channels = checks.image_shape(image_shape, decoded.shape[1])
         if channels not in (1, 3, 4):
-            raise ValueError(f"image_shape must have 1, 3 or 4 channels, got {channels}.")
+            raise ValueError(
+                f"{argument('image_shape')} must have 1, 3 or 4 channels, got {channels}."
+            )
         images = decoded.reshape(len(decoded), height, width, channels)
         low, high = float(images.min()), float(images.max())
         strip = np.concatenate(list(images), axis=1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state, is_sparse
+from lowdim.messages import argument
 from lowdim.numerics.procrustes import procrustes
 from lowdim.quality.resampling import clone_unfitted
 
@@ -122,8 +123,8 @@ def stability(
     count = checks.integer(n_runs, "n_runs", 2)
     if how == "seeds" and "random_state" not in estimator.get_params():
         raise ValueError(
-            f"{type(estimator).__name__} has no random_state: every run gives the same map. "
-            "Use how='bootstrap'."
+            f"{type(estimator).__name__} has no {argument('random_state')}: every run gives the "
+            "same map. Use how='bootstrap'."
         )
     random = check_random_state(0 if random_state is None else random_state)
     metric = getattr(estimator, "metric", None)

@@ -76,7 +76,7 @@ def open_archive(path: str | PathLike[str], name: str) -> Iterator[tuple[Any, Ar
             document = json.loads(archive.read(name))
         except ValueError as error:
             raise ValueError(f"its {name} is damaged ({error}).") from error
-        yield document, Arrays(archive)
+        yield document, StoredArrays(archive)
 
 
 def _check_size(archive: zipfile.ZipFile, path: str | PathLike[str]) -> None:
@@ -90,10 +90,10 @@ def _check_size(archive: zipfile.ZipFile, path: str | PathLike[str]) -> None:
 
 
 class Arrays:
-    """The arrays of a file. Each is read at most once: a file refers to none of them twice."""
+    """Arrays by name. Each is taken at most once: a file refers to none of them twice."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self.archive = archive
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self.arrays = arrays
         self.taken: set[str] = set()
 
     def take(self, name: Any) -> Any:
@@ -101,15 +101,35 @@ class Arrays:
         if not isinstance(name, str) or name in self.taken:
             raise ValueError(f"it refers to the array {name!r} more than once.")
         self.taken.add(name)
+        return self._read(name)
+
+    def _read(self, name: str) -> Any:
+        _check_type(name, self.arrays[name].dtype)
+        return self.arrays[name]
+
+
+class StoredArrays(Arrays):
+    """The arrays of a file."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        super().__init__({})
+        self.archive = archive
+
+    def _read(self, name: str) -> Any:
         member = self.archive.getinfo(f"{name}.npy")
         with self.archive.open(member) as file:
             shape, dtype = _header(file)
             if math.prod(shape) * dtype.itemsize > member.file_size:
                 raise ValueError(f"the array {name!r} is shorter than its shape {shape}.")
-            if dtype.kind not in "biuf" or not dtype.isnative:
-                raise ValueError(f"the array {name!r} has the type {dtype}, no number or pickle.")
+            _check_type(name, dtype)
         with self.archive.open(member) as file:
             return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _check_type(name: str, dtype: np.dtype[Any]) -> None:
+    """Numbers, bytes and dates are read; objects would need pickle."""
+    if dtype.kind not in "biufSMm" or not dtype.isnative:
+        raise ValueError(f"the array {name!r} has the type {dtype}, no number or pickle.")
 
 
 def _header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -140,17 +160,17 @@ def encode(value: Any, arrays: dict[str, Any], where: str, other: Encoder = unkn
     other : callable
         Encodes other values.
     """
+    if isinstance(value, np.generic) and not isinstance(value, str):
+        return {"$scalar": store(np.asarray(value), arrays)}
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if np.isfinite(value) else {"$float": repr(value)}
-    if isinstance(value, np.generic):
-        return {"$scalar": store(np.asarray(value), arrays)}
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "OU":
             if not all(isinstance(v, str) for v in value.ravel()):
                 raise TypeError(f"{where} holds arbitrary objects, which a file cannot keep.")
-            return {"$strings": value.tolist()}
+            return {"$strings": value.tolist(), "dtype": value.dtype.kind}
         return {"$array": store(value, arrays)}
     if is_sparse(value):
         csr = value.tocsr()
@@ -191,7 +211,7 @@ def decode(value: Any, arrays: Arrays, other: Callable[[str, Any], Any] | None =
     if kind == "$float":
         return float(content)
     if kind == "$strings":
-        return np.array(content, dtype=object)
+        return np.array(content, dtype="U" if value.get("dtype") == "U" else object)
     if kind == "$tuple":
         return tuple(decode(item, arrays, other) for item in content)
     if kind == "$dict":

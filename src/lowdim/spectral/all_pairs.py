@@ -10,6 +10,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, dense
+from lowdim.messages import argument
 from lowdim.numerics.kernels import Kernel, cross_kernel, kernel_matrix
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
@@ -41,8 +42,8 @@ def weights_of_all_pairs(objects: Objects, affinity: Any, kernel_for: KernelFor)
     if W.min() < 0:
         i, j = np.argwhere(W < 0)[0]
         raise ValueError(
-            f"affinity={affinity!r} is negative for objects {i} and {j} ({W[i, j]:g}), but weights "
-            "must not be. Use another kernel, such as 'rbf'."
+            f"{argument('affinity', affinity)} is negative for objects {i} and {j} ({W[i, j]:g}), "
+            "but weights must not be. Use another kernel, such as 'rbf'."
         )
     return W.astype(objects.dtype, copy=False)
 

@@ -15,6 +15,7 @@ from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Numbers, any_number, number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
+from lowdim.messages import argument
 from lowdim.numerics.kernels import kernel_metric, resolve_kernel
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.landmarks import choose_landmarks
@@ -297,8 +298,8 @@ class ClassicalMDS(Embedder):
             return objects
         if not isinstance(objects, MeasuredObjects):
             raise ValueError(
-                "kernel needs vectors, but metric='precomputed'. For a kernel matrix use "
-                "KernelPCA(kernel='precomputed')."
+                f"kernel needs vectors, but {argument('metric', 'precomputed')}. For a kernel "
+                "matrix use KernelPCA(kernel='precomputed')."
             )
         rows = scale_by_power(objects.rows, objects.metric.exponent)  # kernels depend on the unit
         return MeasuredObjects(rows, self._kernel_metric(rows))
@@ -328,7 +329,7 @@ class ClassicalMDS(Embedder):
     def _warn_if_not_euclidean(self, scaling: Scaling) -> None:
         if scaling.negative_share > 0.05:
             checks.warn(
-                f"The dissimilarities are not Euclidean: negative eigenvalues hold "
+                "The dissimilarities are not Euclidean: negative eigenvalues hold "
                 f"{scaling.negative_share:.0%} of the spectrum and cannot be shown. See "
-                "lowdim.is_euclidean, and correction='lingoes' or 'cailliez'."
+                f"lowdim.is_euclidean, and {argument('correction', 'lingoes')} or 'cailliez'."
             )

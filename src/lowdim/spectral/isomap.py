@@ -13,6 +13,7 @@ from lowdim.estimator.fitted_state import Numbers, any_number, graph_rule
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import rotation_to
@@ -216,7 +217,10 @@ class Isomap(Embedder):
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         checks.choice(self.mds, "mds", ("classical", "stress"))
         if self.mds == "stress" and self.n_landmarks is not None:
-            raise ValueError("mds='stress' needs all geodesics: set n_landmarks=None.")
+            raise ValueError(
+                f"{argument('mds', 'stress')} needs all geodesics: set "
+                f"{argument('n_landmarks', None)}."
+            )
         k = self._check_n_components(objects.n)
         self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
         if parts:

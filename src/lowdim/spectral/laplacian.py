@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph, add_edges
 
 WEIGHTS = ("heat", "binary")
@@ -71,8 +72,9 @@ def positive_degrees(W: Any, t: float) -> Array:
     sums = degrees(W).astype(np.float64)
     if sums.min() <= 0:
         raise ValueError(
-            f"The weights of object {int(sums.argmin())} to all its neighbours vanish (t={t:g} is "
-            "too small for its distances). Raise t, or set weights='binary'."
+            f"The weights of object {int(sums.argmin())} to all its neighbours vanish, because "
+            f"{argument('t', t)} is too small for its distances. Raise it, or set "
+            f"{argument('weights', 'binary')}."
         )
     return sums
 

@@ -13,6 +13,7 @@ from lowdim.estimator.fitted_state import Numbers, Rule, any_number, graph_rule,
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import SYMMETRIES, NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.numerics.kernels import ALIASES, NAMES, Kernel, resolve_kernel
@@ -238,7 +239,9 @@ class LaplacianEigenmaps(Embedder):
             self.affinity_matrix_, dtype = W, self.graph_.distances.dtype
         else:
             if graph is not None:
-                raise ValueError(f"graph cannot be used with affinity={self.affinity!r}.")
+                raise ValueError(
+                    f"graph cannot be used with {argument('affinity', self.affinity)}."
+                )
             self.t_ = np.nan
             self.affinity_matrix_ = weights_of_all_pairs(objects, self.affinity, self._kernel)
             W, dtype = without_loops(self.affinity_matrix_), objects.dtype
@@ -274,8 +277,8 @@ class LaplacianEigenmaps(Embedder):
         """
         if not self._uses_graph:
             raise ValueError(
-                f"LaplacianEigenmaps.update: affinity={self.affinity!r} has no neighbour graph "
-                "that new objects could join. Fit again to all objects."
+                f"LaplacianEigenmaps.update: {argument('affinity', self.affinity)} has no "
+                "neighbour graph that new objects could join. Fit again to all objects."
             )
         old = self.embedding_
         neighbors.refit(self, new)

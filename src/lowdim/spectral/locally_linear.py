@@ -13,6 +13,7 @@ from lowdim.estimator.barycentric import barycentric_map
 from lowdim.estimator.fitted_state import any_number, graph_rule
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.objects.new_objects import NewObjects
@@ -200,7 +201,8 @@ class LocallyLinearEmbedding(Embedder):
         if self.method == "modified":
             if k < dim:
                 raise ValueError(
-                    f"method='modified' needs n_neighbors >= n_components, got {k} < {dim}."
+                    f"{argument('method', 'modified')} needs {argument('n_neighbors')} >= "
+                    f"{argument('n_components')}, got {k} < {dim}."
                 )
             tol = self.modified_tol
             return reconstruction.modified_matrix(grams, neighbors, dim, tol)
@@ -208,13 +210,17 @@ class LocallyLinearEmbedding(Embedder):
             least = dim * (dim + 3) // 2 + 1
             if k < least:
                 raise ValueError(
-                    f"method='hessian' needs n_neighbors > n_components * (n_components + 3) / 2: "
-                    f"at least {least}, got {k}."
+                    f"{argument('method', 'hessian')} needs {argument('n_neighbors')} > "
+                    f"{argument('n_components')} * ({argument('n_components')} + 3) / 2: at least "
+                    f"{least}, got {k}."
                 )
             tol = self.hessian_tol
             return reconstruction.hessian_matrix(grams, neighbors, dim, tol)
         if k <= dim:
-            raise ValueError(f"method='ltsa' needs n_neighbors > n_components, got {k} <= {dim}.")
+            raise ValueError(
+                f"{argument('method', 'ltsa')} needs {argument('n_neighbors')} > "
+                f"{argument('n_components')}, got {k} <= {dim}."
+            )
         return reconstruction.alignment_matrix(grams, neighbors, dim)
 
     def _transform(self, new: NewObjects) -> Array:

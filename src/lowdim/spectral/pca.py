@@ -92,7 +92,9 @@ class PCA(Embedder):
 
     `score`, `score_samples`, `get_covariance` and `get_precision` are those of probabilistic
     principal component analysis [4]_: a normal distribution with the variances of the components
-    along their axes and `noise_variance_` in all other directions.
+    along their axes and `noise_variance_` in all other directions. If that covariance is singular,
+    the density is the one within its subspace, and the score of a row beside it is -inf; with all
+    n_features components there is no density, and every score is -inf, as in scikit-learn.
 
     References
     ----------
@@ -303,13 +305,14 @@ class PCA(Embedder):
         if asked == "mle":
             if n < d:
                 raise ValueError(
-                    "n_components='mle' is only supported if n_samples >= n_features; got "
-                    f"{n} objects and {d} features. Use a number, a share or 'parallel'."
+                    f"{argument('n_components', 'mle')} is only supported if n_samples >= "
+                    f"n_features; got {n} objects and {d} features. Use a number, a share or "
+                    "'parallel'."
                 )
             if self.svd_solver in ("arpack", "randomized"):
                 raise ValueError(
-                    "n_components='mle' needs all variances: it cannot be used with "
-                    f"svd_solver={self.svd_solver!r}. Use 'auto' or 'full'."
+                    f"{argument('n_components', 'mle')} needs all variances: it cannot be used "
+                    f"with {argument('svd_solver', self.svd_solver)}. Use 'auto' or 'full'."
                 )
         elif isinstance(asked, str) and asked != "parallel":
             raise ValueError(
@@ -335,8 +338,9 @@ class PCA(Embedder):
         if asked == "parallel":
             if isinstance(X, RowBlocks):
                 raise ValueError(
-                    "n_components='parallel' permutes columns, which needs all rows of X in "
-                    "memory, but they are read in blocks. Use a number or a share of the variance."
+                    f"{argument('n_components', 'parallel')} permutes columns, which needs all "
+                    "rows of X in memory, but they are read in blocks. Use a number or a share of "
+                    "the variance."
                 )
             return max(1, int((variances > self._chance_variances(X)).cumprod().sum()))
         if isinstance(asked, numbers.Integral):

@@ -31,8 +31,10 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     n_clusters : int, default=8
         Number of clusters.
     n_components : int, default=None
-        Dimension of the map that is clustered; None: n_clusters - 1, at least 1, as the constant
-        eigenvector holds no information.
+        Dimension of the map, and number of eigenvectors that are clustered. As in scikit-learn
+        the trivial one, which holds no information and is not part of the map, is counted, so that
+        the last coordinate is not clustered if there are several. None: n_clusters eigenvectors,
+        and a map of the n_clusters - 1 coordinates that are clustered.
     n_init : int, default=10
         Number of starts of k-means.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}, default="kmeans"
@@ -81,8 +83,8 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     ----------
     labels_ : array of shape (n_samples,)
         The cluster of each object.
-    cluster_centers_ : array of shape (n_clusters, n_components)
-        Centres of the clusters on the map.
+    cluster_centers_ : array of shape (n_clusters, n_clustered)
+        Centres of the clusters, in the coordinates that are clustered.
     embedding_ : array of shape (n_samples, n_components)
         Coordinates of the objects.
     eigenvalues_ : array of shape (n_components,)
@@ -140,7 +142,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     )
 
     _attributes: ClassVar = {
-        "cluster_centers_": Numbers("clusters c"),
+        "cluster_centers_": Numbers("clusters clustered"),
         "labels_": Numbers("n", "iu", 0, "clusters"),
     }
     _needed = ("cluster_centers_",)
@@ -229,17 +231,18 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
             verbose=int(self.verbose),
         )
         with threadpool_limits(1):  # sums in a fixed order
-            kmeans.fit(self.embedding_ * self._spread())
+            kmeans.fit(self._clustered * self._spread())
         self.labels_ = kmeans.labels_
         self.cluster_centers_ = kmeans.cluster_centers_ / self._spread()
 
     def _assign(self, assignment: Assignment) -> None:
         """Labels from the eigenvectors, the trivial one included; centres are cluster means."""
         trivial = trivial_vector(self.degrees_, self.normalization)
-        vectors = np.column_stack([trivial, self.embedding_]).astype(np.float64)
+        Y = self._clustered
+        vectors = np.column_stack([trivial, Y]).astype(np.float64)
         self.labels_ = assignment(vectors[:, : self.n_clusters], self.random_state)
-        groups = [self.embedding_[self.labels_ == c] for c in range(self.n_clusters)]
-        far = np.full(self.embedding_.shape[1], np.inf)  # an empty cluster is nearest to nothing
+        groups = [Y[self.labels_ == c] for c in range(self.n_clusters)]
+        far = np.full(Y.shape[1], np.inf)  # an empty cluster is nearest to nothing
         self.cluster_centers_ = np.array([g.mean(axis=0) if len(g) else far for g in groups])
 
     def _spread(self) -> float:
@@ -259,9 +262,16 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         array of shape (n_new,)
         """
         Y = self.transform(X)
-        return backend().smallest(cdist(Y, self.cluster_centers_), 1)[0][:, 0]
+        centers = self.cluster_centers_
+        return backend().smallest(cdist(Y[:, : centers.shape[1]], centers), 1)[0][:, 0]
 
     def _check_n_components(self, n: int) -> int:
         if self.n_components is None:
             return min(max(self.n_clusters - 1, 1), n - 1)
         return super()._check_n_components(n)
+
+    @property
+    def _clustered(self) -> Array:
+        """The coordinates that are clustered."""
+        every = self.n_components is None
+        return self.embedding_ if every else self.embedding_[:, : max(self.n_components - 1, 1)]

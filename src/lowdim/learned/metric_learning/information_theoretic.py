@@ -13,6 +13,7 @@ from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.learned.metric_learning.bregman import project
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
+from lowdim.messages import argument
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
@@ -231,7 +232,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
     def _bounds(self, Z: Array, random: np.random.RandomState) -> tuple[float, float]:
         if self.bounds is not None:
             if np.shape(self.bounds) != (2,):
-                raise ValueError(f"bounds must be two numbers, got {self.bounds!r}.")
+                raise ValueError(f"{argument('bounds')} must be two numbers, got {self.bounds!r}.")
             upper, lower = (checks.real(b, "bounds", 0, open_low=True) for b in self.bounds)
             return upper, lower
         n = len(Z)

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blocks, run
@@ -79,7 +80,7 @@ class LargeMargin:
         memory.claim(
             BLOCK_BYTES + count * IMPOSTOR_BYTES,
             f"LargeMarginNearestNeighbor with {count} impostors",
-            "Set a smaller n_neighbors, or take a sample of the objects.",
+            f"Set a smaller {argument('n_neighbors')}, or take a sample of the objects.",
         )
         triples = np.concatenate(parts)
         n = len(Z)

@@ -19,11 +19,11 @@ from lowdim.objects.objects import Objects
 
 
 def _labels(name: str, value: Any, sizes: Sizes) -> None:
-    """Classes: an array of strings or of integers."""
+    """Classes: an array of strings, numbers or dates."""
     if not isinstance(value, np.ndarray) or value.ndim != 1:
         raise ValueError(f"{name} is not an array of labels.")
-    if value.dtype.kind not in "iubU" and not all(isinstance(label, str) for label in value):
-        raise ValueError(f"{name} holds other things than integers and strings.")
+    if value.dtype.kind == "O" and not all(isinstance(label, str) for label in value):
+        raise ValueError(f"{name} holds other things than strings.")
 
 
 class LearnedMetric(Embedder):
@@ -51,7 +51,7 @@ class LearnedMetric(Embedder):
         X : array or DataFrame of shape (n_samples, n_features)
             One object per row.
         y : array of shape (n_samples,)
-            Labels of the objects: integers or strings.
+            Labels of the objects: strings or whole numbers.
 
         Returns
         -------

@@ -15,6 +15,7 @@ from lowdim.checks import Array
 from lowdim.learned.networks.device import one_thread
 from lowdim.learned.networks.reproducible import Reproducible, deterministic_convolutions
 from lowdim.learned.networks.weights import arrays_of, load_arrays, moments_of, tensors_of
+from lowdim.messages import argument
 from lowdim.runtime.atomic import defer_interrupts
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blocks, run
@@ -164,7 +165,7 @@ def train(
                 decay = f" or weight_decay={settings.weight_decay:g}" * (settings.weight_decay > 0)
                 raise ValueError(
                     f"The loss of the network is {loss} in epoch {progress.epoch + 1}. Lower "
-                    f"learning_rate={settings.learning_rate:g}{decay}."
+                    f"{argument('learning_rate', settings.learning_rate)}{decay}."
                 )
             network.eval()
             held_out, changing = problem.validation(network), problem.end_epoch(loss)

@@ -165,10 +165,7 @@ class ParametricTSNE(NetworkEmbedder):
 
         n, perplexity = objects.n, checks.real(self.perplexity, "perplexity", 1e-12)
         if perplexity >= n and affinities is None:
-            raise ValueError(
-                f"perplexity ({perplexity:g}) must be less than n_samples ({n}): it is a number of "
-                "neighbours."
-            )
+            raise checks.too_many_neighbors("perplexity", perplexity, n)
         prepared = parametric.prepare(self, objects)
         dof = max(self.n_components - 1, 1) if self.dof is None else self.dof
         loss = student_divergence(checks.real(dof, "dof", 0, open_low=True))

@@ -183,8 +183,8 @@ class ParametricUMAP(NetworkEmbedder):
         spread = checks.real(self.spread, "spread", 1e-50, 1e50)
         if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
             raise ValueError(
-                f"{argument('min_dist')} must lie between 0 and spread={spread:g}, got "
-                f"{self.min_dist!r}."
+                f"{argument('min_dist')} must lie between 0 and "
+                f"{argument('spread', spread)}, got {self.min_dist!r}."
             )
         repulsion = checks.real(self.repulsion_strength, "repulsion_strength", 0, LARGEST)
         rate = checks.real(self.negative_sample_rate, "negative_sample_rate", 0, LARGEST)
@@ -223,7 +223,7 @@ class ParametricUMAP(NetworkEmbedder):
         k = checks.integer(self.n_neighbors, "n_neighbors", 2)
         if k > n:
             checks.warn(
-                f"n_neighbors={k} is larger than the number of objects: all {n} of them are each "
-                "other's neighbours."
+                f"{argument('n_neighbors', k)} is larger than the number of objects: all {n} of "
+                "them are each other's neighbours."
             )
         return min(k, n)

@@ -11,6 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder
 from lowdim.learned.self_organizing_map.training import NEIGHBORHOODS, Schedule
+from lowdim.messages import argument
 from lowdim.numerics.unit_grid import UnitGrid, check_shape, choose_shape
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
@@ -78,7 +79,10 @@ class SOMParameters(Embedder):
         if isinstance(self.init, str):
             checks.choice(self.init, "init", STARTS)
         if self.prototypes == "median" and self.training == "online":
-            raise ValueError("prototypes='median' needs training='batch', got training='online'.")
+            raise ValueError(
+                f"{argument('prototypes', 'median')} needs {argument('training', 'batch')}, got "
+                f"{argument('training', 'online')}."
+            )
 
     def _random(self) -> np.random.RandomState:
         seed = 0 if self.random_state is None else self.random_state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -50,10 +51,10 @@ MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors 
 
 
 def _grid_shape(name: str, value: Any, sizes: Sizes) -> None:
-    """Numbers of rows and columns of the units of a grid."""
+    """The number of units of a chain, or those of rows and columns of a grid."""
     whole = isinstance(value, tuple) and all(isinstance(item, int) for item in value)
     units = sizes.get("units", 0)
-    if not whole or len(value) != 2 or min(value) < 1 or value[0] * value[1] != units:
+    if not whole or len(value) != sizes.get("c") or min(value) < 1 or math.prod(value) != units:
         raise ValueError(f"{name} is not the shape of a grid of {units} units.")
 
 
@@ -207,7 +208,7 @@ class SelfOrganizingMap(SOMParameters):
         "medoids_": Numbers("units", "iu", 0, "n"),
         "units_": Numbers("n", "iu", 0, "units"),
         "hits_": Numbers("units", "iu", 0),
-        "u_matrix_": Numbers("* *", finite=False),
+        "u_matrix_": Numbers("...", finite=False),
         "quantization_error_": any_number,
         "topographic_error_": any_number,
         "_fitted_gaps": Numbers("*", finite=False),
@@ -302,9 +303,9 @@ class SelfOrganizingMap(SOMParameters):
     ) -> tuple[UnitGrid, RelationalPrototypes]:
         if not isinstance(self.init, str):
             raise ValueError(
-                f"{argument('init')} must "
-                "be 'pca' or 'random' if prototypes are combinations of objects (any "
-                f"metric but {', '.join(MEANS)}, or prototypes='median'); got an array."
+                f"{argument('init')} must be 'pca' or 'random' if prototypes are combinations of "
+                f"objects (any metric but {', '.join(MEANS)}, or "
+                f"{argument('prototypes', 'median')}); got an array."
             )
         D, self._fitted_scale = relative_dissimilarities(objects)
         median = self.prototypes == "median"
@@ -364,8 +365,9 @@ class SelfOrganizingMap(SOMParameters):
         if not hasattr(self, "_fitted_sums"):
             raise ValueError(
                 "partial_fit needs vectors under the metric 'euclidean', 'cosine' or "
-                f"'nan_euclidean' and prototypes='mean', but metric={self.metric!r} and "
-                f"prototypes={self.prototypes!r} make a relational map. Fit all objects at once."
+                f"'nan_euclidean' and {argument('prototypes', 'mean')}, but "
+                f"{argument('metric', self.metric)} and {argument('prototypes', self.prototypes)} "
+                "make a relational map. Fit all objects at once."
             )
         with use_threads(self._n_jobs):
             trained = self._in_unit

@@ -105,8 +105,9 @@ def fill_missing(rows: Array) -> Array:
     blank = np.flatnonzero(missing.all(axis=1))
     if len(blank):
         raise ValueError(
-            f"metric='nan_euclidean' gives NaN for objects {blank[0]} and {int(blank[0] == 0)}. "
-            "Remove such objects, or choose a metric that is defined for them."
+            f"{argument('metric', 'nan_euclidean')} gives NaN for objects {blank[0]} and "
+            f"{int(blank[0] == 0)}. Remove such objects, or choose a metric that is defined for "
+            "them."
         )
     known = (~missing).sum(axis=0)
     means = np.where(missing, 0, rows).sum(axis=0) / np.maximum(known, 1)

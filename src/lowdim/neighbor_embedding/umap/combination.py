@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.umap.output_spaces import start_dim
 from lowdim.neighbor_embedding.umap.parameters import UMAPParameters
@@ -51,8 +52,8 @@ def check_combinable(left: UMAP, right: UMAP) -> None:
     check_is_fitted(right, "graph_")
     if hasattr(left, "unique_rows_") or hasattr(right, "unique_rows_"):
         raise ValueError(
-            "Models fitted with unique=True cannot be combined: their graphs hold distinct rows "
-            "only. Set unique=False."
+            f"Models fitted with {argument('unique', True)} cannot be combined: their graphs hold "
+            f"distinct rows only. Set {argument('unique', False)}."
         )
     if left.graph_.shape != right.graph_.shape:
         raise ValueError(

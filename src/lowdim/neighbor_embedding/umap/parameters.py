@@ -247,8 +247,8 @@ class UMAPParameters(Embedder):
         k = checks.integer(self.n_neighbors, "n_neighbors", 2)
         if k > n:
             checks.warn(
-                f"n_neighbors={k} is larger than the number of objects: all {n} of them are "
-                "each other's neighbours."
+                f"{argument('n_neighbors', k)} is larger than the number of objects: all {n} of "
+                "them are each other's neighbours."
             )
         for name in ("set_op_mix_ratio", "target_weight", "dens_frac"):
             checks.real(getattr(self, name), name, 0, 1)
@@ -271,7 +271,7 @@ class UMAPParameters(Embedder):
             try:
                 resolve_metric(self.target_metric, self.target_metric_kwds, np.zeros((2, 1)))
             except (TypeError, ValueError) as error:
-                raise type(error)(f"target_metric: {error}") from None
+                raise type(error)(f"{argument('target_metric')}: {error}") from None
         self._curve()
 
     def _check_output_metric(self) -> None:
@@ -281,12 +281,13 @@ class UMAPParameters(Embedder):
         wanted = SPACES[self.output_metric].n_components
         if wanted is not None and self.n_components != wanted:
             raise ValueError(
-                f"output_metric={self.output_metric!r} needs n_components={wanted}, got "
-                f"{self.n_components}."
+                f"{argument('output_metric', self.output_metric)} needs "
+                f"{argument('n_components', wanted)}, got {self.n_components}."
             )
         if self.densmap:
             raise ValueError(
-                f"densmap=True needs output_metric='euclidean', got {self.output_metric!r}."
+                f"{argument('densmap', True)} needs {argument('output_metric', 'euclidean')}, "
+                f"got {self.output_metric!r}."
             )
 
     def _curve(self) -> tuple[float, float]:
@@ -299,16 +300,17 @@ class UMAPParameters(Embedder):
         spread = checks.real(self.spread, "spread", 1e-50, 1e50)
         if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
             raise ValueError(
-                f"{argument('min_dist')} must "
-                f"lie between 0 and spread={spread:g}, got {self.min_dist!r}."
+                f"{argument('min_dist')} must lie between 0 and "
+                f"{argument('spread', spread)}, got {self.min_dist!r}."
             )
         return fit_curve(spread, self.min_dist)
 
     def _check_unique(self, objects: Objects, graph: NeighborGraph | None) -> None:
         if not objects.has_table or graph is not None:
             raise ValueError(
-                "unique=True compares rows of numbers, but X was given as dissimilarities, as "
-                "arbitrary objects, or with a graph. Set unique=False."
+                f"{argument('unique', True)} compares rows of numbers, but X was given as "
+                "dissimilarities, as arbitrary objects, or with a graph. Set "
+                f"{argument('unique', False)}."
             )
 
     def _n_neighbors(self, n: int) -> int:
@@ -365,8 +367,8 @@ class UMAPParameters(Embedder):
         listlike = isinstance(lists, tuple | list | np.ndarray)
         if lists is not None and not (listlike and len(lists) >= 2):
             raise TypeError(
-                "precomputed_knn must be a tuple of indices and distances, each of shape "
-                f"(n_samples, n_neighbors), or None; got {lists!r}."
+                f"{argument('precomputed_knn')} must be a tuple of indices and distances, each of "
+                f"shape (n_samples, n_neighbors), or None; got {lists!r}."
             )
         listed = lists is not None and lists[0] is not None
         if listed and graph is None and not isinstance(objects, GivenGraph):

@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.umap.fuzzy_graph import (
     connect_locally,
     directed_graph,
@@ -97,7 +98,8 @@ def relative_distances(labels: Array, matrix: Any, metric: str) -> Array:
     if metric == "count":
         if numbers.min() < 0:
             raise ValueError(
-                f"y: target_metric='count' needs numbers of events, found {numbers.min():g}."
+                f"y: {argument('target_metric', 'count')} needs numbers of events, found "
+                f"{numbers.min():g}."
             )
         numbers = np.sqrt(numbers)
     return np.asarray(np.abs(numbers[rows] - numbers[columns]) / (np.ptp(numbers) or 1.0))

@@ -14,6 +14,7 @@ from lowdim.estimator.links import keep_known
 from lowdim.estimator.neighbors import fitted_neighbors, join
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth, update
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.anchors import Anchors, hold
 from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.umap import fuzzy_graph as fuzzy
@@ -161,7 +162,8 @@ class UMAP(UMAPParameters):
 
     def _needs(self, state: dict[str, Any]) -> set[str]:
         layout = {"embedding_", "a_", "b_"} if self.transform_mode == "graph" else set()
-        return super()._needs(state) - layout
+        training = {"X_fit_", "source_", "rho_", "sigma_", "reach_"}  # of no combination of models
+        return super()._needs(state) - layout - (set() if training & set(state) else training)
 
     def fit(
         self,
@@ -317,7 +319,8 @@ class UMAP(UMAPParameters):
         if alone.any():
             checks.warn(
                 f"{int(alone.sum())} objects have no edge in the fuzzy graph; their coordinates "
-                "are NaN. Raise disconnection_distance, set_op_mix_ratio or n_neighbors."
+                f"are NaN. Raise {argument('disconnection_distance')}, "
+                f"{argument('set_op_mix_ratio')} or {argument('n_neighbors')}."
             )
             self.embedding_[alone] = np.nan
 
@@ -369,8 +372,8 @@ class UMAP(UMAPParameters):
     def _update(self, new: NewObjects) -> Growth:
         if self.output_metric != "euclidean":
             raise ValueError(
-                f"UMAP.update needs output_metric='euclidean', got {self.output_metric!r}. Fit "
-                "again to all objects."
+                f"UMAP.update needs {argument('output_metric', 'euclidean')}, got "
+                f"{self.output_metric!r}. Fit again to all objects."
             )
         objects, graph = join(self, new, fitted_neighbors(self))
         old, placed, before = self.embedding_, self._transform(new), self.n_iter_
@@ -443,7 +446,7 @@ class UMAP(UMAPParameters):
         if self.output_metric != "euclidean":
             raise ValueError(
                 "inverse_transform interpolates in Euclidean space, but "
-                f"output_metric={self.output_metric!r}."
+                f"{argument('output_metric', self.output_metric)}."
             )
         return super()._inverse(Y)
 

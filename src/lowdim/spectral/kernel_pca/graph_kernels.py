@@ -18,6 +18,7 @@ from lowdim.checks import Array
 from lowdim.estimator import links, neighbors
 from lowdim.estimator.barycentric import barycentric_map
 from lowdim.estimator.fitted_state import Numbers, Rule, number, table
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigensolvers import Eigenpairs
@@ -191,7 +192,7 @@ def graph_kernel(name: str, params: dict[str, Any] | None) -> GraphKernel:
     for key in params or {}:
         if key not in known:
             raise ValueError(
-                f"kernel_params: kernel={name!r} has no parameter {key!r}; it has "
-                f"{', '.join(known)}."
+                f"{argument('kernel_params')}: {argument('kernel', name)} has no parameter "
+                f"{key!r}; it has {', '.join(known)}."
             )
     return kind(**(params or {}))

@@ -6,6 +6,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.numerics.eigensolvers import Eigenpairs
 
 NEGATIVE = {np.float32: 1e-5, np.float64: 1e-10}  # share of the largest that is no rounding error
@@ -36,9 +37,9 @@ def positive_part(
     worst = float(values.min(initial=0.0))
     if -worst > max(NEGATIVE[precision] * size, 1e-10) and n_components is not None:
         raise ValueError(
-            "There are significant negative eigenvalues among the n_components="
-            f"{n_components} largest ({worst:g} against {size:g}): the kernel is not "
-            "positive semidefinite. Ask for fewer components."
+            "There are significant negative eigenvalues among the "
+            f"{argument('n_components', n_components)} largest ({worst:g} against {size:g}): the "
+            "kernel is not positive semidefinite. Ask for fewer components."
         )
     values = np.where(values > ZERO[precision] * size, values, 0).astype(vectors.dtype)
     positive = int((values > 0).sum())
@@ -46,8 +47,8 @@ def positive_part(
         return values[:positive], vectors[:, :positive]
     if len(values) > positive:
         checks.warn(
-            f"n_components={n_components} exceeds the number of non-zero eigenvalues of "
-            f"the centred kernel matrix, {positive}: the other components are 0. Ask for fewer "
-            "components, or set remove_zero_eig=True."
+            f"{argument('n_components', n_components)} exceeds the number of non-zero eigenvalues "
+            f"of the centred kernel matrix, {positive}: the other components are 0. Ask for fewer "
+            f"components, or set {argument('remove_zero_eig', True)}."
         )
     return values, vectors

@@ -15,6 +15,7 @@ from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Numbers, Rule, graph_rule, number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
+from lowdim.messages import argument
 from lowdim.numerics.eigenpairs import top_eigenpairs
 from lowdim.numerics.eigensolvers import Eigenpairs
 from lowdim.numerics.kernels import (
@@ -290,7 +291,8 @@ class KernelPCA(Embedder):
         rows = objects.vectors("a kernel")
         if is_sparse(rows) and self.fit_inverse_transform:
             raise ValueError(
-                "fit_inverse_transform needs dense X: pre-images of sparse rows are dense."
+                f"{argument('fit_inverse_transform')} needs dense X: pre-images of sparse rows "
+                "are dense."
             )
         self.X_fit_ = rows.copy() if self.copy_X else rows
         self.gamma_ = 1.0 / rows.shape[1] if self.gamma is None else self.gamma
@@ -320,8 +322,9 @@ class KernelPCA(Embedder):
             return learned_preimages(Y, self.embedding_, self.dual_coef_, self._kernel)
         if self._kernel.name != "rbf" or is_sparse(self.X_fit_):
             raise NotFittedError(
-                "inverse_transform without fit_inverse_transform=True is available for a Gaussian "
-                "kernel on dense vectors only. Set fit_inverse_transform=True and fit again."
+                f"inverse_transform without {argument('fit_inverse_transform', True)} is available "
+                "for a Gaussian kernel on dense vectors only. Set "
+                f"{argument('fit_inverse_transform', True)} and fit again."
             )
         axes = unit_axes(self.eigenvalues_, self.eigenvectors_)
         return fixed_point_preimages(Y, self.X_fit_, self.embedding_, axes, self.gamma_)
@@ -360,12 +363,15 @@ class KernelPCA(Embedder):
             checks.choice(self.kernel, "kernel", KERNELS)
         checks.choice(self.remove_zero_eig, "remove_zero_eig", (True, False))
         if self.fit_inverse_transform and is_precomputed(self.kernel):
-            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
+            raise ValueError(
+                f"Cannot {argument('fit_inverse_transform')} with a precomputed kernel."
+            )
         if self.fit_inverse_transform and self._from_graph:
             raise ValueError(
-                f"fit_inverse_transform=True needs a kernel that is a function of two vectors, but "
-                f"kernel={self.kernel!r} is defined by the training objects alone. Set "
-                "fit_inverse_transform=False: inverse_transform then interpolates."
+                f"{argument('fit_inverse_transform', True)} needs a kernel that is a function of "
+                f"two vectors, but {argument('kernel', self.kernel)} is defined by the training "
+                f"objects alone. Set {argument('fit_inverse_transform', False)}: inverse_transform "
+                "then interpolates."
             )
 
     def _objects(self, X: Any) -> Objects:

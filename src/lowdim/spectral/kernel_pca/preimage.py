@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.numerics.kernels import Kernel, cross_kernel, gaussian, kernel_matrix
 from lowdim.numerics.linear_systems import solve_positive
 from lowdim.runtime.scheduling import blocks, run
@@ -89,7 +90,8 @@ def learn_preimages(embedding: Array, X: Any, kernel: Kernel, alpha: float) -> A
         return solve_positive(K, np.asarray(X))
     except np.linalg.LinAlgError:
         raise ValueError(
-            f"alpha={alpha:g} is too small: the kernel matrix of the map is singular. Raise it."
+            f"{argument('alpha', alpha)} is too small: the kernel matrix of the map is "
+            "singular. Raise it."
         ) from None
 
 

@@ -14,6 +14,7 @@ from scipy.sparse import bsr_array, csr_array
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.numerics.operators import symmetric_lu
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import Monitor
@@ -63,7 +64,7 @@ def solve_in_span(
     memory.claim(
         8 * len(a) * entries,
         f"The semidefinite programme in {r} functions",
-        "Set fewer of them: n_landmarks or n_functions.",
+        f"Set fewer of them: {argument('n_landmarks')} or {argument('n_functions')}.",
     )
     root = np.where(a == b, 1.0, np.sqrt(2.0))  # symmetric matrices are stored as upper triangles
     trace = (a == b).astype(np.float64)
@@ -234,9 +235,9 @@ def low_rank(
         worst = float(np.abs(np.sqrt(1 + objective.errors(Y)[1]) - 1).max(initial=0.0))
         if worst > WORST_ERROR:
             checks.warn(
-                f"{monitor.label} stopped after max_iter={monitor.max_iter} iterations, before it "
-                f"converged: some distance to a neighbour is off by {worst:.0%}. Raise max_iter "
-                "or slack."
+                f"{monitor.label} stopped after {argument('max_iter', monitor.max_iter)} "
+                "iterations, before it converged: some distance to a neighbour is off by "
+                f"{worst:.0%}. Raise {argument('max_iter')} or {argument('slack')}."
             )
 
     with blas_on_one_thread(), monitor:

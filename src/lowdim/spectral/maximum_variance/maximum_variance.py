@@ -12,6 +12,7 @@ from lowdim.estimator import Embedder, links, neighbors
 from lowdim.estimator.fitted_state import Numbers, any_number, graph_rule
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
+from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.operators import claim_factors
 from lowdim.objects.landmarks import choose_landmarks
@@ -289,8 +290,9 @@ class MaximumVarianceUnfolding(Embedder):
         Q = landmark_functions(objects, self.graph_, edges, lengths, points, self.landmarks_)
         if Q.shape[1] < min(k, lengths.n - 1):
             raise ValueError(
-                f"n_landmarks={self.n_landmarks}: the landmarks are in too few different places "
-                f"for n_components={k}. Raise n_landmarks, or set another random_state."
+                f"{argument('n_landmarks', self.n_landmarks)}: the landmarks are in too few "
+                f"different places for {argument('n_components', k)}. Raise "
+                f"{argument('n_landmarks')}, or set another {argument('random_state')}."
             )
         return Q
 
@@ -316,8 +318,9 @@ class MaximumVarianceUnfolding(Embedder):
         k = self._check_n_components(n)
         if self.n_landmarks is not None and self.solver == "interior-point":
             raise ValueError(
-                "n_landmarks needs the factorised programme, but solver='interior-point' computes "
-                "all of K. Set solver='auto' or 'factorized', or n_landmarks=None."
+                f"{argument('n_landmarks')} needs the factorised programme, but "
+                f"{argument('solver', 'interior-point')} computes all of K. Set "
+                f"{argument('solver', 'auto')} or 'factorized', or {argument('n_landmarks', None)}."
             )
         return k
 
@@ -340,6 +343,7 @@ def _warn_if_long(n_edges: int) -> None:
     if n_edges >= LONG_EDGES:
         hours = 30 * 2 * n_edges**3 / 1e10 / 3600  # at 10 GFLOP/s, as one core has
         checks.warn(
-            f"solver='interior-point' will take about {hours:.0f} hours for {n_edges} edges. Set "
-            "solver='factorized', which takes minutes, or fewer neighbours."
+            f"{argument('solver', 'interior-point')} will take about {hours:.0f} hours for "
+            f"{n_edges} edges. Set {argument('solver', 'factorized')}, which takes minutes, or "
+            "fewer neighbours."
         )

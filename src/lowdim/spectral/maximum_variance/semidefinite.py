@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.numerics.linear_systems import cholesky_in_place
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import Monitor
@@ -77,7 +78,7 @@ def interior_point(
     memory.claim(
         3 * 8 * m * m,
         f"The semidefinite programme of {m} edges",
-        "Set solver='factorized', or fewer neighbours.",
+        f"Set {argument('solver', 'factorized')}, or fewer neighbours.",
     )
     state = _Path(lengths, inequality, compliance)
     history: list[float] = []

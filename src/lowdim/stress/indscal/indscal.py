@@ -13,6 +13,7 @@ from lowdim.checks import Array, check_random_state
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Numbers, Rule, any_number
 from lowdim.estimator.traits import Traits
+from lowdim.messages import argument
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.starts import check_start
 from lowdim.runtime.callbacks import Callback, CheckpointFile
@@ -264,8 +265,8 @@ class INDSCAL(Embedder):
         subjects = subjects_of(X)
         if len(subjects.products) < 2 and self.constraint != "identity":
             raise ValueError(
-                "X holds 1 subject, but individual differences need at least 2. For one "
-                "matrix use ClassicalMDS or MDS with metric='precomputed'."
+                "X holds 1 subject, but individual differences need at least 2. For one matrix "
+                f"use ClassicalMDS or MDS with {argument('metric', 'precomputed')}."
             )
         self.n_features_in_ = subjects.n
         return subjects

@@ -12,6 +12,7 @@ from lowdim.checks import Array, check_random_state
 from lowdim.estimator.fitted_state import Numbers, Sizes, any_number, number, table
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
+from lowdim.messages import argument
 from lowdim.objects import pairs as known
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects, SparseDissimilarities
@@ -134,9 +135,8 @@ class MDS(MDSParameters):
     stresses from pairs that were not fitted.
 
     `transform` places each new object by majorization of its own stress against the map, with the
-    fitted disparities interpolated. The agreement of ``transform(X_train)`` with `embedding_` is
-    as good as the convergence of the fit: within a tenth of the extent of the map for the default
-    eps.
+    fitted disparities interpolated. An object at distance zero from a training object gets its
+    coordinates, so ``transform(X_train)`` equals `embedding_` where no two objects are the same.
 
     Unlike in scikit-learn, a zero dissimilarity is not a missing one.
 
@@ -253,9 +253,12 @@ class MDS(MDSParameters):
             return problem
         if self._kind != "ratio" or weights is not None:
             raise ValueError(
-                "method='sampled' fits disparities='ratio', with weights by name or none; got "
-                f"disparities={self._kind!r}{'' if weights is None else ' and a weights matrix'}. "
-                "Set method='smacof', or fit some of the vectors and transform the others."
+                f"{argument('method', 'sampled')} fits {argument('disparities', 'ratio')}, with "
+                "weights by name or none; got "
+                f"{argument('disparities', self._kind)}"
+                f"{'' if weights is None else ' and a weights matrix'}. "
+                f"Set {argument('method', 'smacof')}, or fit some of the vectors and transform the "
+                "others."
             )
         assert isinstance(objects, MeasuredObjects)  # see _sampled
         good_start = not (isinstance(init, str) and init == "random")
@@ -280,8 +283,9 @@ class MDS(MDSParameters):
         """Whether pairs are sampled, as `method` says."""
         if not objects.measured and self.method == "sampled":
             raise ValueError(
-                "method='sampled' measures pairs itself and needs vectors, but "
-                "metric='precomputed'. Give the known pairs as a sparse matrix instead."
+                f"{argument('method', 'sampled')} measures pairs itself and needs vectors, but "
+                f"{argument('metric', 'precomputed')}. Give the known pairs as a sparse matrix "
+                "instead."
             )
         large = objects.measured and objects.n > LARGE
         return self.method == "sampled" or (self.method == "auto" and large)
@@ -305,8 +309,9 @@ class MDS(MDSParameters):
         )
         if not repeated:
             checks.warn(
-                f"n_init='auto': no two of {self.n_starts_} starts led to the best solution, which "
-                "may not be the global minimum. Lower eps, raise max_iter or n_components."
+                f"{argument('n_init', 'auto')}: no two of {self.n_starts_} starts led to the best "
+                "solution, which may not be the global minimum. Lower {argument('eps')}, raise "
+                f"{argument('max_iter')} or {argument('n_components')}."
             )
         return best
 
@@ -328,6 +333,9 @@ class MDS(MDSParameters):
             fitted = hasattr(self, "transformation_")
             targets = apply_curve(self.transformation_, D) if fitted else D
             out[part] = place_by_stress(targets, weights, X)
+            same = measured & (D == 0)
+            known = same.any(axis=1)
+            out[part][known] = X[same.argmax(axis=1)[known]]
         return out
 
     def shepard(self) -> Shepard:
