@@ -1,7 +1,8 @@
-// Products of dense matrices, eigenvectors of small ones, orthonormal bases.
+// Products of dense matrices, eigenvectors of small ones, orthonormal bases, sparse factors.
 #include "lowdim/dense.hpp"
 
 #include "checks.hpp"
+#include "lowdim/factor.hpp"
 
 namespace lowdim {
 namespace {
@@ -35,8 +36,9 @@ void bind(nb::module_& m) {
     m.def(
         "orthonormal_columns",
         [](In2<T> v, Out2<T> q, Out2<double> r) {
-            expect(same_shape(v, q) && has_shape(r, v.shape(1), v.shape(1)),
-                   "v and q must be (n, p), and r (p, p)");
+            expect(v.shape(1) <= v.shape(0) && same_shape(v, q) &&
+                       has_shape(r, v.shape(1), v.shape(1)),
+                   "v and q must be (n, p), p at most n, and r (p, p)");
             const Released released;
             orthonormal_columns<T>(v.data(), int64_t(v.shape(0)), int64_t(v.shape(1)), q.data(),
                                    r.data());
@@ -62,6 +64,45 @@ void bind_dense(nb::module_& m) {
             return symmetric_eigen(a.data(), int64_t(n), values.data(), vectors.data());
         },
         "a"_array, "values"_array, "vectors"_array);
+    m.def(
+        "small_singular",
+        [](In2<double> a, Out2<double> left, Out1<double> values, Out2<double> right) {
+            const size_t n = a.shape(0);
+            expect(has_shape(a, n, n) && same_shape(a, left) && same_shape(a, right) &&
+                       has_shape(values, n),
+                   "a, left and right must be (n, n), and values (n)");
+            small_singular(a.data(), int64_t(n), left.data(), values.data(), right.data());
+        },
+        "a"_array, "left"_array, "values"_array, "right"_array);
+    m.def(
+        "dot",
+        [](In1<double> a, In1<double> b) {
+            expect(same_shape(a, b), "a and b must have the same length");
+            return kernels<double>().dot(a.data(), b.data(), a.shape(0));
+        },
+        "a"_array, "b"_array);
+    nb::class_<SparseFactor>(m, "SparseFactor")
+        .def(
+            "__init__",
+            [](SparseFactor* self, In1<int64_t> indptr, In1<int32_t> indices, In1<double> data,
+               In1<int32_t> order) {
+                const auto graph = checked_graph(indptr, indices, data);
+                expect_permutation(order, graph.n, "order must be a permutation of the rows");
+                const Released released;
+                new (self) SparseFactor(graph.n, indptr.data(), indices.data(), data.data(),
+                                        order.data());
+            },
+            "indptr"_array, "indices"_array, "data"_array, "order"_array)
+        .def_prop_ro("positive", &SparseFactor::positive)
+        .def(
+            "solve",
+            [](const SparseFactor& self, In2<double> v, Out2<double> x) {
+                expect(int64_t(v.shape(0)) == self.n() && same_shape(v, x),
+                       "v and x must be (n, width)");
+                const Released released;
+                self.solve(v.data(), int64_t(v.shape(1)), x.data());
+            },
+            "v"_array, "x"_array);
 }
 
 }  // namespace lowdim

@@ -15,6 +15,13 @@ void map_entries(In1<T> x, Out1<T> out, int n_threads, const Function& function)
     });
 }
 
+// The point of the circle after so many turns, a finite number.
+RootOfUnity turn(double turns) {
+    constexpr int64_t kParts = int64_t(1) << 53;
+    const double part = (turns - std::floor(turns)) * double(kParts);
+    return {part >= 0 && part < double(kParts) ? int64_t(part) : 0, kParts};
+}
+
 template <class T>
 void bind(nb::module_& m) {
     m.def(
@@ -39,23 +46,19 @@ void bind_elementary(nb::module_& m) {
     bind<float>(m);
     bind<double>(m);
     m.def(
-        "cosines",  // out[k] = cos(2 pi k / whole)
-        [](int64_t whole, Out1<double> out) {
-            expect(whole > 0 && int64_t(out.shape(0)) <= whole, "at most one turn");
-            for (size_t k = 0; k < out.shape(0); ++k)
-                out.data()[k] = RootOfUnity(int64_t(k), whole).cos;
+        "cosine_of_turns",
+        [](In1<double> turns, Out1<double> out, int n_threads) {
+            map_entries(turns, out, n_threads, [](double t) { return turn(t).cos; });
         },
-        "whole"_a, "out"_array);
+        "turns"_array, "out"_array, "n_threads"_a);
     m.def(
         "normal_numbers",  // from two uniform random numbers each, by Box and Muller (1958)
         [](In1<double> radii, In1<double> angles, Out1<double> out) {
             expect(same_shape(radii, out) && same_shape(angles, out), "lengths must agree");
-            constexpr int64_t kTurn = int64_t(1) << 53;
             for (size_t k = 0; k < out.shape(0); ++k) {
                 const double u = radii.data()[k], v = angles.data()[k];
                 expect(u >= 0 && u < 1 && v >= 0 && v < 1, "numbers must lie in [0, 1)");
-                const RootOfUnity root(int64_t(v * double(kTurn)), kTurn);
-                out.data()[k] = std::sqrt(-2 * exact_log(1 - u)) * root.cos;
+                out.data()[k] = std::sqrt(-2 * exact_log(1 - u)) * turn(v).cos;
             }
         },
         "radii"_array, "angles"_array, "out"_array);

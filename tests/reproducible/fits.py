@@ -36,7 +36,9 @@ def digits(n: int, dtype: str = "float64") -> np.ndarray:
 def points(n: int, d: int, dtype: str = "float64") -> np.ndarray:
     """Three uniform clouds."""
     random = np.random.RandomState(1)
-    cloud = random.randint(0, 1000, (n, d)) + 1500 * (np.arange(n) % 3)[:, None] * (np.arange(d) < 2)
+    cloud = random.randint(0, 1000, (n, d)) + 1500 * (np.arange(n) % 3)[:, None] * (
+        np.arange(d) < 2
+    )
     return (cloud / 1024).astype(dtype)
 
 

@@ -202,9 +202,54 @@ inline bool symmetric_eigen(const double* a, int64_t n, double* values, double* 
     return true;
 }
 
-// An orthonormal basis q of the columns of v (n, p), and v = q r with upper triangular r, by Gram
-// and Schmidt's method, every projection twice. The column of q is zero where one of v depends on
-// those before it, up to rounding.
+// The singular value decomposition a = u diag(values) v' of a small square matrix, values descending,
+// by rotations that make the columns of a v orthogonal (Hestenes 1958). Row k of `left` is column k
+// of u times its singular value, row k of `right` is column k of v.
+inline void small_singular(const double* a, int64_t n, double* left, double* values,
+                           double* right) {
+    for (int64_t k = 0; k < n; ++k)
+        for (int64_t i = 0; i < n; ++i) {
+            left[k * n + i] = a[i * n + k];
+            right[k * n + i] = i == k;
+        }
+    const auto dot = [n](const double* x, const double* y) {
+        double sum = 0;
+        for (int64_t i = 0; i < n; ++i) sum += x[i] * y[i];
+        return sum;
+    };
+    bool turned = true;
+    for (int sweep = 0; sweep < 60 && turned; ++sweep) {
+        turned = false;
+        for (int64_t p = 0; p + 1 < n; ++p)
+            for (int64_t q = p + 1; q < n; ++q) {
+                double *x = left + p * n, *y = left + q * n;
+                const double xx = dot(x, x), yy = dot(y, y), xy = dot(x, y);
+                const bool ordered = xx >= yy;
+                if (ordered && std::abs(xy) <= 1e-16 * std::sqrt(xx) * std::sqrt(yy)) continue;
+                if (!std::isfinite(xx + yy)) continue;
+                double t = 0;  // tangent of the angle
+                if (xy != 0) {
+                    const double zeta = (yy - xx) / (2 * xy);
+                    t = (zeta < 0 ? -1 : 1) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta));
+                }
+                const double c = 1 / std::sqrt(1 + t * t), s = c * t;
+                for (double* rows : {left, right}) {
+                    double *u = rows + p * n, *v = rows + q * n;
+                    for (int64_t i = 0; i < n; ++i) {
+                        const double one = c * u[i] - s * v[i], other = s * u[i] + c * v[i];
+                        u[i] = ordered ? one : -other;  // the longer column comes first
+                        v[i] = ordered ? other : one;
+                    }
+                }
+                turned = true;
+            }
+    }
+    for (int64_t k = 0; k < n; ++k) values[k] = std::sqrt(dot(left + k * n, left + k * n));
+}
+
+// An orthonormal basis q of the columns of v (n, p), p <= n, and v = q r with upper triangular r, by
+// Gram and Schmidt's method, every projection twice. A column that depends on those before it, up
+// to rounding, has a zero on the diagonal of r and gets a direction that does not depend on v.
 template <class T>
 void orthonormal_columns(const T* v, int64_t n, int64_t p, T* q, double* r) {
     const auto dot = kernels<double>().dot;
@@ -216,18 +261,28 @@ void orthonormal_columns(const T* v, int64_t n, int64_t p, T* q, double* r) {
     constexpr double kRounding = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
     for (int64_t c = 0; c < p; ++c) {
         double* own = columns.data() + c * n;
-        const double before = std::sqrt(dot(own, own, length));
-        for (int round = 0; round < 2; ++round)
-            for (int64_t b = 0; b < c; ++b) {
-                const double* other = columns.data() + b * n;
-                const double share = dot(own, other, length);
-                r[b * p + c] += share;
-                for (int64_t i = 0; i < n; ++i) own[i] -= share * other[i];
+        bool given = true;  // whether `own` still is a column of v
+        for (uint32_t draw = 1; draw < 64; ++draw) {
+            const double before = std::sqrt(dot(own, own, length));
+            for (int round = 0; round < 2; ++round)
+                for (int64_t b = 0; b < c; ++b) {
+                    const double* other = columns.data() + b * n;
+                    const double share = dot(own, other, length);
+                    if (given) r[b * p + c] += share;
+                    for (int64_t i = 0; i < n; ++i) own[i] -= share * other[i];
+                }
+            const double after = std::sqrt(dot(own, own, length));
+            if (after > kRounding * before || !std::isfinite(after)) {
+                if (given) r[c * p + c] = after;
+                for (int64_t i = 0; i < n; ++i) own[i] /= after;
+                break;
             }
-        const double after = std::sqrt(dot(own, own, length));
-        const bool independent = after > kRounding * before;
-        r[c * p + c] = independent ? after : 0.0;
-        for (int64_t i = 0; i < n; ++i) own[i] = independent ? own[i] / after : 0.0;
+            given = false;
+            for (int64_t i = 0; i < n; ++i) {  // numbers without order, by multiplication
+                const auto mixed = (uint32_t(i) + draw) * 2654435769U;
+                own[i] = double((mixed ^ (mixed >> 15)) * 2246822519U) - 2147483648.0;
+            }
+        }
     }
     for (int64_t i = 0; i < n; ++i)
         for (int64_t c = 0; c < p; ++c) q[i * p + c] = static_cast<T>(columns[size_t(c * n + i)]);

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowdim.runtime.elementary import exp, power
 from lowdim.checks import Array
+from lowdim.runtime.elementary import exp, power
 
 
 @dataclass(frozen=True)

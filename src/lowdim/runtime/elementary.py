@@ -25,16 +25,19 @@ def log(x: Any) -> Any:
     return _map(_native.log, x)
 
 
+def log2(x: Any) -> Any:
+    """The logarithm to base 2 of each entry; exact for powers of two."""
+    return log(x) / log(2.0)
+
+
 def power(x: Any, exponent: float) -> Any:
     """Entries of at least 0 to the power of a number."""
     return _map(_native.power, x, float(exponent))
 
 
-def cosines(count: int, whole: int) -> Array:
-    """cos(2 pi k / whole) of k = 0, ..., count - 1."""
-    out = np.empty(count)
-    _native.cosines(whole, out)
-    return out
+def cosine_of_turns(x: Any) -> Any:
+    """cos(2 pi x) of each entry, in float64."""
+    return _map(_native.cosine_of_turns, np.asarray(x, dtype=np.float64))
 
 
 def normal_numbers(random: np.random.RandomState, shape: Any) -> Array:

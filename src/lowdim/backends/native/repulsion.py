@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends.native import forces
-from lowdim.runtime.elementary import cosines
 from lowdim.backends.protocol import FrozenField, Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
+from lowdim.runtime.elementary import cosine_of_turns
 from lowdim.runtime.scheduling import blocks, run
 
 GRID_STEP = 0.3  # between the nodes, in units of the width of the similarity
@@ -174,7 +174,7 @@ class GridValues:
 def spline_transform(length: int) -> Array:
     """The first half of the Fourier transform of the values (1, 26, 66, 26, 1) / 120 of the spline
     at the nodes, which is even."""
-    cosine = cosines(length // 2 + 1, length)
+    cosine = cosine_of_turns(np.arange(length // 2 + 1) / length)
     return np.asarray((64 + 52 * cosine + 4 * cosine * cosine) / 120)
 
 

@@ -1,0 +1,81 @@
+"""Products of dense matrices, orthonormal bases, small eigenproblems and sparse factors.
+
+Sums are in an order that depends on the shapes alone, where BLAS and LAPACK choose it by the
+processor, so that the bits of what starts from them are the same on all machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lowdim import _native
+from lowdim.backends.native.sparse import csr_indices
+from lowdim.checks import Array
+from lowdim.runtime.context import current
+
+
+def product(A: Array, B: Array, *, precise: bool = False) -> Array:
+    """A B', with sums in float64 if `precise`."""
+    kind = np.result_type(A, B, np.float32)
+    left, right = (np.asarray(side, dtype=kind) for side in (A, B))
+    out = np.empty((len(A), len(B)), dtype=np.float64 if precise else kind)
+    _native.dense_product(left, right, A is B, out, current().threads)
+    return out
+
+
+def orthonormal(V: Array) -> tuple[Array, Array]:
+    """An orthonormal basis Q of the columns, and the triangular R of V = Q R."""
+    if V.shape[1] > V.shape[0]:
+        return np.linalg.qr(V)
+    V = np.ascontiguousarray(V)
+    Q, R = np.empty_like(V), np.empty((V.shape[1], V.shape[1]))
+    _native.orthonormal_columns(V, Q, R)
+    return Q, R.astype(V.dtype, copy=False)
+
+
+def symmetric_eigen(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues, ascending, and eigenvectors of a small symmetric matrix, or of a stack."""
+    if A.ndim > 2:
+        pairs = [symmetric_eigen(part) for part in A]
+        return np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs])
+    A = np.ascontiguousarray(A, dtype=np.float64)
+    values, vectors = np.empty(len(A)), np.empty_like(A)
+    if not _native.symmetric_eigen(A, values, vectors):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+    return values, vectors
+
+
+def singular_vectors(A: Array) -> tuple[Array, Array, Array]:
+    """U, the singular values, descending, and V' of a small square matrix U diag(s) V'."""
+    A = np.ascontiguousarray(A, dtype=np.float64)
+    left, values, right = np.empty_like(A), np.empty(len(A)), np.empty_like(A)
+    _native.small_singular(A, left, values, right)
+    # Dependent rows have no direction of their own; they get one that is orthogonal to the others.
+    U = orthonormal(left.T)[0] if np.isfinite(A).all() else np.full_like(A, np.nan)
+    return U, values, right
+
+
+def dot(a: Array, b: Array) -> float:
+    """The inner product of two vectors in float64."""
+    a, b = (np.ascontiguousarray(side, dtype=np.float64).reshape(-1) for side in (a, b))
+    return float(_native.dot(a, b))
+
+
+def sparse_inverse(A: Any) -> Callable[[Array], Array]:
+    """The function from V to A^-1 V, for a sparse symmetric positive definite matrix in float64."""
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    order = reverse_cuthill_mckee(A, symmetric_mode=True).astype(np.int32)
+    factor = _native.SparseFactor(*csr_indices(A), A.data, order)
+    if not factor.positive:
+        raise np.linalg.LinAlgError("The matrix is not positive definite")
+
+    def solve(V: Array) -> Array:
+        out = np.empty(V.shape)
+        factor.solve(np.ascontiguousarray(V, dtype=np.float64), out)
+        return out
+
+    return solve
