@@ -84,15 +84,12 @@ void bind_dense(nb::module_& m) {
     nb::class_<SparseFactor>(m, "SparseFactor")
         .def(
             "__init__",
-            [](SparseFactor* self, In1<int64_t> indptr, In1<int32_t> indices, In1<double> data,
-               In1<int32_t> order) {
+            [](SparseFactor* self, In1<int64_t> indptr, In1<int32_t> indices, In1<double> data) {
                 const auto graph = checked_graph(indptr, indices, data);
-                expect_permutation(order, graph.n, "order must be a permutation of the rows");
                 const Released released;
-                new (self) SparseFactor(graph.n, indptr.data(), indices.data(), data.data(),
-                                        order.data());
+                new (self) SparseFactor(graph.n, indptr.data(), indices.data(), data.data());
             },
-            "indptr"_array, "indices"_array, "data"_array, "order"_array)
+            "indptr"_array, "indices"_array, "data"_array)
         .def_prop_ro("positive", &SparseFactor::positive)
         .def(
             "solve",

@@ -3,24 +3,30 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
+
+#include "lowdim/graph.hpp"
 
 namespace lowdim {
 
-// The matrix is read at rows and columns `order`, which should keep it near the diagonal.
+// Rows and columns are taken level by level (see level_structure), which keeps the entries of a
+// narrow graph near the diagonal. The graph of the matrix must be connected.
 class SparseFactor {
   public:
     // `data` are the entries of the full symmetric matrix, no column twice in a row.
-    SparseFactor(int64_t n, const int64_t* indptr, const int32_t* indices, const double* data,
-                 const int32_t* order)
-        : n_(n), order_(order, order + n), starts_(size_t(n) + 1, 0), diagonal_(size_t(n), 0.0) {
+    SparseFactor(int64_t n, const int64_t* indptr, const int32_t* indices, const double* data)
+        : n_(n), starts_(size_t(n) + 1, 0), diagonal_(size_t(n), 0.0) {
+        level_structure(n, indptr, indices, n + 1, order_);
+        if (int64_t(order_.size()) != n) throw std::invalid_argument("the graph is not connected");
+        const std::vector<int32_t>& order = order_;
         std::vector<int32_t> place(static_cast<size_t>(n));
-        for (int64_t k = 0; k < n; ++k) place[size_t(order[k])] = int32_t(k);
+        for (int64_t k = 0; k < n; ++k) place[size_t(order[size_t(k)])] = int32_t(k);
         // The elimination tree, and the number of entries of each column of L.
         std::vector<int32_t> parent(size_t(n), -1), mark(size_t(n), -1);
         std::vector<int64_t> filled(size_t(n), 0);
         const auto each_left = [&](int64_t k, const auto& visit) {  // entries left of the diagonal
-            for (int64_t e = indptr[order[k]]; e < indptr[order[k] + 1]; ++e)
+            for (int64_t e = indptr[order[size_t(k)]]; e < indptr[order[size_t(k)] + 1]; ++e)
                 if (place[size_t(indices[e])] <= k) visit(place[size_t(indices[e])], data[e]);
         };
         for (int64_t k = 0; k < n; ++k) {

@@ -65,11 +65,9 @@ def dot(a: Array, b: Array) -> float:
 
 
 def sparse_inverse(A: Any) -> Callable[[Array], Array]:
-    """The function from V to A^-1 V, for a sparse symmetric positive definite matrix in float64."""
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    order = reverse_cuthill_mckee(A, symmetric_mode=True).astype(np.int32)
-    factor = _native.SparseFactor(*csr_indices(A), A.data, order)
+    """The function from V to A^-1 V, for a sparse symmetric positive definite matrix in float64,
+    of which no part is separate from the rest."""
+    factor = _native.SparseFactor(*csr_indices(A), A.data)
     if not factor.positive:
         raise np.linalg.LinAlgError("The matrix is not positive definite")
 
