@@ -56,14 +56,38 @@ void bind_dense(nb::module_& m) {
     bind<double>(m);
     m.def(
         "symmetric_eigen",
-        [](In2<double> a, Out1<double> values, Out2<double> vectors) {
-            const size_t n = a.shape(0);
-            expect(has_shape(a, n, n) && has_shape(values, n) && has_shape(vectors, n, n),
-                   "a and vectors must be (n, n), and values (n)");
+        [](In3<double> a, Out2<double> values, Out3<double> vectors) {
+            const size_t count = a.shape(0), n = a.shape(1);
+            expect(
+                has_shape(a, count, n, n) && has_shape(values, count, n) && same_shape(a, vectors),
+                "a and vectors must be (count, n, n), and values (count, n)");
             const Released released;
-            return symmetric_eigen(a.data(), int64_t(n), values.data(), vectors.data());
+            bool converged = true;
+            for (size_t k = 0; k < count; ++k)
+                converged = symmetric_eigen(a.data() + k * n * n, int64_t(n), values.data() + k * n,
+                                            vectors.data() + k * n * n) &&
+                            converged;
+            return converged;
         },
         "a"_array, "values"_array, "vectors"_array);
+    m.def(
+        "cholesky",
+        [](nb::ndarray<double, nb::ndim<2>, nb::device::cpu> a) {
+            expect(a.shape(0) == a.shape(1) && a.stride(1) == 1, "a must be square, by rows");
+            const Released released;
+            return cholesky(a.data(), int64_t(a.shape(0)), a.stride(0));
+        },
+        "a"_array);
+    m.def(
+        "solve_triangle",
+        [](Strides<double> l, bool transposed, In2<double> b, Out2<double> x) {
+            expect(l.shape(0) == l.shape(1) && l.stride(1) == 1, "l must be square, by rows");
+            expect(b.shape(1) == l.shape(0) && same_shape(b, x), "b and x must be (width, n)");
+            const Released released;
+            solve_triangle(l.data(), int64_t(l.shape(0)), l.stride(0), transposed, b.data(),
+                           int64_t(b.shape(0)), x.data());
+        },
+        "l"_array, "transposed"_a, "b"_array, "x"_array);
     m.def(
         "small_singular",
         [](In2<double> a, Out2<double> left, Out1<double> values, Out2<double> right) {

@@ -36,9 +36,8 @@ def digits(n: int, dtype: str = "float64") -> np.ndarray:
 def points(n: int, d: int, dtype: str = "float64") -> np.ndarray:
     """Three uniform clouds."""
     random = np.random.RandomState(1)
-    cloud = random.randint(0, 1000, (n, d)) + 1500 * (np.arange(n) % 3)[:, None] * (
-        np.arange(d) < 2
-    )
+    cloud = random.randint(0, 1000, (n, d))
+    cloud[:, :2] += 1500 * (np.arange(n) % 3)[:, None]
     return (cloud / 1024).astype(dtype)
 
 
@@ -285,7 +284,8 @@ def indscal():
 @fit
 def self_organizing_map():
     X = digits(250)
-    return results(lowdim.SelfOrganizingMap(random_state=0), X[:230], X[230:])
+    model = lowdim.SelfOrganizingMap(random_state=0)
+    return [*results(model, X[:230], X[230:]), model.codebook_]
 
 
 # --- main -----------------------------------------------------------------------------------------

@@ -70,8 +70,8 @@ class Lines {
     Buffer<T> re_, im_, other_re_, other_im_;
 };
 
-// The Fourier transform of an even function on a grid, whose values at the first quarter of the nodes
-// (rows, columns) become the first quarter of the transform. The periods are 2 (rows - 1) and
+// The Fourier transform of an even function on a grid, whose values at the first quarter of the
+// nodes (rows, columns) become the first quarter of the transform. The periods are 2 (rows - 1) and
 // 2 (columns - 1). Two lines are transformed as one complex line, because the transform of an even
 // line is real.
 inline void even_transform(double* values, int64_t rows, int64_t columns, int n_threads) {

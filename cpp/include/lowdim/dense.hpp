@@ -78,8 +78,8 @@ void dense_product(const Strided<T>& a, int64_t n, const Strided<T>& b, int64_t 
 }
 
 // Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix: reflections make it
-// tridiagonal, implicit QL steps diagonal (Bowdler, Martin, Reinsch and Wilkinson 1968). About 9 n^3
-// operations. False if the steps do not converge, as with entries that are not finite.
+// tridiagonal, implicit QL steps diagonal (Bowdler, Martin, Reinsch and Wilkinson 1968). About 9
+// n^3 operations. False if the steps do not converge, as with entries that are not finite.
 inline bool symmetric_eigen(const double* a, int64_t n, double* values, double* vectors) {
     std::vector<double> off(size_t(n), 0.0), work(size_t(n), 0.0);
     double* z = vectors;  // row r of z becomes eigenvector r; transposed at the end
@@ -122,7 +122,8 @@ inline bool symmetric_eigen(const double* a, int64_t n, double* values, double* 
         for (int64_t i = 0; i < k; ++i) work[size_t(i)] -= both / (2 * half) * u[i];
         for (int64_t i = 0; i < k; ++i) {
             double* row = z + i * n;
-            for (int64_t j = 0; j <= i; ++j) row[j] -= u[i] * work[size_t(j)] + work[size_t(i)] * u[j];
+            for (int64_t j = 0; j <= i; ++j)
+                row[j] -= u[i] * work[size_t(j)] + work[size_t(i)] * u[j];
         }
     }
     // The product of the reflections, in place: rows below k hold what is finished.
@@ -196,15 +197,49 @@ inline bool symmetric_eigen(const double* a, int64_t n, double* values, double* 
     const std::vector<double> unsorted(values, values + n), rows(z, z + n * n);
     for (int64_t k = 0; k < n; ++k) {
         values[k] = unsorted[size_t(order[size_t(k)])];
-        for (int64_t i = 0; i < n; ++i)
-            vectors[i * n + k] = rows[size_t(order[size_t(k)] * n + i)];
+        for (int64_t i = 0; i < n; ++i) vectors[i * n + k] = rows[size_t(order[size_t(k)] * n + i)];
     }
     return true;
 }
 
-// The singular value decomposition a = u diag(values) v' of a small square matrix, values descending,
-// by rotations that make the columns of a v orthogonal (Hestenes 1958). Row k of `left` is column k
-// of u times its singular value, row k of `right` is column k of v.
+// The lower triangle of a positive definite matrix, of which row i begins at a + i * stride,
+// becomes its Cholesky factor; false if the matrix is not positive definite. For small matrices,
+// and the blocks on the diagonal of large ones.
+inline bool cholesky(double* a, int64_t n, int64_t stride) {
+    const auto dot = kernels<double>().dot;
+    for (int64_t i = 0; i < n; ++i) {
+        double* row = a + i * stride;
+        for (int64_t j = 0; j < i; ++j)
+            row[j] = (row[j] - dot(row, a + j * stride, size_t(j))) / a[j * stride + j];
+        const double square = row[i] - dot(row, row, size_t(i));
+        if (!(square > 0)) return false;
+        row[i] = std::sqrt(square);
+    }
+    return true;
+}
+
+// The solution of l x = b, or of l' x = b if `transposed`, for a lower triangle l; b and x are
+// (width, n), a right side in each row, and x may be b.
+inline void solve_triangle(const double* l, int64_t n, int64_t stride, bool transposed,
+                           const double* b, int64_t width, double* x) {
+    const auto dot = kernels<double>().dot;
+    if (x != b) std::copy(b, b + n * width, x);
+    for (int64_t k = 0; k < n; ++k) {
+        const int64_t i = transposed ? n - 1 - k : k;
+        const double* row = l + i * stride;
+        for (int64_t c = 0; c < width; ++c) {
+            double* own = x + c * n;
+            if (!transposed) own[i] = (own[i] - dot(row, own, size_t(i))) / row[i];
+            if (!transposed) continue;
+            own[i] /= row[i];
+            for (int64_t j = 0; j < i; ++j) own[j] -= row[j] * own[i];
+        }
+    }
+}
+
+// The singular value decomposition a = u diag(values) v' of a small square matrix, values
+// descending, by rotations that make the columns of a v orthogonal (Hestenes 1958). Row k of `left`
+// is column k of u times its singular value, row k of `right` is column k of v.
 inline void small_singular(const double* a, int64_t n, double* left, double* values,
                            double* right) {
     for (int64_t k = 0; k < n; ++k)
@@ -247,9 +282,9 @@ inline void small_singular(const double* a, int64_t n, double* left, double* val
     for (int64_t k = 0; k < n; ++k) values[k] = std::sqrt(dot(left + k * n, left + k * n));
 }
 
-// An orthonormal basis q of the columns of v (n, p), p <= n, and v = q r with upper triangular r, by
-// Gram and Schmidt's method, every projection twice. A column that depends on those before it, up
-// to rounding, has a zero on the diagonal of r and gets a direction that does not depend on v.
+// An orthonormal basis q of the columns of v (n, p), p <= n, and v = q r with upper triangular r,
+// by Gram and Schmidt's method, every projection twice. A column that depends on those before it,
+// up to rounding, has a zero on the diagonal of r and gets a direction that does not depend on v.
 template <class T>
 void orthonormal_columns(const T* v, int64_t n, int64_t p, T* q, double* r) {
     const auto dot = kernels<double>().dot;

@@ -30,7 +30,8 @@ inline double exact_exp(double x) {
     double sum = 1.0 / 6227020800;
     for (const double next : c) sum = sum * r + next;
     sum = sum * r + 1.0;
-    const auto power = static_cast<int64_t>(k), half = power / 2;  // in two steps: 2^k may underflow
+    const auto power = static_cast<int64_t>(k),
+               half = power / 2;  // in two steps: 2^k may underflow
     return sum * detail::power_of_two(half) * detail::power_of_two(power - half);
 }
 

@@ -39,7 +39,8 @@ class SparseFactor {
                 }
             });
         }
-        for (int64_t k = 0; k < n; ++k) starts_[size_t(k) + 1] = starts_[size_t(k)] + filled[size_t(k)];
+        for (int64_t k = 0; k < n; ++k)
+            starts_[size_t(k) + 1] = starts_[size_t(k)] + filled[size_t(k)];
         rows_.resize(size_t(starts_[size_t(n)]));
         values_.resize(rows_.size());
         // Row k of L: a triangular system whose unknowns are the descendants of k in the tree.

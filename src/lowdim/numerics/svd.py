@@ -288,28 +288,36 @@ def _by_lanczos(X: Any, mean: Array, k: int, tol: float, seed: Any) -> tuple[Arr
 
 
 def principal_scores(rows: Any, k: int) -> Array:
-    """Scores on the k leading principal axes, as a start; 0 if there are fewer axes.
-
-    Signs are fixed, and all is computed in a fixed order, so that the bits do not depend on the
-    processor; accurate to about six digits.
-    """
+    """Scores on the k leading principal axes, as a start; 0 if there are fewer axes."""
     n, d = rows.shape
     rank = min(k, n, d)
-    in_blocks = isinstance(rows, RowBlocks)
-    if in_blocks or (not is_sparse(rows) and d <= min(n, LARGEST_SQUARE)):
-        mean, covariances = _covariances(rows)
-        Y = scores(rows, mean, start_eigenpairs(covariances, rank).vectors.T.astype(rows.dtype))
-    elif not is_sparse(rows) and n <= LARGEST_SQUARE:
-        centered = rows - _mean(rows).astype(rows.dtype)
+    Y = fix_signs(scores(rows, *start_axes(rows, rank)))
+    return np.hstack([Y, np.zeros((n, k - rank), Y.dtype)])
+
+
+def start_axes(X: Any, k: int) -> tuple[Array, Array]:
+    """The mean of the rows and k leading principal axes (rows), for a start.
+
+    To about six digits. Unlike those of `principal_axes`, all sums are in a fixed order, so that
+    the bits do not depend on the processor.
+    """
+    n, d = X.shape
+    dense = not is_sparse(X)
+    if isinstance(X, RowBlocks) or (dense and d <= min(n, LARGEST_SQUARE)):
+        mean, covariances = _covariances(X)
+        axes = start_eigenpairs(covariances, k).vectors.T
+    elif dense and n <= LARGEST_SQUARE:
+        mean = _mean(X)
+        centered = X - mean.astype(X.dtype)
         G = product(centered, centered, precise=True)
-        _require_finite(float(np.trace(G)), rows)
-        values, vectors = start_eigenpairs(G, rank)
-        Y = (vectors * np.sqrt(np.maximum(values, 0))).astype(rows.dtype)
+        _require_finite(float(np.trace(G)), X)
+        values, vectors = start_eigenpairs(G, k)
+        lengths = np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
+        axes = product((vectors / lengths).T.astype(X.dtype), centered.T)
     else:
-        mean = _mean(rows)
-        axes = start_eigenpairs(_covariance_operator(rows, mean), rank).vectors
-        Y = scores(rows, mean, axes.T.astype(rows.dtype))
-    return np.hstack([fix_signs(Y), np.zeros((n, k - rank), Y.dtype)])
+        mean = _mean(X)
+        axes = start_eigenpairs(_covariance_operator(X, mean), k).vectors.T
+    return mean, np.ascontiguousarray(axes, dtype=X.dtype)
 
 
 def _covariance_operator(X: Any, mean: Array) -> Operator:
@@ -322,6 +330,6 @@ def _covariance_operator(X: Any, mean: Array) -> Operator:
 
     def matmat(V: Array) -> Array:
         inner = times_columns(X, V) - product(center, V.T)
-        return times_columns(transposed, inner) - center.T * inner.sum(axis=0)
+        return np.asarray(times_columns(transposed, inner) - center.T * inner.sum(axis=0))
 
     return Operator(d, X.dtype, matmat)

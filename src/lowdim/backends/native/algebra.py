@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim import _native
 from lowdim.backends import subspace
-from lowdim.backends.native.dense import orthonormal, product
+from lowdim.backends.native.dense import cholesky_in_place, orthonormal, product, solve_triangle
 from lowdim.backends.native.optional import or_empty
 from lowdim.backends.native.sparse import csr_indices, csr_matrix
 from lowdim.backends.numpy_blocks import Shifted, scale_entries
@@ -68,11 +68,8 @@ def times(V: Array, S: Array) -> Array:
 
 def inverse(V: Array) -> Callable[[Array], Array]:
     """The function from g to V^-1 g, by a Cholesky factor of V, which is overwritten."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    # V is symmetric: its transpose has LAPACK's order of entries, and so is not copied
-    factor = cho_factor(V.T, lower=True, overwrite_a=True, check_finite=False)
-    return lambda g: np.asarray(cho_solve(factor, g.astype(np.float64), check_finite=False))
+    cholesky_in_place(V)
+    return lambda g: solve_triangle(V, solve_triangle(V, g), transposed=True)
 
 
 def project(X: Array, center: Array, axes: Array) -> Array:

@@ -15,6 +15,10 @@ from lowdim import _native
 from lowdim.backends.native.sparse import csr_indices
 from lowdim.checks import Array
 from lowdim.runtime.context import current
+from lowdim.runtime.scheduling import blocks
+
+PANEL = 256  # columns of a panel of a factorisation
+ELIMINATED_ROWS = 2048  # rows of it that are computed at once
 
 
 def product(A: Array, B: Array, *, precise: bool = False) -> Array:
@@ -24,6 +28,15 @@ def product(A: Array, B: Array, *, precise: bool = False) -> Array:
     out = np.empty((len(A), len(B)), dtype=np.float64 if precise else kind)
     _native.dense_product(left, right, A is B, out, current().threads)
     return out
+
+
+def stack_product(A: Array, B: Array) -> Array:
+    """A B for matrices and stacks of matrices."""
+    if A.ndim < 3 and B.ndim < 3:
+        return product(A, B.T)
+    count = len(A) if A.ndim > 2 else len(B)
+    pairs = [(A[k] if A.ndim > 2 else A, B[k] if B.ndim > 2 else B) for k in range(count)]
+    return np.stack([product(left, right.T) for left, right in pairs])
 
 
 def orthonormal(V: Array) -> tuple[Array, Array]:
@@ -38,14 +51,36 @@ def orthonormal(V: Array) -> tuple[Array, Array]:
 
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of a small symmetric matrix, or of a stack."""
-    if A.ndim > 2:
-        pairs = [symmetric_eigen(part) for part in A]
-        return np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs])
-    A = np.ascontiguousarray(A, dtype=np.float64)
-    values, vectors = np.empty(len(A)), np.empty_like(A)
-    if not _native.symmetric_eigen(A, values, vectors):
+    stack = np.ascontiguousarray(A, dtype=np.float64).reshape(-1, *A.shape[-2:])
+    values, vectors = np.empty(stack.shape[:2]), np.empty_like(stack)
+    if not _native.symmetric_eigen(stack, values, vectors):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")
-    return values, vectors
+    return values.reshape(A.shape[:-1]), vectors.reshape(A.shape)
+
+
+def cholesky_in_place(A: Array) -> None:
+    """Overwrite the lower triangle of a positive definite A with its Cholesky factor.
+
+    A left-looking algorithm by panels of columns, without a second n x n matrix.
+    """
+    for K in blocks(len(A), PANEL):
+        known, diagonal = A[K, : K.start], A[K, K]
+        if K.start:
+            diagonal -= product(known, known)
+        if not _native.cholesky(diagonal):
+            raise np.linalg.LinAlgError("The matrix is not positive definite")
+        inverse = solve_triangle(diagonal, np.eye(len(diagonal)))
+        for rows in blocks(len(A) - K.stop, ELIMINATED_ROWS):
+            below = A[rows.start + K.stop : rows.stop + K.stop]
+            left = below[:, K] - product(below[:, : K.start], known) if K.start else below[:, K]
+            below[:, K] = product(left, inverse)
+
+
+def solve_triangle(L: Array, B: Array, *, transposed: bool = False) -> Array:
+    """X with L X = B, or L' X = B if `transposed`, for the lower triangle of L."""
+    columns = np.array(B.T, dtype=np.float64, order="C")
+    _native.solve_triangle(L, transposed, columns, columns)
+    return np.ascontiguousarray(columns.T)
 
 
 def singular_vectors(A: Array) -> tuple[Array, Array, Array]:
