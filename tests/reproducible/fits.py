@@ -1,9 +1,9 @@
 """Small fits of all iterative methods, and digests of the bits of their results.
 
-    python tests/reproducible/fits.py [name ...]
+    python tests/reproducible/fits.py [--write | name ...]
 
-prints a JSON object of the digests: for each fit, of the embedding, and of coordinates of new
-objects where the fit has them. Inputs are whole numbers or exact fractions, made without functions
+prints a JSON object of the digests, or writes it to digests.json: for each fit, of the embedding,
+and of coordinates of new objects where the fit has them. Inputs are whole numbers or exact fractions, made without functions
 whose last digit depends on the machine.
 """
 
@@ -14,6 +14,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -302,7 +303,13 @@ def digest(arrays: list[np.ndarray]) -> str:
 
 def main(names: list[str]) -> None:
     warnings.simplefilter("ignore")
-    print(json.dumps({name: digest(FITS[name]()) for name in names or FITS}, indent=1))
+    write = names == ["--write"]
+    digests = {name: digest(FITS[name]()) for name in (FITS if write or not names else names)}
+    text = json.dumps(digests, indent=1)
+    if write:
+        Path(__file__).with_name("digests.json").write_text(text + "\n")
+    else:
+        print(text)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ inline double exact_log(double x) {
 // x^p of x >= 0. Relative errors of about |p log x| roundings.
 inline double exact_power(double x, double p) {
     if (p == 0) return 1;
+    if (p == 1) return x;
     if (x == 0) return p > 0 ? 0 : std::numeric_limits<double>::infinity();
     return exact_exp(p * exact_log(x));
 }

@@ -51,7 +51,8 @@ def orthonormal(V: Array) -> tuple[Array, Array]:
 
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of a small symmetric matrix, or of a stack."""
-    stack = np.ascontiguousarray(A, dtype=np.float64).reshape(-1, *A.shape[-2:])
+    count = int(np.prod(A.shape[:-2], dtype=int))
+    stack = np.ascontiguousarray(A, dtype=np.float64).reshape(count, *A.shape[-2:])
     values, vectors = np.empty(stack.shape[:2]), np.empty_like(stack)
     if not _native.symmetric_eigen(stack, values, vectors):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")
@@ -64,12 +65,13 @@ def cholesky_in_place(A: Array) -> None:
     A left-looking algorithm by panels of columns, without a second n x n matrix.
     """
     for K in blocks(len(A), PANEL):
-        known, diagonal = A[K, : K.start], A[K, K]
+        known, diagonal = A[K, : K.start], A[K, K].astype(np.float64)
         if K.start:
             diagonal -= product(known, known)
         if not _native.cholesky(diagonal):
             raise np.linalg.LinAlgError("The matrix is not positive definite")
-        inverse = solve_triangle(diagonal, np.eye(len(diagonal)))
+        A[K, K] = np.tril(diagonal)
+        inverse = solve_triangle(diagonal, np.eye(len(diagonal))).astype(A.dtype, copy=False)
         for rows in blocks(len(A) - K.stop, ELIMINATED_ROWS):
             below = A[rows.start + K.stop : rows.stop + K.stop]
             left = below[:, K] - product(below[:, : K.start], known) if K.start else below[:, K]
